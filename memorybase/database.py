@@ -1,0 +1,129 @@
+"""Engine, transactions, callbacks after commit. The only place that commits."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool, QueuePool
+
+from memorybase import errors
+
+AfterCommit = Callable[[], None]
+
+# A writer that cannot start within this long is stuck, not slow.
+SQLITE_BUSY_MILLISECONDS = 10_000
+STATEMENT_TIMEOUT_MILLISECONDS = 30_000
+LOCK_TIMEOUT_MILLISECONDS = 10_000
+
+
+class Database:
+    """One engine; `transaction()` writes and commits, `reading()` sees one snapshot and never writes."""
+
+    def __init__(self, url: str, *, pool_size: int = 10) -> None:
+        self.url = sa.make_url(url)
+        self.engine = _sqlite_engine(self.url) if self.is_sqlite else _postgresql_engine(self.url, pool_size)
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.url.get_backend_name() == "sqlite"
+
+    @contextmanager
+    def transaction(self) -> Iterator[OrmSession]:
+        """A write transaction: committed at the end, rolled back on any error, then the callbacks run."""
+        with _translated():
+            with OrmSession(self.engine, expire_on_commit=False) as session:
+                if self.is_sqlite:
+                    # Taking the write lock at the start: a reader that turns writer fails at once under WAL.
+                    session.connection(execution_options={"begin_immediate": True})
+                yield session
+                session.commit()
+                callbacks = _callbacks(session)
+        for callback in callbacks:
+            callback()
+
+    @contextmanager
+    def reading(self) -> Iterator[OrmSession]:
+        """A read transaction; nothing in it is committed."""
+        with _translated(), OrmSession(self.engine, expire_on_commit=False) as session:
+            if not self.is_sqlite:
+                session.connection(execution_options={"isolation_level": "REPEATABLE READ", "postgresql_readonly": True})
+            yield session
+
+    def ping(self) -> None:
+        """Raises DatabaseUnavailable."""
+        with self.reading() as session:
+            session.execute(sa.text("SELECT 1"))
+
+    def dispose(self) -> None:
+        self.engine.dispose()
+
+
+def after_commit(session: OrmSession, callback: AfterCommit) -> None:
+    """Run the callback once the session's transaction has committed; forgotten on rollback."""
+    _callbacks(session).append(callback)
+
+
+def _callbacks(session: OrmSession) -> list[AfterCommit]:
+    callbacks: list[AfterCommit] = session.info.setdefault("after_commit", [])
+    return callbacks
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as exc:
+        # hide_parameters keeps values out of the text; the statement itself is ours.
+        raise errors.DatabaseUnavailable(f"The database failed: {_first_line(exc)}") from exc
+
+
+def _first_line(exc: sa.exc.SQLAlchemyError) -> str:
+    cause = exc.orig if isinstance(exc, sa.exc.DBAPIError) and exc.orig is not None else exc
+    return (str(cause).splitlines() or [type(cause).__name__])[0]
+
+
+def _sqlite_engine(url: sa.URL) -> sa.Engine:
+    # One connection a transaction: opening is cheap, and no connection crosses threads.
+    engine = sa.create_engine(url, hide_parameters=True, poolclass=NullPool)
+
+    @sa.event.listens_for(engine, "connect")
+    def _connect(connection: sqlite3.Connection, _record: ConnectionPoolEntry) -> None:
+        connection.isolation_level = None  # the driver must not begin by itself
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_MILLISECONDS}")
+        cursor.execute("PRAGMA journal_mode = WAL")
+        cursor.execute("PRAGMA synchronous = FULL")  # an acknowledged capture survives a power cut
+        cursor.execute("PRAGMA foreign_keys = ON")
+        cursor.close()
+
+    @sa.event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        immediate = connection.get_execution_options().get("begin_immediate", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+
+    return engine
+
+
+def _postgresql_engine(url: sa.URL, pool_size: int) -> sa.Engine:
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")
+    options = (
+        f"-c statement_timeout={STATEMENT_TIMEOUT_MILLISECONDS} -c lock_timeout={LOCK_TIMEOUT_MILLISECONDS} "
+        f"-c idle_in_transaction_session_timeout={STATEMENT_TIMEOUT_MILLISECONDS} -c timezone=UTC"
+    )
+    arguments: dict[str, Any] = {"options": options, "connect_timeout": 5, "application_name": "memorybase"}
+    return sa.create_engine(
+        url,
+        hide_parameters=True,
+        poolclass=QueuePool,
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        pool_timeout=10,
+        pool_pre_ping=True,
+        connect_args=arguments,
+    )

@@ -1,0 +1,76 @@
+"""What every part of the domain is handed: the adapters, behind their protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Protocol, Self
+from uuid import UUID
+
+if TYPE_CHECKING:
+    from memorybase.database import Database
+    from memorybase.embedding import Embedder
+    from memorybase.locks import SessionLocks
+    from memorybase.settings import Settings
+    from memorybase.vectors import VectorStore
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenJob:
+    """The immutable arguments of one ingestion job, as they travel through Celery; the job row must agree with them."""
+
+    job_id: UUID
+    memory_base_id: UUID
+    session_id: str
+    kind: str
+    generation: int
+    from_seq: int
+    to_seq: int
+    cursor_id: UUID | None
+    embedder: str
+    chunker: str
+
+    def to_message(self) -> dict[str, Any]:
+        """JSON-ready keyword arguments for the task."""
+        return {k: str(v) if isinstance(v, UUID) else v for k, v in asdict(self).items()}
+
+    @classmethod
+    def from_message(cls, message: dict[str, Any]) -> Self:
+        cursor = message["cursor_id"]
+        return cls(
+            **message
+            | {
+                "job_id": UUID(message["job_id"]),
+                "memory_base_id": UUID(message["memory_base_id"]),
+                "cursor_id": UUID(cursor) if cursor else None,
+            }
+        )
+
+
+class IngestionQueue(Protocol):
+    """The doorbell. The job row is the truth, so a ring may be lost or repeated."""
+
+    def ring(self, jobs: Sequence[FrozenJob]) -> int:
+        """Publish each job, best effort and bounded in time; never raises; how many were published."""
+
+    def backlog(self) -> int | None:
+        """How many rings wait in the broker; None when it does not answer."""
+
+
+class EmbedderRegistry(Protocol):
+    """Loads each model once in a process."""
+
+    def get(self, model: str | None = None) -> Embedder:
+        """The embedder for a model, or for the setting's; raises ModelUnavailable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The adapters that the domain works with, built once by wiring."""
+
+    settings: Settings
+    database: Database
+    vectors: VectorStore
+    embedders: EmbedderRegistry
+    locks: SessionLocks
+    queue: IngestionQueue

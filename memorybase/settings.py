@@ -1,0 +1,145 @@
+"""Settings: the only reader of the environment. Every default runs on a laptop; every number carries its unit and reason."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+ENVIRONMENT_PREFIX = "MEMORYBASE_"
+
+
+class Settings(BaseSettings):
+    """What can be set, by environment variable `MEMORYBASE_<NAME>`; raises ValidationError naming the setting."""
+
+    model_config = SettingsConfigDict(env_prefix=ENVIRONMENT_PREFIX, extra="ignore", frozen=True)
+
+    # Where things are.
+    data_dir: Path = Field(Path("memorybase-data"), description="Everything that the embedded stack keeps.")
+    database_url: str = Field("", description="SQLAlchemy URL; empty means SQLite in data_dir.")
+    redis_url: str = Field("redis://127.0.0.1:6379/0", description="Broker and session locks.")
+    chroma_url: str = Field("http://127.0.0.1:8001", description="The Chroma server.")
+    chroma_token: str | None = Field(None, description="Sent to Chroma as a bearer token, where a proxy asks for one.")
+    api_key: str | None = Field(None, description="The embedded stack's API key; made and kept in data_dir when unset.")
+
+    # Embedding.
+    embedding_model: str = Field(
+        "all-MiniLM-L6-v2", description="A sentence-transformers model: a name, or a path to a folder."
+    )
+    embedding_backend: Literal["onnx", "sentence-transformers"] = Field(
+        "onnx", description="onnx starts in a second and needs no torch at run time; the other is the reference."
+    )
+    embedding_batch_size: int = Field(32, ge=1, le=1024, description="Texts a batch; sorted by length first.")
+    embedding_threads: int = Field(0, ge=0, le=256, description="Threads for one batch; 0 is the library's choice.")
+    chunk_tokens: int = Field(254, ge=16, le=8192, description="Tokens a chunk, capped by the model's own limit.")
+    chunk_overlap: int = Field(32, ge=0, le=1024, description="Tokens that neighbouring chunks share, at most.")
+
+    # Jobs: small enough that kill -9 costs seconds, large enough that a batch is full.
+    job_max_messages: int = Field(256, ge=1, le=10_000, description="Counted messages a job.")
+    job_max_bytes: int = Field(1_000_000, ge=1_000, description="Text a job, in bytes; one message always fits.")
+    idle_after: int = Field(600, ge=0, description="Seconds of silence after which a session is ingested; 0 is off.")
+
+    # Timeouts nest: renew < lock < lease, and every network timeout < lock.
+    lease_seconds: float = Field(60.0, gt=0, description="A claim holds this long without renewal.")
+    lease_renew_seconds: float = Field(15.0, gt=0, description="A live worker renews its claim this often.")
+    lock_seconds: float = Field(45.0, gt=0, description="Time to live of the Redis session lock.")
+    job_deadline_seconds: float = Field(900.0, gt=0, description="A worker that needs longer for one job ends itself.")
+    sweep_seconds: float = Field(5.0, gt=0, description="The sweeper looks this often.")
+    ring_after_seconds: float = Field(30.0, gt=0, description="A queued job nobody took is rung again, doubling.")
+    ring_max_seconds: float = Field(600.0, gt=0, description="The longest pause between two rings.")
+    backoff_seconds: float = Field(2.0, gt=0, description="First pause after an outage; doubles, with jitter.")
+    backoff_max_seconds: float = Field(60.0, gt=0, description="Longest pause after an outage.")
+    heartbeat_seconds: float = Field(2.0, gt=0, description="Worker and sweeper sign life this often.")
+    heartbeat_stale_seconds: float = Field(15.0, gt=0, description="Without a sign for this long they count as gone.")
+    worker_deaths: int = Field(3, ge=1, description="Lost workers on one job before its range is split.")
+    drain_seconds: float = Field(10.0, ge=0, description="DELETE waits this long for a running job to stop.")
+    retire_seconds: float = Field(60.0, ge=0, description="A replaced generation's collection is kept this long.")
+    chroma_timeout_seconds: float = Field(10.0, gt=0, description="Chroma's client has no timeout of its own.")
+    redis_timeout_seconds: float = Field(3.0, gt=0, description="The lock client's connect and read timeout.")
+    ring_timeout_seconds: float = Field(0.5, gt=0, description="Publishing to a frozen Redis gives up after this.")
+    ring_pause_seconds: float = Field(2.0, ge=0, description="After a failed ring no other is tried for this long.")
+
+    # Bounds of the API; each is named in the error that it causes.
+    max_body_bytes: int = Field(16_000_000, ge=1_000, description="Request body.")
+    max_messages_per_run: int = Field(1_000, ge=1, description="Messages in one POST of a run.")
+    max_message_bytes: int = Field(4_000_000, ge=1_000, description="One message, as JSON.")
+    max_threshold: int = Field(10_000, ge=1, description="Counting stops here, so that capture stays cheap.")
+    max_query_chars: int = Field(8_000, ge=1, description="A search query.")
+    max_top_k: int = Field(100, ge=1, description="Results a search.")
+    max_documents_per_request: int = Field(200, ge=1, description="Documents in one POST to a knowledge base.")
+    cors_origins: list[str] = Field(default_factory=list, description="Allowed origins; empty means CORS is off.")
+
+    # Logging.
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least severe level logged.")
+    log_format: Literal["console", "json"] = Field("console", description="For people, or for a log collector.")
+
+    @model_validator(mode="after")
+    def _timeouts_nest(self) -> Self:
+        rungs = (
+            ("lease_renew_seconds", self.lease_renew_seconds, "lock_seconds", self.lock_seconds),
+            ("lock_seconds", self.lock_seconds, "lease_seconds", self.lease_seconds),
+            ("chroma_timeout_seconds", self.chroma_timeout_seconds, "lease_seconds", self.lease_seconds),
+            ("redis_timeout_seconds", self.redis_timeout_seconds, "lock_seconds", self.lock_seconds),
+            ("lease_seconds", self.lease_seconds, "job_deadline_seconds", self.job_deadline_seconds),
+            ("heartbeat_seconds", self.heartbeat_seconds, "heartbeat_stale_seconds", self.heartbeat_stale_seconds),
+        )
+        for lower, low, upper, high in rungs:
+            if low >= high:
+                message = f"{lower}={low:g} must be below {upper}={high:g}: timeouts nest"
+                raise ValueError(message)
+        if self.chunk_overlap * 2 > self.chunk_tokens:
+            message = f"chunk_overlap={self.chunk_overlap} must be at most half of chunk_tokens={self.chunk_tokens}"
+            raise ValueError(message)
+        return self
+
+    @cached_property
+    def resolved_database_url(self) -> str:
+        """The database's URL, SQLite in the data directory unless one is set."""
+        return self.database_url or f"sqlite:///{self.data_dir.resolve() / 'memorybase.db'}"
+
+    @property
+    def knowledge_dir(self) -> Path:
+        return self.data_dir / "knowledge_bases"
+
+    @property
+    def model_cache_dir(self) -> Path:
+        return self.data_dir / "models"
+
+    @property
+    def run_dir(self) -> Path:
+        return self.data_dir / "run"
+
+    def child_environment(self, changes: Mapping[str, Any] | None = None) -> dict[str, str]:
+        """The environment for a child process: ours, every setting made explicit, then the changes."""
+        environment = dict(os.environ)
+        stated = self.model_dump(mode="json", exclude_none=True) | {"database_url": self.resolved_database_url}
+        for name, value in (stated | dict(changes or {})).items():
+            environment[ENVIRONMENT_PREFIX + name.upper()] = value if isinstance(value, str) else json.dumps(value)
+        # torch and OpenMP spin while waiting, which starves the neighbours on a small machine.
+        environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+        environment.setdefault("TOKENIZERS_PARALLELISM", "false")
+        environment.setdefault("ANONYMIZED_TELEMETRY", "False")
+        return environment
+
+
+def embedded(data_dir: Path, **changes: Any) -> Settings:
+    """Settings of the embedded stack: shorter leases, since all processes are on this machine."""
+    quick: dict[str, Any] = {
+        "data_dir": data_dir,
+        "lease_seconds": 12.0,
+        "lease_renew_seconds": 3.0,
+        "lock_seconds": 9.0,
+        "sweep_seconds": 2.0,
+        "chroma_timeout_seconds": 8.0,
+        "redis_timeout_seconds": 2.0,
+        "backoff_seconds": 1.0,
+        "backoff_max_seconds": 10.0,
+    }
+    stated = {name for name in quick if os.environ.get(ENVIRONMENT_PREFIX + name.upper()) is not None}
+    return Settings(**({k: v for k, v in quick.items() if k not in stated or k == "data_dir"} | changes))
