@@ -35,14 +35,13 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[OrmSession]:
         """A write transaction: committed at the end, rolled back on any error, then the callbacks run."""
-        with _translated():
-            with OrmSession(self.engine, expire_on_commit=False) as session:
-                if self.is_sqlite:
-                    # Taking the write lock at the start: a reader that turns writer fails at once under WAL.
-                    session.connection(execution_options={"begin_immediate": True})
-                yield session
-                session.commit()
-                callbacks = _callbacks(session)
+        with _translated(), OrmSession(self.engine, expire_on_commit=False) as session:
+            if self.is_sqlite:
+                # Taking the write lock at the start: a reader that turns writer fails at once under WAL.
+                session.connection(execution_options={"begin_immediate": True})
+            yield session
+            session.commit()
+            callbacks = _callbacks(session)
         for callback in callbacks:
             callback()
 
@@ -51,7 +50,9 @@ class Database:
         """A read transaction; nothing in it is committed."""
         with _translated(), OrmSession(self.engine, expire_on_commit=False) as session:
             if not self.is_sqlite:
-                session.connection(execution_options={"isolation_level": "REPEATABLE READ", "postgresql_readonly": True})
+                session.connection(
+                    execution_options={"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+                )
             yield session
 
     def ping(self) -> None:
@@ -75,11 +76,22 @@ def _callbacks(session: OrmSession) -> list[AfterCommit]:
 
 @contextmanager
 def _translated() -> Iterator[None]:
+    """Errors of the driver as ours. The chain is cut: PostgreSQL quotes whole rows, and so message text, in its own."""
     try:
         yield
     except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as exc:
-        # hide_parameters keeps values out of the text; the statement itself is ours.
-        raise errors.DatabaseUnavailable(f"The database failed: {_first_line(exc)}") from exc
+        message = f"The database failed: {_first_line(exc)}"
+        raise errors.DatabaseUnavailable(message) from None
+    except sa.exc.IntegrityError as exc:
+        raise errors.ConstraintViolated(constraint=_constraint(exc)) from None
+    except sa.exc.DBAPIError as exc:
+        raise errors.StatementRefused(f"The database refused a statement: {type(exc.orig).__name__}") from None
+
+
+def _constraint(exc: sa.exc.IntegrityError) -> str:
+    """The constraint's name on PostgreSQL; on SQLite its table and columns."""
+    name = getattr(getattr(exc.orig, "diag", None), "constraint_name", None)
+    return name or _first_line(exc).rpartition(": ")[2]
 
 
 def _first_line(exc: sa.exc.SQLAlchemyError) -> str:

@@ -14,6 +14,8 @@
     ├── MessageFailure                this one message cannot be embedded: dead letter, go on
     │   ├── TextRejected
     │   └── VectorRejected
+    ├── ConstraintViolated            two writers met on a unique key: look again
+    ├── StatementRefused              the database cannot hold this; a defect of ours
     ├── ClaimLost                     another worker, a cancel or a delete took the job away: stop
     └── CallerError                   the request is wrong; nothing was changed
         ├── InvalidRequest            422, names the field, the value and the bound
@@ -149,6 +151,18 @@ class VectorRejected(MessageFailure):
     """The vector store refuses this record."""
 
     code = "vector_rejected"
+
+
+class ConstraintViolated(MemorybaseError):
+    """A database constraint was violated."""
+
+    code = "constraint_violated"
+
+
+class StatementRefused(MemorybaseError):
+    """The database refused a statement."""
+
+    code = "statement_refused"
 
 
 class ClaimLost(MemorybaseError):

@@ -87,9 +87,8 @@ ACTIVE_STATES = (JobState.QUEUED, JobState.RUNNING)
 
 
 class GenerationState(enum.StrEnum):
-    """A collection's life: made, filled, served, replaced. CREATING has no rows of its own yet."""
+    """A collection's life: filled, served, replaced."""
 
-    CREATING = "creating"
     BUILDING = "building"
     SERVING = "serving"
     RETIRED = "retired"
@@ -154,6 +153,8 @@ class Session(Base):
         UniqueConstraint("flow_id", "session_id"),
         Index("ix_sessions_page", "flow_id", "created_at", "id"),
         Index("ix_sessions_end_user", "flow_id", "end_user_id"),
+        Index("ix_sessions_deleted", "deleted_at"),
+        Index("ix_sessions_recent", "flow_id", "last_captured_at"),  # a search looks at the latest for what is pending
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -163,6 +164,7 @@ class Session(Base):
     last_seq: Mapped[int] = mapped_column(BigInteger)
     created_at: Mapped[datetime]
     last_captured_at: Mapped[datetime]
+    deleted_at: Mapped[datetime | None]  # its messages are gone; the row goes when every store has followed
     # "metadata" is taken on declarative classes.
     meta: Mapped[dict[str, Any]] = mapped_column("metadata", Json, default=dict)
 
@@ -219,7 +221,7 @@ class Message(Base):
     role: Mapped[str] = mapped_column(String(16))
     is_output: Mapped[bool] = mapped_column(Boolean)
     is_dialogue: Mapped[bool] = mapped_column(Boolean)  # role user or assistant
-    content: Mapped[Any] = mapped_column(Json)  # string, list of parts, or null: OpenAI's shape
+    content: Mapped[Any] = mapped_column(Json, nullable=True)  # string, list of parts, or null: OpenAI's shape
     tool_calls: Mapped[list[Any] | None] = mapped_column(Json)
     tool_call_id: Mapped[str | None] = mapped_column(Text)
     name: Mapped[str | None] = mapped_column(Text)
@@ -275,7 +277,7 @@ class Generation(Base):
     chunker: Mapped[str] = mapped_column(String(64))
     dimension: Mapped[int]
     collection_name: Mapped[str] = mapped_column(String(128))
-    collection_id: Mapped[UUID | None]
+    collection_id: Mapped[UUID]
     created_at: Mapped[datetime]
     retired_at: Mapped[datetime | None]
 
@@ -303,6 +305,8 @@ class MemoryBaseSession(Base):
               sqlite_where=text("target_seq > cursor_seq")),
         Index("ix_memory_base_sessions_dirty", "id", postgresql_where=text("dirty > repaired"),
               sqlite_where=text("dirty > repaired")),
+        Index("ix_memory_base_sessions_unbuilt", "memory_base_id", "generation",
+              postgresql_where=text("cursor_seq < build_seq"), sqlite_where=text("cursor_seq < build_seq")),
         Index("ix_memory_base_sessions_idle", "idle_due_at"),
         Index("ix_memory_base_sessions_lease", "lease_until"),
         Index("ix_memory_base_sessions_audit", "audit_at"),
@@ -316,7 +320,8 @@ class MemoryBaseSession(Base):
     start_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # start "now" skips what is at or below
     cursor_id: Mapped[UUID | None]
     cursor_seq: Mapped[int] = mapped_column(BigInteger, default=0)
-    target_seq: Mapped[int] = mapped_column(BigInteger, default=0)
+    target_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # how far ingestion is owed
+    build_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # a build is complete once every cursor is there
     total_processed: Mapped[int] = mapped_column(BigInteger, default=0)
     total_chunks: Mapped[int] = mapped_column(BigInteger, default=0)
     last_sync_at: Mapped[datetime | None]
@@ -325,6 +330,7 @@ class MemoryBaseSession(Base):
     lease_owner: Mapped[str | None] = mapped_column(Text)
     dirty: Mapped[int] = mapped_column(default=0)  # times marked by edits and deletes
     repaired: Mapped[int] = mapped_column(default=0)  # the mark that the last finished repair had seen
+    renamed_from: Mapped[str | None] = mapped_column(String(ID_LENGTH))  # a late write may still arrive under it
     audit_at: Mapped[datetime | None]  # compare the store's ids with the ledger then
     job_cap: Mapped[int | None]  # counted messages a job after workers were lost; doubles with success
     idle_due_at: Mapped[datetime | None]
@@ -430,9 +436,7 @@ class KnowledgeBase(Base):
     id: Mapped[UUID] = mapped_column(primary_key=True)
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id"))
     name: Mapped[str] = mapped_column(String(NAME_LENGTH))
-    memory_base_id: Mapped[UUID | None] = mapped_column(
-        ForeignKey("memory_bases.id", ondelete="CASCADE"), unique=True
-    )
+    memory_base_id: Mapped[UUID | None] = mapped_column(ForeignKey("memory_bases.id", ondelete="CASCADE"), unique=True)
     embedding_model: Mapped[str] = mapped_column(String(MODEL_LENGTH))
     embedder: Mapped[str] = mapped_column(String(MODEL_LENGTH))
     chunker: Mapped[str] = mapped_column(String(64))

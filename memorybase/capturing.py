@@ -1,0 +1,235 @@
+"""The rules of identity that a capture goes by: what is new, what is known, what conflicts.
+
+All inside the capture's transaction, with the session locked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid5
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import errors, planning
+from memorybase.messages import NewMessage, message_fingerprint, message_text
+from memorybase.models import MemoryBase, Message, Run, Session
+from memorybase.queries import conversations
+from memorybase.queries.conversations import KnownMessage
+from memorybase.services import Services
+
+
+def identify(messages: Sequence[NewMessage], run_id: UUID) -> dict[UUID, NewMessage]:
+    """Messages by id: the caller's, else one that follows from the run and the place among those without.
+
+    An id twice in one request: equal content is one message, other content raises InvalidRequest.
+    """
+    unnamed = 0
+    by_id: dict[UUID, NewMessage] = {}
+    for index, message in enumerate(messages):
+        message_id = message.id
+        if message_id is None:
+            message_id = uuid5(run_id, f"message:{unnamed}")
+            unnamed += 1
+        first = by_id.setdefault(message_id, message)
+        if first is not message and message_fingerprint(first) != message_fingerprint(message):
+            raise errors.InvalidRequest(
+                "The same message id stands twice in this request with other content",
+                field=f"messages[{index}].id",
+                value=message.external_id or str(message_id),
+            )
+    return by_id
+
+
+def bind_end_user(conversation: Session, end_user_id: str | None) -> None:
+    """A session belongs to one end user from its first capture on; raises SessionConflict."""
+    if conversation.deleted_at is not None:  # emptied, and begun anew by this capture
+        conversation.end_user_id = end_user_id
+        return
+    if end_user_id is None or conversation.end_user_id == end_user_id:
+        return
+    if conversation.end_user_id is not None or conversation.last_seq > 0:
+        raise errors.SessionConflict(
+            "The session belongs to another end user, or was begun without one",
+            field="end_user_id",
+            value=end_user_id,
+        )
+    conversation.end_user_id = end_user_id
+
+
+def open_run(
+    session: OrmSession,
+    conversation: Session,
+    run_id: UUID,
+    external_id: str | None,
+    messages: Sequence[NewMessage],
+    now: datetime,
+) -> bool:
+    """The run's row, made when new; whether it is. Raises RunConflict for a known run in another session, or whose
+    messages without ids differ from those it came with."""
+    fingerprint = _fingerprint_without_ids(messages)
+    run = conversations.fetch_run(session, run_id)
+    if run is None:
+        conversations.add_run(
+            session,
+            Run(
+                id=run_id, flow_id=conversation.flow_id, session_id=conversation.session_id,
+                external_id=external_id, fingerprint=fingerprint, created_at=now,
+            ),
+        )  # fmt: skip
+        return True
+    where = {"field": "run_id", "value": external_id or str(run_id)}
+    if (run.flow_id, run.session_id) != (conversation.flow_id, conversation.session_id):
+        if conversations.owner_of_flow(session, run.flow_id) != conversations.owner_of_flow(
+            session, conversation.flow_id
+        ):
+            raise errors.NotFound("There is no such run", **where)
+        raise errors.RunConflict("The run belongs to another session", **where)
+    if fingerprint is not None:
+        if run.fingerprint not in (None, fingerprint):
+            raise errors.RunConflict(**where)
+        run.fingerprint = fingerprint
+    return False
+
+
+def _fingerprint_without_ids(messages: Sequence[NewMessage]) -> bytes | None:
+    """What the run's messages without ids say, together; None when all have ids."""
+    digest = hashlib.sha256()
+    unnamed = [message for message in messages if message.id is None]
+    for message in unnamed:
+        digest.update(message_fingerprint(message))
+    return digest.digest() if unnamed else None
+
+
+def match_known(
+    session: OrmSession,
+    user_id: UUID,
+    conversation: Session,
+    messages: Mapping[UUID, NewMessage],
+    on_conflict: str,
+) -> dict[UUID, KnownMessage]:
+    """Which messages are stored already, whatever their run.
+
+    Raises NotFound for another user's id, and MessageConflict for one of another session, or of other content
+    while on_conflict is "error".
+    """
+    known = conversations.known_messages(session, messages.keys())
+    for message_id, stored in known.items():
+        named = stored.external_id or str(message_id)
+        if stored.user_id != user_id:
+            raise errors.NotFound("There is no such message", field="messages.id", value=named)
+        if (stored.flow_id, stored.session_id) != (conversation.flow_id, conversation.session_id):
+            raise errors.MessageConflict(
+                "The message belongs to another session; nothing of this request was stored",
+                field="messages.id",
+                value=named,
+                message_id=str(message_id),
+            )
+        if on_conflict == "error" and _differs(session, stored, messages[message_id]):
+            raise errors.MessageConflict(field="messages.id", value=named, message_id=str(message_id))
+    return known
+
+
+def _differs(session: OrmSession, stored: KnownMessage, message: NewMessage) -> bool:
+    """Equal means: as it was captured, so that a runtime may post its whole state again after an edit, or as it is."""
+    if stored.fingerprint == message_fingerprint(message):
+        return False
+    current = conversations.message_by_id(session, stored.id)
+    return current is None or current_fingerprint(current) != message_fingerprint(message)
+
+
+def current_fingerprint(message: Message) -> bytes:
+    """The fingerprint of a stored message as it is now."""
+    return message_fingerprint(
+        NewMessage(
+            id=message.id, external_id=message.external_id, role=message.role, is_output=message.is_output,
+            content=message.content, tool_calls=message.tool_calls, tool_call_id=message.tool_call_id,
+            name=message.name, sender_name=message.sender_name, parent_message_id=message.parent_message_id,
+            files=message.files, metadata=message.meta, status=message.status, timestamp=message.timestamp,
+        )
+    )  # fmt: skip
+
+
+def message_rows(
+    messages: Mapping[UUID, NewMessage], conversation: Session, run_id: UUID, first_seq: int, now: datetime
+) -> list[dict[str, Any]]:
+    """Rows to insert, numbered on from the session's counter."""
+    return [
+        {
+            "id": message_id,
+            "flow_id": conversation.flow_id,
+            "session_id": conversation.session_id,
+            "run_id": run_id,
+            "external_id": message.external_id,
+            "seq": first_seq + place,
+            "role": message.role,
+            "is_output": message.is_output,
+            "is_dialogue": message.role in ("user", "assistant"),
+            "content": message.content,
+            "tool_calls": message.tool_calls,
+            "tool_call_id": message.tool_call_id,
+            "name": message.name,
+            "sender_name": message.sender_name,
+            "parent_message_id": message.parent_message_id,
+            "files": message.files,
+            "meta": message.metadata,
+            "status": message.status,
+            "version": 1,
+            "text_bytes": text_bytes(message.content),
+            "fingerprint": message_fingerprint(message),
+            # Without one of its own a message is as old as its capture; a microsecond apart keeps their order.
+            "timestamp": message.timestamp or now + timedelta(microseconds=place),
+            "captured_at": now,
+            "edited_at": None,
+        }
+        for place, (message_id, message) in enumerate(messages.items())
+    ]
+
+
+def text_bytes(content: Any) -> int:
+    """What a message weighs in a job."""
+    return len(message_text(content).encode())
+
+
+def update_changed(
+    session: OrmSession,
+    services: Services,
+    living: Sequence[MemoryBase],
+    conversation: Session,
+    messages: Mapping[UUID, NewMessage],
+    known: Mapping[UUID, KnownMessage],
+    now: datetime,
+) -> None:
+    """on_conflict "update": known messages take the new content as an edit would; role and is_output stay."""
+    for message_id, stored in known.items():
+        message = messages[message_id]
+        current = conversations.message_by_id(session, message_id)
+        if current is None or current_fingerprint(current) == message_fingerprint(message):
+            continue
+        if (current.role, current.is_output) != (message.role, message.is_output):
+            raise errors.MessageConflict(
+                "role and is_output of a message are fixed; nothing of this request was stored",
+                field="messages.id",
+                value=stored.external_id or str(message_id),
+            )
+        apply_edit(current, {"content": message.content, "files": message.files}, now)
+        current.tool_calls = message.tool_calls
+        current.tool_call_id = message.tool_call_id
+        current.name = message.name
+        session.flush()
+        planning.mark_edited(session, services, living, conversation.session_id, current.seq, now)
+
+
+def apply_edit(message: Message, changes: Mapping[str, Any], now: datetime) -> None:
+    """A new version of a message, with any of content, files, metadata changed."""
+    if "content" in changes:
+        message.content = changes["content"]
+        message.text_bytes = text_bytes(message.content)
+    if "files" in changes:
+        message.files = changes["files"]
+    if "metadata" in changes:
+        message.meta = changes["metadata"]
+    message.version += 1
+    message.edited_at = now

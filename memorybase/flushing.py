@@ -1,0 +1,114 @@
+"""Flush: queue what is pending, at once, by request. What the spec calls "Sync Now"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import errors, leases, planning
+from memorybase.models import IngestionJob, MemoryBase
+from memorybase.queries import bases, clock, conversations, jobs, rows
+from memorybase.services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class JobBrief:
+    id: UUID
+    session_id: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobConflict:
+    session_id: str
+    job_id: UUID
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlushResult:
+    jobs: list[JobBrief]
+    conflicts: list[JobConflict]
+
+
+FLUSH_PAGE = 50  # sessions a transaction: their locks are held together, so they are few
+
+
+def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | None = None) -> FlushResult:
+    """Queue what is pending, whatever the threshold; without a session, in every session of the flow.
+
+    A session with an active job is a conflict and left as it is, unless the worker is lost. Raises NotFound, and
+    IngestionActive when nothing
+    could start because jobs are active.
+    """
+    result = FlushResult([], [])
+    with services.database.reading() as session:
+        flow_id = _existing_base(session, user_id, base_id).flow_id
+        if session_id is not None:
+            found = conversations.fetch_session(session, flow_id, session_id)
+            if found is None or found.deleted_at is not None:
+                raise errors.NotFound("There is no such session", field="session_id", value=session_id)
+    if session_id is not None:
+        _flush_page(services, base_id, [session_id], result)
+    else:
+        for page in _pages_of_sessions(services, flow_id):
+            _flush_page(services, base_id, page, result)
+    if result.conflicts and not result.jobs:
+        conflicts = [{"session_id": c.session_id, "job_id": str(c.job_id), "state": c.state} for c in result.conflicts]
+        raise errors.IngestionActive(conflicts=conflicts)
+    return result
+
+
+def _existing_base(session: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase:
+    base = bases.fetch_base(session, user_id, base_id)
+    if base is None:
+        raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
+    return base
+
+
+def _pages_of_sessions(services: Services, flow_id: UUID) -> Iterator[list[str]]:
+    after = ""
+    while True:
+        with services.database.reading() as session:
+            page = conversations.sessions_of_flow(session, flow_id, after=after, limit=FLUSH_PAGE)
+        if page:
+            yield (names := [conversation.session_id for conversation in page])
+            after = names[-1]
+        if len(page) < FLUSH_PAGE:
+            return
+
+
+def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], result: FlushResult) -> None:
+    with services.database.transaction() as session:
+        base = bases.share_base(session, base_id)
+        if base is None or base.deleting_at is not None:
+            return
+        now = clock.now(session)
+        for session_id in session_ids:
+            conversation = conversations.lock_session(session, base.flow_id, session_id)
+            if conversation is None or conversation.deleted_at is not None:
+                continue
+            active = jobs.active_job(session, base.id, session_id)
+            if active is None:
+                job = planning.owe_everything(session, services, base, conversation, now)
+            else:
+                job = _take_back_if_expired(session, services, base, active, now)
+                # Refused, and nothing changed; but when nothing is pending there is nothing to refuse.
+                if job is None and planning.pending_row(session, base, conversation) is not None:
+                    result.conflicts.append(JobConflict(session_id, active.id, str(active.state)))
+            if job is not None:
+                result.jobs.append(JobBrief(job.id, session_id, str(job.state)))
+
+
+def _take_back_if_expired(
+    session: OrmSession, services: Services, base: MemoryBase, active: IngestionJob, now: datetime
+) -> IngestionJob | None:
+    """A job whose worker is lost goes back to the queue; None when its worker lives."""
+    row = rows.lock_row(session, active.row_id)
+    if row is None or row.lease_until is None or row.lease_until >= now:
+        return None
+    return leases.take_back(session, services, base, row, now)

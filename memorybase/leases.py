@@ -1,0 +1,339 @@
+"""A claim on a job, kept alive while the work lasts, and checked before every write.
+
+The claim is SQL: an epoch on the session's row (the fencing token) and a lease on the database's clock. The Redis lock
+beside it saves work and decides nothing.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Self
+from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import errors
+from memorybase.locks import HeldLock
+from memorybase.models import Capture, Generation, IngestionJob, JobKind, JobState, MemoryBase, MemoryBaseSession
+from memorybase.planning import plan_next, ring_after_commit
+from memorybase.queries import bases, clock, conversations, jobs, ledger, rows
+from memorybase.services import Services
+from memorybase.settings import Settings
+from memorybase.telemetry import get_logger
+from memorybase.vectors import CollectionRef
+
+log = get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Projection:
+    """What is now in the collection, and what could not be put there."""
+
+    held: list[ledger.Held] = field(default_factory=list)
+    failures: list[ledger.Failure] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Everything a worker may know about the job it holds."""
+
+    job_id: UUID
+    kind: JobKind
+    epoch: int
+    row_id: UUID
+    memory_base_id: UUID
+    user_id: UUID
+    flow_id: UUID
+    session_id: str
+    renamed_from: str | None
+    generation: int
+    is_build: bool
+    from_seq: int
+    to_seq: int
+    start_seq: int
+    audit: bool
+    dirty: int  # the mark as it was before anything was read
+    job_cap: int | None
+    retried: bool  # an earlier attempt may have left chunks that no ledger knows
+    capture: Capture
+    embedding_model: str
+    embedder: str
+    collection: CollectionRef
+    end_user_id: str | None
+
+
+def new_claim(
+    job: IngestionJob,
+    row: MemoryBaseSession,
+    base: MemoryBase,
+    generation: Generation,
+    end_user_id: str | None,
+) -> Claim:
+    return Claim(
+        job_id=job.id,
+        kind=JobKind(job.kind),
+        epoch=row.epoch,
+        row_id=row.id,
+        memory_base_id=base.id,
+        user_id=base.user_id,
+        flow_id=base.flow_id,
+        session_id=row.session_id,
+        renamed_from=row.renamed_from,
+        generation=row.generation,
+        is_build=base.building is not None and row.generation == base.building,
+        from_seq=job.from_seq,
+        to_seq=job.to_seq,
+        start_seq=row.start_seq,
+        audit=job.audit,
+        dirty=row.dirty,
+        job_cap=row.job_cap,
+        retried=job.attempts > 1 or job.outages > 0,
+        capture=Capture(generation.capture),
+        embedding_model=generation.embedding_model,
+        embedder=generation.embedder,
+        collection=CollectionRef(generation.collection_name, generation.collection_id),
+        end_user_id=end_user_id,
+    )
+
+
+class Guard:
+    """Renews a claim's lease and the session lock from a thread of its own; `check()` before every write."""
+
+    def __init__(self, services: Services, claim: Claim, lock: HeldLock | None) -> None:
+        self._services = services
+        self._claim = claim
+        self._lock = lock
+        self._stop = threading.Event()
+        self._lost = threading.Event()
+        self._thread = threading.Thread(target=self._renew_until_stopped, name="lease", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def check(self) -> None:
+        """Raises ClaimLost unless this worker still holds the job, by the database's word."""
+        if self._lost.is_set():
+            raise errors.ClaimLost
+        with self._services.database.reading() as session:
+            if not jobs.claim_holds(session, job_id=self._claim.job_id, epoch=self._claim.epoch):
+                raise errors.ClaimLost
+
+    def begin_embedding(self, total: int) -> None:
+        """From here on a lost worker counts against the job. Raises ClaimLost."""
+        with self._services.database.transaction() as session:
+            if not jobs.update_claimed(
+                session, job_id=self._claim.job_id, epoch=self._claim.epoch, embedding_began=True, total=total
+            ):
+                raise errors.ClaimLost
+
+    def _renew_until_stopped(self) -> None:
+        while not self._stop.wait(self._services.settings.lease_renew_seconds):
+            try:
+                if not self._renew():
+                    self._lost.set()
+                    return
+            except errors.DatabaseUnavailable:
+                # The lease runs on; whether it still holds is asked again before the next write.
+                log.warning("lease_renewal_failed", job_id=str(self._claim.job_id))
+
+    def _renew(self) -> bool:
+        claim = self._claim
+        with self._services.database.transaction() as session:
+            until = clock.now(session) + timedelta(seconds=self._services.settings.lease_seconds)
+            held = jobs.claim_holds(session, job_id=claim.job_id, epoch=claim.epoch)
+            renewed = held and rows.renew_lease(session, row_id=claim.row_id, epoch=claim.epoch, until=until)
+        if renewed and self._lock is not None:
+            self._extend_lock(self._lock)
+        return renewed
+
+    def _extend_lock(self, lock: HeldLock) -> None:
+        try:
+            if not lock.extend():
+                log.warning("session_lock_lost", job_id=str(self._claim.job_id))
+                self._lock = None
+        except errors.LockUnavailable:
+            # The SQL claim decides; the lock only saves a second worker the look.
+            log.warning("session_lock_unreachable", job_id=str(self._claim.job_id))
+
+
+def release(services: Services, claim: Claim, *, wrote: bool) -> None:
+    """Give up the lease of a claim that ended without an advance, best effort: it expires by itself."""
+    try:
+        with services.database.transaction() as session:
+            now = clock.now(session)
+            rows.release_lease(
+                session,
+                row_id=claim.row_id,
+                epoch=claim.epoch,
+                audit_at=audit_time(now, services.settings) if wrote else None,
+            )
+    except errors.DatabaseUnavailable:
+        log.warning("lease_release_failed", job_id=str(claim.job_id))
+
+
+def postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> datetime | None:
+    """Put the job back for later: the environment failed, and that is never counted against the job.
+
+    Returns when it may run again, or None when the claim is lost.
+    """
+    with services.database.transaction() as session:
+        now = clock.now(session)
+        job = jobs.lock_job(session, claim.job_id)
+        if job is None or job.state != JobState.RUNNING or job.epoch != claim.epoch:
+            return None
+        again = now + timedelta(seconds=backoff_seconds(services.settings, job.outages))
+        job.state = JobState.QUEUED
+        job.available_at = job.ring_at = again
+        job.outages += 1
+        job.attempts -= 1
+        job.error = describe(error)
+        rows.release_lease(
+            session,
+            row_id=claim.row_id,
+            epoch=claim.epoch,
+            audit_at=audit_time(now, services.settings) if wrote else None,
+        )
+        return again
+
+
+def finish(
+    session: OrmSession,
+    services: Services,
+    claim: Claim,
+    base: MemoryBase,
+    row: MemoryBaseSession,
+    done: Projection,
+    now: datetime,
+) -> None:
+    """End the job and write the ledger, in the transaction of the compare-and-set that has just hit `row`.
+
+    Plans what is owed next. Raises ClaimLost when the job is no longer this claim's.
+    """
+    messages, chunks = ledger.record(
+        session, base_id=base.id, generation=claim.generation, row_id=row.id, held=done.held
+    )
+    row.total_processed += messages
+    row.total_chunks += chunks
+    ledger.unbury(session, base.id, claim.generation, [held.message_id for held in done.held])
+    ledger.bury(session, base_id=base.id, generation=claim.generation, row_id=row.id, failures=done.failures, now=now)
+    if claim.retried:
+        # An attempt before this one may have written what no ledger knows, of a message edited since.
+        row.audit_at = audit_time(now, services.settings)
+    if row.job_cap is not None:
+        doubled = row.job_cap * 2
+        row.job_cap = doubled if doubled < services.settings.job_max_messages else None
+    session.flush()
+    if not jobs.update_claimed(
+        session,
+        job_id=claim.job_id,
+        epoch=claim.epoch,
+        state=JobState.DONE,
+        processed=len(done.held),
+        total=len(done.held) + len(done.failures),
+        error=None,
+        finished_at=now,
+    ):
+        raise errors.ClaimLost
+    locked = rows.lock_rows_of_session(session, [base.id], row.session_id)
+    plan_next(session, services, base, locked, now)
+
+
+def take_back(
+    session: OrmSession, services: Services, base: MemoryBase, row: MemoryBaseSession, now: datetime
+) -> IngestionJob | None:
+    """Fence off a lost worker and requeue its job; returns the session's active job. The row is locked."""
+    row.epoch += 1
+    row.lease_until = row.lease_owner = None
+    row.audit_at = audit_time(now, services.settings)
+    session.flush()
+    job = jobs.running_job_of_row(session, row.id)
+    if job is None:
+        return None
+    job.state = JobState.QUEUED
+    job.available_at = job.ring_at = job.rung_at = now
+    job.error = "The worker was lost"
+    job.deaths += job.embedding_began
+    session.flush()
+    log.warning("job_requeued", job_id=str(job.id), deaths=job.deaths)
+    if job.deaths >= services.settings.worker_deaths:
+        return _isolate(session, services, base, row, job, now)
+    ring_after_commit(session, services, [job])
+    return job
+
+
+def _isolate(
+    session: OrmSession,
+    services: Services,
+    base: MemoryBase,
+    row: MemoryBaseSession,
+    job: IngestionJob,
+    now: datetime,
+) -> IngestionJob | None:
+    """Something in this job ends workers: halve it, down to the one message, which becomes a dead letter."""
+    if job.total <= 1:
+        _bury_deadly(session, base, row, job, now)
+    row.job_cap = max(1, job.total // 2)
+    job.state = JobState.FAILED
+    job.finished_at = now
+    job.error = f"{job.deaths} workers were lost on this job; its range is split"
+    session.flush()
+    return plan_next(session, services, base, rows.lock_rows_of_session(session, [base.id], row.session_id), now)
+
+
+def _bury_deadly(
+    session: OrmSession, base: MemoryBase, row: MemoryBaseSession, job: IngestionJob, now: datetime
+) -> None:
+    generation = bases.fetch_generation(session, base.id, row.generation)
+    if job.kind == JobKind.REPAIR:
+        suspects = ledger.messages_to_write(
+            session,
+            base_id=base.id,
+            generation=row.generation,
+            flow_id=row.flow_id,
+            session_id=row.session_id,
+            capture=generation.capture,
+            start_seq=row.start_seq,
+            cursor_seq=row.cursor_seq,
+            limit=1,
+        )
+    else:
+        suspects = conversations.fetch_range(
+            session,
+            flow_id=row.flow_id,
+            session_id=row.session_id,
+            capture=generation.capture,
+            from_seq=job.from_seq,
+            to_seq=job.to_seq,
+        )
+    failures = [
+        ledger.Failure(m.id, m.version, "worker_lost", f"{job.deaths} workers were lost on this message alone")
+        for m in suspects
+    ]
+    ledger.bury(session, base_id=base.id, generation=row.generation, row_id=row.id, failures=failures, now=now)
+
+
+def backoff_seconds(settings: Settings, outages: int) -> float:
+    """Doubling, bounded, with jitter, so that a healed store is not met by everybody at once."""
+    ceiling: float = min(settings.backoff_max_seconds, settings.backoff_seconds * 2 ** min(outages, 16))
+    return ceiling * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, no secret
+
+
+def audit_time(now: datetime, settings: Settings) -> datetime:
+    """One lease later: by then no frozen worker's claim is alive, and what it wrote late is there to be found."""
+    return now + timedelta(seconds=settings.lease_seconds)
+
+
+def describe(error: Exception) -> str:
+    """The error as people read it in a job. Ours never carry message text; of others only the kind is kept."""
+    return error.message if isinstance(error, errors.MemorybaseError) else f"Unexpected {type(error).__name__}"

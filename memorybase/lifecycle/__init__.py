@@ -1,0 +1,63 @@
+"""What else may touch a store: create, edit, repair, regenerate, compare, delete."""
+
+from __future__ import annotations
+
+from memorybase.lifecycle.bases import (
+    NewMemoryBase,
+    create_flow,
+    create_memory_base,
+    put_flow,
+    update_memory_base,
+)
+from memorybase.lifecycle.builds import (
+    RegenerateResult,
+    cancel_job,
+    complete_build,
+    drop_retired,
+    finish_builds,
+    regenerate,
+)
+from memorybase.lifecycle.comparing import Mismatch, check_mismatch, compare_counts
+from memorybase.lifecycle.deletion import (
+    delete_flow,
+    delete_memory_base,
+    finish_deletions,
+    remove_deleted_sessions,
+)
+from memorybase.lifecycle.edits import (
+    delete_message,
+    delete_session,
+    discard_dead_letter,
+    edit_message,
+    retry_dead_letter,
+    update_session,
+)
+from memorybase.lifecycle.repairs import repair
+
+__all__ = [
+    "Mismatch",
+    "NewMemoryBase",
+    "RegenerateResult",
+    "cancel_job",
+    "check_mismatch",
+    "compare_counts",
+    "complete_build",
+    "create_flow",
+    "create_memory_base",
+    "delete_flow",
+    "delete_memory_base",
+    "delete_message",
+    "delete_session",
+    "discard_dead_letter",
+    "drop_retired",
+    "edit_message",
+    "finish_builds",
+    "finish_deletions",
+    "put_flow",
+    "regenerate",
+    "remove_deleted_sessions",
+    "repair",
+    "retry_dead_letter",
+    "update_memory_base",
+    "update_session",
+]

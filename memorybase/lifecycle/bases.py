@@ -1,0 +1,238 @@
+"""Flows and memory bases: made and changed. Only here and in a regenerate is a collection created."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID, uuid4
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import chunking, database, errors, knowledge
+from memorybase.embedding import Embedder
+from memorybase.models import Capture, Flow, Generation, GenerationState, MemoryBase
+from memorybase.queries import bases, clock, conversations, rows
+from memorybase.services import Services
+from memorybase.telemetry import get_logger
+from memorybase.vectors import CollectionRef
+
+log = get_logger(__name__)
+
+FIRST_GENERATION = 1
+CHANGEABLE = ("name", "threshold", "auto_capture", "idle_after")
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemoryBase:
+    name: str
+    flow_id: UUID
+    threshold: int = 50
+    kb_name: str | None = None
+    auto_capture: bool = True
+    capture: Capture = Capture.OUTPUTS
+    idle_after: int | None = None
+    start: Literal["beginning", "now"] = "beginning"
+    embedding_model: str | None = None
+
+
+def create_flow(
+    services: Services, user_id: UUID, *, name: str, flow_id: UUID | None = None, external_id: str | None = None
+) -> Flow:
+    """A new flow. Raises NameTaken (with existing_id) when its id is the user's already, NotFound when another's."""
+    flow, created = put_flow(services, user_id, name=name, flow_id=flow_id or uuid4(), external_id=external_id,
+                             rename=False)  # fmt: skip
+    if not created:
+        raise errors.NameTaken("A flow of that id is there", field="id", value=external_id or str(flow.id),
+                               existing_id=str(flow.id))  # fmt: skip
+    return flow
+
+
+def put_flow(
+    services: Services,
+    user_id: UUID,
+    *,
+    name: str,
+    flow_id: UUID,
+    external_id: str | None = None,
+    rename: bool = True,
+) -> tuple[Flow, bool]:
+    """The flow under the runtime's own id, made or renamed; whether it was made. Raises NotFound for another's id."""
+    try:
+        with services.database.transaction() as session:
+            existing = conversations.lock_flow(session, flow_id)
+            if existing is None:
+                flow = Flow(id=flow_id, user_id=user_id, external_id=external_id, name=name,
+                            created_at=clock.now(session))  # fmt: skip
+                session.add(flow)
+                return flow, True
+            if existing.user_id != user_id:
+                raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+            if existing.deleting_at is not None:
+                raise errors.Conflict("The flow is being deleted", field="flow_id", value=str(flow_id))
+            if rename:
+                existing.name = name
+            return existing, False
+    except errors.ConstraintViolated:
+        # The same id was put twice at once; the other made it.
+        return put_flow(services, user_id, name=name, flow_id=flow_id, external_id=external_id, rename=rename)
+
+
+def create_memory_base(services: Services, user_id: UUID, new: NewMemoryBase) -> UUID:
+    """A memory base with its collection and registry entry; its id.
+
+    Raises NotFound (flow), NameTaken (name or kb_name, with existing_id), ModelUnavailable, VectorStoreUnavailable.
+    """
+    _check_bounds(services, threshold=new.threshold, idle_after=new.idle_after)
+    base_id = uuid4()
+    with services.database.reading() as session:
+        _check_free(session, user_id, new)
+    model = new.embedding_model or services.settings.embedding_model
+    embedder = services.embedders.get(model)
+    ref = create_collection(services, base_id, FIRST_GENERATION, new.flow_id, embedder)
+    try:
+        with services.database.transaction() as session:
+            flow = conversations.lock_flow(session, new.flow_id)
+            if flow is None or flow.user_id != user_id or flow.deleting_at is not None:
+                raise errors.NotFound("There is no such flow", field="flow_id", value=str(new.flow_id))
+            _insert(session, services, user_id, base_id, new, embedder, ref)
+    except errors.ConstraintViolated as exc:
+        services.vectors.delete_collection(ref.name)
+        with services.database.reading() as session:
+            _check_free(session, user_id, new)
+        raise errors.NameTaken(field="name", value=new.name) from exc
+    except errors.MemorybaseError:
+        services.vectors.delete_collection(ref.name)
+        raise
+    log.info("memory_base_created", memory_base_id=str(base_id), flow_id=str(new.flow_id))
+    return base_id
+
+
+def create_collection(
+    services: Services, base_id: UUID, generation: int, flow_id: UUID, embedder: Embedder
+) -> CollectionRef:
+    """The collection of a generation; what belongs to all its chunks is said once, here."""
+    return services.vectors.create_collection(
+        f"mb-{base_id}-g{generation}",
+        {
+            "memory_base_id": str(base_id),
+            "flow_id": str(flow_id),
+            "generation": generation,
+            "embedding_model": embedder.model,
+            "embedder": embedder.identity,
+            "dimension": embedder.dimension,
+        },
+    )
+
+
+def new_generation(
+    services: Services,
+    base_id: UUID,
+    generation: int,
+    state: GenerationState,
+    capture: Capture,
+    embedder: Embedder,
+    ref: CollectionRef,
+    now: datetime,
+) -> Generation:
+    settings = services.settings
+    return Generation(
+        memory_base_id=base_id,
+        generation=generation,
+        state=state,
+        capture=capture,
+        embedding_model=embedder.model,
+        embedder=embedder.identity,
+        chunker=chunking.chunker_identity(min(settings.chunk_tokens, embedder.max_tokens), settings.chunk_overlap),
+        dimension=embedder.dimension,
+        collection_name=ref.name,
+        collection_id=ref.id,
+        created_at=now,
+    )
+
+
+def _check_free(session: OrmSession, user_id: UUID, new: NewMemoryBase) -> None:
+    if conversations.fetch_flow(session, user_id, new.flow_id) is None:
+        raise errors.NotFound("There is no such flow", field="flow_id", value=str(new.flow_id))
+    existing = bases.base_of_name(session, user_id, new.name)
+    if existing is not None:
+        raise errors.NameTaken(field="name", value=new.name, existing_id=str(existing))
+    kb_name = new.kb_name or new.name
+    existing = knowledge.id_of_name(session, user_id, kb_name)
+    if existing is not None:
+        raise errors.NameTaken(field="kb_name", value=kb_name, existing_id=str(existing))
+
+
+def _insert(
+    session: OrmSession,
+    services: Services,
+    user_id: UUID,
+    base_id: UUID,
+    new: NewMemoryBase,
+    embedder: Embedder,
+    ref: CollectionRef,
+) -> None:
+    now = clock.now(session)
+    base = MemoryBase(
+        id=base_id, user_id=user_id, flow_id=new.flow_id, name=new.name, kb_name=new.kb_name or new.name,
+        threshold=new.threshold, auto_capture=new.auto_capture, created_at=now, serving=FIRST_GENERATION,
+        idle_after=services.settings.idle_after if new.idle_after is None else new.idle_after,
+    )  # fmt: skip
+    session.add(base)
+    session.flush()
+    generation = new_generation(
+        services, base_id, FIRST_GENERATION, GenerationState.SERVING, new.capture, embedder, ref, now
+    )
+    session.add(generation)
+    session.flush()
+    if new.start == "now":
+        for conversation in conversations.all_sessions_of_flow(session, new.flow_id):
+            rows.ensure_row(
+                session, base_id=base_id, generation=FIRST_GENERATION, flow_id=new.flow_id,
+                session_id=conversation.session_id, start_seq=conversation.last_seq,
+            )  # fmt: skip
+    entry = knowledge.register_memory_base(
+        session, user_id=user_id, kb_id=uuid4(), name=base.kb_name, memory_base_id=base_id,
+        embedding_model=embedder.model, embedder=embedder.identity, chunker=generation.chunker, created_at=now,
+    )  # fmt: skip
+    database.after_commit(session, lambda: knowledge.write_metadata(services, entry))
+
+
+def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes: Mapping[str, Any]) -> None:
+    """Change name, threshold, auto_capture or idle_after; starts nothing itself.
+
+    Raises NotFound, NameTaken, InvalidRequest (naming a field that cannot be changed, or a bound).
+    """
+    for name in changes:
+        if name not in CHANGEABLE:
+            raise errors.InvalidRequest("This cannot be changed", field=name, limit=list(CHANGEABLE))
+    _check_bounds(services, threshold=changes.get("threshold"), idle_after=changes.get("idle_after"))
+    try:
+        with services.database.transaction() as session:
+            base = bases.fetch_base(session, user_id, base_id) and bases.lock_base(session, base_id)
+            if base is None:
+                raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
+            for name, value in changes.items():
+                setattr(base, name, value)
+            session.flush()
+            if "idle_after" in changes or "auto_capture" in changes:
+                rows.look_at_idle_soon(session, base_id, clock.now(session))
+    except errors.ConstraintViolated as exc:
+        with services.database.reading() as session:
+            existing = bases.base_of_name(session, user_id, changes["name"])
+        raise errors.NameTaken(field="name", value=changes["name"], existing_id=str(existing)) from exc
+
+
+def _check_bounds(services: Services, *, threshold: int | None, idle_after: int | None) -> None:
+    limit = services.settings.max_threshold
+    if threshold is not None and not 1 <= threshold <= limit:
+        raise errors.InvalidRequest("threshold is out of bounds", field="threshold", value=threshold, limit=[1, limit])
+    if idle_after is not None and not 0 <= idle_after <= MAX_IDLE_SECONDS:
+        raise errors.InvalidRequest(
+            "idle_after is out of bounds", field="idle_after", value=idle_after, limit=[0, MAX_IDLE_SECONDS]
+        )
+
+
+MAX_IDLE_SECONDS = 31_536_000  # a year

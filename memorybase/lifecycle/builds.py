@@ -1,0 +1,234 @@
+"""Regenerate: a new generation is built beside the serving one, which is searched until the new one is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID, uuid4
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import database, errors, knowledge, planning
+from memorybase.embedding import Embedder
+from memorybase.lifecycle.bases import create_collection, new_generation
+from memorybase.models import (
+    Capture,
+    GenerationState,
+    IngestionJob,
+    JobKind,
+    JobState,
+    MemoryBase,
+    MemoryBaseSession,
+)
+from memorybase.queries import bases, clock, jobs, rows
+from memorybase.services import Services
+from memorybase.telemetry import get_logger
+from memorybase.vectors import CollectionRef
+
+log = get_logger(__name__)
+
+PLANNED_AT_ONCE = 500  # sessions whose first job is made by the request itself; the sweeper makes the others
+
+
+@dataclass(frozen=True, slots=True)
+class RegenerateResult:
+    generation: int
+    jobs: list[IngestionJob]
+
+
+def regenerate(
+    services: Services,
+    user_id: UUID,
+    base_id: UUID,
+    *,
+    embedding_model: str | None = None,
+    capture: Capture | None = None,
+) -> RegenerateResult:
+    """Start to build a new generation from SQL, with another model or capture if wanted.
+
+    A build without active jobs is abandoned for the new one. Raises NotFound, BuildActive, ModelUnavailable,
+    VectorStoreUnavailable.
+    """
+    with services.database.reading() as session:
+        base = bases.fetch_base(session, user_id, base_id)
+        if base is None:
+            raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
+        _refuse_active_build(session, base)
+        serving = bases.fetch_generation(session, base_id, base.serving)
+        number = bases.last_generation(session, base_id) + 1
+    embedder = services.embedders.get(embedding_model or serving.embedding_model)
+    # A name is made once a generation; left over from a regenerate that died here, it is empty and used now.
+    ref = create_collection(services, base_id, number, base.flow_id, embedder)
+    chosen = capture or Capture(serving.capture)
+    with services.database.transaction() as session:
+        planned = _begin(session, services, base_id, number, chosen, embedder, ref)
+    log.info("regenerate_started", memory_base_id=str(base_id), generation=number, jobs=len(planned))
+    return RegenerateResult(number, planned)
+
+
+def _refuse_active_build(session: OrmSession, base: MemoryBase) -> None:
+    if base.building is None:
+        return
+    active = jobs.active_jobs_of_base(session, base.id)
+    building = [job for job in active if job.generation == base.building]
+    if building:
+        raise errors.BuildActive(generation=base.building, active_jobs=len(building))
+
+
+def _begin(
+    session: OrmSession,
+    services: Services,
+    base_id: UUID,
+    number: int,
+    capture: Capture,
+    embedder: Embedder,
+    ref: CollectionRef,
+) -> list[IngestionJob]:
+    base = bases.lock_base(session, base_id)  # no capture, claim or advance of this base until the commit
+    if base is None or base.deleting_at is not None:
+        raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
+    now = clock.now(session)
+    _refuse_active_build(session, base)
+    if bases.last_generation(session, base_id) + 1 != number:
+        raise errors.BuildActive("Another regenerate was quicker", generation=base.building)
+    if base.building is not None:
+        _abandon(session, base, now)
+    session.add(new_generation(services, base_id, number, GenerationState.BUILDING, capture, embedder, ref, now))
+    base.building = number
+    session.flush()
+    built = [_row_to_build(row, number) for row in rows.rows_of_generation(session, base_id, base.serving)]
+    rows.add_rows(session, built)
+    # What waits for the old generation goes into the new one; what runs may finish, since it is served meanwhile.
+    waiting = [
+        job.id
+        for job in jobs.active_jobs_of_base(session, base_id)
+        if job.state == JobState.QUEUED and job.kind != JobKind.REPAIR
+    ]
+    jobs.cancel_jobs(session, waiting, now, "superseded by a regenerate")
+    planned = _plan(session, services, base, built, now)
+    complete_build(session, services, base, now)
+    return planned
+
+
+def _row_to_build(row: MemoryBaseSession, generation: int) -> MemoryBaseSession:
+    # Everything that is covered now, and what a running job is about to cover, has to be in the new generation
+    # before it serves.
+    covered = max(row.cursor_seq, row.target_seq)
+    return MemoryBaseSession(
+        id=uuid4(), memory_base_id=row.memory_base_id, generation=generation, flow_id=row.flow_id,
+        session_id=row.session_id, start_seq=row.start_seq, cursor_seq=row.start_seq, target_seq=covered,
+        build_seq=covered, total_processed=0, total_chunks=0, epoch=0, dirty=0, repaired=0,
+        idle_due_at=row.idle_due_at,
+    )  # fmt: skip
+
+
+def _plan(
+    session: OrmSession, services: Services, base: MemoryBase, built: Sequence[MemoryBaseSession], now: datetime
+) -> list[IngestionJob]:
+    planned: list[IngestionJob] = []
+    for row in built:
+        if row.target_seq > row.cursor_seq and len(planned) < PLANNED_AT_ONCE:
+            job = planning.plan_next(session, services, base, [row], now)
+            if job is not None:
+                planned.append(job)
+    return planned
+
+
+def complete_build(session: OrmSession, services: Services, base: MemoryBase, now: datetime) -> bool:
+    """Let the new generation serve once every session has reached what the old one covered.
+
+    The base is locked by the caller whenever a build may be complete, so that of two last advances one sees both.
+    """
+    if base.building is None or not rows.build_is_complete(session, base.id, base.building):
+        return False
+    old, new = base.serving, base.building
+    repairs = [job.id for job in jobs.active_jobs_of_base(session, base.id) if job.generation == old]
+    jobs.cancel_jobs(session, repairs, now, "its generation was replaced")
+    bases.retire_generation(session, base.id, old, now)
+    bases.set_serving(session, base.id, new)
+    session.refresh(base)
+    entry = knowledge.entry_of_memory_base(session, base.id)
+    if entry is not None:
+        database.after_commit(session, lambda: knowledge.write_metadata(services, entry))
+    log.info("generation_serves", memory_base_id=str(base.id), generation=new)
+    return True
+
+
+def finish_builds(services: Services) -> int:
+    """Complete builds whose last advance was also their last sign of life; how many."""
+    with services.database.reading() as session:
+        building = bases.bases_in_build(session)
+    finished = 0
+    for base_id in building:
+        with services.database.transaction() as session:
+            base = bases.lock_base(session, base_id)
+            if base is not None and base.deleting_at is None:
+                finished += complete_build(session, services, base, clock.now(session))
+    return finished
+
+
+def drop_retired(services: Services) -> int:
+    """Drop collections that were replaced a while ago: searches that began before are over by now."""
+    with services.database.reading() as session:
+        before = clock.now(session) - timedelta(seconds=services.settings.retire_seconds)
+        retired = bases.retired_generations(session, before)
+    for generation in retired:
+        services.vectors.delete_collection(generation.collection_name)
+        with services.database.transaction() as session:
+            bases.delete_generation(session, generation.memory_base_id, generation.generation)
+    return len(retired)
+
+
+def _abandon(session: OrmSession, base: MemoryBase, now: datetime) -> None:
+    """Give up a build: the old generation goes on, and is owed what the build was."""
+    if base.building is None:
+        return
+    building = {row.session_id: row for row in rows.rows_of_generation(session, base.id, base.building)}
+    serving = {row.session_id: row for row in rows.rows_of_generation(session, base.id, base.serving)}
+    for session_id, row in building.items():
+        old = serving.get(session_id)
+        if old is None:
+            old = MemoryBaseSession(
+                id=uuid4(), memory_base_id=base.id, generation=base.serving, flow_id=row.flow_id,
+                session_id=session_id, start_seq=row.start_seq, cursor_seq=row.start_seq, target_seq=row.start_seq,
+                build_seq=0, total_processed=0, total_chunks=0, epoch=0, dirty=0, repaired=0,
+            )  # fmt: skip
+            session.add(old)
+        old.target_seq = max(old.target_seq, row.target_seq)
+        old.idle_due_at = row.idle_due_at
+    doomed = [job.id for job in jobs.active_jobs_of_base(session, base.id) if job.generation == base.building]
+    jobs.cancel_jobs(session, doomed, now, "the build was abandoned")
+    bases.retire_generation(session, base.id, base.building, now)
+    base.building = None
+    session.flush()
+
+
+def cancel_job(services: Services, user_id: UUID, job_id: UUID) -> None:
+    """Cancel an active job: what it would have covered is pending again. A job of a build ends the build.
+
+    A repair cannot be cancelled, since the store must follow the messages. Raises NotFound, Conflict.
+    """
+    with services.database.transaction() as session:
+        seen = jobs.fetch_owned_job(session, user_id, job_id)
+        base = bases.lock_base(session, seen.memory_base_id) if seen else None
+        if seen is None or base is None:
+            raise errors.NotFound("There is no such job", field="job_id", value=str(job_id))
+        locked = rows.lock_rows_of_session(session, [base.id], seen.session_id)
+        job = jobs.lock_job(session, job_id)
+        if job is None or job.state not in (JobState.QUEUED, JobState.RUNNING):
+            raise errors.Conflict("The job has ended", field="job_id", value=str(job_id))
+        if job.kind == JobKind.REPAIR:
+            raise errors.Conflict("A repair cannot be cancelled: the store must follow the messages",
+                                  field="job_id", value=str(job_id))  # fmt: skip
+        now = clock.now(session)
+        jobs.cancel_jobs(session, [job_id], now, "cancelled by request")
+        if job.generation == base.building:
+            _abandon(session, base, now)
+            return
+        for row in locked:
+            if row.id == job.row_id:
+                row.target_seq = row.cursor_seq
+                # A worker in the middle of it may still write; its chunks are looked for when it has let go.
+                row.audit_at = now + timedelta(seconds=services.settings.lease_seconds)
+        session.flush()

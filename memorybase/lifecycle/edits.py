@@ -1,0 +1,157 @@
+"""Edits and deletes of messages and sessions: SQL changes at once, every store follows by a repair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import capturing, errors, leases, planning
+from memorybase.models import DeadLetter, Flow, IngestionJob, MemoryBase, Message, Session
+from memorybase.queries import bases, clock, conversations, jobs, ledger, rows
+from memorybase.services import Services
+
+EDITABLE = ("content", "files", "metadata")
+
+
+def edit_message(services: Services, user_id: UUID, message_id: UUID, changes: Mapping[str, Any]) -> list[UUID]:
+    """A new version of a message; the ids of the repairs. Raises NotFound, InvalidRequest naming a fixed field."""
+    for name in changes:
+        if name not in EDITABLE:
+            raise errors.InvalidRequest("This cannot be changed", field=name, limit=list(EDITABLE))
+    with services.database.transaction() as session:
+        living, conversation, message = _locked_message(session, user_id, message_id)
+        now = clock.now(session)
+        capturing.apply_edit(message, changes, now)
+        session.flush()
+        planned = planning.mark_edited(session, services, living, conversation.session_id, message.seq, now)
+        return _ids(planned)
+
+
+def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[UUID]:
+    """Remove a message; search no longer finds it from this commit on. The ids of the repairs. Raises NotFound."""
+    with services.database.transaction() as session:
+        living, conversation, message = _locked_message(session, user_id, message_id)
+        session.delete(message)
+        session.flush()
+        now = clock.now(session)
+        return _ids(planning.mark_edited(session, services, living, conversation.session_id, message.seq, now))
+
+
+def _locked_message(session: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[MemoryBase], Session, Message]:
+    """The message under its session's lock, in the order of locks that everybody keeps."""
+    seen = conversations.fetch_message(session, user_id, message_id)
+    if seen is not None:
+        living = bases.share_bases_of_flow(session, seen.flow_id)
+        conversation = conversations.lock_session(session, seen.flow_id, seen.session_id)
+        message = conversations.fetch_message(session, user_id, message_id)
+        if conversation is not None and message is not None:
+            session.refresh(message)
+            return living, conversation, message
+    raise errors.NotFound("There is no such message", field="message_id", value=str(message_id))
+
+
+def update_session(
+    services: Services,
+    user_id: UUID,
+    flow_id: UUID,
+    session_id: str,
+    *,
+    new_session_id: str | None = None,
+    metadata: dict[str, Any] | None = None,
+) -> None:
+    """Rename a session or replace its metadata. Raises NotFound, SessionConflict when the new id is taken."""
+    with services.database.transaction() as session:
+        living, conversation = _locked_session(session, user_id, flow_id, session_id)
+        if metadata is not None:
+            conversation.meta = metadata
+        if new_session_id is None or new_session_id == session_id:
+            return
+        if conversations.lock_session(session, flow_id, new_session_id) is not None:
+            raise errors.SessionConflict("A session of that id is there", field="new_session_id", value=new_session_id)
+        session.flush()
+        now = clock.now(session)
+        base_ids = [base.id for base in living]
+        for row in rows.lock_rows_of_session(session, base_ids, session_id):
+            row.renamed_from = session_id
+            row.audit_at = leases.audit_time(now, services.settings)
+        session.flush()
+        # A worker that holds a job of this session reads by the old id: it loses its claim and finds nothing.
+        active = [jobs.active_job(session, base_id, session_id) for base_id in base_ids]
+        jobs.cancel_jobs(session, [job.id for job in active if job], now, "the session was renamed")
+        jobs.rename_session(session, base_ids, session_id, new_session_id)
+        conversations.rename_session(session, conversation, new_session_id)
+        session.expire_all()
+        # The session's id is part of every chunk's metadata.
+        conversations.raise_versions(session, flow_id, new_session_id)
+        living = bases.share_bases_of_flow(session, flow_id)
+        planning.mark_edited(session, services, living, new_session_id, None, now)
+
+
+def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> list[UUID]:
+    """Remove a session's messages and runs; the stores follow. The ids of the repairs. Raises NotFound."""
+    with services.database.transaction() as session:
+        living, conversation = _locked_session(session, user_id, flow_id, session_id)
+        now = clock.now(session)
+        conversations.delete_messages_of_session(session, flow_id, session_id)
+        # The row stays, and its counter goes on, until no store holds anything of it.
+        conversation.deleted_at = now
+        conversation.meta = {}
+        session.flush()
+        return _ids(planning.mark_edited(session, services, living, session_id, None, now))
+
+
+def _locked_session(
+    session: OrmSession, user_id: UUID, flow_id: UUID, session_id: str
+) -> tuple[list[MemoryBase], Session]:
+    living = bases.share_bases_of_flow(session, flow_id)
+    flow: Flow | None = conversations.fetch_flow(session, user_id, flow_id)
+    if flow is None:
+        raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+    conversation = conversations.lock_session(session, flow_id, session_id)
+    if conversation is None or conversation.deleted_at is not None:
+        raise errors.NotFound("There is no such session", field="session_id", value=session_id)
+    return living, conversation
+
+
+def retry_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_letter_id: UUID) -> list[UUID]:
+    """Try a dead letter again, by a repair; the repairs' ids. Raises NotFound."""
+    with services.database.transaction() as session:
+        base, letter = _locked_dead_letter(session, user_id, base_id, dead_letter_id)
+        row = rows.lock_row(session, letter.row_id)
+        if row is None:
+            raise errors.NotFound("There is no such dead letter", field="dead_letter_id", value=str(dead_letter_id))
+        now = clock.now(session)
+        letter.state = "retrying"
+        letter.updated_at = now
+        row.dirty += 1
+        session.flush()
+        locked = rows.lock_rows_of_session(session, [base_id], row.session_id)
+        job = planning.plan_next(session, services, base, locked, now)
+        return _ids([job] if job else [])
+
+
+def discard_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_letter_id: UUID) -> None:
+    """Put a dead letter away for good; its message stays in SQL. Raises NotFound."""
+    with services.database.transaction() as session:
+        _base, letter = _locked_dead_letter(session, user_id, base_id, dead_letter_id)
+        letter.state = "discarded"
+        letter.updated_at = clock.now(session)
+
+
+def _locked_dead_letter(
+    session: OrmSession, user_id: UUID, base_id: UUID, dead_letter_id: UUID
+) -> tuple[MemoryBase, DeadLetter]:
+    base = bases.share_base(session, base_id)
+    if base is None or base.user_id != user_id or base.deleting_at is not None:
+        raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
+    letter = ledger.fetch_dead_letter(session, base_id, dead_letter_id)
+    if letter is None or letter.state == "discarded":
+        raise errors.NotFound("There is no such dead letter", field="dead_letter_id", value=str(dead_letter_id))
+    return base, letter
+
+
+def _ids(planned: Sequence[IngestionJob]) -> list[UUID]:
+    return [job.id for job in planned]

@@ -1,0 +1,135 @@
+"""Repair: make the store follow the ledger's difference to the messages. The cursor stays where it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from memorybase import chunking, errors, leases, projection
+from memorybase.leases import Claim, Guard
+from memorybase.lifecycle.builds import complete_build
+from memorybase.queries import bases, clock, conversations, ledger, rows
+from memorybase.queries.conversations import CountedMessage
+from memorybase.queries.ledger import Held
+from memorybase.services import Services
+from memorybase.telemetry import get_logger
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What separates a session's ledger from its messages, at most one job's worth."""
+
+    write: list[CountedMessage]
+    replaced: list[Held]  # entries of the messages to write, in the version that the store has now
+    gone: list[Held]
+    buried: list[UUID]  # dead letters whose message is gone
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What separates the store's own ids from the ledger."""
+
+    extra: list[str]
+    lost: set[UUID]
+
+
+def repair(services: Services, claim: Claim, guard: Guard) -> None:
+    """Write what is missing or changed, remove what is gone, record both. Raises ClaimLost and the environment's."""
+    audit = _audit(services, claim) if claim.audit else Audit([], set())
+    difference = _difference(services, claim, audit.lost)
+    done = projection.project(services, claim, difference.write, guard)
+    written = projection.chunk_ids_of(claim, done.held)
+    outdated = projection.chunk_ids_of(claim, [*difference.replaced, *difference.gone])
+    # New chunks first, then the old ones go: what is served is never without the message. What was just written
+    # again under the id it had, or stood there unrecorded from an attempt before, stays.
+    doomed = [chunk for chunk in dict.fromkeys([*outdated, *audit.extra]) if chunk not in set(written)]
+    if doomed:
+        guard.check()
+        services.vectors.delete(claim.collection, doomed)
+    _record(services, claim, difference, done)
+
+
+def _difference(services: Services, claim: Claim, lost: set[UUID]) -> Difference:
+    limit = min(services.settings.job_max_messages, claim.job_cap or services.settings.job_max_messages)
+    with services.database.reading() as session:
+        write = ledger.messages_to_write(
+            session,
+            base_id=claim.memory_base_id,
+            generation=claim.generation,
+            flow_id=claim.flow_id,
+            session_id=claim.session_id,
+            capture=claim.capture,
+            start_seq=claim.start_seq,
+            cursor_seq=claim.from_seq,
+            also=lost,
+            limit=limit,
+        )
+        gone = ledger.entries_without_message(session, claim.row_id, limit=limit)
+        entries = ledger.entries(session, claim.memory_base_id, claim.generation, [m.id for m in write])
+        buried = ledger.dead_letters_without_message(session, claim.row_id)
+    return Difference(write, list(entries.values()), gone, buried, len(write) < limit and len(gone) < limit)
+
+
+def _audit(services: Services, claim: Claim) -> Audit:
+    """Compare the session's ids in the store with the ledger, id by id."""
+    stored = _stored_under(services, claim, claim.session_id)
+    if claim.renamed_from is not None:
+        # By now another session may have that name: only what is of our messages is ours.
+        late = {chunk: chunking.parse_chunk_id(chunk) for chunk in _stored_under(services, claim, claim.renamed_from)}
+        with services.database.reading() as session:
+            own = conversations.ids_in_session(
+                session, claim.flow_id, claim.session_id, {parsed.message_id for parsed in late.values() if parsed}
+            )
+        stored |= {chunk for chunk, parsed in late.items() if parsed and parsed.message_id in own}
+    with services.database.reading() as session:
+        held = ledger.entries_of_row(session, claim.row_id)
+    expected = {
+        chunk: entry.message_id
+        for entry in held
+        for chunk in chunking.chunk_ids(claim.memory_base_id, entry.message_id, entry.version, entry.chunks)
+    }
+    lost = {message_id for chunk, message_id in expected.items() if chunk not in stored}
+    extra = sorted(stored - expected.keys())
+    if lost or extra:
+        log.warning("audit_found", session_row=str(claim.row_id), lost_messages=len(lost), extra_chunks=len(extra))
+    return Audit(extra, lost)
+
+
+def _stored_under(services: Services, claim: Claim, session_id: str) -> set[str]:
+    return {chunk for page in services.vectors.iter_ids(claim.collection, session_id=session_id) for chunk in page}
+
+
+def _record(services: Services, claim: Claim, difference: Difference, done: leases.Projection) -> None:
+    with services.database.transaction() as session:
+        lock = bases.lock_base if claim.is_build else bases.share_base
+        base = lock(session, claim.memory_base_id)
+        now = clock.now(session)
+        row = rows.compare_and_advance(
+            session,
+            row_id=claim.row_id,
+            epoch=claim.epoch,
+            generation=claim.generation,
+            from_seq=claim.from_seq,
+            to_seq=claim.from_seq,
+            cursor_id=None,
+            now=now,
+        )
+        if base is None or base.deleting_at is not None or row is None:
+            raise errors.ClaimLost
+        failed = {failure.message_id for failure in done.failures}
+        removed = [*difference.gone, *(held for held in difference.replaced if held.message_id in failed)]
+        ledger.forget(session, base.id, claim.generation, [held.message_id for held in removed])
+        ledger.unbury(session, base.id, claim.generation, difference.buried)
+        row.total_processed -= len(removed)
+        row.total_chunks -= sum(held.chunks for held in removed)
+        if claim.audit and difference.complete:
+            row.audit_at = row.renamed_from = None
+        if difference.complete:
+            # Marks made since the claim stay: their edit may have come after our reading.
+            row.repaired = max(row.repaired, claim.dirty)
+        leases.finish(session, services, claim, base, row, done, now)
+        complete_build(session, services, base, now)
+    log.info("store_repaired", written=len(done.held), removed=len(difference.gone))

@@ -1,0 +1,149 @@
+"""Messages into a collection: chunk, embed, upsert, read back. No transaction is open here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memorybase import chunking, errors
+from memorybase.embedding import Embedder
+from memorybase.leases import Claim, Guard, Projection, describe
+from memorybase.messages import message_text
+from memorybase.queries.conversations import CountedMessage
+from memorybase.queries.ledger import Failure, Held
+from memorybase.services import Services
+from memorybase.telemetry import get_logger
+from memorybase.vectors import VectorRecord
+
+log = get_logger(__name__)
+
+CANARY = "The quick brown fox jumps over the lazy dog."
+
+
+def embedder_for(services: Services, claim: Claim) -> Embedder:
+    """The embedder that the generation was made with; raises ModelUnavailable when its weights have changed."""
+    embedder = services.embedders.get(claim.embedding_model)
+    # The backend may differ, its vectors agree within a stated tolerance; model and revision may not.
+    if embedder.identity.partition("/")[2] != claim.embedder.partition("/")[2]:
+        raise errors.ModelUnavailable(
+            f"The store was built with {claim.embedder}, this worker has {embedder.identity}: regenerate",
+            field="embedding_model",
+        )
+    return embedder
+
+
+def project(services: Services, claim: Claim, messages: Sequence[CountedMessage], guard: Guard) -> Projection:
+    """Put messages into the claim's collection under deterministic ids.
+
+    A message that cannot be embedded or stored ends up in `failures`, found by halving; raises the environment's
+    errors, and ClaimLost before a write that is no longer ours to make.
+    """
+    projection = Projection()
+    if messages:
+        embedder = embedder_for(services, claim)
+        guard.begin_embedding(len(messages))
+        _project(services, claim, embedder, messages, guard, projection)
+    return projection
+
+
+def _project(
+    services: Services,
+    claim: Claim,
+    embedder: Embedder,
+    messages: Sequence[CountedMessage],
+    guard: Guard,
+    projection: Projection,
+) -> None:
+    try:
+        projection.held += _write(services, claim, embedder, messages, guard)
+    except errors.EnvironmentFailure as error:
+        if not isinstance(error, errors.EmbeddingFailed):
+            raise
+        _blame(services, claim, embedder, messages, guard, projection, error)
+    except errors.ClaimLost:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever one message provokes must not stop the ones behind it
+        _blame(services, claim, embedder, messages, guard, projection, error)
+
+
+def _blame(
+    services: Services,
+    claim: Claim,
+    embedder: Embedder,
+    messages: Sequence[CountedMessage],
+    guard: Guard,
+    projection: Projection,
+    error: Exception,
+) -> None:
+    """Halve until the one message stands alone; but first make sure that it is a message and not the model."""
+    embedder.embed([CANARY])
+    if len(messages) > 1:
+        middle = len(messages) // 2
+        _project(services, claim, embedder, messages[:middle], guard, projection)
+        _project(services, claim, embedder, messages[middle:], guard, projection)
+        return
+    (message,) = messages
+    code = error.code if isinstance(error, errors.MemorybaseError) else "unexpected"
+    log.warning("message_failed", message_id=str(message.id), error_code=code, error_type=type(error).__name__)
+    projection.failures.append(Failure(message.id, message.version, code, describe(error)))
+
+
+def _write(
+    services: Services, claim: Claim, embedder: Embedder, messages: Sequence[CountedMessage], guard: Guard
+) -> list[Held]:
+    chunks = [chunk_message(services, embedder, message) for message in messages]
+    texts = [chunk.text for pieces in chunks for chunk in pieces]
+    if texts:
+        vectors = iter(embedder.embed(texts))
+        records = [
+            VectorRecord(
+                id=chunking.chunk_id(claim.memory_base_id, message.id, message.version, chunk.index),
+                vector=next(vectors),
+                text=chunk.text,
+                metadata=_metadata(claim, message, chunk.index),
+            )
+            for message, pieces in zip(messages, chunks, strict=True)
+            for chunk in pieces
+        ]
+        guard.check()
+        services.vectors.upsert(claim.collection, records)
+        read_back(services, claim, [record.id for record in records])
+    return [Held(m.id, m.version, len(pieces)) for m, pieces in zip(messages, chunks, strict=True)]
+
+
+def chunk_message(services: Services, embedder: Embedder, message: CountedMessage) -> list[chunking.Chunk]:
+    return chunking.split_text(
+        message_text(message.content),
+        embedder.token_offsets,
+        max_tokens=min(services.settings.chunk_tokens, embedder.max_tokens),
+        overlap=services.settings.chunk_overlap,
+    )
+
+
+def read_back(services: Services, claim: Claim, ids: Sequence[str]) -> None:
+    """An acknowledged write is believed once it can be read. Raises VectorStoreUnavailable."""
+    missing = set(ids) - services.vectors.stored_ids(claim.collection, ids)
+    if missing:
+        raise errors.VectorStoreUnavailable(f"{len(missing)} of {len(ids)} chunks could not be read back")
+
+
+def _metadata(claim: Claim, message: CountedMessage, chunk_index: int) -> dict[str, str | int | float | bool]:
+    # The same keys always: an upsert merges, and a stale key would stay.
+    return {
+        "message_id": str(message.id),
+        "session_id": claim.session_id,
+        "run_id": str(message.run_id),
+        "end_user_id": claim.end_user_id or "",
+        "role": message.role,
+        "seq": message.seq,
+        "timestamp": message.timestamp.timestamp(),
+        "chunk_index": chunk_index,
+    }
+
+
+def chunk_ids_of(claim: Claim, held: Sequence[Held]) -> list[str]:
+    """The ids under which the collection holds these messages."""
+    return [
+        chunk
+        for entry in held
+        for chunk in chunking.chunk_ids(claim.memory_base_id, entry.message_id, entry.version, entry.chunks)
+    ]

@@ -1,0 +1,189 @@
+"""Memory bases and their generations."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.models import ACTIVE_STATES, Generation, GenerationState, IngestionJob, KnowledgeBase, MemoryBase
+from memorybase.queries import jobs, ledger, rows
+
+COMPARE_EVERY_SECONDS = 60  # a base at rest is looked at this often
+COMPARE_LIMIT = 50
+
+
+def share_bases_of_flow(session: OrmSession, flow_id: UUID) -> list[MemoryBase]:
+    """The flow's living memory bases, share-locked: none is regenerated or deleted until this transaction ends."""
+    return list(
+        session.scalars(
+            sa.select(MemoryBase)
+            .where(MemoryBase.flow_id == flow_id, MemoryBase.deleting_at.is_(None))
+            .order_by(MemoryBase.id)
+            .with_for_update(read=True)
+            .execution_options(populate_existing=True)
+        )
+    )
+
+
+def share_base(session: OrmSession, base_id: UUID) -> MemoryBase | None:
+    """The memory base, living or being deleted, share-locked."""
+    return session.scalar(
+        sa.select(MemoryBase)
+        .where(MemoryBase.id == base_id)
+        .with_for_update(read=True)
+        .execution_options(populate_existing=True)
+    )
+
+
+def lock_base(session: OrmSession, base_id: UUID) -> MemoryBase | None:
+    """The memory base, locked against every capture, claim and advance."""
+    return session.scalar(
+        sa.select(MemoryBase)
+        .where(MemoryBase.id == base_id)
+        .with_for_update(key_share=True)
+        .execution_options(populate_existing=True)
+    )
+
+
+def fetch_base(session: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase | None:
+    """The user's memory base, unless it is being deleted."""
+    return session.scalar(
+        sa.select(MemoryBase).where(
+            MemoryBase.id == base_id, MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None)
+        )
+    )
+
+
+def base_of_name(session: OrmSession, user_id: UUID, name: str) -> UUID | None:
+    """Also of a base that is being deleted: the name is free when its last row is gone."""
+    return session.scalar(sa.select(MemoryBase.id).where(MemoryBase.user_id == user_id, MemoryBase.name == name))
+
+
+def base_ids_of_flow(session: OrmSession, flow_id: UUID) -> list[UUID]:
+    """Every memory base of the flow, those being deleted too."""
+    return list(session.scalars(sa.select(MemoryBase.id).where(MemoryBase.flow_id == flow_id).order_by(MemoryBase.id)))
+
+
+def living_base_ids(session: OrmSession) -> list[UUID]:
+    return list(
+        session.scalars(sa.select(MemoryBase.id).where(MemoryBase.deleting_at.is_(None)).order_by(MemoryBase.id))
+    )
+
+
+def bases_in_deletion(session: OrmSession) -> list[UUID]:
+    return list(session.scalars(sa.select(MemoryBase.id).where(MemoryBase.deleting_at.is_not(None))))
+
+
+def bases_in_build(session: OrmSession) -> list[UUID]:
+    return list(session.scalars(sa.select(MemoryBase.id).where(MemoryBase.building.is_not(None))))
+
+
+def fetch_any_base(session: OrmSession, base_id: UUID) -> MemoryBase | None:
+    """The memory base, whoever it belongs to and whether or not it is being deleted."""
+    return session.get(MemoryBase, base_id, populate_existing=True)
+
+
+def begin_deletion(session: OrmSession, base_id: UUID, now: datetime) -> None:
+    """From this commit on the base is gone for its user, and its jobs are cancelled."""
+    base = lock_base(session, base_id)
+    if base is not None and base.deleting_at is None:
+        base.deleting_at = now
+        active = jobs.active_jobs_of_base(session, base_id)
+        jobs.cancel_jobs(session, [job.id for job in active], now, "the memory base was deleted")
+        session.flush()
+
+
+def delete_base(session: OrmSession, base_id: UUID) -> None:
+    """The base and all that hangs on it."""
+    session.execute(sa.delete(MemoryBase).where(MemoryBase.id == base_id))
+
+
+def bases_to_compare(session: OrmSession, now: datetime) -> list[UUID]:
+    """Living bases without active jobs whose last comparison is a minute old."""
+    busy = sa.exists().where(IngestionJob.memory_base_id == MemoryBase.id, IngestionJob.state.in_(ACTIVE_STATES))
+    return list(
+        session.scalars(
+            sa.select(MemoryBase.id)
+            .where(
+                MemoryBase.deleting_at.is_(None),
+                sa.or_(
+                    MemoryBase.mismatch_checked_at.is_(None),
+                    MemoryBase.mismatch_checked_at < now - timedelta(seconds=COMPARE_EVERY_SECONDS),
+                ),
+                ~busy,
+            )
+            .order_by(MemoryBase.mismatch_checked_at.nulls_first())
+            .limit(COMPARE_LIMIT)
+        )
+    )
+
+
+def fetch_generation(session: OrmSession, base_id: UUID, generation: int) -> Generation:
+    return session.get_one(Generation, (base_id, generation))
+
+
+def generations(session: OrmSession, base_id: UUID) -> list[Generation]:
+    return list(
+        session.scalars(
+            sa.select(Generation).where(Generation.memory_base_id == base_id).order_by(Generation.generation)
+        )
+    )
+
+
+def last_generation(session: OrmSession, base_id: UUID) -> int:
+    return (
+        session.scalar(sa.select(sa.func.max(Generation.generation)).where(Generation.memory_base_id == base_id)) or 0
+    )
+
+
+def retire_generation(session: OrmSession, base_id: UUID, generation: int, now: datetime) -> None:
+    session.execute(
+        sa.update(Generation)
+        .where(Generation.memory_base_id == base_id, Generation.generation == generation)
+        .values(state=GenerationState.RETIRED, retired_at=now)
+    )
+
+
+def retired_generations(session: OrmSession, before: datetime) -> list[Generation]:
+    return list(
+        session.scalars(
+            sa.select(Generation).where(Generation.state == GenerationState.RETIRED, Generation.retired_at <= before)
+        )
+    )
+
+
+def set_serving(session: OrmSession, base_id: UUID, generation: int) -> None:
+    """The generation serves from this commit on; the knowledge base's registry entry follows."""
+    chosen = fetch_generation(session, base_id, generation)
+    chosen.state = GenerationState.SERVING
+    session.execute(
+        sa.update(MemoryBase)
+        .where(MemoryBase.id == base_id)
+        .values(serving=generation, building=None, mismatch=None, mismatch_checked_at=None)
+    )
+    session.execute(
+        sa.update(KnowledgeBase)
+        .where(KnowledgeBase.memory_base_id == base_id)
+        .values(embedding_model=chosen.embedding_model, embedder=chosen.embedder, chunker=chosen.chunker)
+    )
+
+
+def set_mismatch(session: OrmSession, base_id: UUID, serving: int, mismatch: bool, now: datetime) -> None:
+    """Remember a comparison, unless another generation serves by now."""
+    session.execute(
+        sa.update(MemoryBase)
+        .where(MemoryBase.id == base_id, MemoryBase.serving == serving)
+        .values(mismatch=mismatch, mismatch_checked_at=now)
+    )
+
+
+def delete_generation(session: OrmSession, base_id: UUID, generation: int) -> None:
+    """A retired generation's rows, jobs, ledger and dead letters go with it."""
+    ledger.delete_generation(session, base_id, generation)
+    rows.delete_rows_of_generation(session, base_id, generation)
+    session.execute(
+        sa.delete(Generation).where(Generation.memory_base_id == base_id, Generation.generation == generation)
+    )

@@ -1,0 +1,159 @@
+"""What the lists of flows, runs, sessions and messages read. All of it within one user's flows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.models import Flow, LedgerEntry, MemoryBase, Message, Run, Session
+from memorybase.queries.catalog_paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
+
+_FLOWS = Keyset("flows", (Flow.created_at, Flow.id))
+_RUNS = Keyset("runs", (Run.created_at, Run.id), descending=True)
+_SESSIONS = Keyset("sessions", (Session.created_at, Session.id))
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFilter:
+    """Which messages: everything that is not None must hold. `base` is the memory base that `ingested` asks about."""
+
+    flow_id: UUID | None = None
+    session_id: str | None = None
+    run_id: UUID | None = None
+    end_user_id: str | None = None
+    role: str | None = None
+    is_output: bool | None = None
+    ingested: bool | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    order: Literal["asc", "desc"] = "asc"
+    base: MemoryBase | None = None
+
+
+def flows_page(session: OrmSession, user_id: UUID, request: PageRequest) -> Found:
+    conditions = _own_flow(user_id)
+    return fetch_page(session, sa.select(Flow).where(conditions), sa.select(Flow.id).where(conditions), _FLOWS, request)
+
+
+def runs_page(session: OrmSession, flow_id: UUID, request: PageRequest) -> Found:
+    counting = sa.select(Run.id).where(Run.flow_id == flow_id)
+    return fetch_page(session, _runs().where(Run.flow_id == flow_id), counting, _RUNS, request)
+
+
+def fetch_run(session: OrmSession, user_id: UUID, run_id: UUID) -> AnyRow | None:
+    statement = _runs().join(Flow, Flow.id == Run.flow_id).where(Run.id == run_id, _own_flow(user_id))
+    return session.execute(statement).one_or_none()
+
+
+def sessions_page(
+    session: OrmSession, user_id: UUID, request: PageRequest, *, flow_id: UUID | None, end_user_id: str | None
+) -> Found:
+    conditions = [_own_flow(user_id), Session.deleted_at.is_(None)]
+    if flow_id is not None:
+        conditions.append(Session.flow_id == flow_id)
+    if end_user_id is not None:
+        conditions.append(Session.end_user_id == end_user_id)
+    counting = sa.select(Session.id).join(Flow, Flow.id == Session.flow_id).where(*conditions)
+    statement = _sessions().join(Flow, Flow.id == Session.flow_id).where(*conditions)
+    return fetch_page(session, statement, counting, _SESSIONS, request)
+
+
+def fetch_session(session: OrmSession, flow_id: UUID, session_id: str) -> AnyRow | None:
+    mine = (Session.flow_id == flow_id) & (Session.session_id == session_id) & Session.deleted_at.is_(None)
+    return session.execute(_sessions().where(mine)).one_or_none()
+
+
+def flows_with_session(session: OrmSession, user_id: UUID, session_id: str) -> list[UUID]:
+    """At most two: whether a session id alone says which session is meant."""
+    statement = sa.select(Session.flow_id).join(Flow, Flow.id == Session.flow_id)
+    statement = statement.where(_own_flow(user_id), Session.session_id == session_id).limit(2)
+    return list(session.scalars(statement))
+
+
+def messages_page(session: OrmSession, user_id: UUID, wanted: MessageFilter, request: PageRequest) -> Found:
+    conditions = _message_conditions(user_id, wanted)
+    statement = sa.select(Message, Session.end_user_id, _ingested(wanted.base).label("ingested")).join(
+        Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
+    )
+    counting = sa.select(Message.id).where(*conditions)
+    return fetch_page(session, statement.where(*conditions), counting, _message_order(wanted), request)
+
+
+def fetch_message(session: OrmSession, user_id: UUID, message_id: UUID) -> AnyRow | None:
+    statement = (
+        sa.select(Message, Session.end_user_id, sa.null().label("ingested"))
+        .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
+        .join(Flow, Flow.id == Message.flow_id)
+        .where(Message.id == message_id, _own_flow(user_id))
+    )
+    return session.execute(statement).one_or_none()
+
+
+def _own_flow(user_id: UUID) -> sa.ColumnElement[bool]:
+    return sa.and_(Flow.user_id == user_id, Flow.deleting_at.is_(None))
+
+
+def _runs() -> AnySelect:
+    messages = sa.select(sa.func.count()).where(Message.run_id == Run.id).correlate(Run).scalar_subquery()
+    return sa.select(Run, Session.end_user_id, messages.label("messages")).join(
+        Session, sa.and_(Session.flow_id == Run.flow_id, Session.session_id == Run.session_id)
+    )
+
+
+def _sessions() -> AnySelect:
+    same = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
+    messages = sa.select(sa.func.count()).select_from(Message).where(same).correlate(Session).scalar_subquery()
+    return sa.select(Session, messages.label("messages"))
+
+
+def _message_order(wanted: MessageFilter) -> Keyset:
+    """Within one session by seq, which is its order; across sessions by the time of capture."""
+    descending = wanted.order == "desc"
+    if wanted.run_id is not None or (wanted.flow_id is not None and wanted.session_id is not None):
+        return Keyset("messages-of-session", (Message.seq,), descending)
+    return Keyset("messages", (Message.captured_at, Message.seq, Message.id), descending)
+
+
+def _message_conditions(user_id: UUID, wanted: MessageFilter) -> list[sa.ColumnElement[bool]]:
+    if wanted.flow_id is not None:
+        conditions = [Message.flow_id == wanted.flow_id]
+    else:
+        conditions = [Message.flow_id.in_(sa.select(Flow.id).where(_own_flow(user_id)))]
+    exact = (
+        (Message.session_id, wanted.session_id),
+        (Message.run_id, wanted.run_id),
+        (Message.role, wanted.role),
+        (Message.is_output, wanted.is_output),
+    )
+    conditions += [column == value for column, value in exact if value is not None]
+    if wanted.since is not None:
+        conditions.append(Message.timestamp >= wanted.since)
+    if wanted.until is not None:
+        conditions.append(Message.timestamp <= wanted.until)
+    if wanted.end_user_id is not None:
+        of_user = sa.select(Session.id).where(
+            Session.flow_id == Message.flow_id,
+            Session.session_id == Message.session_id,
+            Session.end_user_id == wanted.end_user_id,
+        )
+        conditions.append(of_user.correlate(Message).exists())
+    if wanted.ingested is not None:
+        conditions.append(_ingested(wanted.base) if wanted.ingested else sa.not_(_ingested(wanted.base)))
+    return conditions
+
+
+def _ingested(base: MemoryBase | None) -> sa.ColumnElement[Any]:
+    """Whether the serving generation's ledger has the message; null without a memory base to ask about."""
+    if base is None:
+        return sa.null()
+    held = sa.select(LedgerEntry.message_id).where(
+        LedgerEntry.memory_base_id == base.id,
+        LedgerEntry.generation == base.serving,
+        LedgerEntry.message_id == Message.id,
+    )
+    return held.correlate(Message).exists()

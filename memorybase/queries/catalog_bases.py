@@ -1,0 +1,219 @@
+"""What the lists of memory bases, their sessions, jobs and dead letters read. The number of queries never grows."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.models import (
+    ACTIVE_STATES,
+    Capture,
+    DeadLetter,
+    Generation,
+    IngestionJob,
+    JobState,
+    MemoryBase,
+    MemoryBaseSession,
+    Message,
+    Session,
+)
+from memorybase.queries.catalog_paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
+from memorybase.queries.conversations import counted
+
+Base = MemoryBase
+Row = MemoryBaseSession
+Job = IngestionJob
+
+_BASES = Keyset("memories", (Base.created_at, Base.id))
+_SESSIONS = Keyset("memory-sessions", (Session.created_at, Session.id))
+_JOBS = Keyset("jobs", (Job.created_at, Job.id), descending=True)
+_DEAD_LETTERS = Keyset("dead-letters", (DeadLetter.created_at, DeadLetter.id))
+
+
+def bases_page(
+    session: OrmSession, user_id: UUID, request: PageRequest, *, flow_id: UUID | None, count_to: int
+) -> Found:
+    conditions = [_own_base(user_id)]
+    if flow_id is not None:
+        conditions.append(Base.flow_id == flow_id)
+    counting = sa.select(Base.id).where(*conditions)
+    return fetch_page(session, _bases(count_to).where(*conditions), counting, _BASES, request)
+
+
+def fetch_base_view(session: OrmSession, user_id: UUID, base_id: UUID, *, count_to: int) -> AnyRow | None:
+    return session.execute(_bases(count_to).where(Base.id == base_id, _own_base(user_id))).one_or_none()
+
+
+def base_sessions_page(session: OrmSession, base: Base, capture: Capture, request: PageRequest) -> Found:
+    """Every session of the flow, tracked or not, with its row in the serving generation."""
+    conditions = [Session.flow_id == base.flow_id, Session.deleted_at.is_(None)]
+    served = sa.and_(
+        Row.memory_base_id == base.id, Row.generation == base.serving, Row.session_id == Session.session_id
+    )
+    statement = sa.select(
+        Session.session_id,
+        Row.id,
+        Row.cursor_id,
+        Row.cursor_seq,
+        Row.total_processed,
+        Row.last_sync_at,
+        _counted_messages(capture).label("total_messages"),
+        _counted_messages(capture, Message.seq > sa.func.coalesce(Row.cursor_seq, 0)).label("pending_messages"),
+        _has_active_job(base.id).label("active"),
+        _has_dead_letter().label("dead"),
+        _last_job_failed().label("failed"),
+    ).outerjoin(Row, served)
+    counting = sa.select(Session.id).where(*conditions)
+    return fetch_page(session, statement.where(*conditions), counting, _SESSIONS, request)
+
+
+def jobs_page(
+    session: OrmSession, base_id: UUID, request: PageRequest, *, state: JobState | None, session_id: str | None
+) -> Found:
+    conditions = [Job.memory_base_id == base_id]
+    if state is not None:
+        conditions.append(Job.state == state)
+    if session_id is not None:
+        conditions.append(Job.session_id == session_id)
+    counting = sa.select(Job.id).where(*conditions)
+    return fetch_page(session, sa.select(Job).where(*conditions), counting, _JOBS, request)
+
+
+def jobs_of_ids(session: OrmSession, ids: list[UUID]) -> list[Job]:
+    return list(session.scalars(sa.select(Job).where(Job.id.in_(ids))))
+
+
+def active_ranges(session: OrmSession, base_id: UUID, session_ids: list[str]) -> list[tuple[str, int]]:
+    """(session, from_seq) of the jobs that these sessions have active."""
+    statement = sa.select(Job.session_id, Job.from_seq).where(
+        Job.memory_base_id == base_id, Job.session_id.in_(session_ids), Job.state.in_(ACTIVE_STATES)
+    )
+    return [(session_id, from_seq) for session_id, from_seq in session.execute(statement)]
+
+
+def owed_targets(session: OrmSession, base: Base, session_ids: list[str]) -> dict[str, int]:
+    """How far ingestion is owed to these sessions, in the generation that is fed."""
+    fed = base.serving if base.building is None else base.building
+    statement = sa.select(Row.session_id, Row.target_seq).where(
+        Row.memory_base_id == base.id, Row.generation == fed, Row.session_id.in_(session_ids)
+    )
+    return {row.session_id: row.target_seq for row in session.execute(statement)}
+
+
+def dead_letters_page(session: OrmSession, base: Base, request: PageRequest) -> Found:
+    """Of what is served and what is being built; the message is null when it is gone meanwhile."""
+    conditions = _shown_dead_letters(base.id, base.serving, base.building)
+    statement = (
+        sa.select(DeadLetter, Row.session_id, Message, Session.end_user_id, sa.null().label("ingested"))
+        .join(Row, Row.id == DeadLetter.row_id)
+        .outerjoin(Message, Message.id == DeadLetter.message_id)
+        .outerjoin(Session, sa.and_(Session.flow_id == Row.flow_id, Session.session_id == Row.session_id))
+    )
+    counting = sa.select(DeadLetter.id).where(*conditions)
+    return fetch_page(session, statement.where(*conditions), counting, _DEAD_LETTERS, request)
+
+
+def _own_base(user_id: UUID) -> sa.ColumnElement[bool]:
+    return sa.and_(Base.user_id == user_id, Base.deleting_at.is_(None))
+
+
+def _bases(count_to: int) -> AnySelect:
+    served = sa.and_(Generation.memory_base_id == Base.id, Generation.generation == Base.serving)
+    return sa.select(
+        Base,
+        Generation.capture,
+        Generation.embedding_model,
+        _pending(count_to).label("pending_messages"),
+        _of_rows(sa.func.coalesce(sa.func.sum(Row.total_processed), 0)).label("total_processed"),
+        _of_rows(sa.func.max(Row.last_sync_at)).label("last_sync_at"),
+        _sessions_of_flow().label("sessions"),
+        _dead_letters().label("dead_letters"),
+        _has_job(Job.state.in_(ACTIVE_STATES)).label("active"),
+        # A queued job that went back to the queue because something around it was away.
+        _has_job(Job.state == JobState.QUEUED, Job.outages > 0, Job.error.is_not(None)).label("waiting"),
+    ).join(Generation, served)
+
+
+def _pending(count_to: int) -> sa.ColumnElement[int]:
+    """Counted messages beyond the cursors, counting no further than told; a session in step costs one look."""
+    cursor = sa.func.coalesce(Row.cursor_seq, 0)
+    served = sa.and_(
+        Row.memory_base_id == Base.id, Row.generation == Base.serving, Row.session_id == Session.session_id
+    )
+    beyond = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id, Message.seq > cursor)
+    counts = sa.or_(
+        sa.and_(Generation.capture == Capture.OUTPUTS, counted(Capture.OUTPUTS)),
+        sa.and_(Generation.capture == Capture.ALL, counted(Capture.ALL)),
+    )
+    found = (
+        sa.select(sa.literal(1).label("one"))
+        .select_from(Session)
+        .outerjoin(Row, served)
+        .join(Message, beyond)
+        .where(Session.flow_id == Base.flow_id, Session.deleted_at.is_(None), Session.last_seq > cursor, counts)
+        .limit(count_to)
+        .correlate(Base, Generation)
+        .subquery()
+    )
+    return sa.select(sa.func.count()).select_from(found).scalar_subquery()
+
+
+def _of_rows(aggregate: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    serving = sa.and_(Row.memory_base_id == Base.id, Row.generation == Base.serving)
+    return sa.select(aggregate).select_from(Row).where(serving).correlate(Base).scalar_subquery()
+
+
+def _sessions_of_flow() -> sa.ColumnElement[int]:
+    statement = sa.select(sa.func.count()).select_from(Session)
+    statement = statement.where(Session.flow_id == Base.flow_id, Session.deleted_at.is_(None))
+    return statement.correlate(Base).scalar_subquery()
+
+
+def _dead_letters() -> sa.ColumnElement[int]:
+    statement = sa.select(sa.func.count()).select_from(DeadLetter)
+    statement = statement.where(*_shown_dead_letters(Base.id, Base.serving, Base.building))
+    return statement.correlate(Base).scalar_subquery()
+
+
+def _shown_dead_letters(base_id: Any, serving: Any, building: Any) -> list[sa.ColumnElement[bool]]:
+    return [
+        DeadLetter.memory_base_id == base_id,
+        sa.or_(DeadLetter.generation == serving, DeadLetter.generation == building),
+        DeadLetter.state != "discarded",
+    ]
+
+
+def _has_job(*conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    return sa.select(Job.id).where(Job.memory_base_id == Base.id, *conditions).correlate(Base).exists()
+
+
+def _counted_messages(capture: Capture, *conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
+    statement = sa.select(sa.func.count()).select_from(Message)
+    of_session = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
+    return statement.where(of_session, counted(capture), *conditions).correlate(Session, Row).scalar_subquery()
+
+
+def _has_active_job(base_id: UUID) -> sa.ColumnElement[bool]:
+    active = sa.select(Job.id).where(
+        Job.memory_base_id == base_id, Job.session_id == Session.session_id, Job.state.in_(ACTIVE_STATES)
+    )
+    return active.correlate(Session).exists()
+
+
+def _has_dead_letter() -> sa.ColumnElement[bool]:
+    dead = sa.select(DeadLetter.id).where(DeadLetter.row_id == Row.id, DeadLetter.state == "dead")
+    return dead.correlate(Row).exists()
+
+
+def _last_job_failed() -> sa.ColumnElement[bool]:
+    last = (
+        sa.select(Job.state == JobState.FAILED)
+        .where(Job.row_id == Row.id)
+        .order_by(Job.created_at.desc(), Job.id.desc())
+        .limit(1)
+        .correlate(Row)
+    )
+    return sa.func.coalesce(last.scalar_subquery(), sa.false())

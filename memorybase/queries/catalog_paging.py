@@ -1,0 +1,150 @@
+"""Pages of a list: by number, or by a cursor that names the last row seen and so survives inserts and deletes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated, Any, Generic, TypeVar
+from uuid import UUID
+
+import sqlalchemy as sa
+from pydantic import Field
+from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import errors
+
+Item = TypeVar("Item")
+# A statement or row of any columns.
+AnySelect = sa.Select[*tuple[Any, ...]]
+AnyRow = sa.Row[*tuple[Any, ...]]
+
+DEFAULT_SIZE = 50
+MAX_SIZE = 200
+MAX_SKIP = 10_000_000  # rows; beyond it a cursor is the way
+MAX_INTEGER = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """Which part of a list: `offset` is added to the page's start; a cursor stands alone."""
+
+    page: int = 1
+    size: int = DEFAULT_SIZE
+    offset: int = 0
+    cursor: str | None = None
+
+    def __post_init__(self) -> None:
+        _bounded("page", self.page, 1, MAX_SKIP)
+        _bounded("size", self.size, 1, MAX_SIZE)
+        _bounded("offset", self.offset, 0, MAX_SKIP)
+        if self.cursor is not None and (self.page != 1 or self.offset):
+            raise errors.InvalidRequest("A cursor stands alone, without page and offset", field="cursor")
+
+    @property
+    def skip(self) -> int:
+        return (self.page - 1) * self.size + self.offset
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Item]):
+    """A part of a list; `next_cursor` is there when more follows."""
+
+    items: list[Item]
+    total: int
+    page: int
+    size: int
+    next_cursor: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Keyset:
+    """A list's order: unique together, so that no row is shown twice or never. The name keeps cursors apart."""
+
+    name: str
+    columns: Sequence[InstrumentedAttribute[Any]]
+    descending: bool = False
+
+    def order(self) -> list[sa.ColumnElement[Any]]:
+        return [column.desc() if self.descending else column.asc() for column in self.columns]
+
+    def beyond(self, cursor: str) -> sa.ColumnElement[bool]:
+        """The rows behind the cursor's; raises InvalidRequest for a cursor of another list."""
+        values = self._decode(cursor)
+        here = sa.tuple_(*self.columns)
+        there = sa.tuple_(*(sa.literal(v, c.type) for v, c in zip(values, self.columns, strict=True)))
+        return here < there if self.descending else here > there
+
+    def encode(self, values: Sequence[Any]) -> str:
+        plain = [v if isinstance(v, int) else v.isoformat() if isinstance(v, datetime) else str(v) for v in values]
+        text = json.dumps([self._label(), *plain], separators=(",", ":"))
+        return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+    def _decode(self, cursor: str) -> list[Any]:
+        try:
+            text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+            label, *plain = json.loads(text)
+            read = [_read(v, c.type.python_type) for v, c in zip(plain, self.columns, strict=True)]
+        except (ValueError, TypeError, RecursionError, binascii.Error) as exc:
+            raise errors.InvalidRequest("This cursor is not of this list", field="cursor") from exc
+        if label != self._label():
+            raise errors.InvalidRequest("This cursor is of another list", field="cursor")
+        return read
+
+    def _label(self) -> str:
+        return f"{self.name}:{'down' if self.descending else 'up'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The rows of one page."""
+
+    rows: Sequence[AnyRow]
+    total: int
+    request: PageRequest
+    next_cursor: str | None = field(default=None)
+
+
+def fetch_page(
+    session: OrmSession, statement: AnySelect, counting: AnySelect, keyset: Keyset, request: PageRequest
+) -> Found:
+    """One page of the statement in the keyset's order; `counting` has the same conditions and no more than it needs."""
+    total = session.execute(sa.select(sa.func.count()).select_from(counting.subquery())).scalar_one()
+    labels = [f"key_{index}" for index in range(len(keyset.columns))]
+    keyed = statement.add_columns(*(c.label(name) for c, name in zip(keyset.columns, labels, strict=True)))
+    keyed = keyed.order_by(*keyset.order()).limit(request.size + 1)
+    keyed = keyed.offset(request.skip) if request.cursor is None else keyed.where(keyset.beyond(request.cursor))
+    rows = session.execute(keyed).all()
+    following = None
+    if len(rows) > request.size:
+        rows = rows[: request.size]
+        following = keyset.encode([getattr(rows[-1], name) for name in labels])
+    return Found(rows, total, request, following)
+
+
+def _read(value: Any, kind: type[Any]) -> Any:
+    if kind is int:
+        if type(value) is not int or abs(value) > MAX_INTEGER:
+            raise ValueError("no number of ours")
+        return value
+    if not isinstance(value, str):
+        raise TypeError("a string")
+    if kind is datetime:
+        moment = datetime.fromisoformat(value)
+        if moment.tzinfo is None:
+            raise ValueError("a time without a zone")
+        return moment
+    if kind is UUID:
+        return UUID(value)
+    return value
+
+
+def _bounded(name: str, value: int, low: int, high: int) -> None:
+    if value < low:
+        raise errors.InvalidRequest(f"{name} is at least {low}", field=name, value=value, limit=low)
+    if value > high:
+        raise errors.InvalidRequest(f"{name} is at most {high}", field=name, value=value, limit=high)

@@ -1,0 +1,17 @@
+"""The database's clock: the only one that leases and idle times are read from."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+
+def now(session: OrmSession) -> datetime:
+    """The moment on the database's clock, aware, in UTC."""
+    if session.get_bind().dialect.name == "sqlite":
+        text: str = session.execute(sa.text("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')")).scalar_one()
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    moment: datetime = session.execute(sa.text("SELECT clock_timestamp()")).scalar_one()
+    return moment.astimezone(UTC)

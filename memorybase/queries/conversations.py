@@ -1,0 +1,286 @@
+"""Flows, sessions, runs and messages: what capture, edits and deletes ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID, uuid4
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.models import Capture, Flow, Message, Run, Session
+from memorybase.queries.writes import insert
+
+
+class KnownMessage(NamedTuple):
+    """A stored message, as far as a second capture of its id needs it."""
+
+    id: UUID
+    user_id: UUID
+    flow_id: UUID
+    session_id: str
+    external_id: str | None
+    seq: int
+    fingerprint: bytes
+
+
+class CountedMessage(NamedTuple):
+    """A message to embed."""
+
+    id: UUID
+    run_id: UUID
+    seq: int
+    role: str
+    content: Any
+    version: int
+    timestamp: datetime
+
+
+class Sizes(NamedTuple):
+    seq: int
+    text_bytes: int
+
+
+def counted(capture: Capture) -> sa.ColumnElement[bool]:
+    """Whether a message counts: outputs, or every user and assistant message."""
+    return Message.is_output == sa.true() if capture == Capture.OUTPUTS else Message.is_dialogue == sa.true()
+
+
+def fetch_flow(session: OrmSession, user_id: UUID, flow_id: UUID) -> Flow | None:
+    """The user's flow, unless it is being deleted."""
+    return session.scalar(
+        sa.select(Flow).where(Flow.id == flow_id, Flow.user_id == user_id, Flow.deleting_at.is_(None))
+    )
+
+
+def lock_flow(session: OrmSession, flow_id: UUID) -> Flow | None:
+    return session.scalar(
+        sa.select(Flow)
+        .where(Flow.id == flow_id)
+        .with_for_update(key_share=True)
+        .execution_options(populate_existing=True)
+    )
+
+
+def open_session(
+    session: OrmSession, *, flow_id: UUID, session_id: str, end_user_id: str | None, now: datetime
+) -> Session:
+    """The session, made when new, its row locked: from here to the commit, this transaction alone gives out seqs."""
+    session.execute(
+        insert(session, Session)
+        .values(
+            id=uuid4(), flow_id=flow_id, session_id=session_id, end_user_id=end_user_id,
+            last_seq=0, created_at=now, last_captured_at=now, meta={},
+        )
+        .on_conflict_do_nothing(index_elements=["flow_id", "session_id"])
+    )  # fmt: skip
+    opened = lock_session(session, flow_id, session_id)
+    if opened is None:  # the row was there when the insert looked and is gone now: a delete in between
+        raise sa.exc.NoResultFound("session vanished between insert and lock")
+    return opened
+
+
+def lock_session(session: OrmSession, flow_id: UUID, session_id: str) -> Session | None:
+    return session.scalar(
+        sa.select(Session)
+        .where(Session.flow_id == flow_id, Session.session_id == session_id)
+        .with_for_update(key_share=True)
+        .execution_options(populate_existing=True)
+    )
+
+
+def fetch_session(session: OrmSession, flow_id: UUID, session_id: str) -> Session | None:
+    return session.scalar(sa.select(Session).where(Session.flow_id == flow_id, Session.session_id == session_id))
+
+
+def end_user_of(session: OrmSession, flow_id: UUID, session_id: str) -> str | None:
+    return session.scalar(
+        sa.select(Session.end_user_id).where(Session.flow_id == flow_id, Session.session_id == session_id)
+    )
+
+
+def fetch_run(session: OrmSession, run_id: UUID) -> Run | None:
+    return session.get(Run, run_id)
+
+
+def add_run(session: OrmSession, run: Run) -> None:
+    session.add(run)
+    session.flush()
+
+
+def owner_of_flow(session: OrmSession, flow_id: UUID) -> UUID | None:
+    return session.scalar(sa.select(Flow.user_id).where(Flow.id == flow_id))
+
+
+def message_by_id(session: OrmSession, message_id: UUID) -> Message | None:
+    return session.get(Message, message_id)
+
+
+def known_messages(session: OrmSession, ids: Iterable[UUID]) -> dict[UUID, KnownMessage]:
+    """Which of the ids are stored, whoever they belong to."""
+    rows = session.execute(
+        sa.select(
+            Message.id, Flow.user_id, Message.flow_id, Message.session_id, Message.external_id,
+            Message.seq, Message.fingerprint,
+        )
+        .join(Flow, Flow.id == Message.flow_id)
+        .where(Message.id.in_(list(ids)))
+    )  # fmt: skip
+    return {row.id: KnownMessage(*row) for row in rows}
+
+
+def ids_in_session(session: OrmSession, flow_id: UUID, session_id: str, ids: Iterable[UUID]) -> set[UUID]:
+    """Which of the ids are messages of that session."""
+    return set(
+        session.scalars(
+            sa.select(Message.id).where(
+                Message.flow_id == flow_id, Message.session_id == session_id, Message.id.in_(list(ids))
+            )
+        )
+    )
+
+
+def insert_messages(session: OrmSession, rows: Sequence[dict[str, Any]]) -> None:
+    if rows:
+        session.execute(sa.insert(Message), rows)
+
+
+def fetch_message(session: OrmSession, user_id: UUID, message_id: UUID) -> Message | None:
+    return session.scalar(
+        sa.select(Message)
+        .join(Flow, Flow.id == Message.flow_id)
+        .where(Message.id == message_id, Flow.user_id == user_id, Flow.deleting_at.is_(None))
+    )
+
+
+def count_counted(
+    session: OrmSession, *, flow_id: UUID, session_id: str, capture: Capture, after_seq: int, at_most: int
+) -> int:
+    """How many counted messages lie beyond a seq, counting no further than `at_most`: the cost is bounded by it."""
+    found = (
+        sa.select(Message.seq)
+        .where(Message.flow_id == flow_id, Message.session_id == session_id, counted(capture), Message.seq > after_seq)
+        .order_by(Message.seq)
+        .limit(at_most)
+        .subquery()
+    )
+    return session.scalar(sa.select(sa.func.count()).select_from(found)) or 0
+
+
+def sizes_after(
+    session: OrmSession,
+    *,
+    flow_id: UUID,
+    session_id: str,
+    capture: Capture,
+    after_seq: int,
+    to_seq: int,
+    at_most: int,
+) -> list[Sizes]:
+    """Seq and size of the next counted messages, in order."""
+    rows = session.execute(
+        sa.select(Message.seq, Message.text_bytes)
+        .where(
+            Message.flow_id == flow_id,
+            Message.session_id == session_id,
+            counted(capture),
+            Message.seq > after_seq,
+            Message.seq <= to_seq,
+        )
+        .order_by(Message.seq)
+        .limit(at_most)
+    )
+    return [Sizes(*row) for row in rows]
+
+
+def counted_columns() -> sa.Select[tuple[UUID, UUID, int, str, Any, int, datetime]]:
+    """What embedding needs of a message."""
+    return sa.select(
+        Message.id, Message.run_id, Message.seq, Message.role, Message.content, Message.version, Message.timestamp
+    )
+
+
+def fetch_range(
+    session: OrmSession, *, flow_id: UUID, session_id: str, capture: Capture, from_seq: int, to_seq: int
+) -> list[CountedMessage]:
+    """The counted messages of (from_seq, to_seq], in seq order."""
+    rows = session.execute(
+        counted_columns()
+        .where(
+            Message.flow_id == flow_id,
+            Message.session_id == session_id,
+            counted(capture),
+            Message.seq > from_seq,
+            Message.seq <= to_seq,
+        )
+        .order_by(Message.seq)
+    )
+    return [CountedMessage(*row) for row in rows]
+
+
+def delete_messages_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> int:
+    """Every message and run of a session; how many messages."""
+    gone = session.execute(sa.delete(Message).where(Message.flow_id == flow_id, Message.session_id == session_id))
+    session.execute(sa.delete(Run).where(Run.flow_id == flow_id, Run.session_id == session_id))
+    return gone.rowcount  # type: ignore[attr-defined,no-any-return]
+
+
+def raise_versions(session: OrmSession, flow_id: UUID, session_id: str) -> None:
+    """A new version for every dialogue message of a session, so that every store writes it anew."""
+    session.execute(
+        sa.update(Message)
+        .where(Message.flow_id == flow_id, Message.session_id == session_id, Message.is_dialogue == sa.true())
+        .values(version=Message.version + 1)
+    )
+
+
+def deleted_sessions(session: OrmSession, *, limit: int) -> list[Session]:
+    return list(session.scalars(sa.select(Session).where(Session.deleted_at.is_not(None)).limit(limit)))
+
+
+def sessions_of_flow(session: OrmSession, flow_id: UUID, *, after: str, limit: int) -> list[Session]:
+    """Sessions with anything captured, by session id: pages for work over all of them, in lock order."""
+    return list(
+        session.scalars(
+            sa.select(Session)
+            .where(Session.flow_id == flow_id, Session.deleted_at.is_(None), Session.session_id > after)
+            .order_by(Session.session_id)
+            .limit(limit)
+        )
+    )
+
+
+def all_sessions_of_flow(session: OrmSession, flow_id: UUID) -> list[Session]:
+    return list(session.scalars(sa.select(Session).where(Session.flow_id == flow_id).order_by(Session.session_id)))
+
+
+def begin_flow_deletion(session: OrmSession, flow_id: UUID, now: datetime) -> None:
+    session.execute(sa.update(Flow).where(Flow.id == flow_id).values(deleting_at=now))
+
+
+def flows_in_deletion(session: OrmSession) -> list[UUID]:
+    return list(session.scalars(sa.select(Flow.id).where(Flow.deleting_at.is_not(None))))
+
+
+def delete_messages_of_flow(session: OrmSession, flow_id: UUID, *, limit: int) -> int:
+    """Up to `limit` messages; how many went."""
+    doomed = sa.select(Message.id).where(Message.flow_id == flow_id).limit(limit)
+    gone = session.execute(sa.delete(Message).where(Message.id.in_(doomed.scalar_subquery())))
+    return gone.rowcount  # type: ignore[attr-defined,no-any-return]
+
+
+def delete_flow(session: OrmSession, flow_id: UUID) -> None:
+    """The flow, its sessions and runs."""
+    session.execute(sa.delete(Session).where(Session.flow_id == flow_id))
+    session.execute(sa.delete(Flow).where(Flow.id == flow_id))
+
+
+def delete_session(session: OrmSession, conversation: Session) -> None:
+    session.execute(sa.delete(Session).where(Session.id == conversation.id))
+
+
+def rename_session(session: OrmSession, conversation: Session, new_session_id: str) -> None:
+    """Messages, runs and memory base sessions follow by their foreign keys."""
+    session.execute(sa.update(Session).where(Session.id == conversation.id).values(session_id=new_session_id))

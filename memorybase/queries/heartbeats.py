@@ -1,0 +1,27 @@
+"""Signs of life of workers and sweepers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.models import Heartbeat
+from memorybase.queries.writes import insert
+
+
+def beat(session: OrmSession, name: str, kind: str, now: datetime) -> None:
+    statement = insert(session, Heartbeat).values(name=name, kind=kind, started_at=now, beat_at=now)
+    session.execute(
+        statement.on_conflict_do_update(index_elements=["name"], set_={"beat_at": statement.excluded.beat_at})
+    )
+
+
+def forget(session: OrmSession, name: str) -> None:
+    session.execute(sa.delete(Heartbeat).where(Heartbeat.name == name))
+
+
+def last_beat(session: OrmSession, kind: str) -> datetime | None:
+    """When any process of that kind was last seen."""
+    return session.scalar(sa.select(sa.func.max(Heartbeat.beat_at)).where(Heartbeat.kind == kind))

@@ -1,0 +1,135 @@
+"""Ingestion jobs: the outbox, claims and their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.models import ACTIVE_STATES, IngestionJob, JobState, MemoryBase
+from memorybase.queries.writes import insert
+
+Job = IngestionJob
+_ACTIVE = sa.text("state IN ('queued', 'running')")
+
+
+def insert_job(session: OrmSession, values: dict[str, Any]) -> Job | None:
+    """The new job, or None: this session of the memory base has an active one. The partial unique index decides."""
+    made = session.execute(
+        insert(session, Job)
+        .values(**values)
+        .on_conflict_do_nothing(index_elements=["memory_base_id", "session_id"], index_where=_ACTIVE)
+        .returning(Job.id)
+    )
+    return None if made.scalar_one_or_none() is None else session.get_one(Job, values["id"])
+
+
+def active_job(session: OrmSession, base_id: UUID, session_id: str) -> Job | None:
+    return session.scalar(
+        sa.select(Job).where(
+            Job.memory_base_id == base_id, Job.session_id == session_id, Job.state.in_(ACTIVE_STATES)
+        ).execution_options(populate_existing=True)
+    )  # fmt: skip
+
+
+def active_jobs_of_base(session: OrmSession, base_id: UUID) -> list[Job]:
+    return list(
+        session.scalars(
+            sa.select(Job)
+            .where(Job.memory_base_id == base_id, Job.state.in_(ACTIVE_STATES))
+            .order_by(Job.id)
+            .execution_options(populate_existing=True)
+        )
+    )
+
+
+def fetch_job(session: OrmSession, job_id: UUID) -> Job | None:
+    return session.get(Job, job_id, populate_existing=True)
+
+
+def fetch_owned_job(session: OrmSession, user_id: UUID, job_id: UUID) -> Job | None:
+    return session.scalar(
+        sa.select(Job)
+        .join(MemoryBase, MemoryBase.id == Job.memory_base_id)
+        .where(Job.id == job_id, MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None))
+    )
+
+
+def lock_job(session: OrmSession, job_id: UUID) -> Job | None:
+    return session.scalar(
+        sa.select(Job).where(Job.id == job_id).with_for_update(key_share=True).execution_options(populate_existing=True)
+    )
+
+
+def running_job_of_row(session: OrmSession, row_id: UUID) -> Job | None:
+    return session.scalar(
+        sa.select(Job)
+        .where(Job.row_id == row_id, Job.state == JobState.RUNNING)
+        .with_for_update(key_share=True)
+        .execution_options(populate_existing=True)
+    )
+
+
+def update_claimed(session: OrmSession, *, job_id: UUID, epoch: int, **values: Any) -> bool:
+    """Write to a job that this claim still runs; False: the claim is lost."""
+    updated = session.execute(
+        sa.update(Job).where(Job.id == job_id, Job.state == JobState.RUNNING, Job.epoch == epoch).values(**values)
+    )
+    return updated.rowcount == 1  # type: ignore[attr-defined,no-any-return]
+
+
+def claim_holds(session: OrmSession, *, job_id: UUID, epoch: int) -> bool:
+    return (
+        session.scalar(
+            sa.select(sa.literal(1)).where(Job.id == job_id, Job.state == JobState.RUNNING, Job.epoch == epoch)
+        )
+        is not None
+    )
+
+
+def cancel_jobs(session: OrmSession, ids: Sequence[UUID], now: datetime, reason: str) -> None:
+    """Close active jobs; a worker that runs one finds its claim gone at its next check."""
+    if ids:
+        session.execute(
+            sa.update(Job)
+            .where(Job.id.in_(ids), Job.state.in_(ACTIVE_STATES))
+            .values(state=JobState.CANCELLED, finished_at=now, error=reason)
+        )
+
+
+def jobs_to_ring(session: OrmSession, now: datetime, *, rung_before: datetime | None, limit: int) -> list[Job]:
+    """Queued jobs whose time has come; with `rung_before` all that were last rung before it, due or not."""
+    due: sa.ColumnElement[bool] = Job.ring_at <= now
+    if rung_before is not None:
+        due = sa.or_(due, sa.and_(Job.available_at <= now, Job.rung_at < rung_before))
+    return list(
+        session.scalars(
+            sa.select(Job)
+            .where(Job.state == JobState.QUEUED, due)
+            .order_by(Job.ring_at)
+            .limit(limit)
+            .with_for_update(key_share=True, skip_locked=True)
+        )
+    )
+
+
+def count_active_of_kind(session: OrmSession, base_id: UUID, kind: str) -> int:
+    return (
+        session.scalar(
+            sa.select(sa.func.count())
+            .select_from(Job)
+            .where(Job.memory_base_id == base_id, Job.kind == kind, Job.state.in_(ACTIVE_STATES))
+        )
+        or 0
+    )
+
+
+def rename_session(session: OrmSession, base_ids: Sequence[UUID], old: str, new: str) -> None:
+    """Jobs follow their session's new id."""
+    session.execute(
+        sa.update(Job).where(Job.memory_base_id.in_(base_ids), Job.session_id == old).values(session_id=new)
+    )

@@ -1,0 +1,47 @@
+"""Statements about users and their API keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.models import ApiKey, User
+from memorybase.queries.writes import insert
+
+
+def key_by_hash(session: OrmSession, key_hash: bytes) -> ApiKey | None:
+    return session.execute(sa.select(ApiKey).where(ApiKey.key_hash == key_hash)).scalar_one_or_none()
+
+
+def mark_key_used(session: OrmSession, key_id: UUID, *, now: datetime) -> None:
+    session.execute(sa.update(ApiKey).where(ApiKey.id == key_id).values(last_used_at=now))
+
+
+def active_keys(session: OrmSession, user_id: UUID) -> Sequence[ApiKey]:
+    statement = sa.select(ApiKey).where(ApiKey.user_id == user_id, ApiKey.revoked_at.is_(None))
+    return session.execute(statement.order_by(ApiKey.created_at, ApiKey.id)).scalars().all()
+
+
+def revoke_key(session: OrmSession, user_id: UUID, key_id: UUID, *, now: datetime) -> bool:
+    """Whether there was such a key, not revoked yet."""
+    mine = (ApiKey.id == key_id) & (ApiKey.user_id == user_id) & ApiKey.revoked_at.is_(None)
+    statement = sa.update(ApiKey).where(mine).values(revoked_at=now).returning(ApiKey.id)
+    return session.execute(statement).scalar_one_or_none() is not None
+
+
+def user_by_name(session: OrmSession, name: str) -> UUID | None:
+    return session.execute(sa.select(User.id).where(User.name == name)).scalar_one_or_none()
+
+
+def insert_user_if_absent(session: OrmSession, values: Mapping[str, Any]) -> None:
+    """Two processes may start at the same time; the unique constraint lets one of them win quietly."""
+    session.execute(insert(session, User).values(**values).on_conflict_do_nothing(index_elements=["name"]))
+
+
+def insert_key_if_absent(session: OrmSession, values: Mapping[str, Any]) -> None:
+    session.execute(insert(session, ApiKey).values(**values).on_conflict_do_nothing(index_elements=["key_hash"]))

@@ -1,0 +1,207 @@
+"""Knowledge bases and their documents."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.models import Document, KnowledgeBase, MemoryBase, MemoryBaseSession
+from memorybase.queries.catalog_paging import AnyRow, Found, Keyset, PageRequest, fetch_page
+from memorybase.queries.writes import insert
+
+Row = MemoryBaseSession
+
+_KNOWLEDGE_BASES = Keyset("knowledge-bases", (KnowledgeBase.created_at, KnowledgeBase.id))
+
+
+class StoredDocument(NamedTuple):
+    """A document as far as writing and finding it needs."""
+
+    id: UUID
+    external_id: str | None
+    text: str
+    metadata: dict[str, Any]
+    version: int
+    chunks: int
+
+
+class DocumentFacts(NamedTuple):
+    """What decides whether a chunk of a document may be a hit."""
+
+    id: UUID
+    knowledge_base_id: UUID
+    external_id: str | None
+    metadata: dict[str, Any]
+    version: int
+    chunks: int
+
+
+def fetch_knowledge_base(session: OrmSession, user_id: UUID, name: str) -> KnowledgeBase | None:
+    """The user's knowledge base of that name, also one that is being deleted: its name is not free yet."""
+    return session.scalar(sa.select(KnowledgeBase).where(KnowledgeBase.user_id == user_id, KnowledgeBase.name == name))
+
+
+def knowledge_base_of_memory_base(session: OrmSession, memory_base_id: UUID) -> KnowledgeBase | None:
+    return session.scalar(
+        sa.select(KnowledgeBase)
+        .where(KnowledgeBase.memory_base_id == memory_base_id)
+        .execution_options(populate_existing=True)
+    )
+
+
+def share_knowledge_base(session: OrmSession, knowledge_base_id: UUID) -> KnowledgeBase | None:
+    """The knowledge base unless it is being deleted, share-locked: it stays until this transaction ends."""
+    return session.scalar(
+        sa.select(KnowledgeBase)
+        .where(KnowledgeBase.id == knowledge_base_id, KnowledgeBase.deleting_at.is_(None))
+        .with_for_update(read=True)
+        .execution_options(populate_existing=True)
+    )
+
+
+def lock_knowledge_base(session: OrmSession, knowledge_base_id: UUID) -> KnowledgeBase | None:
+    """The knowledge base, living or being deleted, locked against every writer."""
+    return session.scalar(
+        sa.select(KnowledgeBase)
+        .where(KnowledgeBase.id == knowledge_base_id)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+
+
+def add_knowledge_base(session: OrmSession, knowledge_base: KnowledgeBase) -> bool:
+    """False when the user has one of that name; the transaction goes on either way."""
+    try:
+        with session.begin_nested():
+            session.add(knowledge_base)
+            session.flush()
+    except sa.exc.IntegrityError:
+        if fetch_knowledge_base(session, knowledge_base.user_id, knowledge_base.name) is None:
+            raise  # another constraint
+        return False
+    return True
+
+
+def delete_knowledge_base(session: OrmSession, knowledge_base_id: UUID) -> None:
+    """Its documents go with it."""
+    session.execute(sa.delete(KnowledgeBase).where(KnowledgeBase.id == knowledge_base_id))
+
+
+def knowledge_bases_page(session: OrmSession, user_id: UUID, request: PageRequest, *, for_retrieval: bool) -> Found:
+    conditions = [*_visible(user_id)]
+    if for_retrieval:
+        conditions.append(KnowledgeBase.memory_base_id.is_(None))
+    counting = _with_base(sa.select(KnowledgeBase.id)).where(*conditions)
+    return fetch_page(session, _views().where(*conditions), counting, _KNOWLEDGE_BASES, request)
+
+
+def knowledge_base_view(session: OrmSession, user_id: UUID, name: str) -> AnyRow | None:
+    return session.execute(_views().where(*_visible(user_id), KnowledgeBase.name == name)).one_or_none()
+
+
+def _visible(user_id: UUID) -> list[sa.ColumnElement[bool]]:
+    # A memory base is gone for its user once its deletion began, and its knowledge base with it.
+    return [KnowledgeBase.user_id == user_id, MemoryBase.deleting_at.is_(None)]
+
+
+def _with_base(statement: sa.Select[Any]) -> sa.Select[Any]:
+    return statement.select_from(KnowledgeBase).outerjoin(MemoryBase, MemoryBase.id == KnowledgeBase.memory_base_id)
+
+
+def _views() -> sa.Select[Any]:
+    documents = (
+        sa.select(sa.func.count())
+        .select_from(Document)
+        .where(Document.knowledge_base_id == KnowledgeBase.id)
+        .correlate(KnowledgeBase)
+        .scalar_subquery()
+    )
+    serving = (Row.memory_base_id == MemoryBase.id, Row.generation == MemoryBase.serving)
+    ingested = (
+        sa.select(sa.func.coalesce(sa.func.sum(Row.total_processed), 0))
+        .where(*serving)
+        .correlate(MemoryBase)
+        .scalar_subquery()
+    )
+    owed = sa.exists().where(*serving, Row.target_seq > Row.cursor_seq).correlate(MemoryBase)
+    return _with_base(
+        sa.select(
+            KnowledgeBase.id,
+            KnowledgeBase.name,
+            KnowledgeBase.memory_base_id,
+            KnowledgeBase.embedding_model,
+            KnowledgeBase.created_at,
+            KnowledgeBase.deleting_at,
+            KnowledgeBase.collection_id,
+            sa.case((KnowledgeBase.memory_base_id.is_(None), documents), else_=ingested).label("documents"),
+            MemoryBase.building,
+            owed.label("owed"),
+        )
+    )
+
+
+def stored_documents(session: OrmSession, knowledge_base_id: UUID, ids: Collection[UUID]) -> dict[UUID, StoredDocument]:
+    rows = session.execute(
+        _document_columns().where(Document.knowledge_base_id == knowledge_base_id, Document.id.in_(ids))
+    )
+    return {row.id: StoredDocument(*row) for row in rows}
+
+
+def documents_after(
+    session: OrmSession, knowledge_base_id: UUID, after: UUID | None, *, limit: int
+) -> list[StoredDocument]:
+    """The next documents by id: pages for work over all of them."""
+    statement = _document_columns().where(Document.knowledge_base_id == knowledge_base_id)
+    if after is not None:
+        statement = statement.where(Document.id > after)
+    return [StoredDocument(*row) for row in session.execute(statement.order_by(Document.id).limit(limit))]
+
+
+def document_facts(session: OrmSession, ids: Collection[UUID]) -> dict[UUID, DocumentFacts]:
+    rows = session.execute(
+        sa.select(
+            Document.id, Document.knowledge_base_id, Document.external_id, Document.meta, Document.version,
+            Document.chunks,
+        ).where(Document.id.in_(ids))
+    )  # fmt: skip
+    return {row.id: DocumentFacts(*row) for row in rows}
+
+
+def insert_document(session: OrmSession, knowledge_base_id: UUID, document: StoredDocument, now: datetime) -> bool:
+    """False when somebody else was first."""
+    added = session.execute(
+        insert(session, Document)
+        .values(
+            id=document.id, knowledge_base_id=knowledge_base_id, external_id=document.external_id, text=document.text,
+            meta=document.metadata, version=document.version, chunks=document.chunks, created_at=now,
+        )
+        .on_conflict_do_nothing(index_elements=["id"])
+    )  # fmt: skip
+    return added.rowcount == 1  # type: ignore[attr-defined,no-any-return]
+
+
+def compare_and_replace(session: OrmSession, document: StoredDocument, old_version: int) -> bool:
+    """False when somebody else has replaced or deleted it since."""
+    replaced = session.execute(
+        sa.update(Document)
+        .where(Document.id == document.id, Document.version == old_version)
+        .values(text=document.text, meta=document.metadata, version=document.version, chunks=document.chunks)
+    )
+    return replaced.rowcount == 1  # type: ignore[attr-defined,no-any-return]
+
+
+def set_chunks(session: OrmSession, counts: Sequence[tuple[UUID, int, int]]) -> None:
+    """(document, version, chunks): how many chunks that version has."""
+    for document_id, version, chunks in counts:
+        session.execute(
+            sa.update(Document).where(Document.id == document_id, Document.version == version).values(chunks=chunks)
+        )
+
+
+def _document_columns() -> sa.Select[Any]:
+    return sa.select(Document.id, Document.external_id, Document.text, Document.meta, Document.version, Document.chunks)

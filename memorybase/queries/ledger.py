@@ -1,0 +1,251 @@
+"""The ledger: what each generation holds. And the dead letters: what it cannot hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID, uuid4
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.models import Capture, DeadLetter, LedgerEntry, MemoryBase, MemoryBaseSession, Message
+from memorybase.queries.conversations import CountedMessage, counted, counted_columns
+from memorybase.queries.writes import insert
+
+Entry = LedgerEntry
+# A dead letter stands in the way of another attempt unless somebody asked for one.
+SETTLED = ("dead", "discarded")
+
+
+class Held(NamedTuple):
+    """A message as a generation holds it."""
+
+    message_id: UUID
+    version: int
+    chunks: int
+
+
+class Failure(NamedTuple):
+    """Why a message could not be embedded."""
+
+    message_id: UUID
+    version: int
+    code: str
+    error: str
+
+
+def record(
+    session: OrmSession, *, base_id: UUID, generation: int, row_id: UUID, held: Sequence[Held]
+) -> tuple[int, int]:
+    """Write entries; how many messages and how many chunks the ledger has gained by it."""
+    if not held:
+        return 0, 0
+    before = entries(session, base_id, generation, [h.message_id for h in held])
+    statement = insert(session, Entry)
+    session.execute(
+        statement.on_conflict_do_update(
+            index_elements=["memory_base_id", "generation", "message_id"],
+            set_={"version": statement.excluded.version, "chunks": statement.excluded.chunks},
+        ),
+        [{"memory_base_id": base_id, "generation": generation, "row_id": row_id, **h._asdict()} for h in held],
+    )
+    return len(held) - len(before), sum(h.chunks for h in held) - sum(h.chunks for h in before.values())
+
+
+def entries(session: OrmSession, base_id: UUID, generation: int, ids: Collection[UUID]) -> dict[UUID, Held]:
+    rows = session.execute(
+        sa.select(Entry.message_id, Entry.version, Entry.chunks).where(
+            Entry.memory_base_id == base_id, Entry.generation == generation, Entry.message_id.in_(ids)
+        )
+    )
+    return {row.message_id: Held(*row) for row in rows}
+
+
+def entries_of_row(session: OrmSession, row_id: UUID) -> list[Held]:
+    """Everything the ledger says of one session in one generation."""
+    rows = session.execute(sa.select(Entry.message_id, Entry.version, Entry.chunks).where(Entry.row_id == row_id))
+    return [Held(*row) for row in rows]
+
+
+def entries_of_generation(session: OrmSession, base_id: UUID, generation: int) -> Iterator[tuple[UUID, Held]]:
+    """(session row, entry) of every message, streamed."""
+    rows = session.execute(
+        sa.select(Entry.row_id, Entry.message_id, Entry.version, Entry.chunks)
+        .where(Entry.memory_base_id == base_id, Entry.generation == generation)
+        .execution_options(yield_per=5_000)
+    )
+    for row_id, message_id, version, chunks in rows:
+        yield row_id, Held(message_id, version, chunks)
+
+
+def forget(session: OrmSession, base_id: UUID, generation: int, ids: Collection[UUID]) -> None:
+    session.execute(
+        sa.delete(Entry).where(
+            Entry.memory_base_id == base_id, Entry.generation == generation, Entry.message_id.in_(ids)
+        )
+    )
+
+
+def messages_to_write(
+    session: OrmSession,
+    *,
+    base_id: UUID,
+    generation: int,
+    flow_id: UUID,
+    session_id: str,
+    capture: Capture,
+    start_seq: int,
+    cursor_seq: int,
+    also: Collection[UUID] = (),
+    limit: int,
+) -> list[CountedMessage]:
+    """Counted messages at or below the cursor that the ledger lacks or has in another version, in seq order.
+
+    `also` are written whatever the ledger says. Settled dead letters of the same version are left out.
+    """
+    rows = session.execute(
+        counted_columns()
+        .outerjoin(
+            Entry,
+            sa.and_(Entry.message_id == Message.id, Entry.memory_base_id == base_id, Entry.generation == generation),
+        )
+        .where(
+            Message.flow_id == flow_id,
+            Message.session_id == session_id,
+            counted(capture),
+            Message.seq > start_seq,
+            Message.seq <= cursor_seq,
+            sa.or_(Entry.message_id.is_(None), Entry.version != Message.version, Message.id.in_(also)),
+            ~_settled(base_id, generation),
+        )
+        .order_by(Message.seq)
+        .limit(limit)
+    )
+    return [CountedMessage(*row) for row in rows]
+
+
+def entries_without_message(session: OrmSession, row_id: UUID, *, limit: int) -> list[Held]:
+    """What the ledger holds of messages that are gone."""
+    rows = session.execute(
+        sa.select(Entry.message_id, Entry.version, Entry.chunks)
+        .outerjoin(Message, Message.id == Entry.message_id)
+        .where(Entry.row_id == row_id, Message.id.is_(None))
+        .limit(limit)
+    )
+    return [Held(*row) for row in rows]
+
+
+def _settled(base_id: UUID, generation: int) -> sa.Exists:
+    return (
+        sa.exists()
+        .where(
+            DeadLetter.memory_base_id == base_id,
+            DeadLetter.generation == generation,
+            DeadLetter.message_id == Message.id,
+            DeadLetter.version == Message.version,
+            DeadLetter.state.in_(SETTLED),
+        )
+        .correlate(Message)
+    )
+
+
+def settled_dead_letters(
+    session: OrmSession, base_id: UUID, generation: int, ids: Collection[UUID]
+) -> set[tuple[UUID, int]]:
+    """Which messages are settled dead letters, by id and version."""
+    rows = session.execute(
+        sa.select(DeadLetter.message_id, DeadLetter.version).where(
+            DeadLetter.memory_base_id == base_id,
+            DeadLetter.generation == generation,
+            DeadLetter.message_id.in_(ids),
+            DeadLetter.state.in_(SETTLED),
+        )
+    )
+    return {(message_id, version) for message_id, version in rows}
+
+
+def bury(
+    session: OrmSession, *, base_id: UUID, generation: int, row_id: UUID, failures: Sequence[Failure], now: datetime
+) -> None:
+    """Write dead letters; a repeated failure counts as one more attempt."""
+    for failure in failures:
+        statement = insert(session, DeadLetter).values(
+            id=uuid4(), memory_base_id=base_id, generation=generation, row_id=row_id,
+            message_id=failure.message_id, version=failure.version, state="dead", error_code=failure.code,
+            error=failure.error, attempts=1, created_at=now, updated_at=now,
+        )  # fmt: skip
+        session.execute(
+            statement.on_conflict_do_update(
+                index_elements=["memory_base_id", "generation", "message_id"],
+                set_={
+                    "version": failure.version,
+                    "state": "dead",
+                    "error_code": failure.code,
+                    "error": failure.error,
+                    "attempts": DeadLetter.attempts + 1,
+                    "updated_at": now,
+                },
+            )
+        )
+
+
+def unbury(session: OrmSession, base_id: UUID, generation: int, ids: Collection[UUID]) -> None:
+    """Messages that made it, or are gone, are no dead letters."""
+    session.execute(
+        sa.delete(DeadLetter).where(
+            DeadLetter.memory_base_id == base_id, DeadLetter.generation == generation, DeadLetter.message_id.in_(ids)
+        )
+    )
+
+
+def dead_letters_without_message(session: OrmSession, row_id: UUID) -> list[UUID]:
+    return list(
+        session.scalars(
+            sa.select(DeadLetter.message_id)
+            .outerjoin(Message, Message.id == DeadLetter.message_id)
+            .where(DeadLetter.row_id == row_id, Message.id.is_(None))
+        )
+    )
+
+
+def messages_of_sessions(session: OrmSession, flow_id: UUID, session_ids: Sequence[str]) -> set[UUID]:
+    """Every message id of some sessions, those only the ledger remembers too."""
+    if not session_ids:
+        return set()
+    stored = sa.select(Message.id).where(Message.flow_id == flow_id, Message.session_id.in_(session_ids))
+    remembered = (
+        sa.select(Entry.message_id)
+        .join(MemoryBaseSession, MemoryBaseSession.id == Entry.row_id)
+        .where(MemoryBaseSession.flow_id == flow_id, MemoryBaseSession.session_id.in_(session_ids))
+    )
+    return set(session.scalars(stored.union(remembered)))
+
+
+def fetch_dead_letter(session: OrmSession, base_id: UUID, dead_letter_id: UUID) -> DeadLetter | None:
+    """A dead letter of the serving generation or the build."""
+    return session.scalar(
+        sa.select(DeadLetter)
+        .join(MemoryBase, MemoryBase.id == DeadLetter.memory_base_id)
+        .where(
+            DeadLetter.id == dead_letter_id,
+            DeadLetter.memory_base_id == base_id,
+            DeadLetter.generation.in_([MemoryBase.serving, MemoryBase.building]),
+        )
+    )
+
+
+def delete_generation(session: OrmSession, base_id: UUID, generation: int) -> None:
+    """Everything that a generation held or could not hold."""
+    for table in (Entry, DeadLetter):
+        session.execute(sa.delete(table).where(table.memory_base_id == base_id, table.generation == generation))
+
+
+def delete_entries_of_base(session: OrmSession, base_id: UUID, *, limit: int) -> int:
+    """Up to `limit` entries, so that no deletion is one long statement; how many went."""
+    doomed = sa.select(Entry.generation, Entry.message_id).where(Entry.memory_base_id == base_id).limit(limit)
+    pairs = session.execute(doomed).all()
+    for generation in {pair.generation for pair in pairs}:
+        forget(session, base_id, generation, [p.message_id for p in pairs if p.generation == generation])
+    return len(pairs)

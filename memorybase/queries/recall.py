@@ -1,0 +1,310 @@
+"""What a search asks of SQL: where to look, what is pending, and whether what was found is still true."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.models import Capture, Flow, Generation, LedgerEntry, MemoryBase, MemoryBaseSession, Message, Session
+from memorybase.queries.conversations import counted
+
+Row = MemoryBaseSession
+
+# Hits a statement when their neighbours are read: each is two terms, and SQLite takes 500 terms in one UNION.
+NEIGHBOUR_BATCH = 50
+
+
+class Target(NamedTuple):
+    """What search reads of a memory base: its serving generation."""
+
+    memory_base_id: UUID
+    flow_id: UUID
+    generation: int
+    capture: Capture
+    embedding_model: str
+    embedder: str
+    collection_name: str
+    collection_id: UUID
+
+
+class Facts(NamedTuple):
+    """What decides whether a message may be a hit. `held` is the version in the serving ledger."""
+
+    id: UUID
+    flow_id: UUID
+    session_id: str
+    end_user_id: str | None
+    role: str
+    version: int
+    timestamp: datetime
+    held: int | None
+    metadata: dict[str, Any] | None
+
+
+class PendingMessage(NamedTuple):
+    """A counted message that the serving generation lacks, or holds in an older version."""
+
+    facts: Facts
+    content: Any
+
+
+class Neighbour(NamedTuple):
+    """A turn near a hit."""
+
+    id: UUID
+    run_id: UUID
+    session_id: str
+    seq: int
+    role: str
+    sender_name: str | None
+    content: Any
+    timestamp: datetime
+
+
+def serving_targets(
+    session: OrmSession, user_id: UUID, *, memory_base_id: UUID | None, flow_id: UUID | None
+) -> list[Target]:
+    """The serving generation of one memory base, or of every one of a flow; none that is being deleted."""
+    wanted = MemoryBase.id == memory_base_id if memory_base_id is not None else MemoryBase.flow_id == flow_id
+    rows = session.execute(
+        sa.select(
+            MemoryBase.id, MemoryBase.flow_id, Generation.generation, Generation.capture, Generation.embedding_model,
+            Generation.embedder, Generation.collection_name, Generation.collection_id,
+        )
+        .join(
+            Generation,
+            sa.and_(Generation.memory_base_id == MemoryBase.id, Generation.generation == MemoryBase.serving),
+        )
+        .join(Flow, Flow.id == MemoryBase.flow_id)
+        .where(
+            wanted, MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None), Flow.deleting_at.is_(None)
+        )
+        .order_by(MemoryBase.id)
+    )  # fmt: skip
+    return [Target(*row) for row in rows]
+
+
+def fetch_facts(session: OrmSession, target: Target, ids: Collection[UUID], *, metadata: bool) -> dict[UUID, Facts]:
+    """The facts of those of these messages that exist. By primary key alone: the caller filters."""
+    rows = session.execute(_facts(target, metadata=metadata).where(Message.id.in_(ids)))
+    return {row.id: Facts(*row) for row in rows}
+
+
+def small_selection(
+    session: OrmSession, target: Target, *, session_id: str | None, end_user_id: str | None, at_most: int
+) -> list[UUID] | None:
+    """The counted messages of a session or an end user, or None when they are more than `at_most`."""
+    ids = list(
+        session.scalars(
+            sa.select(Message.id)
+            .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
+            .where(Session.flow_id == target.flow_id, counted(target.capture), *_session_scope(session_id, end_user_id))
+            .limit(at_most + 1)
+        )
+    )
+    return ids if len(ids) <= at_most else None
+
+
+def pending_messages(
+    session: OrmSession,
+    target: Target,
+    *,
+    session_id: str | None,
+    end_user_id: str | None,
+    metadata: bool,
+    limit: int,
+    session_limit: int,
+) -> list[PendingMessage]:
+    """The newest counted messages beyond their session's cursor.
+
+    Looks at the `session_limit` sessions captured last and takes at most `limit` messages of each, along indexes: the
+    cost depends on the two limits and not on what the flow has in history or in backlog.
+    """
+    behind = _sessions_behind(target, _session_scope(session_id, end_user_id), limit=limit, session_limit=session_limit)
+    # One bound instead of two, so that the index is entered at the right place.
+    edge = sa.case((behind.c.newest > behind.c.cursor, behind.c.newest), else_=behind.c.cursor)
+    rows = session.execute(
+        _facts(target, metadata=metadata)
+        .add_columns(Message.content)
+        .join(behind, behind.c.session_id == Message.session_id)
+        .where(Message.flow_id == target.flow_id, counted(target.capture), Message.seq > edge)
+        .order_by(Message.captured_at.desc(), Message.seq.desc(), Message.id)
+        .limit(limit)
+    )
+    return [PendingMessage(Facts(*row[:-1]), row[-1]) for row in rows]
+
+
+def _sessions_behind(
+    target: Target, scope: Sequence[sa.ColumnElement[bool]], *, limit: int, session_limit: int
+) -> sa.Subquery:
+    """Sessions with counted messages beyond the cursor, and the seq below their newest `limit` counted messages."""
+    recent = (
+        sa.select(Session.session_id, Session.last_seq, Session.last_captured_at)
+        .where(Session.flow_id == target.flow_id, Session.deleted_at.is_(None), *scope)
+        .order_by(Session.last_captured_at.desc())
+        .limit(session_limit)
+        .subquery("recent")
+    )
+    newest_first = (
+        sa.select(Message.seq)
+        .where(
+            Message.flow_id == target.flow_id,
+            Message.session_id == recent.c.session_id,
+            counted(target.capture),
+        )
+        .order_by(Message.seq.desc())
+        .correlate(recent)
+        .limit(1)
+    )
+    cursor = sa.func.coalesce(Row.cursor_seq, 0)
+    return (
+        sa.select(
+            recent.c.session_id,
+            cursor.label("cursor"),
+            sa.func.coalesce(newest_first.offset(limit).scalar_subquery(), 0).label("newest"),
+        )
+        .select_from(recent)
+        .outerjoin(
+            Row,
+            sa.and_(
+                Row.memory_base_id == target.memory_base_id,
+                Row.session_id == recent.c.session_id,
+                Row.generation == target.generation,
+            ),
+        )
+        .where(recent.c.last_seq > cursor, newest_first.scalar_subquery() > cursor)
+        .order_by(recent.c.last_captured_at.desc())
+        .limit(limit)
+        .subquery("behind")
+    )
+
+
+def edited_messages(
+    session: OrmSession,
+    target: Target,
+    *,
+    session_id: str | None,
+    end_user_id: str | None,
+    metadata: bool,
+    limit: int,
+    session_limit: int,
+) -> list[PendingMessage]:
+    """Ingested messages whose edit the serving generation has not followed yet, the newest edits first.
+
+    Only sessions that wait for a repair are read: few at any time, and at most `session_limit` of all bases'.
+    """
+    waiting = _rows_waiting_for_repair(session, target, session_limit)
+    if not waiting:
+        return []
+    rows = session.execute(
+        _facts(target, metadata=metadata)
+        .add_columns(Message.content)
+        .join(Row, sa.and_(Row.flow_id == Message.flow_id, Row.session_id == Message.session_id))
+        .where(
+            Row.id.in_(waiting),
+            counted(target.capture),
+            Message.seq > Row.start_seq,
+            Message.seq <= Row.cursor_seq,
+            # Without an entry it is a dead letter, which an edit may have cured.
+            sa.or_(
+                LedgerEntry.version != Message.version,
+                sa.and_(LedgerEntry.message_id.is_(None), Message.version > 1),
+            ),
+            *_session_scope(session_id, end_user_id),
+        )
+        .order_by(Message.edited_at.desc().nulls_last(), Message.seq.desc(), Message.id)
+        .limit(limit)
+    )
+    return [PendingMessage(Facts(*row[:-1]), row[-1]) for row in rows]
+
+
+def _rows_waiting_for_repair(session: OrmSession, target: Target, limit: int) -> list[UUID]:
+    # With the base among the conditions, SQLite reads all of its rows instead of the small index of dirty ones.
+    rows = session.execute(
+        sa.select(Row.id, Row.memory_base_id, Row.generation).where(Row.dirty > Row.repaired).limit(limit)
+    )
+    own = (target.memory_base_id, target.generation)
+    return [row_id for row_id, base_id, generation in rows if (base_id, generation) == own]
+
+
+def fetch_messages(session: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Message]:
+    """The whole messages, of those that exist in this flow."""
+    found = session.scalars(sa.select(Message).where(Message.id.in_(ids)))
+    return {message.id: message for message in found if message.flow_id == flow_id}
+
+
+def neighbours(
+    session: OrmSession, flow_id: UUID, places: Collection[tuple[str, int]], *, count: int
+) -> list[Neighbour]:
+    """The `count` turns with text before and after each place (session id, seq), in seq order, each once."""
+    found: dict[UUID, Neighbour] = {}
+    listed = list(places)
+    for start in range(0, len(listed), NEIGHBOUR_BATCH):
+        sides = [
+            _beside(flow_id, session_id, beyond, order, count)
+            for session_id, seq in listed[start : start + NEIGHBOUR_BATCH]
+            for beyond, order in ((Message.seq < seq, Message.seq.desc()), (Message.seq > seq, Message.seq.asc()))
+        ]
+        for row in session.execute(sa.union_all(*sides)):
+            found[row.id] = Neighbour(*row)
+    return sorted(found.values(), key=lambda turn: (turn.session_id, turn.seq))
+
+
+def _beside(
+    flow_id: UUID, session_id: str, beyond: sa.ColumnElement[bool], order: sa.ColumnElement[Any], count: int
+) -> sa.Select[Any]:
+    turns = (
+        sa.select(
+            Message.id, Message.run_id, Message.session_id, Message.seq, Message.role, Message.sender_name,
+            Message.content, Message.timestamp,
+        )
+        .where(
+            Message.flow_id == flow_id,
+            Message.session_id == session_id,
+            Message.is_dialogue == sa.true(),
+            Message.text_bytes > 0,  # an assistant's bare tool call says nothing
+            beyond,
+        )
+        .order_by(order)
+        .limit(count)
+    )  # fmt: skip
+    return sa.select(turns.subquery())
+
+
+def _facts(target: Target, *, metadata: bool) -> sa.Select[Any]:
+    return (
+        sa.select(
+            Message.id,
+            Message.flow_id,
+            Message.session_id,
+            Session.end_user_id,
+            Message.role,
+            Message.version,
+            Message.timestamp,
+            LedgerEntry.version.label("held"),
+            (Message.meta if metadata else sa.null()).label("metadata"),
+        )
+        .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
+        .outerjoin(
+            LedgerEntry,
+            sa.and_(
+                LedgerEntry.memory_base_id == target.memory_base_id,
+                LedgerEntry.generation == target.generation,
+                LedgerEntry.message_id == Message.id,
+            ),
+        )
+    )
+
+
+def _session_scope(session_id: str | None, end_user_id: str | None) -> list[sa.ColumnElement[bool]]:
+    scope: list[sa.ColumnElement[bool]] = []
+    if session_id is not None:
+        scope.append(Session.session_id == session_id)
+    if end_user_id is not None:
+        scope.append(Session.end_user_id == end_user_id)
+    return scope

@@ -1,0 +1,220 @@
+"""Memory base sessions: cursors, targets, leases, marks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID, uuid4
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.models import ACTIVE_STATES, IngestionJob, MemoryBase, MemoryBaseSession
+from memorybase.queries.writes import insert
+
+Row = MemoryBaseSession
+
+
+def ensure_row(
+    session: OrmSession, *, base_id: UUID, generation: int, flow_id: UUID, session_id: str, start_seq: int = 0
+) -> None:
+    """The session's row in a generation, made when there is none."""
+    session.execute(
+        insert(session, Row)
+        .values(
+            id=uuid4(), memory_base_id=base_id, generation=generation, flow_id=flow_id, session_id=session_id,
+            start_seq=start_seq, cursor_seq=start_seq, target_seq=start_seq, build_seq=0, total_processed=0,
+            total_chunks=0, epoch=0, dirty=0, repaired=0,
+        )
+        .on_conflict_do_nothing(index_elements=["memory_base_id", "session_id", "generation"])
+    )  # fmt: skip
+
+
+def add_rows(session: OrmSession, rows: Sequence[Row]) -> None:
+    session.add_all(rows)
+    session.flush()
+
+
+def lock_rows_of_session(session: OrmSession, base_ids: Sequence[UUID], session_id: str) -> list[Row]:
+    """The session's rows in the serving and building generations of the bases, locked in id order."""
+    if not base_ids:
+        return []
+    return list(
+        session.scalars(
+            sa.select(Row)
+            .join(MemoryBase, MemoryBase.id == Row.memory_base_id)
+            .where(
+                Row.memory_base_id.in_(base_ids),
+                Row.session_id == session_id,
+                Row.generation.in_([MemoryBase.serving, MemoryBase.building]),
+            )
+            .order_by(Row.id)
+            .with_for_update(key_share=True, of=Row)
+            .execution_options(populate_existing=True)
+        )
+    )
+
+
+def lock_row(session: OrmSession, row_id: UUID, *, skip_locked: bool = False) -> Row | None:
+    return session.scalar(
+        sa.select(Row)
+        .where(Row.id == row_id)
+        .with_for_update(key_share=True, skip_locked=skip_locked)
+        .execution_options(populate_existing=True)
+    )
+
+
+def fetch_row(session: OrmSession, row_id: UUID) -> Row | None:
+    return session.get(Row, row_id)
+
+
+def rows_of_generation(session: OrmSession, base_id: UUID, generation: int) -> list[Row]:
+    return list(
+        session.scalars(
+            sa.select(Row).where(Row.memory_base_id == base_id, Row.generation == generation).order_by(Row.id)
+        )
+    )
+
+
+def compare_and_advance(
+    session: OrmSession,
+    *,
+    row_id: UUID,
+    epoch: int,
+    generation: int,
+    from_seq: int,
+    to_seq: int,
+    cursor_id: UUID | None,
+    now: datetime,
+) -> Row | None:
+    """Move the cursor if nothing has changed since the claim; the row as it is now, or None: somebody else did it.
+
+    A cursor_id of None keeps the old one. With to_seq = from_seq (a repair) the cursor stays.
+    """
+    moved = session.execute(
+        sa.update(Row)
+        .where(Row.id == row_id, Row.epoch == epoch, Row.generation == generation, Row.cursor_seq == from_seq)
+        .values(
+            cursor_seq=to_seq,
+            cursor_id=Row.cursor_id if cursor_id is None else cursor_id,
+            last_sync_at=now,
+            lease_until=None,
+            lease_owner=None,
+        )
+    )
+    if moved.rowcount != 1:  # type: ignore[attr-defined]
+        return None
+    return session.get_one(Row, row_id, populate_existing=True)
+
+
+def renew_lease(session: OrmSession, *, row_id: UUID, epoch: int, until: datetime) -> bool:
+    renewed = session.execute(
+        sa.update(Row)
+        .where(Row.id == row_id, Row.epoch == epoch, Row.lease_until.is_not(None))
+        .values(lease_until=until)
+    )
+    return renewed.rowcount == 1  # type: ignore[attr-defined,no-any-return]
+
+
+def release_lease(session: OrmSession, *, row_id: UUID, epoch: int, audit_at: datetime | None) -> None:
+    """Give the lease back, if it is still this claim's; what may have been written is audited then."""
+    values: dict[str, object] = {"lease_until": None, "lease_owner": None}
+    if audit_at is not None:
+        values["audit_at"] = audit_at
+    session.execute(sa.update(Row).where(Row.id == row_id, Row.epoch == epoch).values(**values))
+
+
+def expired_leases(session: OrmSession, now: datetime, *, limit: int) -> list[UUID]:
+    return list(session.scalars(sa.select(Row.id).where(Row.lease_until < now).limit(limit)))
+
+
+def leases_of(session: OrmSession, owner_prefix: str) -> list[tuple[UUID, str]]:
+    """Rows leased by owners of that prefix."""
+    rows = session.execute(
+        sa.select(Row.id, Row.lease_owner).where(
+            Row.lease_until.is_not(None), Row.lease_owner.startswith(owner_prefix, autoescape=True)
+        )
+    )
+    return [(row_id, owner or "") for row_id, owner in rows]
+
+
+def leased_until(session: OrmSession, base_id: UUID) -> datetime | None:
+    """The latest lease on any session of the base; None when no worker holds one."""
+    return session.scalar(
+        sa.select(sa.func.max(Row.lease_until)).where(Row.memory_base_id == base_id, Row.lease_until.is_not(None))
+    )
+
+
+def sessions_owed_work(session: OrmSession, now: datetime, *, limit: int) -> list[tuple[UUID, str]]:
+    """(base, session) pairs with something owed (a target ahead, a mark, a due audit) and no active job."""
+    fed = Row.generation == sa.func.coalesce(MemoryBase.building, MemoryBase.serving)
+    current = Row.generation.in_([MemoryBase.serving, MemoryBase.building])
+    pairs: dict[tuple[UUID, str], None] = {}
+    # Three questions, each along an index that holds only what is owed.
+    for owed in (
+        sa.and_(Row.target_seq > Row.cursor_seq, fed),
+        sa.and_(Row.dirty > Row.repaired, current),
+        sa.and_(Row.audit_at <= now, current),
+    ):
+        found = session.execute(
+            sa.select(Row.memory_base_id, Row.session_id)
+            .join(MemoryBase, MemoryBase.id == Row.memory_base_id)
+            .where(owed, MemoryBase.deleting_at.is_(None), ~_has_active_job())
+            .limit(limit)
+        )
+        pairs.update(dict.fromkeys((base_id, session_id) for base_id, session_id in found))
+    return list(pairs)
+
+
+def _has_active_job() -> sa.Exists:
+    return (
+        sa.exists()
+        .where(
+            IngestionJob.memory_base_id == Row.memory_base_id,
+            IngestionJob.session_id == Row.session_id,
+            IngestionJob.state.in_(ACTIVE_STATES),
+        )
+        .correlate(Row)
+    )
+
+
+def idle_rows(session: OrmSession, now: datetime, *, limit: int) -> list[Row]:
+    """Rows whose silence may have lasted long enough."""
+    return list(session.scalars(sa.select(Row).where(Row.idle_due_at <= now).order_by(Row.idle_due_at).limit(limit)))
+
+
+def look_at_idle_soon(session: OrmSession, base_id: UUID, now: datetime) -> None:
+    """After idle_after or auto_capture changed, the sweeper works out every session's time anew."""
+    session.execute(sa.update(Row).where(Row.memory_base_id == base_id).values(idle_due_at=now))
+
+
+def build_is_complete(session: OrmSession, base_id: UUID, generation: int) -> bool:
+    """Every session of the build has reached what the old generation covered, and no edit waits."""
+    behind = sa.select(sa.literal(1)).where(
+        Row.memory_base_id == base_id, Row.generation == generation, Row.cursor_seq < Row.build_seq
+    )
+    edited = sa.select(sa.literal(1)).where(
+        Row.memory_base_id == base_id, Row.generation == generation, Row.dirty > Row.repaired
+    )
+    return session.scalar(behind.limit(1)) is None and session.scalar(edited.limit(1)) is None
+
+
+def delete_rows_of_generation(session: OrmSession, base_id: UUID, generation: int) -> None:
+    session.execute(sa.delete(Row).where(Row.memory_base_id == base_id, Row.generation == generation))
+
+
+def rows_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> list[Row]:
+    return list(session.scalars(sa.select(Row).where(Row.flow_id == flow_id, Row.session_id == session_id)))
+
+
+def chunks_of_generation(session: OrmSession, base_id: UUID, generation: int) -> int:
+    """How many chunks the generation's collection should hold."""
+    total = session.scalar(
+        sa.select(sa.func.sum(Row.total_chunks)).where(Row.memory_base_id == base_id, Row.generation == generation)
+    )
+    return int(total or 0)
+
+
+def delete_rows_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> None:
+    """In every generation, with their jobs, ledger entries and dead letters."""
+    session.execute(sa.delete(Row).where(Row.flow_id == flow_id, Row.session_id == session_id))

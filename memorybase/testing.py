@@ -1,0 +1,440 @@
+"""In-memory doubles of the parts around memorybase. They keep the contract of the real ones and can be told to fail.
+
+A double shares its contract tests with the real part, so that a test against it proves what it seems to prove.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybase.errors import (
+    CollectionMissing,
+    DimensionMismatch,
+    LockUnavailable,
+    MemorybaseError,
+    ModelUnavailable,
+    TextRejected,
+    VectorRejected,
+    VectorStoreUnavailable,
+)
+from memorybase.vectors import CollectionRef, MetadataValue, VectorHit, VectorRecord, as_score, check_records
+
+if TYPE_CHECKING:
+    from memorybase.services import FrozenJob
+
+COLLECTION_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
+DRAIN_LIMIT = 10_000  # more rings than any test means: the handler rings itself for ever
+
+
+class Faults:
+    """Errors waiting to be raised, the next call first."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[str | None, MemorybaseError]] = deque()
+
+    def add(self, error: MemorybaseError, *, on: str | None, times: int) -> None:
+        self._waiting.extend([(on, error)] * times)
+
+    def raise_due(self, operation: str) -> None:
+        for waiting in self._waiting:
+            if waiting[0] in {None, operation}:
+                self._waiting.remove(waiting)
+                raise waiting[1]
+
+
+@dataclass
+class _Collection:
+    ref: CollectionRef
+    dimension: int | None = None
+    records: dict[str, VectorRecord] = field(default_factory=dict)
+    damaged: set[str] = field(default_factory=set)
+
+
+class InMemoryVectors:
+    """A VectorStore in a dictionary; refuses what Chroma refuses and merges metadata as Chroma does."""
+
+    def __init__(self) -> None:
+        self.away = False  # every call raises VectorStoreUnavailable while this is set
+        self.calls: Counter[str] = Counter()
+        self.before_upsert: Callable[[CollectionRef, Sequence[VectorRecord]], object] | None = None
+        self.after_upsert: Callable[[CollectionRef, Sequence[VectorRecord]], object] | None = None
+        self._faults = Faults()
+        self._guard = threading.RLock()
+        self._collections: dict[str, _Collection] = {}
+
+    # What a test does to it.
+
+    def fail_next(self, error: MemorybaseError, *, on: str | None = None, times: int = 1) -> None:
+        """Raise this from the next calls, of any operation or of the one named."""
+        self._faults.add(error, on=on, times=times)
+
+    def records(self, ref: CollectionRef) -> dict[str, VectorRecord]:
+        """What the collection holds, by id."""
+        with self._guard:
+            return dict(self._found(ref).records)
+
+    def names(self) -> list[str]:
+        """The collections there are."""
+        with self._guard:
+            return sorted(self._collections)
+
+    def lose(self, ref: CollectionRef, ids: Sequence[str]) -> None:
+        """Forget these records, as a store that lost data does."""
+        with self._guard:
+            for id_ in ids:
+                del self._found(ref).records[id_]
+
+    def damage(self, ref: CollectionRef, ids: Sequence[str]) -> None:
+        """Keep these records and lose their vectors, as a damaged index does."""
+        with self._guard:
+            self._found(ref).damaged |= set(ids)
+
+    def replace_collection(self, name: str) -> CollectionRef:
+        """Delete the collection and make one of the same name, as a stranger might."""
+        self.delete_collection(name)
+        return self.create_collection(name, {})
+
+    # The VectorStore protocol.
+
+    def create_collection(self, name: str, metadata: Mapping[str, MetadataValue]) -> CollectionRef:
+        with self._call("create_collection"):
+            if not COLLECTION_NAME.fullmatch(name):
+                raise VectorRejected(reason="the collection's name")
+            del metadata  # nothing reads it back
+            return self._collections.setdefault(name, _Collection(CollectionRef(name, uuid4()))).ref
+
+    def delete_collection(self, name: str) -> None:
+        with self._call("delete_collection"):
+            self._collections.pop(name, None)
+
+    def collection_exists(self, ref: CollectionRef) -> bool:
+        with self._call("collection_exists"):
+            found = self._collections.get(ref.name)
+            return found is not None and found.ref.id == ref.id
+
+    def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
+        if self.before_upsert is not None:
+            self.before_upsert(ref, records)
+        with self._call("upsert"):
+            check_records(records)
+            for record in records:
+                _store(self._found(ref), record)
+        if self.after_upsert is not None:
+            self.after_upsert(ref, records)
+
+    def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
+        with self._call("stored_ids"):
+            if not ids:
+                return set()
+            collection = self._found(ref)
+            return {id_ for id_ in ids if id_ in collection.records} - collection.damaged
+
+    def delete(self, ref: CollectionRef, ids: Sequence[str]) -> None:
+        with self._call("delete"):
+            for id_ in ids:
+                self._found(ref).records.pop(id_, None)
+
+    def iter_ids(self, ref: CollectionRef, *, session_id: str | None = None) -> Iterator[list[str]]:
+        with self._call("iter_ids"):
+            where = None if session_id is None else {"session_id": session_id}
+            found = [record.id for record in self._found(ref).records.values() if matches(record.metadata, where)]
+        for start in range(0, len(found), 100):  # small pages, so that tests cross one
+            yield found[start : start + 100]
+
+    def count(self, ref: CollectionRef) -> int:
+        with self._call("count"):
+            return len(self._found(ref).records)
+
+    def query(
+        self,
+        ref: CollectionRef,
+        vector: NDArray[np.float32],
+        limit: int,
+        where: Mapping[str, Any] | None = None,
+    ) -> list[VectorHit]:
+        with self._call("query"):
+            if limit < 1:
+                return []
+            collection = self._found(ref)
+            if not np.isfinite(vector).all():
+                raise VectorRejected(reason="the vector is not a finite one")
+            _check_dimension(collection, vector)
+            hits = [
+                VectorHit(each.id, as_score(_cosine_distance(each.vector, vector)), each.text, dict(each.metadata))
+                for each in collection.records.values()
+                if each.id not in collection.damaged and matches(each.metadata, where)
+            ]
+            return sorted(hits, key=lambda hit: -hit.score)[:limit]
+
+    def ping(self) -> None:
+        with self._call("ping"):
+            return
+
+    def _call(self, operation: str) -> threading.RLock:
+        """Count the call and raise what is due; the lock to work under."""
+        with self._guard:
+            self.calls[operation] += 1
+            if self.away:
+                raise VectorStoreUnavailable(operation=operation, reason="told to be away")
+            self._faults.raise_due(operation)
+        return self._guard
+
+    def _found(self, ref: CollectionRef) -> _Collection:
+        for collection in self._collections.values():
+            if collection.ref.id == ref.id:
+                return collection
+        raise CollectionMissing
+
+
+def _store(collection: _Collection, record: VectorRecord) -> None:
+    _check_dimension(collection, record.vector)
+    collection.dimension = record.vector.size
+    before = collection.records.get(record.id)
+    merged = {**(before.metadata if before else {}), **record.metadata}
+    vector = np.array(record.vector, dtype=np.float32)
+    collection.records[record.id] = VectorRecord(record.id, vector, record.text, merged)
+    collection.damaged.discard(record.id)
+
+
+def _check_dimension(collection: _Collection, vector: NDArray[np.float32]) -> None:
+    if collection.dimension not in {None, vector.size}:
+        raise DimensionMismatch(expected=collection.dimension, got=vector.size)
+
+
+def _cosine_distance(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+    norms = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return 1.0 - float(one @ other) / norms if norms else 1.0
+
+
+def matches(metadata: Mapping[str, Any], where: Mapping[str, Any] | None) -> bool:
+    """Whether Chroma's filter lets this metadata through; raises VectorRejected for a filter Chroma does not know."""
+    return all(_holds(metadata, key, wanted) for key, wanted in (where or {}).items())
+
+
+def _holds(metadata: Mapping[str, Any], key: str, wanted: Any) -> bool:
+    if key == "$and":
+        return all(matches(metadata, each) for each in wanted)
+    if key == "$or":
+        return any(matches(metadata, each) for each in wanted)
+    (operator, operand), *more = (wanted if isinstance(wanted, Mapping) else {"$eq": wanted}).items()
+    if more or operator not in _OPERATORS:
+        raise VectorRejected(reason="the filter")
+    return _OPERATORS[operator](metadata.get(key), operand)
+
+
+def _same(value: Any, operand: Any) -> bool:
+    # Python's True == 1 is not Chroma's.
+    return isinstance(value, bool) == isinstance(operand, bool) and bool(value == operand)
+
+
+def _both_numbers(value: Any, operand: Any) -> bool:
+    return isinstance(value, int | float) and isinstance(operand, int | float)
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "$eq": _same,
+    "$ne": lambda value, operand: not _same(value, operand),
+    "$in": lambda value, operand: any(_same(value, each) for each in operand),
+    "$nin": lambda value, operand: not any(_same(value, each) for each in operand),
+    "$gt": lambda value, operand: _both_numbers(value, operand) and value > operand,
+    "$gte": lambda value, operand: _both_numbers(value, operand) and value >= operand,
+    "$lt": lambda value, operand: _both_numbers(value, operand) and value < operand,
+    "$lte": lambda value, operand: _both_numbers(value, operand) and value <= operand,
+}
+
+
+class InMemoryLocks:
+    """SessionLocks in a dictionary; `ttl_seconds` runs on the given clock."""
+
+    def __init__(self, *, ttl_seconds: float = 45.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self.away = False  # every call but release raises LockUnavailable while this is set
+        self._ttl_seconds = ttl_seconds
+        self._clock = clock
+        self._faults = Faults()
+        self._guard = threading.Lock()
+        self._held: dict[tuple[UUID, str], tuple[str, float]] = {}  # key to token and end
+
+    def fail_next(self, error: MemorybaseError, *, on: str | None = None, times: int = 1) -> None:
+        """Raise this from the next acquire, extend or held."""
+        self._faults.add(error, on=on, times=times)
+
+    def expire(self, memory_base_id: UUID, session_id: str) -> None:
+        """Take the lock away, as Redis does when its time is over."""
+        with self._guard:
+            self._held.pop((memory_base_id, session_id), None)
+
+    def acquire(self, memory_base_id: UUID, session_id: str) -> InMemoryHeldLock | None:
+        self._check("acquire")
+        key, token = (memory_base_id, session_id), uuid4().hex
+        with self._guard:
+            if self._token_of(key) is not None:
+                return None
+            self._held[key] = (token, self._clock() + self._ttl_seconds)
+        return InMemoryHeldLock(self, key, token)
+
+    def held(self, memory_base_id: UUID, session_id: str) -> bool:
+        self._check("held")
+        with self._guard:
+            return self._token_of((memory_base_id, session_id)) is not None
+
+    def _check(self, operation: str) -> None:
+        if self.away:
+            raise LockUnavailable(operation=operation, reason="told to be away")
+        self._faults.raise_due(operation)
+
+    def _token_of(self, key: tuple[UUID, str]) -> str | None:
+        token, end = self._held.get(key, (None, 0.0))
+        return token if self._clock() < end else None
+
+
+class InMemoryHeldLock:
+    """A held lock; after its end, or once another has it, extend answers False."""
+
+    def __init__(self, locks: InMemoryLocks, key: tuple[UUID, str], token: str) -> None:
+        self._locks = locks
+        self._key = key
+        self._token = token
+
+    def extend(self) -> bool:
+        locks = self._locks
+        locks._check("extend")  # noqa: SLF001  # the two are one part
+        with locks._guard:  # noqa: SLF001
+            if locks._token_of(self._key) != self._token:  # noqa: SLF001
+                return False
+            locks._held[self._key] = (self._token, locks._clock() + locks._ttl_seconds)  # noqa: SLF001
+            return True
+
+    def release(self) -> None:
+        locks = self._locks
+        with locks._guard:  # noqa: SLF001
+            if not locks.away and locks._token_of(self._key) == self._token:  # noqa: SLF001
+                del locks._held[self._key]  # noqa: SLF001
+
+
+class InMemoryQueue:
+    """An IngestionQueue that keeps its rings until a test drains them."""
+
+    def __init__(self) -> None:
+        self.away = False  # rings are lost while this is set
+        self.rings: list[FrozenJob] = []  # every ring that arrived, drained or not
+        self._waiting: deque[FrozenJob] = deque()
+
+    def ring(self, jobs: Sequence[FrozenJob]) -> int:
+        if self.away:
+            return 0
+        self.rings.extend(jobs)
+        self._waiting.extend(jobs)
+        return len(jobs)
+
+    def backlog(self) -> int | None:
+        return None if self.away else len(self._waiting)
+
+    def clear(self) -> None:
+        """Lose what is waiting, as a broker without its file does."""
+        self._waiting.clear()
+
+    def drain(self, handler: Callable[[FrozenJob], object]) -> int:
+        """Hand over each waiting ring, those added meanwhile too, in order; how many there were."""
+        handled = 0
+        while self._waiting:
+            if handled >= DRAIN_LIMIT:
+                raise RuntimeError("the queue never empties: its handler rings again each time")
+            handler(self._waiting.popleft())
+            handled += 1
+        return handled
+
+
+class FakeEmbedder:
+    """An Embedder of hashed words: texts that share words are near each other, always in the same way."""
+
+    dimension = 32
+
+    def __init__(self, model: str = "fake", *, max_tokens: int = 254) -> None:
+        self.model = model
+        self.identity = f"fake/{model}/1"
+        self.max_tokens = max_tokens
+        self.calls = 0  # of embed and embed_query
+        self.embedded: list[str] = []  # every text embedded, in order
+        self.before_embed: Callable[[Sequence[str]], object] | None = None
+        self._rejected: set[str] = set()
+        self._failure: MemorybaseError | None = None
+
+    def reject(self, text: str) -> None:
+        """Raise TextRejected for every text that contains this one."""
+        self._rejected.add(text)
+
+    def fail_with(self, error: MemorybaseError | None) -> None:
+        """Raise this from every call; None ends it."""
+        self._failure = error
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.calls += 1
+        if self.before_embed is not None:
+            self.before_embed(texts)
+        for text in texts:
+            self._check(text)
+        self._raise_failure()
+        self.embedded.extend(texts)
+        return np.array([self._vector(text) for text in texts], dtype=np.float32).reshape(len(texts), self.dimension)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        vector: NDArray[np.float32] = self.embed([text])[0]
+        return vector
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        self._raise_failure()
+        _encode(text)
+        return [found.span() for found in re.finditer(r"\S+", text)]
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _check(self, text: str) -> None:
+        _encode(text)
+        if any(rejected in text for rejected in self._rejected):
+            raise TextRejected(reason="told to reject it")
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        words = re.findall(r"\w+", text.lower()) or [text]
+        summed = np.sum([self._word_vector(word) for word in words], axis=0)
+        if not summed.any():  # two words may cancel out
+            summed = self._word_vector(text)
+        return np.asarray(summed / np.linalg.norm(summed), dtype=np.float32)
+
+    def _word_vector(self, word: str) -> NDArray[np.float32]:
+        digest = hashlib.blake2b(f"{self.model}\0{word}".encode(), digest_size=self.dimension // 8).digest()
+        return np.unpackbits(np.frombuffer(digest, dtype=np.uint8)).astype(np.float32) * 2 - 1
+
+
+def _encode(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise TextRejected(reason="a lone surrogate") from None
+
+
+class FakeEmbedders:
+    """A registry of FakeEmbedders, one a model; None is the default model."""
+
+    def __init__(self, default: str = "fake") -> None:
+        self.default = default
+        self.missing: set[str] = set()  # models that raise ModelUnavailable
+        self._loaded: dict[str, FakeEmbedder] = {}
+
+    def get(self, model: str | None = None) -> FakeEmbedder:
+        name = model or self.default
+        if name in self.missing:
+            raise ModelUnavailable(value=name)
+        return self._loaded.setdefault(name, FakeEmbedder(name))

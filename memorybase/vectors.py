@@ -1,0 +1,395 @@
+"""The vector store: the VectorStore protocol and its Chroma adapter.
+
+Every call after creation goes by the collection's UUID, never by its name: a collection that somebody deleted and made
+anew under the same name is not ours, and writing into it would mix two generations.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from uuid import UUID
+
+import httpx
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from memorybase.errors import (
+    CollectionMissing,
+    DimensionMismatch,
+    MemorybaseError,
+    VectorRejected,
+    VectorStoreUnavailable,
+)
+
+if TYPE_CHECKING:
+    from chromadb import Collection
+    from chromadb.api.fastapi import FastAPI
+
+T = TypeVar("T")
+MetadataValue: TypeAlias = str | int | float | bool
+
+UPSERT_BATCH = 250  # records a call, 0.2 s; 500 are up to a tenth faster and hold their caller twice as long
+READ_BATCH = 256  # ids a call when vectors come along
+DAMAGE_PARTS = 16  # a request that meets a lost vector is split into so many
+ID_BATCH = 1_000  # ids a delete
+ID_PAGE = 5_000  # ids a page when listing
+
+# Answers of a server that refuses us for now, whatever the request holds. A wrong token is not the record's fault.
+REFUSED_FOR_NOW = frozenset({401, 403, 407, 408, 425, 429})
+
+WRONG_DIMENSION = re.compile(r"expecting embedding with dimension of (\d+), got (\d+)")
+# What Chroma answers, as status 500, for an id whose row is there and whose vector the index has lost.
+VECTOR_UNREADABLE = ("Error finding id", "Error getting embedding")
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionRef:
+    """One collection of the store; the name is for people, the id decides."""
+
+    name: str
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRecord:
+    """One chunk. Send the same metadata keys each time: an upsert merges, it does not clear stale ones."""
+
+    id: str
+    vector: NDArray[np.float32]
+    text: str
+    metadata: dict[str, MetadataValue]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorHit:
+    """One found chunk; the score is the cosine similarity, clipped to 0..1."""
+
+    id: str
+    score: float
+    text: str
+    metadata: dict[str, MetadataValue]
+
+
+class VectorStore(Protocol):
+    """Collections of vectors in cosine space.
+
+    Raises VectorStoreUnavailable when it does not answer, CollectionMissing when no collection has the ref's id,
+    DimensionMismatch, and VectorRejected for what it refuses otherwise. Only create_collection creates one.
+    """
+
+    def create_collection(self, name: str, metadata: Mapping[str, MetadataValue]) -> CollectionRef:
+        """The collection of that name, made if need be."""
+
+    def delete_collection(self, name: str) -> None:
+        """Remove the collection of that name; one already gone is fine."""
+
+    def collection_exists(self, ref: CollectionRef) -> bool:
+        """Whether a collection has both this name and this id."""
+
+    def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
+        """Write any number of records; after an error some of them may be stored."""
+
+    def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
+        """Which of these can be read back together with their vector."""
+
+    def delete(self, ref: CollectionRef, ids: Sequence[str]) -> None:
+        """Remove these; those already gone are fine."""
+
+    def iter_ids(self, ref: CollectionRef, *, session_id: str | None = None) -> Iterator[list[str]]:
+        """Every id in pages, each once, with a session id those whose metadata names that session.
+
+        Writes meanwhile may or may not show; they make no other id appear twice or not at all.
+        """
+
+    def count(self, ref: CollectionRef) -> int:
+        """How many records there are."""
+
+    def query(
+        self,
+        ref: CollectionRef,
+        vector: NDArray[np.float32],
+        limit: int,
+        where: Mapping[str, Any] | None = None,
+    ) -> list[VectorHit]:
+        """The nearest records, best first. `where` is Chroma's filter; several keys in it must all hold."""
+
+    def ping(self) -> None:
+        """Return when the store answers."""
+
+
+class VectorUnreadable(VectorStoreUnavailable):
+    """The store has lost this record's vector."""
+
+
+class ChromaStore:
+    """A Chroma server over HTTP. Building one connects to nothing; each call stands alone and recovers by itself."""
+
+    def __init__(self, url: str, *, timeout_seconds: float, token: str | None = None) -> None:
+        self._url = url
+        self._timeout_seconds = timeout_seconds
+        self._token = token
+        self._connecting = threading.Lock()
+        self._connected: FastAPI | None = None
+
+    def create_collection(self, name: str, metadata: Mapping[str, MetadataValue]) -> CollectionRef:
+        with self._api("create_collection") as api:
+            model = api.create_collection(
+                name,
+                configuration={"hnsw": {"space": "cosine"}},
+                metadata=dict(metadata) or None,  # Chroma refuses an empty one
+                get_or_create=True,
+            )
+        return CollectionRef(name=model.name, id=UUID(str(model.id)))
+
+    def delete_collection(self, name: str) -> None:
+        try:
+            with self._api("delete_collection") as api:
+                api.delete_collection(name)
+        except CollectionMissing:
+            return
+
+    def collection_exists(self, ref: CollectionRef) -> bool:
+        try:
+            with self._api("collection_exists") as api:
+                return bool(api.get_collection_by_id(ref.id).name == ref.name)
+        except CollectionMissing:
+            return False
+
+    def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
+        check_records(records)
+        for batch in _batches(records, UPSERT_BATCH):
+            vectors: list[Any] = [np.asarray(record.vector, dtype=np.float32) for record in batch]
+            with self._collection(ref, "upsert") as collection:
+                collection.upsert(
+                    ids=[record.id for record in batch],
+                    embeddings=vectors,
+                    metadatas=[dict(record.metadata) for record in batch],
+                    documents=[record.text for record in batch],
+                )
+
+    def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
+        stored: set[str] = set()
+        for batch in _batches(list(dict.fromkeys(ids)), READ_BATCH):
+            stored |= self._readable(ref, batch)
+        return stored
+
+    def delete(self, ref: CollectionRef, ids: Sequence[str]) -> None:
+        for batch in _batches(ids, ID_BATCH):
+            with self._collection(ref, "delete") as collection:
+                collection.delete(ids=batch)
+
+    def iter_ids(self, ref: CollectionRef, *, session_id: str | None = None) -> Iterator[list[str]]:
+        # Chroma pages by offset, in order of insertion. A deletion meanwhile moves the rest to the left, so each page
+        # begins one early: when its first id is not one already seen, something slipped past, and we step back for it.
+        where = None if session_id is None else {"session_id": session_id}
+        seen: set[str] = set()
+        offset = 0
+        while True:
+            page = self._page_of_ids(ref, where, offset)
+            if offset and (not page or page[0] not in seen):
+                offset = max(0, offset - ID_PAGE)
+                continue
+            fresh = [each for each in page if each not in seen]
+            seen.update(fresh)
+            if fresh:
+                yield fresh
+            if len(page) < ID_PAGE:
+                return
+            offset += len(page) - 1
+
+    def count(self, ref: CollectionRef) -> int:
+        with self._collection(ref, "count") as collection:
+            return collection.count()
+
+    def query(
+        self,
+        ref: CollectionRef,
+        vector: NDArray[np.float32],
+        limit: int,
+        where: Mapping[str, Any] | None = None,
+    ) -> list[VectorHit]:
+        if limit < 1:
+            return []
+        vectors: list[Any] = [np.asarray(vector, dtype=np.float32)]
+        with self._collection(ref, "query") as collection:
+            answer: Mapping[str, Any] = collection.query(
+                query_embeddings=vectors,
+                n_results=limit,
+                where=all_of(where),
+                include=["documents", "metadatas", "distances"],
+            )
+            rows = zip(*(answer[column][0] for column in ("ids", "distances", "documents", "metadatas")), strict=True)
+            return [
+                VectorHit(id=id_, score=as_score(distance), text=text or "", metadata=dict(stored or {}))
+                for id_, distance, text, stored in rows
+            ]
+
+    def ping(self) -> None:
+        with self._api("ping") as api:
+            api.heartbeat()
+
+    def close(self) -> None:
+        """Close the connections; a later call opens new ones."""
+        with self._connecting:
+            connected, self._connected = self._connected, None
+        if connected is not None:
+            session_of(connected).close()
+
+    def _readable(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
+        # With the vectors (14 ms for 256, without them 2 ms), because a damaged index still lists its ids. One lost
+        # vector fails the whole request, so ask for ever smaller parts until the lost ones stand alone.
+        try:
+            with self._collection(ref, "stored_ids") as collection:
+                return set(collection.get(ids=list(ids), include=["embeddings"])["ids"])
+        except VectorUnreadable:
+            if len(ids) == 1:
+                return set()
+        parts = _batches(ids, -(-len(ids) // DAMAGE_PARTS))
+        return set().union(*(self._readable(ref, part) for part in parts))
+
+    def _page_of_ids(self, ref: CollectionRef, where: dict[str, Any] | None, offset: int) -> list[str]:
+        with self._collection(ref, "iter_ids") as collection:
+            return list(collection.get(where=where, limit=ID_PAGE, offset=offset, include=[])["ids"])
+
+    @contextmanager
+    def _api(self, operation: str) -> Iterator[FastAPI]:
+        """Chroma's API for one call, with every error of the libraries below turned into one of ours."""
+        try:
+            yield self._connection()
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise VectorStoreUnavailable(operation=operation, reason=type(error).__name__) from error
+        except (orjson.JSONDecodeError, KeyError) as error:
+            raise VectorStoreUnavailable(operation=operation, reason="not a Chroma server") from error
+        except (TypeError, ValueError) as error:
+            # The client's own checks, before anything is sent. Their words quote the data: they end here.
+            raise VectorRejected(operation=operation, reason=type(error).__name__) from None
+
+    @contextmanager
+    def _collection(self, ref: CollectionRef, operation: str) -> Iterator[Collection]:
+        """The collection of this id, for one call; nothing is asked of the server to get it."""
+        from chromadb import Collection
+        from chromadb.config import DEFAULT_DATABASE, DEFAULT_TENANT
+        from chromadb.types import Collection as Model
+
+        model = Model(ref.id, ref.name, {}, None, None, None, DEFAULT_TENANT, DEFAULT_DATABASE)
+        with self._api(operation) as api:
+            yield Collection(client=api, model=model, embedding_function=None)
+
+    def _connection(self) -> FastAPI:
+        connected = self._connected
+        if connected is None:
+            with self._connecting:
+                connected = self._connected = self._connected or self._connect()
+        return connected
+
+    def _connect(self) -> FastAPI:
+        # chromadb.HttpClient would make three requests here, before a timeout can be set: a frozen server would hold
+        # the caller for ever. The API object below is what that client wraps; making one sends nothing.
+        from chromadb.api.fastapi import FastAPI
+        from chromadb.config import Settings, System
+
+        settings = Settings(
+            _env_file=None,  # a stray .env of the host application is none of our business
+            chroma_server_host=self._url,
+            chroma_server_http_port=0,  # the URL says it; Chroma only wants it set
+            chroma_server_headers={"Authorization": f"Bearer {self._token}"} if self._token else None,
+            anonymized_telemetry=False,
+        )
+        try:
+            api = System(settings).instance(FastAPI)
+        except ValueError as error:
+            raise VectorStoreUnavailable(operation="connect", reason="not a URL") from error
+        session = session_of(api)
+        session.timeout = httpx.Timeout(self._timeout_seconds)  # unset, it waits for ever
+        session.event_hooks = {"response": [_raise_for_status]}
+        return api
+
+
+def session_of(api: FastAPI) -> httpx.Client:
+    """Chroma's HTTP client: private, and the only place where a timeout can be set."""
+    return api._session  # noqa: SLF001
+
+
+def as_score(distance: float) -> float:
+    """Cosine similarity from cosine distance, clipped to 0..1."""
+    return min(1.0, max(0.0, 1.0 - distance))
+
+
+def check_records(records: Sequence[VectorRecord]) -> None:
+    """Raise for what no store takes, VectorRejected with the record's id: then none of them is written."""
+    seen: set[str] = set()
+    for record in records:
+        _check_record(record)
+        if record.id in seen:
+            raise VectorRejected(reason="the id appears twice", record_id=ascii(record.id))
+        if record.vector.size != records[0].vector.size:
+            raise DimensionMismatch(expected=records[0].vector.size, got=record.vector.size)
+        seen.add(record.id)
+
+
+def _check_record(record: VectorRecord) -> None:
+    if not record.id:
+        raise VectorRejected(reason="the id is empty")
+    if record.vector.ndim != 1 or not record.vector.size or not np.isfinite(record.vector).all():
+        raise VectorRejected(reason="the vector is not a finite one", record_id=ascii(record.id))
+    if not record.metadata:
+        raise VectorRejected(reason="the metadata is empty", record_id=ascii(record.id))
+    strings = (record.id, record.text, *record.metadata, *(v for v in record.metadata.values() if isinstance(v, str)))
+    try:
+        for string in strings:
+            string.encode()
+    except UnicodeEncodeError:
+        raise VectorRejected(reason="a lone surrogate", record_id=ascii(record.id)) from None
+
+
+def all_of(where: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The filter in Chroma's form, which takes one key a level."""
+    if not where:
+        return None
+    if len(where) == 1:
+        return dict(where)
+    return {"$and": [{key: value} for key, value in where.items()]}
+
+
+def _raise_for_status(response: httpx.Response) -> None:
+    """Turn an error answer into one of ours before the client does, which drops the status of what it does not know."""
+    if response.is_success:
+        return
+    response.read()
+    raise _error_of(response.status_code, response.text)
+
+
+def _error_of(status: int, body: str) -> MemorybaseError:
+    name, message = _chroma_error(body)
+    if status >= 500 and message.endswith(VECTOR_UNREADABLE):
+        return VectorUnreadable(status=status)
+    if status == 404 and name == "NotFoundError":
+        return CollectionMissing()
+    if dimensions := WRONG_DIMENSION.search(message):
+        expected, got = map(int, dimensions.groups())
+        return DimensionMismatch(expected=expected, got=got)
+    if 400 <= status < 500 and status not in REFUSED_FOR_NOW and (name or status in {400, 413, 422}):
+        return VectorRejected(status=status, reason=name)
+    return VectorStoreUnavailable(status=status, reason=name)
+
+
+def _chroma_error(body: str) -> tuple[str, str]:
+    """Chroma's name and words for an error; empty where something else answered. The words may quote our data."""
+    try:
+        answer = orjson.loads(body)
+        return str(answer["error"]), str(answer["message"])
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return "", ""
+
+
+def _batches(items: Sequence[T], size: int) -> Iterator[list[T]]:
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch

@@ -1,0 +1,109 @@
+"""Fixtures for every test: the real services, started when first asked for.
+
+Session services belong to one test process, so the tests may run in several processes at once. A test that kills,
+freezes or fills a service takes an `own_` one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import hypothesis
+import pytest
+import redis
+from harness import ChromaServer, PostgresServer, RedisServer, Server
+from harness.world import World, build_world
+
+# A busy machine is not a failed property.
+hypothesis.settings.register_profile("memorybase", deadline=None)
+hypothesis.settings.load_profile("memorybase")
+
+AnyServer = TypeVar("AnyServer", bound=Server)
+
+
+@contextmanager
+def running(server: AnyServer) -> Iterator[AnyServer]:
+    try:
+        server.start()
+        yield server
+    finally:
+        server.close()
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A Redis for all tests of this process; see redis_url."""
+    with running(RedisServer(tmp_path_factory.mktemp("redis"))) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaServer]:
+    """A Chroma for all tests of this process; name collections after a fresh UUID."""
+    with running(ChromaServer(tmp_path_factory.mktemp("chroma"))) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL for all tests of this process; see postgres_url."""
+    with running(PostgresServer()) as server:
+        yield server
+
+
+@pytest.fixture
+def redis_url(redis_server: RedisServer) -> str:
+    """The session's Redis, emptied."""
+    with redis.Redis.from_url(redis_server.url) as client:
+        client.flushall()
+    return redis_server.url
+
+
+@pytest.fixture
+def chroma_url(chroma_server: ChromaServer) -> str:
+    """The session's Chroma."""
+    return chroma_server.url
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """A fresh, empty database of the session's PostgreSQL."""
+    name = postgres_server.create_database()
+    yield postgres_server.url(name)
+    postgres_server.drop_database(name)
+
+
+@pytest.fixture
+def own_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A Redis for this test alone, to kill or freeze."""
+    with running(RedisServer(tmp_path_factory.mktemp("own-redis"))) as server:
+        yield server
+
+
+@pytest.fixture
+def own_chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaServer]:
+    """A Chroma for this test alone, to kill, freeze or damage."""
+    with running(ChromaServer(tmp_path_factory.mktemp("own-chroma"))) as server:
+        yield server
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL for this test alone, to kill or freeze."""
+    with running(PostgresServer()) as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    """The domain on each database, with the other parts in memory."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path / 'memorybase.db'}"
+    else:
+        url = request.getfixturevalue("postgres_url")
+    built = build_world(url, tmp_path)
+    yield built
+    built.services.database.dispose()

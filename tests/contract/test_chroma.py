@@ -1,0 +1,330 @@
+"""What holds of the Chroma adapter alone: a server that is away, frozen, restarted, damaged, or no Chroma at all."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from uuid import uuid4
+
+import numpy as np
+import pytest
+from harness import ChromaServer
+
+from memorybase import vectors
+from memorybase.errors import (
+    CollectionMissing,
+    DimensionMismatch,
+    MemorybaseError,
+    VectorRejected,
+    VectorStoreUnavailable,
+)
+from memorybase.vectors import ChromaStore, CollectionRef, VectorRecord
+
+TIMEOUT = 1.0
+
+MakeStore = Callable[..., ChromaStore]
+
+
+@pytest.fixture
+def make_store() -> Iterator[MakeStore]:
+    made: list[ChromaStore] = []
+
+    def make(url: str, *, timeout_seconds: float = 20.0, token: str | None = None) -> ChromaStore:
+        made.append(ChromaStore(url, timeout_seconds=timeout_seconds, token=token))
+        return made[-1]
+
+    yield make
+    for store in made:
+        store.close()
+
+
+def fresh_name() -> str:
+    return f"mb-{uuid4()}-g1"
+
+
+def records(count: int, start: int = 0) -> list[VectorRecord]:
+    random = np.random.default_rng(start)
+    return [
+        VectorRecord(f"id{n}", random.normal(size=4).astype(np.float32), f"text {n}", {"session_id": "s1"})
+        for n in range(start, start + count)
+    ]
+
+
+class TestAway:
+    def test_a_store_is_built_without_a_server_and_finds_it_later(
+        self, own_chroma: ChromaServer, make_store: MakeStore
+    ) -> None:
+        own_chroma.kill()
+        store = make_store(own_chroma.url)
+
+        with pytest.raises(VectorStoreUnavailable):
+            store.ping()
+        own_chroma.start()
+        store.ping()
+
+    def test_a_ref_outlives_a_restart(self, own_chroma: ChromaServer, make_store: MakeStore) -> None:
+        store = make_store(own_chroma.url)
+        ref = store.create_collection(fresh_name(), {})
+        store.upsert(ref, records(20))
+        own_chroma.kill()
+
+        with pytest.raises(VectorStoreUnavailable):
+            store.upsert(ref, records(1))
+        own_chroma.start()
+        assert store.stored_ids(ref, ["id0", "id19"]) == {"id0", "id19"}
+        store.upsert(ref, records(20))
+        assert store.count(ref) == 20
+
+    def test_every_call_says_so(self, own_chroma: ChromaServer, make_store: MakeStore) -> None:
+        store = make_store(own_chroma.url)
+        ref = store.create_collection(fresh_name(), {})
+        own_chroma.stop()
+        calls: dict[str, Callable[[], object]] = {
+            "create_collection": lambda: store.create_collection("abc", {}),
+            "delete_collection": lambda: store.delete_collection("abc"),
+            "collection_exists": lambda: store.collection_exists(ref),
+            "upsert": lambda: store.upsert(ref, records(1)),
+            "stored_ids": lambda: store.stored_ids(ref, ["id0"]),
+            "delete": lambda: store.delete(ref, ["id0"]),
+            "iter_ids": lambda: list(store.iter_ids(ref)),
+            "count": lambda: store.count(ref),
+            "query": lambda: store.query(ref, np.ones(4, dtype=np.float32), 1),
+            "ping": store.ping,
+        }
+
+        for name, call in calls.items():
+            with pytest.raises(VectorStoreUnavailable) as raised:
+                call()
+            assert raised.value.details["operation"] == name
+
+    def test_a_url_that_is_none_is_unavailable_too(self, make_store: MakeStore) -> None:
+        with pytest.raises(VectorStoreUnavailable):
+            make_store("http://[not-a-host").ping()
+
+
+class TestFrozen:
+    """Chroma's client waits for ever unless a private attribute is set; a new version of it may break this."""
+
+    def test_a_call_gives_up_within_the_timeout(self, own_chroma: ChromaServer, make_store: MakeStore) -> None:
+        store = make_store(own_chroma.url, timeout_seconds=TIMEOUT)
+        ref = store.create_collection(fresh_name(), {})
+        store.upsert(ref, records(1))
+        own_chroma.freeze()
+
+        started = time.monotonic()
+        with pytest.raises(VectorStoreUnavailable) as raised:
+            store.upsert(ref, records(1))
+        assert TIMEOUT * 0.9 < time.monotonic() - started < TIMEOUT * 2
+        assert raised.value.details == {"operation": "upsert", "reason": "ReadTimeout"}
+        own_chroma.thaw()
+        assert store.stored_ids(ref, ["id0"]) == {"id0"}
+
+    def test_the_very_first_call_does_too(self, own_chroma: ChromaServer, make_store: MakeStore) -> None:
+        own_chroma.freeze()
+
+        started = time.monotonic()
+        with pytest.raises(VectorStoreUnavailable):
+            make_store(own_chroma.url, timeout_seconds=TIMEOUT).create_collection(fresh_name(), {})
+        assert time.monotonic() - started < TIMEOUT * 3  # the client's import is in it
+
+
+class TestClose:
+    def test_a_later_call_connects_again(self, chroma_url: str, make_store: MakeStore) -> None:
+        store = make_store(chroma_url)
+        store.ping()
+        store.close()
+
+        store.ping()
+
+
+class TestIterIds:
+    @pytest.fixture(autouse=True)
+    def _small_pages(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(vectors, "ID_PAGE", 10)
+
+    @pytest.mark.parametrize("count", [9, 10, 11, 19, 20, 95])
+    def test_pages_hold_every_id_once(self, chroma_url: str, make_store: MakeStore, count: int) -> None:
+        store = make_store(chroma_url)
+        ref = store.create_collection(fresh_name(), {})
+        store.upsert(ref, records(count))
+
+        listed = [id_ for page in store.iter_ids(ref) for id_ in page]
+        assert listed == [record.id for record in records(count)]
+
+    def test_deletions_meanwhile_hide_no_other_id(self, chroma_url: str, make_store: MakeStore) -> None:
+        store = make_store(chroma_url)
+        ref = store.create_collection(fresh_name(), {})
+        store.upsert(ref, records(95))
+        listed: list[str] = []
+
+        for number, page in enumerate(store.iter_ids(ref)):
+            listed += page
+            if number < 3:  # of what was listed, and of what was not
+                store.delete(ref, [*page[:7], f"id{90 + number}"])
+        assert len(listed) == len(set(listed))
+        assert {f"id{n}" for n in range(95)} - set(listed) == {"id90", "id91", "id92"}
+
+    def test_a_collection_emptied_meanwhile_ends(self, chroma_url: str, make_store: MakeStore) -> None:
+        store = make_store(chroma_url)
+        ref = store.create_collection(fresh_name(), {})
+        store.upsert(ref, records(30))
+        pages = store.iter_ids(ref)
+        next(pages)
+        store.delete(ref, [record.id for record in records(30)])
+
+        assert list(pages) == []
+
+
+class TestDamage:
+    """Chroma lists and counts records whose vectors its index has lost; only reading the vectors shows it."""
+
+    COUNT = 1100  # the index goes to files after the first thousand
+
+    @pytest.fixture
+    def ref(self, own_chroma: ChromaServer, make_store: MakeStore) -> CollectionRef:
+        store = make_store(own_chroma.url)
+        ref = store.create_collection(fresh_name(), {})
+        store.upsert(ref, records(self.COUNT))
+        return ref
+
+    @staticmethod
+    def index_directory(server: ChromaServer) -> Path:
+        [directory] = [path for path in server.data.iterdir() if path.is_dir()]
+        return directory
+
+    def test_a_torn_index_file_shows_the_lost_ids(
+        self, own_chroma: ChromaServer, make_store: MakeStore, ref: CollectionRef
+    ) -> None:
+        own_chroma.stop()
+        file = self.index_directory(own_chroma) / "data_level0.bin"
+        with file.open("r+b") as opened:
+            opened.truncate(file.stat().st_size // 2)
+        own_chroma.start()
+        store = make_store(own_chroma.url)
+        ids = [record.id for record in records(self.COUNT)]
+
+        assert store.count(ref) == self.COUNT
+        stored = store.stored_ids(ref, ids)
+        assert set() < stored < set(ids)
+        # Writing the lost ones again repairs it.
+        store.upsert(ref, [record for record in records(self.COUNT) if record.id not in stored])
+        assert store.stored_ids(ref, ids) == set(ids)
+
+    def test_a_lost_index_shows_every_id_lost(
+        self, own_chroma: ChromaServer, make_store: MakeStore, ref: CollectionRef
+    ) -> None:
+        own_chroma.stop()
+        shutil.rmtree(self.index_directory(own_chroma))
+        own_chroma.start()
+        store = make_store(own_chroma.url)
+
+        assert store.count(ref) == self.COUNT
+        assert store.stored_ids(ref, [f"id{n}" for n in range(300)]) == set()
+
+
+class Answer(BaseHTTPRequestHandler):
+    """Something else, or a proxy, at Chroma's address."""
+
+    status = 200
+    body = ""
+    seen: dict[str, str]
+
+    def answer(self) -> None:
+        length = int(self.headers.get("Content-Length", 0))
+        self.rfile.read(length)
+        type(self).seen = {name.lower(): value for name, value in self.headers.items()}
+        payload = self.body.encode()
+        self.send_response(self.status)
+        self.send_header("Content-Length", str(len(payload)))
+        self.end_headers()
+        self.wfile.write(payload)
+
+    do_GET = do_POST = do_DELETE = answer  # noqa: N815
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+@pytest.fixture
+def answering() -> Iterator[Callable[[int, str], tuple[str, type[Answer]]]]:
+    servers: list[tuple[ThreadingHTTPServer, Thread]] = []
+
+    def start(status: int, body: str) -> tuple[str, type[Answer]]:
+        handler = type("Handler", (Answer,), {"status": status, "body": body, "seen": {}})
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        server.daemon_threads = False
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        servers.append((server, thread))
+        return f"http://127.0.0.1:{server.server_port}", handler
+
+    yield start
+    for server, thread in servers:
+        server.shutdown()
+        thread.join()
+        server.socket.close()
+
+
+def chroma_error(name: str, message: str) -> str:
+    return f'{{"error": "{name}", "message": "{message}"}}'
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (500, chroma_error("InternalError", "database is locked"), VectorStoreUnavailable),
+        (502, "<html>bad gateway</html>", VectorStoreUnavailable),
+        (503, "", VectorStoreUnavailable),
+        (401, chroma_error("AuthError", "unauthorized"), VectorStoreUnavailable),
+        (403, chroma_error("AuthError", "forbidden"), VectorStoreUnavailable),
+        (429, chroma_error("RateLimitError", "slow down"), VectorStoreUnavailable),
+        (404, "no such page", VectorStoreUnavailable),
+        (302, "", VectorStoreUnavailable),
+        (200, "<html>welcome</html>", VectorStoreUnavailable),
+        (200, "{}", VectorStoreUnavailable),
+        (404, chroma_error("NotFoundError", "Collection [x] does not exist."), CollectionMissing),
+        (
+            400,
+            chroma_error("InvalidArgumentError", "Collection expecting embedding with dimension of 4, got 8"),
+            DimensionMismatch,
+        ),
+        (400, chroma_error("InvalidArgumentError", "a secret text"), VectorRejected),
+        (413, "Payload too large", VectorRejected),
+        (422, chroma_error("ChromaError", "a secret text"), VectorRejected),
+    ],
+)
+def test_every_answer_becomes_one_of_our_errors(
+    answering: Callable[[int, str], tuple[str, type[Answer]]],
+    make_store: MakeStore,
+    status: int,
+    body: str,
+    expected: type[MemorybaseError],
+) -> None:
+    store = make_store(answering(status, body)[0])
+
+    with pytest.raises(MemorybaseError) as raised:
+        store.stored_ids(CollectionRef("name", uuid4()), ["a"])
+    assert type(raised.value) is expected
+    assert "secret" not in f"{raised.value} {raised.value.details}"
+
+
+def test_the_token_goes_along(answering: Callable[[int, str], tuple[str, type[Answer]]], make_store: MakeStore) -> None:
+    url, handler = answering(200, '{"nanosecond heartbeat": 1}')
+    make_store(url, token="the-token").ping()
+
+    assert handler.seen["authorization"] == "Bearer the-token"
+
+
+def test_a_connection_that_is_closed_unanswered_is_unavailable(make_store: MakeStore) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        closer = Thread(target=lambda: listener.accept()[0].close())  # noqa: PLW0108  # accepts in the thread
+        closer.start()
+
+        with pytest.raises(VectorStoreUnavailable):
+            make_store(f"http://127.0.0.1:{listener.getsockname()[1]}").ping()
+        closer.join()

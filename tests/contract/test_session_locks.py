@@ -1,0 +1,158 @@
+"""What every SessionLocks promises: the same bodies on Redis and on its double."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Thread
+from uuid import UUID, uuid4
+
+import pytest
+import redis
+from harness import wait_until
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from memorybase.locks import RedisSessionLocks, SessionLocks, lock_key
+from memorybase.testing import InMemoryLocks
+
+LONG = 60.0
+
+
+@dataclass
+class Kind:
+    make: Callable[[float], SessionLocks]  # from a time to live in seconds
+    expire: Callable[[SessionLocks, UUID, str], object]
+
+
+def expire_in_memory(locks: SessionLocks, base: UUID, session_id: str) -> None:
+    assert isinstance(locks, InMemoryLocks)
+    locks.expire(base, session_id)
+
+
+@pytest.fixture(params=["memory", "redis"])
+def kind(request: pytest.FixtureRequest) -> Iterator[Kind]:
+    if request.param == "memory":
+        yield Kind(lambda ttl: InMemoryLocks(ttl_seconds=ttl), expire_in_memory)
+        return
+    url = request.getfixturevalue("redis_url")
+    with redis.Redis.from_url(url, socket_timeout=5, retry=Retry(NoBackoff(), 0)) as client:
+        yield Kind(
+            lambda ttl: RedisSessionLocks(client, ttl_seconds=ttl),
+            lambda _, base, session_id: client.delete(lock_key(base, session_id)),
+        )
+
+
+@pytest.fixture
+def locks(kind: Kind) -> SessionLocks:
+    return kind.make(LONG)
+
+
+@pytest.fixture
+def base() -> UUID:
+    return uuid4()
+
+
+def test_one_holder_at_a_time(locks: SessionLocks, base: UUID) -> None:
+    first = locks.acquire(base, "s1")
+    assert first is not None
+
+    assert locks.acquire(base, "s1") is None
+    first.release()
+    assert locks.acquire(base, "s1") is not None
+
+
+def test_each_session_of_each_memory_base_has_its_own(locks: SessionLocks, base: UUID) -> None:
+    assert locks.acquire(base, "s1") is not None
+
+    assert locks.acquire(base, "s2") is not None
+    assert locks.acquire(uuid4(), "s1") is not None
+
+
+def test_held_shows_it(locks: SessionLocks, base: UUID) -> None:
+    assert not locks.held(base, "s1")
+
+    lock = locks.acquire(base, "s1")
+    assert lock is not None
+    assert locks.held(base, "s1")
+    assert not locks.held(base, "s2")
+    lock.release()
+    assert not locks.held(base, "s1")
+
+
+@pytest.mark.parametrize("session_id", ["", "user/7", "日本語 🙂", "\ud800", "x" * 10_000, "a\0b\nc"])
+def test_any_session_id(locks: SessionLocks, base: UUID, session_id: str) -> None:
+    assert locks.acquire(base, session_id) is not None
+    assert locks.held(base, session_id)
+
+
+def test_of_many_threads_one_gets_it(locks: SessionLocks, base: UUID) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        got = list(pool.map(lambda _: locks.acquire(base, "s1"), range(32)))
+
+    assert sum(lock is not None for lock in got) == 1
+
+
+def test_it_ends_by_itself(kind: Kind, base: UUID) -> None:
+    locks = kind.make(0.15)
+    assert locks.acquire(base, "s1") is not None
+
+    assert wait_until(lambda: locks.acquire(base, "s1"), what="a lock whose holder died is free again")
+
+
+def test_extend_starts_its_time_anew(kind: Kind, base: UUID) -> None:
+    locks = kind.make(1.0)
+    lock = locks.acquire(base, "s1")
+    assert lock is not None
+    assert locks.acquire(base, "left alone") is not None
+
+    wait_until(lambda: lock.extend() and not locks.held(base, "left alone"), what="the lock left alone ends")
+    assert locks.held(base, "s1")
+
+
+def test_extend_of_a_lost_lock_is_false(kind: Kind, locks: SessionLocks, base: UUID) -> None:
+    lock = locks.acquire(base, "s1")
+    assert lock is not None
+    kind.expire(locks, base, "s1")
+
+    assert lock.extend() is False
+    assert not locks.held(base, "s1")
+
+
+def test_a_late_holder_neither_extends_nor_releases_its_successor(kind: Kind, locks: SessionLocks, base: UUID) -> None:
+    late = locks.acquire(base, "s1")
+    assert late is not None
+    kind.expire(locks, base, "s1")
+    successor = locks.acquire(base, "s1")
+    assert successor is not None
+
+    assert late.extend() is False
+    late.release()
+    assert locks.held(base, "s1")
+    assert successor.extend()
+
+
+def test_release_twice(locks: SessionLocks, base: UUID) -> None:
+    lock = locks.acquire(base, "s1")
+    assert lock is not None
+
+    lock.release()
+    lock.release()
+    assert lock.extend() is False
+
+
+def test_another_thread_may_extend_and_release(locks: SessionLocks, base: UUID) -> None:
+    lock = locks.acquire(base, "s1")
+    assert lock is not None
+    extended: list[bool] = []
+
+    def renew() -> None:
+        extended.append(lock.extend())
+        lock.release()
+
+    thread = Thread(target=renew)
+    thread.start()
+    thread.join()
+    assert extended == [True]
+    assert not locks.held(base, "s1")

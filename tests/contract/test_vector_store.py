@@ -1,0 +1,327 @@
+"""What every VectorStore promises: the same bodies on Chroma and on its double."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from uuid import uuid4
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from memorybase.errors import CollectionMissing, DimensionMismatch, VectorRejected
+from memorybase.testing import InMemoryVectors
+from memorybase.vectors import ChromaStore, CollectionRef, MetadataValue, VectorRecord, VectorStore
+
+DIMENSION = 8
+
+
+@pytest.fixture(params=["memory", "chroma"])
+def store(request: pytest.FixtureRequest) -> Iterator[VectorStore]:
+    if request.param == "memory":
+        yield InMemoryVectors()
+        return
+    chroma = ChromaStore(request.getfixturevalue("chroma_url"), timeout_seconds=20)
+    yield chroma
+    chroma.close()
+
+
+@pytest.fixture
+def ref(store: VectorStore) -> CollectionRef:
+    return store.create_collection(fresh_name(), {"generation": 1})
+
+
+def fresh_name() -> str:
+    return f"mb-{uuid4()}-g1"
+
+
+def unit(*components: float) -> NDArray[np.float32]:
+    vector = np.zeros(DIMENSION, dtype=np.float32)
+    vector[: len(components)] = components
+    return vector / np.float32(np.linalg.norm(vector))
+
+
+def record(id_: str, *components: float, text: str = "text", **metadata: MetadataValue) -> VectorRecord:
+    return VectorRecord(id_, unit(*(components or (1.0,))), text, {"session_id": "s1", **metadata})
+
+
+class TestCreateCollection:
+    def test_a_taken_name_gives_the_existing_collection(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.upsert(ref, [record("a")])
+
+        assert store.create_collection(ref.name, {"generation": 2}) == ref
+        assert store.count(ref) == 1
+
+    def test_metadata_may_be_empty(self, store: VectorStore) -> None:
+        assert store.collection_exists(store.create_collection(fresh_name(), {}))
+
+    def test_a_name_out_of_its_alphabet_is_rejected(self, store: VectorStore) -> None:
+        with pytest.raises(VectorRejected):
+            store.create_collection("two words", {})
+
+
+class TestDeleteCollection:
+    def test_deletes_by_name(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.delete_collection(ref.name)
+
+        assert not store.collection_exists(ref)
+
+    def test_one_already_gone_is_fine(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.delete_collection(ref.name)
+        store.delete_collection(ref.name)
+
+
+class TestCollectionExists:
+    def test_name_and_id_must_both_fit(self, store: VectorStore, ref: CollectionRef) -> None:
+        assert store.collection_exists(ref)
+        assert not store.collection_exists(CollectionRef(ref.name, uuid4()))
+        assert not store.collection_exists(CollectionRef(fresh_name(), ref.id))
+
+
+class TestCollectionMissing:
+    """A worker that meets no collection never makes one."""
+
+    @pytest.fixture(params=["deleted", "replaced"])
+    def gone(self, request: pytest.FixtureRequest, store: VectorStore, ref: CollectionRef) -> CollectionRef:
+        store.upsert(ref, [record("a")])
+        store.delete_collection(ref.name)
+        if request.param == "replaced":
+            store.create_collection(ref.name, {"generation": 1})
+        return ref
+
+    def test_every_call_says_so(self, store: VectorStore, gone: CollectionRef) -> None:
+        calls: list[Callable[[], object]] = [
+            lambda: store.upsert(gone, [record("a")]),
+            lambda: store.stored_ids(gone, ["a"]),
+            lambda: store.delete(gone, ["a"]),
+            lambda: list(store.iter_ids(gone)),
+            lambda: store.count(gone),
+            lambda: store.query(gone, unit(1), 1),
+        ]
+        for call in calls:
+            with pytest.raises(CollectionMissing):
+                call()
+
+    def test_nothing_is_created_or_written(self, store: VectorStore, gone: CollectionRef) -> None:
+        with pytest.raises(CollectionMissing):
+            store.upsert(gone, [record("b")])
+
+        assert not store.collection_exists(gone)
+        assert store.count(store.create_collection(gone.name, {})) == 0
+
+
+class TestUpsert:
+    def test_the_same_ids_again_change_nothing(self, store: VectorStore, ref: CollectionRef) -> None:
+        records = [record(f"id{n}", 1, n) for n in range(10)]
+        store.upsert(ref, records)
+        store.upsert(ref, records)
+
+        assert store.count(ref) == 10
+
+    def test_replaces_text_and_vector_and_merges_metadata(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.upsert(ref, [record("a", 1, text="old", version=1, stale=True)])
+        store.upsert(ref, [record("a", 0, 1, text="new", version=2)])
+
+        [hit] = store.query(ref, unit(0, 1), 10)
+        assert hit.text == "new"
+        assert hit.score == pytest.approx(1.0, abs=1e-6)
+        assert hit.metadata == {"session_id": "s1", "version": 2, "stale": True}
+
+    def test_any_number_of_records(self, store: VectorStore, ref: CollectionRef) -> None:
+        ids = [f"id{n}" for n in range(777)]
+        store.upsert(ref, [record(id_, 1, n) for n, id_ in enumerate(ids)])
+
+        assert store.count(ref) == 777
+        assert store.stored_ids(ref, ids) == set(ids)
+
+    def test_no_records(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.upsert(ref, [])
+
+        assert store.count(ref) == 0
+
+    @pytest.mark.parametrize("text", ["", "a\0b", "line\nline", "日本語 🙂", "x" * 100_000])
+    def test_texts_come_back_as_they_were(self, store: VectorStore, ref: CollectionRef, text: str) -> None:
+        store.upsert(ref, [record("a", text=text)])
+
+        assert [hit.text for hit in store.query(ref, unit(1), 1)] == [text]
+
+    def test_metadata_values_keep_their_type(self, store: VectorStore, ref: CollectionRef) -> None:
+        metadata: dict[str, MetadataValue] = {"s": "1", "i": 2**40, "f": 0.5, "b": True}
+        store.upsert(ref, [VectorRecord("a", unit(1), "text", metadata)])
+
+        [hit] = store.query(ref, unit(1), 1)
+        assert {key: (type(value), value) for key, value in hit.metadata.items()} == {
+            key: (type(value), value) for key, value in metadata.items()
+        }
+
+    def test_another_dimension_is_a_mismatch(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.upsert(ref, [record("a")])
+
+        with pytest.raises(DimensionMismatch) as raised:
+            store.upsert(ref, [VectorRecord("b", np.ones(DIMENSION + 1, dtype=np.float32), "text", {"k": 1})])
+        assert raised.value.details == {"expected": DIMENSION, "got": DIMENSION + 1}
+
+    def test_two_dimensions_at_once_are_a_mismatch(self, store: VectorStore, ref: CollectionRef) -> None:
+        odd = VectorRecord("b", np.ones(DIMENSION + 1, dtype=np.float32), "text", {"k": 1})
+
+        with pytest.raises(DimensionMismatch):
+            store.upsert(ref, [record("a"), odd])
+
+
+BAD_RECORDS = {
+    "not a number": VectorRecord("bad", np.full(DIMENSION, np.nan, dtype=np.float32), "text", {"k": 1}),
+    "infinite": VectorRecord("bad", np.full(DIMENSION, np.inf, dtype=np.float32), "text", {"k": 1}),
+    "no vector": VectorRecord("bad", np.zeros(0, dtype=np.float32), "text", {"k": 1}),
+    "surrogate in text": VectorRecord("bad", unit(1), "\ud800", {"k": 1}),
+    "surrogate in id": VectorRecord("\ud800", unit(1), "text", {"k": 1}),
+    "surrogate in metadata": VectorRecord("bad", unit(1), "text", {"k": "\ud800"}),
+    "surrogate in a key": VectorRecord("bad", unit(1), "text", {"\ud800": "v"}),
+    "no id": VectorRecord("", unit(1), "text", {"k": 1}),
+    "no metadata": VectorRecord("bad", unit(1), "text", {}),
+}
+
+
+class TestRejected:
+    @pytest.mark.parametrize("bad", BAD_RECORDS.values(), ids=BAD_RECORDS.keys())
+    def test_a_bad_record_is_rejected_and_none_is_written(
+        self, store: VectorStore, ref: CollectionRef, bad: VectorRecord
+    ) -> None:
+        with pytest.raises(VectorRejected):
+            store.upsert(ref, [record("good"), bad])
+
+        assert store.count(ref) == 0
+
+    def test_an_id_twice_in_one_upsert_is_rejected(self, store: VectorStore, ref: CollectionRef) -> None:
+        with pytest.raises(VectorRejected):
+            store.upsert(ref, [record("a"), record("a")])
+
+    def test_the_error_names_the_record_and_quotes_no_text(self, store: VectorStore, ref: CollectionRef) -> None:
+        bad = VectorRecord("the-id", unit(1), "a secret \ud800", {"k": 1})
+
+        with pytest.raises(VectorRejected) as raised:
+            store.upsert(ref, [bad])
+        error = raised.value
+        assert error.details["record_id"] == "'the-id'"
+        assert "secret" not in f"{error} {error.details}"
+        assert error.__suppress_context__
+
+
+class TestStoredIds:
+    def test_only_those_that_are_there(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.upsert(ref, [record("a"), record("b")])
+
+        assert store.stored_ids(ref, ["b", "missing", "a", "a"]) == {"a", "b"}
+
+    def test_of_none(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.upsert(ref, [record("a")])
+
+        assert store.stored_ids(ref, []) == set()
+
+
+class TestDelete:
+    def test_deletes_those_and_only_those(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.upsert(ref, [record(id_) for id_ in "abc"])
+        store.delete(ref, ["a", "never there", "c"])
+
+        assert store.stored_ids(ref, list("abc")) == {"b"}
+
+    def test_of_none(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.upsert(ref, [record("a")])
+        store.delete(ref, [])
+
+        assert store.count(ref) == 1
+
+
+class TestIterIds:
+    def test_every_id_once(self, store: VectorStore, ref: CollectionRef) -> None:
+        ids = [f"id{n}" for n in range(250)]
+        store.upsert(ref, [record(id_) for id_ in ids])
+
+        assert sorted(id_ for page in store.iter_ids(ref) for id_ in page) == sorted(ids)
+
+    def test_of_one_session(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.upsert(ref, [record("a", session_id="user/7 ü"), record("b", session_id="other")])
+
+        assert list(store.iter_ids(ref, session_id="user/7 ü")) == [["a"]]
+        assert list(store.iter_ids(ref, session_id="nobody's")) == []
+
+    def test_of_an_empty_collection(self, store: VectorStore, ref: CollectionRef) -> None:
+        assert list(store.iter_ids(ref)) == []
+
+
+class TestQuery:
+    def test_best_first_with_cosine_scores(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.upsert(ref, [record("far", 0, 1), record("near", 1), record("between", 1, 1), record("opposite", -1)])
+
+        hits = store.query(ref, unit(1), 10)
+        assert [hit.id for hit in hits][:2] == ["near", "between"]
+        assert [hit.score for hit in hits] == pytest.approx([1.0, 0.5**0.5, 0.0, 0.0], abs=1e-5)
+        assert all(0.0 <= hit.score <= 1.0 for hit in hits)
+
+    def test_length_does_not_matter(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.upsert(ref, [VectorRecord("a", unit(1, 1) * np.float32(3), "text", {"k": 1})])
+
+        [hit] = store.query(ref, unit(1, 1), 1)
+        assert hit.score == pytest.approx(1.0, abs=1e-5)
+
+    @pytest.mark.parametrize(("limit", "found"), [(0, 0), (-1, 0), (2, 2), (1000, 3)])
+    def test_limit(self, store: VectorStore, ref: CollectionRef, limit: int, found: int) -> None:
+        store.upsert(ref, [record(id_) for id_ in "abc"])
+
+        assert len(store.query(ref, unit(1), limit)) == found
+
+    def test_of_an_empty_collection(self, store: VectorStore, ref: CollectionRef) -> None:
+        assert store.query(ref, unit(1), 5) == []
+
+    @pytest.mark.parametrize(
+        ("where", "expected"),
+        [
+            ({}, "abc"),
+            ({"role": "user"}, "ac"),
+            ({"role": "user", "seq": 3}, "c"),
+            ({"role": {"$in": ["user", "tool"]}}, "ac"),
+            ({"role": {"$nin": ["user"]}}, "b"),
+            ({"role": {"$ne": "user"}}, "b"),
+            ({"only_b": {"$ne": 1}}, "ac"),
+            ({"only_b": 1}, "b"),
+            ({"only_b": True}, ""),
+            ({"seq": {"$gte": 2}}, "bc"),
+            ({"seq": {"$lt": 3}}, "ab"),
+            ({"seq": "1"}, ""),
+            ({"$or": [{"seq": 1}, {"seq": 3}]}, "ac"),
+            ({"$and": [{"seq": {"$gt": 1}}, {"role": "user"}]}, "c"),
+        ],
+    )
+    def test_where(self, store: VectorStore, ref: CollectionRef, where: dict[str, object], expected: str) -> None:
+        store.upsert(
+            ref,
+            [
+                record("a", role="user", seq=1),
+                record("b", role="assistant", seq=2, only_b=1),
+                record("c", role="user", seq=3),
+            ],
+        )
+
+        assert "".join(sorted(hit.id for hit in store.query(ref, unit(1), 10, where))) == expected
+
+    def test_an_unknown_operator_is_rejected(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.upsert(ref, [record("a")])
+
+        with pytest.raises(VectorRejected):
+            store.query(ref, unit(1), 10, {"seq": {"$roughly": 2}})
+
+    def test_another_dimension_is_a_mismatch(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.upsert(ref, [record("a")])
+
+        with pytest.raises(DimensionMismatch):
+            store.query(ref, np.ones(DIMENSION + 1, dtype=np.float32), 1)
+
+    def test_a_vector_that_is_no_number_is_rejected(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.upsert(ref, [record("a")])
+
+        with pytest.raises(VectorRejected):
+            store.query(ref, np.full(DIMENSION, np.nan, dtype=np.float32), 1)
+
+
+def test_ping(store: VectorStore) -> None:
+    store.ping()

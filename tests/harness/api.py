@@ -1,0 +1,91 @@
+"""The HTTP API as a test sees it: over a real SQLite file and the doubles of everything else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx
+from fastapi.testclient import TestClient
+
+from memorybase import ingestion, keys
+from memorybase.models import User
+from memorybase.services import Services
+from memorybase.testing import FakeEmbedders, InMemoryQueue, InMemoryVectors
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Api:
+    """One user's view of the API; a call's answer must have the status that the test says."""
+
+    client: TestClient
+    services: Services
+    user_id: UUID
+    vectors: InMemoryVectors
+    queue: InMemoryQueue
+    embedders: FakeEmbedders
+    secret: str
+
+    def call(self, method: str, path: str, *, expect: int | tuple[int, ...] = 200, **options: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self.secret}"} | options.pop("headers", {})
+        answer = self.client.request(method, f"/v1{path}", headers=headers, **options)
+        wanted = expect if isinstance(expect, tuple) else (expect,)
+        assert answer.status_code in wanted, f"{method} {path}: {answer.status_code} {answer.text}"
+        return answer
+
+    def get(self, path: str, *, expect: int = 200, **params: Any) -> Any:
+        return self.call("GET", path, expect=expect, params=params).json()
+
+    def post(self, path: str, body: Any = None, *, expect: int | tuple[int, ...] = 200, **params: Any) -> Any:
+        answer = self.call("POST", path, expect=expect, json=body, params=params)
+        return answer.json()
+
+    def patch(self, path: str, body: Any, *, expect: int = 200) -> Any:
+        return self.call("PATCH", path, expect=expect, json=body).json()
+
+    def delete(self, path: str, *, expect: int = 204, **params: Any) -> httpx.Response:
+        return self.call("DELETE", path, expect=expect, params=params)
+
+    def refused(self, method: str, path: str, status: int, **options: Any) -> Json:
+        """The error of a call that must fail so, its shape checked."""
+        answer = self.call(method, path, expect=status, **options)
+        error: Json = answer.json()["error"]
+        assert answer.json().keys() == {"error"}
+        assert {"code", "message", "retryable", "request_id"} <= error.keys()
+        assert error.keys() <= {"code", "message", "field", "value", "limit", "retryable", "request_id", "details"}
+        assert error["request_id"] == answer.headers["x-request-id"]
+        return error
+
+    def flow(self, name: str = "support") -> str:
+        """A flow under the runtime's own id, which is its name."""
+        self.call("PUT", f"/flows/{name}", json={"name": name}, expect=(200, 201))
+        return name
+
+    def memory(self, name: str = "notes", flow: str = "support", **fields: Any) -> Json:
+        made: Json = self.post("/memories", {"name": name, "flow_id": flow, **fields}, expect=201)
+        return made
+
+    def capture(self, *texts: str, flow: str = "support", session: str = "s1", **fields: Any) -> Json:
+        """A run of outputs."""
+        messages = [{"role": "assistant", "content": text} for text in texts]
+        body = {"session_id": session, "messages": messages, **fields}
+        done: Json = self.post(f"/flows/{flow}/runs", body, expect=(200, 201))
+        return done
+
+    def work(self) -> int:
+        """Run every job that was rung for, as a worker does."""
+        return self.queue.drain(lambda job: ingestion.run_job(self.services, job, owner="test:1"))
+
+    def of_user(self, name: str, *scopes: str) -> Api:
+        """The same API as another user, or as another key of the same one."""
+        user_id = self.user_id
+        if name != "local":
+            user_id = uuid4()
+            with self.services.database.transaction() as session:
+                session.add(User(id=user_id, name=name, created_at=datetime.now(UTC)))
+        _, secret = keys.create_key(self.services, user_id, name=name, scopes=scopes or keys.SCOPES)
+        return Api(self.client, self.services, user_id, self.vectors, self.queue, self.embedders, secret)

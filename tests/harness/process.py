@@ -1,0 +1,141 @@
+"""A server that a test can start, stop, kill and freeze."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import IO, Any
+
+from harness.waiting import wait_until
+
+START_SECONDS = 30.0  # a loaded machine takes its time
+STOP_SECONDS = 15.0
+# Below the range that the kernel takes outgoing ports from, so that none steals it while the server is down.
+PORTS = range(20_000, 32_000)
+
+
+class Server(ABC):
+    """One child process. Its data stay over restarts, and so does its port. Use it from the main thread."""
+
+    name: str
+    stop_signal = signal.SIGTERM
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.log = directory / f"{self.name}.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @abstractmethod
+    def command(self) -> list[str]: ...
+
+    @abstractmethod
+    def answers(self) -> bool: ...
+
+    def environment(self) -> dict[str, str]:
+        return dict(os.environ)
+
+    def popen_options(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, f"{self.name} was never started"
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Start it, again if it was stopped or killed, and return when it answers."""
+        assert not self.running, f"{self.name} is running already"
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*_dying_with_parent(), *self.command()],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=self.environment(),
+                start_new_session=True,  # Ctrl-C is for pytest, which then stops it in order
+                **self.popen_options(),
+            )
+        wait_until(lambda: not self.running or self.answers(), START_SECONDS, f"{self.name} answers")
+        assert self.running, f"{self.name} ended at once:\n{self.log.read_text(errors='replace')[-2000:]}"
+
+    def stop(self) -> None:
+        """End it as an administrator would; a no-op when it is not running."""
+        if not self.running:
+            return
+        self.thaw()
+        self._signal(self.stop_signal)
+        try:
+            self._wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """kill -9, and return when it is gone."""
+        self._signal(signal.SIGKILL)
+        self._wait(STOP_SECONDS)
+
+    def freeze(self) -> None:
+        """Stop it where it stands: connections stay open and nothing answers."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def close(self) -> None:
+        """Stop it for good."""
+        self.stop()
+
+    def _signal(self, number: int) -> None:
+        assert self._process is not None, f"{self.name} was never started"
+        self._process.send_signal(number)
+
+    def _wait(self, timeout: float) -> None:
+        assert self._process is not None, f"{self.name} was never started"
+        self._process.wait(timeout)
+
+
+class PortServer(Server):
+    """A server on a loopback port of its own, which it keeps until it is closed."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.port, self._claim = claim_port()
+
+    def close(self) -> None:
+        super().close()
+        self._claim.close()
+
+
+def claim_port() -> tuple[int, IO[str]]:
+    """A free port, and the lock that keeps other test processes off it until closed."""
+    claims = Path(tempfile.gettempdir(), f"memorybase-test-ports-{os.getuid()}")
+    claims.mkdir(exist_ok=True)
+    for port in random.sample(PORTS, 200):
+        claim = (claims / str(port)).open("w")
+        try:
+            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            claim.close()
+        else:
+            return port, claim
+    raise AssertionError("no free port in 200 tries")
+
+
+def _dying_with_parent() -> list[str]:
+    """Words before a command so that pytest, killed outright, leaves it not behind; it keeps its pid."""
+    setpriv = shutil.which("setpriv")  # of util-linux; elsewhere do without
+    return [setpriv, "--pdeathsig", "KILL"] if setpriv else []

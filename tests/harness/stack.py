@@ -1,0 +1,89 @@
+"""`memorybase up` as a server of the tests: five real children below one supervisor."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import psutil
+
+from harness.process import PortServer
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = ("redis", "chroma", "worker", "sweeper", "api")
+KEY = "mb_test_key_of_the_embedded_stack"
+
+
+class EmbeddedStack(PortServer):
+    """The embedded stack over `<directory>/data`, which keeps its content over restarts."""
+
+    name = "stack"
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def data(self) -> Path:
+        return self.directory / "data"
+
+    def command(self) -> list[str]:
+        return memorybase("up", "--port", str(self.port), "--data-dir", str(self.data))
+
+    def environment(self) -> dict[str, str]:
+        return environment() | {"MEMORYBASE_API_KEY": KEY}
+
+    def answers(self) -> bool:
+        return f"ready {self.url}" in self.output()
+
+    def output(self) -> str:
+        """What it has printed since it was made."""
+        return self.log.read_text() if self.log.exists() else ""
+
+    def child(self, name: str) -> int:
+        return int((self.data / "run" / f"{name}.pid").read_text())
+
+    def ready(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/health/ready", timeout=5, trust_env=False).status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def close(self) -> None:
+        super().close()
+        # A test that failed with the supervisor killed has left the children.
+        for process in processes_of(self.data):
+            process.kill()
+
+
+def memorybase(*words: str) -> list[str]:
+    return [sys.executable, "-m", "memorybase", *words]
+
+
+def environment() -> dict[str, str]:
+    """Ours, without settings that the machine happens to have, and with this tree importable from anywhere."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYBASE_")}
+    return kept | {"PYTHONPATH": str(ROOT)}
+
+
+def run_memorybase(*words: str, timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
+    """A command, to its end."""
+    return subprocess.run(
+        memorybase(*words), capture_output=True, text=True, timeout=timeout, env=environment(), check=False
+    )
+
+
+def processes_of(data: Path) -> list[psutil.Process]:
+    """Every living process that was started for this data directory."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            mine = process.environ().get("MEMORYBASE_DATA_DIR") == str(data.resolve())
+            if mine and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except (psutil.Error, OSError):
+            continue
+    return found

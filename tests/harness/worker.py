@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from harness.process import Server
+from memorybase import errors
+from memorybase.database import Database
+from memorybase.models import Heartbeat
+from memorybase.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class WorkerServer(Server):
+    """`celery -A worker.app worker` as a user starts it. It answers once it has signed life in the database."""
+
+    name = "worker"
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        flags: tuple[str, ...] = ("--without-mingle",),  # which waits a second for other workers' answers
+        changes: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(settings.data_dir)
+        self.settings = settings
+        self.flags = flags
+        self.changes = changes or {}
+        self.database = Database(settings.resolved_database_url, pool_size=1)
+
+    def command(self) -> list[str]:
+        return [sys.executable, "-m", "celery", "-A", "worker.app", "worker", *self.flags]
+
+    def environment(self) -> dict[str, str]:
+        return self.settings.child_environment() | self.changes
+
+    def popen_options(self) -> dict[str, Any]:
+        return {"cwd": ROOT}
+
+    def answers(self) -> bool:
+        return self.heartbeat() is not None
+
+    def heartbeat(self) -> Heartbeat | None:
+        """This process's own sign of life; None without one, or without a database."""
+        try:
+            with self.database.reading() as session:
+                return session.scalar(sa.select(Heartbeat).where(Heartbeat.name.contains(f":{self.pid}:")))
+        except errors.DatabaseUnavailable:
+            return None
+
+    def close(self) -> None:
+        super().close()
+        self.database.dispose()

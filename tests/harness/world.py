@@ -1,0 +1,242 @@
+"""The whole domain on a real database, with the other parts in memory: what a test of the flow needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import sqlalchemy as sa
+
+from memorybase import chunking, flushing, ingestion, lifecycle
+from memorybase.database import Database
+from memorybase.ingestion import CaptureRequest, CaptureResult
+from memorybase.lifecycle import NewMemoryBase
+from memorybase.messages import NewMessage, normalise
+from memorybase.models import (
+    Base,
+    Capture,
+    DeadLetter,
+    Generation,
+    IngestionJob,
+    LedgerEntry,
+    MemoryBase,
+    MemoryBaseSession,
+    Message,
+    User,
+)
+from memorybase.services import FrozenJob, Services
+from memorybase.settings import Settings
+from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
+from memorybase.vectors import CollectionRef
+
+WORKER = "test-worker"
+
+
+@dataclass
+class World:
+    """Services, a user, a flow; short words for what tests do and look at."""
+
+    services: Services
+    vectors: InMemoryVectors
+    queue: InMemoryQueue
+    locks: InMemoryLocks
+    embedders: FakeEmbedders
+    user_id: UUID
+    flow_id: UUID
+
+    @property
+    def embedder(self) -> FakeEmbedder:
+        return self.embedders.get()
+
+    def new_flow(self, user_id: UUID | None = None) -> UUID:
+        return lifecycle.create_flow(self.services, user_id or self.user_id, name="flow").id
+
+    def new_user(self) -> UUID:
+        user_id = uuid4()
+        with self.services.database.transaction() as session:
+            session.add(User(id=user_id, name=str(user_id), created_at=datetime.now(UTC)))
+        return user_id
+
+    def new_base(self, **changes: Any) -> UUID:
+        new = {"name": f"base {uuid4()}", "flow_id": self.flow_id, "threshold": 1000, "capture": Capture.ALL} | changes
+        return lifecycle.create_memory_base(self.services, self.user_id, NewMemoryBase(**new))
+
+    def say(self, session_id: str, *texts: str, **request: Any) -> CaptureResult:
+        """Capture one run: the texts are the assistant's, or message dicts."""
+        raw = [{"role": "assistant", "content": t} if isinstance(t, str) else t for t in texts]
+        return self.capture(session_id, [self.message(r) for r in raw], **request)
+
+    def message(self, raw: dict[str, Any]) -> NewMessage:
+        return normalise(raw, user_id=self.user_id, where="messages[0]")
+
+    def capture(self, session_id: str, messages: list[NewMessage], **request: Any) -> CaptureResult:
+        flow_id = request.pop("flow_id", self.flow_id)
+        return ingestion.capture(
+            self.services, self.user_id, flow_id, CaptureRequest(session_id=session_id, messages=messages, **request)
+        )
+
+    def flush(self, base_id: UUID, session_id: str | None = None) -> flushing.FlushResult:
+        return flushing.flush(self.services, self.user_id, base_id, session_id)
+
+    def run(self, frozen: FrozenJob, owner: str = WORKER) -> ingestion.JobOutcome:
+        return ingestion.run_job(self.services, frozen, owner=owner)
+
+    def drain(self) -> int:
+        """Run every ring that waits, as one worker would."""
+        return self.queue.drain(self.run)
+
+    def sweep(self) -> ingestion.SweepReport:
+        return ingestion.sweep(self.services)
+
+    def settle(self) -> None:
+        """Sweep and work until nothing is left to do."""
+        for _ in range(50):
+            handled = self.drain()
+            report = self.sweep()
+            if not handled and not report.rung and not report.planned and not report.requeued:
+                return
+        raise AssertionError("never at rest")
+
+    # Time passes by moving what is stored, since the clock is the database's.
+
+    def pass_time(self, seconds: float) -> None:
+        """Let that much time pass for leases, idle sessions, backoffs, rings and retirements."""
+        columns = {
+            MemoryBaseSession: ("lease_until", "idle_due_at", "audit_at"),
+            IngestionJob: ("available_at", "ring_at", "rung_at"),
+            Generation: ("retired_at",),
+        }
+        gone = timedelta(seconds=seconds)
+        with self.services.database.transaction() as session:
+            for table, names in columns.items():
+                for row in session.scalars(sa.select(table)):
+                    for name in names:
+                        moment = getattr(row, name)
+                        setattr(row, name, moment and moment - gone)
+            session.execute(sa.text("UPDATE sessions SET last_captured_at = last_captured_at"))
+            from memorybase.models import Session
+
+            for conversation in session.scalars(sa.select(Session)):
+                conversation.last_captured_at -= gone
+
+    # Looking.
+
+    def base(self, base_id: UUID) -> MemoryBase:
+        with self.services.database.reading() as session:
+            return session.get_one(MemoryBase, base_id)
+
+    def row(self, base_id: UUID, session_id: str) -> MemoryBaseSession:
+        base = self.base(base_id)
+        generation = base.serving if base.building is None else base.building
+        (row,) = [r for r in self.rows(base_id) if r.session_id == session_id and r.generation == generation]
+        return row
+
+    def rows(self, base_id: UUID) -> list[MemoryBaseSession]:
+        return self._all(MemoryBaseSession, base_id)
+
+    def jobs(self, base_id: UUID) -> list[IngestionJob]:
+        return sorted(self._all(IngestionJob, base_id), key=lambda job: job.created_at)
+
+    def active_jobs(self, base_id: UUID) -> list[IngestionJob]:
+        return [job for job in self.jobs(base_id) if job.state in ("queued", "running")]
+
+    def ledger(self, base_id: UUID) -> list[LedgerEntry]:
+        return self._all(LedgerEntry, base_id)
+
+    def dead_letters(self, base_id: UUID) -> list[DeadLetter]:
+        return self._all(DeadLetter, base_id)
+
+    def messages(self, session_id: str | None = None) -> list[Message]:
+        with self.services.database.reading() as session:
+            found = session.scalars(sa.select(Message).where(Message.flow_id == self.flow_id).order_by(Message.seq))
+            return [m for m in found if session_id in (None, m.session_id)]
+
+    def ref(self, base_id: UUID) -> CollectionRef:
+        base = self.base(base_id)
+        with self.services.database.reading() as session:
+            generation = session.get_one(Generation, (base_id, base.serving))
+            return CollectionRef(generation.collection_name, generation.collection_id)
+
+    def stored(self, base_id: UUID) -> set[str]:
+        return {i for page in self.services.vectors.iter_ids(self.ref(base_id)) for i in page}
+
+    def _all(self, table: type[Any], base_id: UUID) -> list[Any]:
+        with self.services.database.reading() as session:
+            return list(session.scalars(sa.select(table).where(table.memory_base_id == base_id)))
+
+    def assert_exact(self, base_id: UUID) -> None:
+        """At rest: messages, ledger, store and counters agree, id by id."""
+        base = self.base(base_id)
+        assert base.building is None
+        assert self.active_jobs(base_id) == []
+        with self.services.database.reading() as session:
+            capture = session.get_one(Generation, (base_id, base.serving)).capture
+        dead = {letter.message_id for letter in self.dead_letters(base_id) if letter.generation == base.serving}
+        rows = {row.session_id: row for row in self.rows(base_id) if row.generation == base.serving}
+        expected = {
+            m.id: m.version
+            for m in self.messages()
+            if (m.is_output if capture == "outputs" else m.is_dialogue)
+            and m.session_id in rows
+            and rows[m.session_id].start_seq < m.seq <= rows[m.session_id].cursor_seq
+            and m.id not in dead
+        }
+        entries = [e for e in self.ledger(base_id) if e.generation == base.serving]
+        assert {e.message_id: e.version for e in entries} == expected
+        chunks = {c for e in entries for c in chunking.chunk_ids(base_id, e.message_id, e.version, e.chunks)}
+        assert self.stored(base_id) == chunks
+        for row in rows.values():
+            own = [e for e in entries if e.row_id == row.id]
+            assert row.total_processed == len(own)
+            assert row.total_chunks == sum(e.chunks for e in own)
+
+    def assert_all_ingested(self, base_id: UUID) -> None:
+        """Exact, and nothing waits."""
+        self.assert_exact(base_id)
+        serving = self.base(base_id).serving
+        for row in self.rows(base_id):
+            if row.generation == serving:
+                assert row.cursor_seq == max(m.seq for m in self.messages(row.session_id))
+
+
+def build_world(database_url: str, data_dir: Path, **settings: Any) -> World:
+    quick: dict[str, Any] = {
+        "drain_seconds": 0.0,
+        "lease_seconds": 60.0,
+        "idle_after": 600,
+    }
+    database = Database(database_url)
+    Base.metadata.create_all(database.engine)
+    vectors, queue, locks, embedders = InMemoryVectors(), InMemoryQueue(), InMemoryLocks(), FakeEmbedders()
+    services = Services(
+        settings=Settings(data_dir=data_dir, database_url=database_url, embedding_model="fake", **(quick | settings)),
+        database=database,
+        vectors=vectors,
+        embedders=embedders,
+        locks=locks,
+        queue=queue,
+    )
+    world = World(services, vectors, queue, locks, embedders, uuid4(), uuid4())
+    world.user_id = world.new_user()
+    world.flow_id = world.new_flow()
+    return world
+
+
+def crash_after(times: int = 1) -> Callable[..., None]:
+    """A hook that ends the worker like a kill would: nothing above it may catch it."""
+    left = [times]
+
+    def crash(*_args: object) -> None:
+        if left[0] > 0:
+            left[0] -= 1
+            raise WorkerKilled
+
+    return crash
+
+
+class WorkerKilled(BaseException):
+    """No `except Exception` sees it, as none sees a kill -9."""

@@ -1,0 +1,490 @@
+"""The flow on both databases: what is captured is ingested once, whatever happens in between."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+import sqlalchemy as sa
+from harness.world import WORKER, WorkerKilled, World, crash_after
+
+from memorybase import errors, ingestion
+from memorybase.models import IngestionJob, Session
+from memorybase.planning import freeze
+
+
+def texts(count: int, start: int = 0) -> list[str]:
+    return [f"message number {n}" for n in range(start, start + count)]
+
+
+def test_below_the_threshold_nothing_is_queued(world: World) -> None:
+    base = world.new_base(threshold=3)
+    answer = world.say("s", *texts(2))
+    assert answer.ingestion[0].pending_messages == 2
+    assert answer.ingestion[0].job_id is None
+    assert world.jobs(base) == []
+
+
+def test_the_threshold_queues_one_job_that_covers_everything(world: World) -> None:
+    base = world.new_base(threshold=3)
+    world.say("s", *texts(2))
+    answer = world.say("s", *texts(2, start=2))
+    (job,) = world.jobs(base)
+    assert answer.ingestion[0].job_id == job.id
+    assert (job.from_seq, job.to_seq, job.total) == (0, 4, 4)
+    world.drain()
+    world.assert_all_ingested(base)
+    assert world.row(base, "s").total_processed == 4
+
+
+def test_only_outputs_count_unless_all_is_asked_for(world: World) -> None:
+    outputs = world.new_base(threshold=2, capture="outputs")
+    everything = world.new_base(threshold=2, capture="all")
+    turn = [
+        {"role": "system", "content": "be kind"},
+        {"role": "user", "content": "what is the capital of France"},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "type": "function",
+                                                               "function": {"name": "f", "arguments": "{}"}}]},
+        {"role": "tool", "content": "Paris", "tool_call_id": "1"},
+    ]  # fmt: skip
+    states = {state.memory_base_id: state for state in world.say("s", *turn).ingestion}
+    assert states[outputs].pending_messages == 1
+    assert states[everything].pending_messages == 2
+    assert states[everything].job_id is not None
+    world.say("s", "Paris it is")
+    world.settle()
+    world.assert_all_ingested(outputs)
+    world.flush(everything)
+    world.settle()
+    world.assert_all_ingested(everything)
+    assert world.row(everything, "s").total_processed == 3
+
+
+def test_five_thousand_messages_then_silence_are_all_ingested_in_small_jobs(world: World) -> None:
+    base = world.new_base(threshold=50)
+    for start in range(0, 5000, 500):
+        world.say("s", *texts(500, start=start))
+    world.settle()
+    world.assert_all_ingested(base)
+    jobs = world.jobs(base)
+    assert max(job.total for job in jobs) <= 256
+    assert sum(job.processed for job in jobs) == 5000
+
+
+def test_a_large_text_fills_a_job_and_one_message_always_fits(world: World) -> None:
+    base = world.new_base(threshold=3)
+    world.say("s", "small", "word " * 300_000, "small again")
+    world.settle()
+    world.assert_all_ingested(base)
+    assert [job.total for job in world.jobs(base)] == [1, 1, 1]
+
+
+def test_a_capture_while_a_job_is_active_never_fails_and_is_not_forgotten(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    world.say("s", *texts(2, start=2))
+    assert len(world.active_jobs(base)) == 1
+    world.drain()
+    world.assert_all_ingested(base)
+
+
+def test_flush_ingests_what_is_below_the_threshold(world: World) -> None:
+    base = world.new_base(threshold=100)
+    world.say("a", *texts(2))
+    world.say("b", *texts(3))
+    result = world.flush(base)
+    assert {job.session_id for job in result.jobs} == {"a", "b"}
+    world.drain()
+    world.assert_all_ingested(base)
+    assert world.flush(base).jobs == []
+
+
+def test_fifty_flushes_at_once_start_one_job(world: World) -> None:
+    base = world.new_base(threshold=100)
+    world.say("s", *texts(5))
+
+    def flush(_: int) -> str:
+        try:
+            return "accepted" if world.flush(base, "s").jobs else "nothing"
+        except errors.IngestionActive:
+            return "conflict"
+
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(flush, range(50)))
+    assert sorted(answers) == ["accepted"] + ["conflict"] * 49
+    assert len(world.jobs(base)) == 1
+    world.drain()
+    world.assert_all_ingested(base)
+    assert not world.locks.held(base, "s")
+
+
+def test_a_flush_that_is_refused_names_the_job_and_changes_nothing(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    world.say("s", "one more")
+    before = world.row(base, "s").target_seq
+    with pytest.raises(errors.IngestionActive) as caught:
+        world.flush(base, "s")
+    (conflict,) = caught.value.details["conflicts"]  # type: ignore[misc]
+    assert conflict["job_id"] == str(world.active_jobs(base)[0].id)
+    assert world.row(base, "s").target_seq == before
+
+
+def test_a_silent_session_is_ingested_by_the_idle_rule(world: World) -> None:
+    base = world.new_base(threshold=100, idle_after=60)
+    world.say("s", *texts(2))
+    world.pass_time(59)
+    assert world.sweep().idle == 0
+    world.pass_time(2)
+    assert world.sweep().idle == 1
+    world.drain()
+    world.assert_all_ingested(base)
+
+
+@pytest.mark.parametrize("changes", [{"idle_after": 0}, {"auto_capture": False}])
+def test_the_idle_rule_can_be_off(world: World, changes: dict[str, object]) -> None:
+    base = world.new_base(threshold=100, **({"idle_after": 60} | changes))
+    world.say("s", *texts(2))
+    world.pass_time(10_000)
+    assert world.sweep().idle == 0
+    assert world.jobs(base) == []
+
+
+def test_a_base_covers_what_was_captured_before_it_existed(world: World) -> None:
+    world.say("s", *texts(3))
+    base = world.new_base(threshold=4)
+    world.say("s", "the fourth")
+    world.drain()
+    world.assert_all_ingested(base)
+    assert world.row(base, "s").total_processed == 4
+
+
+def test_a_base_that_starts_now_leaves_the_past_out(world: World) -> None:
+    world.say("s", *texts(3))
+    base = world.new_base(threshold=1, start="now")
+    world.say("s", "the fourth")
+    world.drain()
+    world.assert_exact(base)
+    assert world.row(base, "s").total_processed == 1
+
+
+def test_a_worker_killed_between_upsert_and_advance_loses_and_doubles_nothing(world: World) -> None:
+    base = world.new_base(threshold=5)
+    world.say("s", *texts(5))
+    world.vectors.after_upsert = crash_after()
+    with pytest.raises(WorkerKilled):
+        world.drain()
+    assert len(world.stored(base)) == 5
+    assert world.row(base, "s").cursor_seq == 0
+    assert world.sweep().requeued == 0
+    world.pass_time(61)
+    assert world.sweep().requeued == 1
+    world.settle()
+    world.assert_all_ingested(base)
+    assert world.jobs(base)[0].attempts == 2
+
+
+def test_a_duplicate_delivery_is_dropped(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    (ring,) = world.queue.rings
+    outcomes = [world.run(ring) for _ in range(10)]
+    assert outcomes == [ingestion.JobOutcome.DONE] + [ingestion.JobOutcome.STALE] * 9
+    world.assert_all_ingested(base)
+
+
+def test_a_frozen_worker_that_thaws_after_its_lease_advances_nothing(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    (ring,) = world.queue.rings
+    world.queue.clear()
+
+    def freeze_past_the_lease(*_: object) -> None:
+        world.vectors.before_upsert = None
+        world.locks.expire(base, "s")
+        world.pass_time(61)
+        assert world.sweep().requeued == 1
+        assert world.run(world.queue.rings[-1]) == ingestion.JobOutcome.DONE
+
+    world.vectors.before_upsert = freeze_past_the_lease
+    assert world.run(ring) == ingestion.JobOutcome.LOST
+    world.settle()
+    world.assert_all_ingested(base)
+    assert world.row(base, "s").total_processed == 2
+
+
+def test_a_late_write_of_a_thawed_worker_is_audited_away(world: World) -> None:
+    base = world.new_base(threshold=1)
+    (captured,) = world.say("s", "the first wording").messages
+    (ring,) = world.queue.rings
+    world.queue.clear()
+
+    def freeze_while_the_message_is_edited(*_: object) -> None:
+        world.vectors.before_upsert = None
+        world.locks.expire(base, "s")
+        world.pass_time(61)
+        world.sweep()
+        ingestion_edit(world, captured.id, "the second wording")
+        world.settle()
+
+    world.vectors.before_upsert = freeze_while_the_message_is_edited
+    assert world.run(ring) == ingestion.JobOutcome.LOST
+    assert len(world.stored(base)) == 2  # the old version came late
+    world.pass_time(61)
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+def ingestion_edit(world: World, message_id: object, content: str) -> None:
+    from memorybase import lifecycle
+
+    lifecycle.edit_message(world.services, world.user_id, message_id, {"content": content})  # type: ignore[arg-type]
+
+
+def test_a_store_that_is_away_loses_nothing_and_counts_no_attempt(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert")
+    world.drain()
+    (job,) = world.jobs(base)
+    assert (job.state, job.attempts, job.outages) == ("queued", 0, 1)
+    assert job.error == "The vector store does not answer."
+    assert world.sweep().rung == 0  # it is backing off
+    world.pass_time(120)
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+def test_a_lost_ring_is_rung_again(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.queue.away = True
+    world.say("s", *texts(2))
+    world.queue.away = False
+    world.pass_time(6)
+    assert world.sweep().rung == 1  # at once, since the queue is empty
+    world.drain()
+    world.assert_all_ingested(base)
+
+
+def test_unanswered_rings_come_ever_more_seldom(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    # The ring stays in the queue: nobody picks it up.
+    rung = 0
+    for _ in range(200):
+        world.pass_time(30)
+        rung += world.sweep().rung
+    assert 10 <= rung <= 20  # 6,000 s: 30, 60, 120, 240, 480, then every 600
+    world.drain()
+    world.assert_all_ingested(base)
+
+
+def test_a_held_session_lock_leaves_the_job_queued_and_uncounted(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    held = world.locks.acquire(base, "s")
+    assert held is not None
+    assert world.run(world.queue.rings[0]) == ingestion.JobOutcome.BUSY
+    assert world.jobs(base)[0].attempts == 0
+    held.release()
+    world.drain()
+    world.assert_all_ingested(base)
+
+
+def test_without_redis_the_sql_claim_is_enough(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    world.locks.fail_next(errors.LockUnavailable())
+    world.drain()
+    world.assert_all_ingested(base)
+
+
+def test_the_one_message_that_cannot_be_embedded_becomes_a_dead_letter(world: World) -> None:
+    base = world.new_base(threshold=9)
+    world.embedder.reject("poison")
+    world.say("s", *texts(5), "poison", *texts(3, start=5))
+    world.settle()
+    world.assert_exact(base)
+    (letter,) = world.dead_letters(base)
+    assert (letter.error_code, letter.state, letter.attempts) == ("text_rejected", "dead", 1)
+    assert world.row(base, "s").total_processed == 8
+    assert world.row(base, "s").cursor_seq == 9
+
+
+def test_a_model_that_fails_on_everything_buries_nothing(world: World) -> None:
+    base = world.new_base(threshold=4)
+    world.say("s", *texts(4))
+    world.embedder.fail_with(errors.EmbeddingFailed())
+    world.drain()
+    assert world.dead_letters(base) == []
+    assert world.jobs(base)[0].state == "queued"
+    world.embedder.fail_with(None)
+    world.pass_time(120)
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+def test_a_message_that_ends_every_worker_is_found_and_buried(world: World) -> None:
+    base = world.new_base(threshold=8)
+
+    def die_of_poison(batch: object) -> None:
+        if any("poison" in text for text in batch):  # type: ignore[attr-defined]
+            raise WorkerKilled
+
+    world.embedder.before_embed = die_of_poison
+    world.say("s", *texts(5), "poison", *texts(2, start=5))
+    deaths = 0
+    while world.row(base, "s").cursor_seq < 8:
+        try:
+            world.drain()
+        except WorkerKilled:
+            deaths += 1
+        world.pass_time(61)
+        world.sweep()
+        assert deaths < 30
+    world.settle()
+    world.assert_exact(base)
+    (letter,) = world.dead_letters(base)
+    assert letter.error_code == "worker_lost"
+    assert world.row(base, "s").total_processed == 7
+
+
+def test_equal_and_backward_timestamps_are_all_ingested(world: World) -> None:
+    base = world.new_base(threshold=6)
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    world.say("s", *({"role": "user", "content": t, "timestamp": start.isoformat()} for t in texts(3)))
+    earlier = [start - timedelta(days=day) for day in range(3)]
+    world.say("s", *({"role": "user", "content": f"day {d}", "timestamp": d.isoformat()} for d in earlier))
+    world.drain()
+    world.assert_all_ingested(base)
+    assert world.row(base, "s").total_processed == 6
+
+
+def test_captures_of_one_session_at_once_number_its_messages_densely(world: World) -> None:
+    base = world.new_base(threshold=7)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: world.say("s", f"from thread {n}", f"again from {n}"), range(40)))
+    assert [m.seq for m in world.messages("s")] == list(range(1, 81))
+    world.flush(base) if not world.active_jobs(base) else None
+    world.settle()
+    if world.row(base, "s").cursor_seq < 80:
+        world.flush(base)
+        world.settle()
+    world.assert_all_ingested(base)
+
+
+def test_a_capture_during_an_advance_neither_wedges_nor_loses_its_turn(world: World) -> None:
+    """Captures and advances of one session meet on its row again and again; whatever the order, all is ingested."""
+    base = world.new_base(threshold=1)
+    stop = threading.Event()
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            while not stop.is_set() or world.queue.backlog():
+                world.drain()
+        except BaseException as exc:  # noqa: BLE001 - handed to the test
+            failures.append(exc)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda n: world.say("s", f"message {n}"), range(60)))
+    stop.set()
+    worker.join(60)
+    assert failures == []
+    # No sweep, no second trigger: the last capture or the last advance has planned what was left.
+    while world.queue.backlog():
+        world.drain()
+    world.assert_all_ingested(base)
+    assert world.row(base, "s").total_processed == 60
+
+
+def test_a_job_that_no_longer_matches_its_session_is_replaced(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    with world.services.database.transaction() as session:
+        session.execute(sa.update(IngestionJob).values(from_seq=1))
+        (job,) = session.scalars(sa.select(IngestionJob))
+        frozen = freeze(job)
+    assert world.run(frozen) == ingestion.JobOutcome.STALE
+    world.settle()
+    world.assert_all_ingested(base)
+    assert [job.state for job in world.jobs(base)] == ["cancelled", "done"]
+
+
+def test_a_ring_whose_arguments_differ_from_the_row_is_dropped(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    (ring,) = world.queue.rings
+    import dataclasses
+
+    forged = dataclasses.replace(ring, to_seq=1)
+    assert world.run(forged) == ingestion.JobOutcome.STALE
+    assert world.jobs(base)[0].state == "queued"
+
+
+def test_a_starting_worker_takes_back_what_its_dead_predecessor_held(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    world.embedder.before_embed = crash_after()
+    with pytest.raises(WorkerKilled):
+        world.drain()
+    alive: list[str] = []
+
+    def is_alive(owner: str) -> bool:
+        alive.append(owner)
+        return False
+
+    assert ingestion.requeue_leases_of_dead(world.services, WORKER, is_alive) == 1
+    assert alive == [WORKER]
+    world.locks.expire(base, "s")
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+def test_a_flush_takes_back_a_job_whose_worker_is_lost(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    world.embedder.before_embed = crash_after()
+    with pytest.raises(WorkerKilled):
+        world.drain()
+    world.pass_time(61)
+    world.locks.expire(base, "s")
+    assert len(world.flush(base, "s").jobs) == 1
+    world.drain()
+    world.assert_all_ingested(base)
+
+
+def test_two_sweepers_at_once_do_not_step_on_each_other(world: World) -> None:
+    base = world.new_base(threshold=100, idle_after=60)
+    for n in range(10):
+        world.say(f"s{n}", *texts(2))
+    world.pass_time(61)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: world.sweep(), range(8)))
+    assert len(world.jobs(base)) == 10
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+def test_a_changed_threshold_counts_from_the_next_capture(world: World) -> None:
+    from memorybase import lifecycle
+
+    base = world.new_base(threshold=10)
+    world.say("s", *texts(5))
+    lifecycle.update_memory_base(world.services, world.user_id, base, {"threshold": 3})
+    world.sweep()
+    assert world.jobs(base) == []
+    world.say("s", "one more")
+    assert len(world.jobs(base)) == 1
+
+
+def test_a_capture_for_an_unknown_flow_is_refused(world: World) -> None:
+    with pytest.raises(errors.NotFound):
+        world.say("s", "hello", flow_id=uuid4())
+    with world.services.database.reading() as session:
+        assert session.scalar(sa.select(sa.func.count()).select_from(Session)) == 0

@@ -1,0 +1,578 @@
+"""Edits, deletes, regenerates and comparisons: the store follows SQL, and what is served stays whole."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID, uuid4
+
+import pytest
+import sqlalchemy as sa
+from harness.world import WorkerKilled, World, crash_after
+
+from memorybase import errors, ingestion, knowledge, lifecycle
+from memorybase.models import KnowledgeBase, MemoryBase, Session
+
+
+def texts(count: int, start: int = 0) -> list[str]:
+    return [f"message number {n}" for n in range(start, start + count)]
+
+
+def filled(world: World, count: int = 5, session_id: str = "s") -> UUID:
+    base = world.new_base(threshold=1)
+    world.say(session_id, *texts(count))
+    world.settle()
+    world.assert_all_ingested(base)
+    return base
+
+
+def edit(world: World, message_id: UUID, content: str) -> list[UUID]:
+    return lifecycle.edit_message(world.services, world.user_id, message_id, {"content": content})
+
+
+def delete(world: World, message_id: UUID) -> list[UUID]:
+    return lifecycle.delete_message(world.services, world.user_id, message_id)
+
+
+def regenerate(world: World, base: UUID, **changes: object) -> lifecycle.RegenerateResult:
+    return lifecycle.regenerate(world.services, world.user_id, base, **changes)  # type: ignore[arg-type]
+
+
+# Edits and deletes
+
+
+def test_an_edited_message_is_written_anew_and_its_old_chunks_go(world: World) -> None:
+    base = filled(world)
+    message = world.messages()[2]
+    (job_id,) = edit(world, message.id, "quite another text")
+    assert [job.kind for job in world.active_jobs(base)] == ["repair"]
+    assert world.active_jobs(base)[0].id == job_id
+    world.settle()
+    world.assert_all_ingested(base)
+    assert "quite another text" in world.embedder.embedded
+    assert world.row(base, "s").total_processed == 5
+
+
+def test_a_deleted_message_leaves_the_store_and_the_count(world: World) -> None:
+    base = filled(world)
+    delete(world, world.messages()[2].id)
+    world.settle()
+    world.assert_exact(base)
+    assert world.row(base, "s").total_processed == 4
+    assert len(world.stored(base)) == 4
+
+
+def test_the_cursors_own_message_may_be_deleted(world: World) -> None:
+    base = filled(world)
+    assert world.row(base, "s").cursor_id == world.messages()[-1].id
+    delete(world, world.messages()[-1].id)
+    world.say("s", "and on it goes")
+    world.settle()
+    world.assert_exact(base)
+    assert world.row(base, "s").total_processed == 5
+
+
+@pytest.mark.parametrize("change", [lambda w, m: edit(w, m, "changed on the way"), delete])
+@pytest.mark.parametrize("moment", ["before_upsert", "after_upsert"])
+def test_a_message_changed_while_its_job_runs_is_followed(world: World, change: object, moment: str) -> None:
+    base = world.new_base(threshold=3)
+
+    def meanwhile(*_: object) -> None:
+        setattr(world.vectors, moment, None)
+        change(world, world.messages()[1].id)  # type: ignore[operator]
+
+    setattr(world.vectors, moment, meanwhile)
+    world.say("s", *texts(3))
+    world.settle()
+    world.assert_exact(base)
+    assert world.row(base, "s").cursor_seq == 3
+
+
+def test_a_repair_killed_in_the_middle_is_done_again(world: World) -> None:
+    base = filled(world)
+    edit(world, world.messages()[0].id, "second wording")
+    world.vectors.after_upsert = crash_after()
+    with pytest.raises(WorkerKilled):
+        world.drain()
+    edit(world, world.messages()[0].id, "third wording")
+    for _ in range(3):
+        world.pass_time(61)
+        world.locks.expire(base, "s")
+        world.settle()
+    world.assert_all_ingested(base)
+
+
+def test_an_edit_before_ingestion_needs_no_repair(world: World) -> None:
+    base = world.new_base(threshold=10)
+    world.say("s", *texts(2))
+    assert edit(world, world.messages()[0].id, "better") == []
+    world.flush(base)
+    world.settle()
+    world.assert_all_ingested(base)
+    assert [job.kind for job in world.jobs(base)] == ["ingest"]
+
+
+def test_only_content_files_and_metadata_can_be_edited(world: World) -> None:
+    filled(world)
+    with pytest.raises(errors.InvalidRequest) as caught:
+        lifecycle.edit_message(world.services, world.user_id, world.messages()[0].id, {"role": "user"})
+    assert caught.value.field == "role"
+
+
+def test_a_renamed_session_keeps_its_memories_under_the_new_name(world: World) -> None:
+    base = filled(world)
+    lifecycle.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
+    world.settle()
+    world.assert_all_ingested(base)
+    records = world.vectors.records(world.ref(base)).values()
+    assert {record.metadata["session_id"] for record in records} == {"t"}
+    world.say("t", "going on")
+    world.settle()
+    world.assert_all_ingested(base)
+    assert world.row(base, "t").total_processed == 6
+
+
+def test_a_session_renamed_while_its_job_runs_loses_nothing(world: World) -> None:
+    base = world.new_base(threshold=3)
+
+    def meanwhile(*_: object) -> None:
+        world.vectors.before_upsert = None
+        lifecycle.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
+
+    world.vectors.before_upsert = meanwhile
+    world.say("s", *texts(3))
+    for _ in range(3):
+        world.settle()
+        world.pass_time(61)
+    world.settle()
+    world.assert_all_ingested(base)
+    assert world.row(base, "t").total_processed == 3
+
+
+def test_a_session_cannot_take_anothers_name(world: World) -> None:
+    filled(world)
+    world.say("t", "hello")
+    with pytest.raises(errors.SessionConflict):
+        lifecycle.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
+
+
+def test_a_deleted_session_leaves_nothing(world: World) -> None:
+    base = filled(world)
+    world.say("other", "this stays")
+    world.settle()
+    lifecycle.delete_session(world.services, world.user_id, world.flow_id, "s")
+    world.settle()
+    world.sweep()
+    assert {row.session_id for row in world.rows(base)} == {"other"}
+    assert len(world.stored(base)) == 1
+    assert len(world.ledger(base)) == 1
+    with world.services.database.reading() as session:
+        assert session.scalars(sa.select(Session.session_id)).all() == ["other"]
+
+
+def test_a_session_deleted_while_its_job_runs_leaves_nothing(world: World) -> None:
+    base = world.new_base(threshold=3)
+
+    def meanwhile(*_: object) -> None:
+        world.vectors.before_upsert = None
+        lifecycle.delete_session(world.services, world.user_id, world.flow_id, "s")
+
+    world.vectors.before_upsert = meanwhile
+    world.say("s", *texts(3))
+    world.settle()
+    world.sweep()
+    assert world.stored(base) == set()
+    assert world.rows(base) == []
+
+
+def test_a_deleted_session_can_begin_again(world: World) -> None:
+    base = filled(world)
+    lifecycle.delete_session(world.services, world.user_id, world.flow_id, "s")
+    world.say("s", "a new beginning", end_user_id="someone")
+    world.settle()
+    world.assert_exact(base)
+    assert world.row(base, "s").total_processed == 1
+
+
+# Dead letters
+
+
+def test_a_dead_letter_can_be_retried_and_discarded(world: World) -> None:
+    base = world.new_base(threshold=3)
+    world.embedder.reject("poison")
+    world.say("s", "one", "poison", "poison too")
+    world.settle()
+    first, second = sorted(world.dead_letters(base), key=lambda letter: str(letter.message_id))
+    lifecycle.retry_dead_letter(world.services, world.user_id, base, first.id)
+    world.settle()
+    retried = {letter.id: letter for letter in world.dead_letters(base)}
+    assert (retried[first.id].state, retried[first.id].attempts) == ("dead", 2)
+    assert retried[second.id].attempts == 1
+    world.embedder._rejected.clear()
+    lifecycle.retry_dead_letter(world.services, world.user_id, base, first.id)
+    lifecycle.discard_dead_letter(world.services, world.user_id, base, second.id)
+    world.settle()
+    assert [letter.state for letter in world.dead_letters(base)] == ["discarded"]
+    world.assert_exact(base)
+    assert world.row(base, "s").total_processed == 2
+
+
+def test_an_edit_gives_a_dead_letter_another_chance(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.embedder.reject("poison")
+    (captured,) = world.say("s", "poison").messages
+    world.settle()
+    edit(world, captured.id, "harmless")
+    world.settle()
+    assert world.dead_letters(base) == []
+    world.assert_all_ingested(base)
+
+
+def test_an_edit_into_something_that_cannot_be_embedded_removes_the_old_text(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.embedder.reject("poison")
+    (captured,) = world.say("s", "harmless").messages
+    world.settle()
+    edit(world, captured.id, "poison")
+    world.settle()
+    assert world.stored(base) == set()
+    assert len(world.dead_letters(base)) == 1
+    world.assert_exact(base)
+    assert world.row(base, "s").total_processed == 0
+
+
+# Regenerate
+
+
+def test_a_regenerate_of_a_healthy_base_changes_no_count(world: World) -> None:
+    base = filled(world, 300)
+    world.say("t", *texts(10))
+    world.settle()
+    before = world.stored(base)
+    old = world.ref(base)
+    regenerate(world, base)
+    assert world.base(base).serving == 1
+    world.drain()
+    world.settle()
+    assert world.base(base).serving == 2
+    world.assert_all_ingested(base)
+    assert world.stored(base) == before
+    assert world.vectors.collection_exists(old)
+    world.pass_time(61)
+    assert world.sweep().retired == 1
+    assert not world.vectors.collection_exists(old)
+    world.assert_all_ingested(base)
+
+
+def test_the_old_generation_is_served_until_the_new_one_is_complete(world: World) -> None:
+    base = filled(world, 300)
+    seen: list[int] = []
+    regenerate(world, base)
+
+    def look(*_: object) -> None:
+        assert world.base(base).serving == 1
+        seen.append(len(world.stored(base)))
+
+    world.vectors.before_upsert = look
+    world.settle()
+    assert seen == [300, 300]
+    assert world.base(base).serving == 2
+
+
+def test_captures_and_edits_during_a_build_are_in_the_new_generation(world: World) -> None:
+    base = filled(world, 300)
+    regenerate(world, base)
+
+    def meanwhile(*_: object) -> None:
+        world.vectors.before_upsert = None
+        world.say("s", *texts(3, start=1000))
+        world.say("new session", "hello")
+        edit(world, world.messages("s")[0].id, "edited during the build")
+        delete(world, world.messages("s")[299].id)
+
+    world.vectors.before_upsert = meanwhile
+    world.settle()
+    assert world.base(base).serving == 2
+    world.assert_all_ingested(base)
+    assert world.row(base, "s").total_processed == 302
+
+
+def test_two_last_advances_at_once_let_the_new_generation_serve(world: World) -> None:
+    base = world.new_base(threshold=1)
+    names = [f"s{n}" for n in range(8)]
+    for name in names:
+        world.say(name, "hello")
+    world.settle()
+    regenerate(world, base)
+    rings = world.queue.rings[-8:]
+    world.queue.clear()
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = list(pool.map(world.run, rings))
+    assert outcomes == [ingestion.JobOutcome.DONE] * 8
+    # No sweep has been: one of the eight advances saw that it was the last.
+    assert world.base(base).serving == 2
+    assert world.base(base).building is None
+    world.assert_all_ingested(base)
+
+
+def test_a_build_killed_at_its_last_advance_is_finished(world: World) -> None:
+    base = filled(world)
+    regenerate(world, base)
+    world.vectors.after_upsert = crash_after()
+    with pytest.raises(WorkerKilled):
+        world.drain()
+    world.pass_time(61)
+    world.locks.expire(base, "s")
+    world.settle()
+    assert world.base(base).serving == 2
+    world.assert_all_ingested(base)
+
+
+def test_a_second_regenerate_is_refused_while_jobs_are_active(world: World) -> None:
+    base = filled(world)
+    regenerate(world, base)
+    with pytest.raises(errors.BuildActive):
+        regenerate(world, base)
+    world.settle()
+    assert world.base(base).serving == 2
+    regenerate(world, base)
+    world.settle()
+    assert world.base(base).serving == 3
+    world.assert_all_ingested(base)
+
+
+def test_a_regenerate_can_change_model_and_capture(world: World) -> None:
+    base = world.new_base(threshold=1, capture="outputs")
+    world.say("s", {"role": "user", "content": "a question"}, "an answer")
+    world.settle()
+    assert world.row(base, "s").total_processed == 1
+    regenerate(world, base, embedding_model="other", capture="all")
+    world.settle()
+    world.assert_all_ingested(base)
+    assert world.row(base, "s").total_processed == 2
+    with world.services.database.reading() as session:
+        entry = session.scalars(sa.select(KnowledgeBase).where(KnowledgeBase.memory_base_id == base)).one()
+        assert entry.embedding_model == "other"
+
+
+def test_a_regenerate_of_an_empty_base_serves_at_once(world: World) -> None:
+    base = world.new_base()
+    assert regenerate(world, base).jobs == []
+    assert world.base(base).serving == 2
+
+
+def test_a_regenerate_takes_over_what_was_queued(world: World) -> None:
+    base = filled(world)
+    world.say("s", *texts(3, start=100))
+    regenerate(world, base)
+    assert [job.state for job in world.jobs(base)][-2:] == ["cancelled", "queued"]
+    world.settle()
+    world.assert_all_ingested(base)
+    assert world.row(base, "s").total_processed == 8
+
+
+def test_a_cancelled_build_leaves_the_old_generation_with_what_it_is_owed(world: World) -> None:
+    base = filled(world)
+    regenerate(world, base)
+    world.say("s", *texts(2, start=50))
+    world.say("fresh", "a session the old generation has never seen")
+    lifecycle.cancel_job(world.services, world.user_id, world.active_jobs(base)[0].id)
+    assert world.base(base).building is None
+    world.settle()
+    assert world.base(base).serving == 1
+    world.assert_all_ingested(base)
+
+
+# Mismatch
+
+
+def test_one_lost_and_one_foreign_chunk_are_a_mismatch_and_regenerate_heals_it(world: World) -> None:
+    base = filled(world)
+    compare = lambda: lifecycle.check_mismatch(world.services, world.user_id, base)  # noqa: E731
+    assert compare().state == "ok"
+    world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
+    record = next(iter(world.vectors.records(world.ref(base)).values()))
+    import dataclasses
+
+    world.vectors.upsert(world.ref(base), [dataclasses.replace(record, id="a stranger")])
+    found = compare()
+    assert (found.state, found.missing, found.extra, found.expected, found.found) == ("mismatch", 1, 1, 5, 5)
+    assert found.extra_ids == ["a stranger"]
+    assert world.base(base).mismatch is True
+    regenerate(world, base)
+    world.settle()
+    assert compare().state == "ok"
+    world.assert_all_ingested(base)
+
+
+def test_a_collection_deleted_behind_our_back_is_a_mismatch_and_is_not_recreated(world: World) -> None:
+    base = filled(world)
+    world.vectors.delete_collection(world.ref(base).name)
+    found = lifecycle.check_mismatch(world.services, world.user_id, base)
+    assert (found.mismatch, found.missing, found.found) == (True, 5, 0)
+    world.say("s", "one more")
+    world.drain()
+    assert world.vectors.names() == []
+    assert world.active_jobs(base)[0].state == "queued"
+    regenerate(world, base)
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+def test_a_store_that_is_away_is_unavailable_and_no_mismatch(world: World) -> None:
+    base = filled(world)
+    world.vectors.away = True
+    found = lifecycle.check_mismatch(world.services, world.user_id, base)
+    assert (found.mismatch, found.state) == (False, "unavailable")
+    assert world.base(base).mismatch is not True
+
+
+def test_what_a_job_has_in_flight_is_neither_missing_nor_extra(world: World) -> None:
+    base = filled(world)
+    answers: list[lifecycle.Mismatch] = []
+
+    def compare(*_: object) -> None:
+        answers.append(lifecycle.check_mismatch(world.services, world.user_id, base))
+
+    world.vectors.after_upsert = compare
+    world.say("s", *texts(3, start=10))
+    world.drain()
+    assert [answer.state for answer in answers] == ["ok"]
+    assert answers[0].found == 8
+
+
+def test_the_sweeper_notices_a_lost_chunk_by_the_count(world: World) -> None:
+    base = filled(world)
+    world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
+    with world.services.database.transaction() as session:
+        session.execute(sa.update(MemoryBase).values(mismatch_checked_at=None))
+    assert world.sweep().mismatches == 1
+    assert world.base(base).mismatch is True
+
+
+# Deletion
+
+
+def test_a_deleted_base_leaves_nothing(world: World) -> None:
+    base = filled(world)
+    assert lifecycle.delete_memory_base(world.services, world.user_id, base)
+    assert world.vectors.names() == []
+    assert world.rows(base) == []
+    assert world.ledger(base) == []
+    assert world.jobs(base) == []
+    assert list(world.services.settings.knowledge_dir.glob("*")) == []
+    assert len(world.messages()) == 5
+
+
+def test_a_base_deleted_while_a_job_runs_drains_first_and_never_comes_back(world: World) -> None:
+    base = world.new_base(threshold=2)
+
+    def meanwhile(*_: object) -> None:
+        world.embedder.before_embed = None
+        assert not lifecycle.delete_memory_base(world.services, world.user_id, base)
+        with pytest.raises(errors.NotFound):
+            world.flush(base)
+        assert world.sweep().deletions == 0  # the worker has not let go
+
+    world.embedder.before_embed = meanwhile
+    world.say("s", *texts(2))
+    world.drain()
+    assert world.sweep().deletions == 1
+    assert world.vectors.names() == []
+    assert world.rows(base) == []
+    with pytest.raises(errors.NotFound):
+        lifecycle.delete_memory_base(world.services, world.user_id, base)
+
+
+def test_a_base_whose_worker_died_is_deleted_when_the_lease_is_over(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.vectors.after_upsert = crash_after()
+    world.say("s", *texts(2))
+    with pytest.raises(WorkerKilled):
+        world.drain()
+    assert not lifecycle.delete_memory_base(world.services, world.user_id, base)
+    world.pass_time(61)
+    assert world.sweep().deletions == 1
+    assert world.vectors.names() == []
+
+
+def test_a_deletion_waits_for_the_store_and_is_finished_by_the_sweeper(world: World) -> None:
+    base = filled(world)
+    world.vectors.away = True
+    assert not lifecycle.delete_memory_base(world.services, world.user_id, base)
+    assert "deletions" in world.sweep().failed_steps
+    world.vectors.away = False
+    assert world.sweep().deletions == 1
+    assert world.vectors.names() == []
+
+
+def test_a_deleted_flow_leaves_nothing(world: World) -> None:
+    base = filled(world)
+    assert lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+    assert world.vectors.names() == []
+    assert world.messages() == []
+    assert world.rows(base) == []
+
+
+def test_what_belongs_to_somebody_else_is_not_there(world: World) -> None:
+    base = filled(world)
+    stranger, message = world.new_user(), world.messages()[0].id
+    calls = [
+        lambda: lifecycle.delete_memory_base(world.services, stranger, base),
+        lambda: lifecycle.update_memory_base(world.services, stranger, base, {"threshold": 1}),
+        lambda: lifecycle.regenerate(world.services, stranger, base),
+        lambda: lifecycle.check_mismatch(world.services, stranger, base),
+        lambda: lifecycle.edit_message(world.services, stranger, message, {"content": "x"}),
+        lambda: lifecycle.delete_message(world.services, stranger, message),
+        lambda: lifecycle.delete_session(world.services, stranger, world.flow_id, "s"),
+        lambda: lifecycle.delete_flow(world.services, stranger, world.flow_id),
+        lambda: lifecycle.cancel_job(world.services, stranger, world.jobs(base)[0].id),
+        lambda: lifecycle.put_flow(world.services, stranger, name="mine", flow_id=world.flow_id),
+    ]
+    for call in calls:
+        with pytest.raises(errors.NotFound):
+            call()
+    world.assert_all_ingested(base)
+
+
+def test_taken_names_are_refused_with_the_id_of_their_owner(world: World) -> None:
+    base = world.new_base(name="taken", kb_name="kb")
+    for changes, field in (({"name": "taken"}, "name"), ({"kb_name": "kb"}, "kb_name")):
+        with pytest.raises(errors.NameTaken) as caught:
+            world.new_base(**changes)
+        assert caught.value.field == field
+    other = world.new_base(name="free")
+    with pytest.raises(errors.NameTaken) as caught:
+        lifecycle.update_memory_base(world.services, world.user_id, other, {"name": "taken"})
+    assert caught.value.details["existing_id"] == str(base)
+    assert len(world.vectors.names()) == 2
+
+
+def test_metadata_of_the_knowledge_base_says_that_it_is_a_memory_bases(world: World) -> None:
+    import json
+
+    world.new_base(name="notes")
+    (folder,) = world.services.settings.knowledge_dir.glob("*")
+    written = json.loads((folder / knowledge.METADATA_FILE).read_text())
+    assert written["is_memory_base"] is True
+
+
+def test_a_base_cannot_be_made_while_the_store_is_away(world: World) -> None:
+    world.vectors.away = True
+    with pytest.raises(errors.VectorStoreUnavailable):
+        world.new_base(name="later")
+    world.vectors.away = False
+    world.new_base(name="later")
+
+
+@pytest.mark.parametrize(("changes", "field"), [({"threshold": 0}, "threshold"), ({"idle_after": -1}, "idle_after")])
+def test_bounds_are_named(world: World, changes: dict[str, int], field: str) -> None:
+    with pytest.raises(errors.InvalidRequest) as caught:
+        world.new_base(**changes)
+    assert (caught.value.field, caught.value.value) == (field, next(iter(changes.values())))
+    assert caught.value.limit is not None
+
+
+def test_a_base_for_an_unknown_flow_leaves_no_collection(world: World) -> None:
+    with pytest.raises(errors.NotFound):
+        world.new_base(flow_id=uuid4())
+    assert world.vectors.names() == []
