@@ -1,4 +1,4 @@
-"""Settings: the only reader of the environment. Every default runs on a laptop; every number carries its unit and reason."""
+"""Settings: the only reader of the environment. Every default runs on a laptop; numbers carry unit and reason."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from memorybase import errors
 
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
 
@@ -31,6 +33,10 @@ class Settings(BaseSettings):
     # Embedding.
     embedding_model: str = Field(
         "all-MiniLM-L6-v2", description="A sentence-transformers model: a name, or a path to a folder."
+    )
+    allowed_embedding_models: list[str] = Field(
+        default_factory=list,
+        description="Further models that a request may name. No other: a name may be a folder here, or reach a hub.",
     )
     embedding_backend: Literal["onnx", "sentence-transformers"] = Field(
         "onnx", description="onnx starts in a second and needs no torch at run time; the other is the reference."
@@ -97,6 +103,15 @@ class Settings(BaseSettings):
             message = f"chunk_overlap={self.chunk_overlap} must be at most half of chunk_tokens={self.chunk_tokens}"
             raise ValueError(message)
         return self
+
+    def allowed_model(self, model: str | None) -> str:
+        """The model that a request may use: the default one, or one of those allowed. Raises InvalidRequest."""
+        allowed = [self.embedding_model, *self.allowed_embedding_models]
+        if model is not None and model not in allowed:
+            raise errors.InvalidRequest(
+                "This embedding model is not allowed here", field="embedding_model", value=model, limit=allowed
+            )
+        return model or self.embedding_model
 
     @cached_property
     def resolved_database_url(self) -> str:

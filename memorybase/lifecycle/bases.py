@@ -89,8 +89,7 @@ def create_memory_base(services: Services, user_id: UUID, new: NewMemoryBase) ->
     base_id = uuid4()
     with services.database.reading() as session:
         _check_free(session, user_id, new)
-    model = new.embedding_model or services.settings.embedding_model
-    embedder = services.embedders.get(model)
+    embedder = services.embedders.get(services.settings.allowed_model(new.embedding_model))
     ref = create_collection(services, base_id, FIRST_GENERATION, new.flow_id, embedder)
     try:
         with services.database.transaction() as session:

@@ -57,7 +57,9 @@ def regenerate(
         _refuse_active_build(session, base)
         serving = bases.fetch_generation(session, base_id, base.serving)
         number = bases.last_generation(session, base_id) + 1
-    embedder = services.embedders.get(embedding_model or serving.embedding_model)
+    # The model that the base has may have left the list; only a new one is asked about.
+    chosen_model = services.settings.allowed_model(embedding_model) if embedding_model else serving.embedding_model
+    embedder = services.embedders.get(chosen_model)
     # A name is made once a generation; left over from a regenerate that died here, it is empty and used now.
     ref = create_collection(services, base_id, number, base.flow_id, embedder)
     chosen = capture or Capture(serving.capture)

@@ -208,6 +208,7 @@ def build_world(database_url: str, data_dir: Path, **settings: Any) -> World:
         "drain_seconds": 0.0,
         "lease_seconds": 60.0,
         "idle_after": 600,
+        "allowed_embedding_models": ["other"],
     }
     database = Database(database_url)
     Base.metadata.create_all(database.engine)

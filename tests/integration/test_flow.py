@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
 from harness.world import WORKER, WorkerKilled, World, crash_after
 
-from memorybase import errors, ingestion
+from memorybase import errors, ingestion, lifecycle
 from memorybase.models import IngestionJob, Session
 from memorybase.planning import freeze
+from memorybase.queries import conversations, jobs
 
 
 def texts(count: int, start: int = 0) -> list[str]:
@@ -239,8 +242,6 @@ def test_a_late_write_of_a_thawed_worker_is_audited_away(world: World) -> None:
 
 
 def ingestion_edit(world: World, message_id: object, content: str) -> None:
-    from memorybase import lifecycle
-
     lifecycle.edit_message(world.services, world.user_id, message_id, {"content": content})  # type: ignore[arg-type]
 
 
@@ -420,8 +421,6 @@ def test_a_ring_whose_arguments_differ_from_the_row_is_dropped(world: World) -> 
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     (ring,) = world.queue.rings
-    import dataclasses
-
     forged = dataclasses.replace(ring, to_seq=1)
     assert world.run(forged) == ingestion.JobOutcome.STALE
     assert world.jobs(base)[0].state == "queued"
@@ -472,8 +471,6 @@ def test_two_sweepers_at_once_do_not_step_on_each_other(world: World) -> None:
 
 
 def test_a_changed_threshold_counts_from_the_next_capture(world: World) -> None:
-    from memorybase import lifecycle
-
     base = world.new_base(threshold=10)
     world.say("s", *texts(5))
     lifecycle.update_memory_base(world.services, world.user_id, base, {"threshold": 3})
@@ -488,3 +485,75 @@ def test_a_capture_for_an_unknown_flow_is_refused(world: World) -> None:
         world.say("s", "hello", flow_id=uuid4())
     with world.services.database.reading() as session:
         assert session.scalar(sa.select(sa.func.count()).select_from(Session)) == 0
+
+
+def test_a_write_that_cannot_be_read_back_is_not_believed(world: World) -> None:
+    base = world.new_base(threshold=2)
+
+    def lose_one(ref: object, records: object) -> None:
+        world.vectors.after_upsert = None
+        world.vectors.lose(ref, [records[0].id])  # type: ignore[arg-type,index]
+
+    world.vectors.after_upsert = lose_one
+    world.say("s", *texts(2))
+    world.drain()
+    assert world.row(base, "s").cursor_seq == 0
+    assert world.jobs(base)[0].error == "1 of 2 chunks could not be read back"
+    world.pass_time(120)
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+def test_the_index_allows_one_active_job_a_session_and_base(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    (job,) = world.jobs(base)
+    values = {column.name: getattr(job, column.name) for column in IngestionJob.__table__.columns} | {"id": uuid4()}
+    with world.services.database.transaction() as session:
+        assert jobs.insert_job(session, values) is None
+    with (
+        pytest.raises(errors.ConstraintViolated),
+        world.services.database.transaction() as session,
+    ):
+        session.execute(sa.insert(IngestionJob).values(**values))
+
+
+def test_a_new_job_waits_until_a_cancelled_ones_worker_has_let_go(world: World) -> None:
+    base = world.new_base(threshold=2)
+    outcomes: list[ingestion.JobOutcome] = []
+
+    def cancel_and_flush(*_: object) -> None:
+        world.vectors.before_upsert = None
+        world.locks.expire(base, "s")
+        lifecycle.cancel_job(world.services, world.user_id, world.active_jobs(base)[0].id)
+        world.flush(base, "s")
+        outcomes.append(world.run(world.queue.rings[-1]))
+
+    world.vectors.before_upsert = cancel_and_flush
+    world.say("s", *texts(2))
+    assert world.run(world.queue.rings[0]) == ingestion.JobOutcome.LOST
+    assert outcomes == [ingestion.JobOutcome.STALE]
+    for _ in range(2):
+        world.settle()
+        world.pass_time(61)
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+def test_a_session_renamed_between_claim_and_read_is_not_passed_over(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    fetch_range = conversations.fetch_range
+
+    def rename_first(*args: Any, **kwargs: Any) -> Any:
+        monkeypatch.undo()
+        lifecycle.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
+        return fetch_range(*args, **kwargs)
+
+    monkeypatch.setattr(conversations, "fetch_range", rename_first)
+    assert world.run(world.queue.rings[0]) == ingestion.JobOutcome.LOST
+    assert world.row(base, "t").cursor_seq == 0
+    world.settle()
+    world.assert_all_ingested(base)

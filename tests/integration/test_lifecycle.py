@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import json
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -11,6 +16,7 @@ from harness.world import WorkerKilled, World, crash_after
 
 from memorybase import errors, ingestion, knowledge, lifecycle
 from memorybase.models import KnowledgeBase, MemoryBase, Session
+from memorybase.queries import rows
 
 
 def texts(count: int, start: int = 0) -> list[str]:
@@ -296,19 +302,31 @@ def test_captures_and_edits_during_a_build_are_in_the_new_generation(world: Worl
     assert world.row(base, "s").total_processed == 302
 
 
-def test_two_last_advances_at_once_let_the_new_generation_serve(world: World) -> None:
+def test_two_last_advances_at_once_let_the_new_generation_serve(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     base = world.new_base(threshold=1)
-    names = [f"s{n}" for n in range(8)]
-    for name in names:
-        world.say(name, "hello")
+    world.say("s", "hello")
+    world.say("t", "hello")
     world.settle()
     regenerate(world, base)
-    rings = world.queue.rings[-8:]
+    rings = world.queue.rings[-2:]
     world.queue.clear()
-    with ThreadPoolExecutor(8) as pool:
+    both_are_there = threading.Barrier(2)
+    is_complete = rows.build_is_complete
+
+    def wait_for_the_other(*args: Any) -> bool:
+        # The base's lock keeps the second out until the first has committed; without it both would be here, and
+        # neither would see the other's row.
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both_are_there.wait(3)
+        return is_complete(*args)
+
+    monkeypatch.setattr(rows, "build_is_complete", wait_for_the_other)
+    with ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(world.run, rings))
-    assert outcomes == [ingestion.JobOutcome.DONE] * 8
-    # No sweep has been: one of the eight advances saw that it was the last.
+    assert outcomes == [ingestion.JobOutcome.DONE] * 2
+    # No sweep has been: one of the two advances saw that it was the last.
     assert world.base(base).serving == 2
     assert world.base(base).building is None
     world.assert_all_ingested(base)
@@ -391,8 +409,6 @@ def test_one_lost_and_one_foreign_chunk_are_a_mismatch_and_regenerate_heals_it(w
     assert compare().state == "ok"
     world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
     record = next(iter(world.vectors.records(world.ref(base)).values()))
-    import dataclasses
-
     world.vectors.upsert(world.ref(base), [dataclasses.replace(record, id="a stranger")])
     found = compare()
     assert (found.state, found.missing, found.extra, found.expected, found.found) == ("mismatch", 1, 1, 5, 5)
@@ -548,8 +564,6 @@ def test_taken_names_are_refused_with_the_id_of_their_owner(world: World) -> Non
 
 
 def test_metadata_of_the_knowledge_base_says_that_it_is_a_memory_bases(world: World) -> None:
-    import json
-
     world.new_base(name="notes")
     (folder,) = world.services.settings.knowledge_dir.glob("*")
     written = json.loads((folder / knowledge.METADATA_FILE).read_text())
@@ -576,3 +590,12 @@ def test_a_base_for_an_unknown_flow_leaves_no_collection(world: World) -> None:
     with pytest.raises(errors.NotFound):
         world.new_base(flow_id=uuid4())
     assert world.vectors.names() == []
+
+
+def test_a_model_that_is_not_allowed_is_refused_before_anything_is_loaded(world: World) -> None:
+    with pytest.raises(errors.InvalidRequest) as caught:
+        world.new_base(embedding_model="/etc")
+    assert (caught.value.field, caught.value.limit) == ("embedding_model", ["fake", "other"])
+    base = world.new_base()
+    with pytest.raises(errors.InvalidRequest):
+        regenerate(world, base, embedding_model="somebody/else")

@@ -1,0 +1,188 @@
+"""`python -m memorybase.embedding.export MODEL_FOLDER TARGET`: a sentence-transformers model to ONNX, checked.
+
+A process of its own, so that neither the API nor a worker ever holds torch. The target appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memorybase.embedding.exported import MODEL_FILE, REFUSED, TOKENIZER_FILE, Manifest
+from memorybase.embedding.onnx import OnnxEmbedder
+from memorybase.embedding.reference import load_model, load_tokenizer, prompts_of, readable_tokens
+from memorybase.errors import ModelUnavailable
+
+OPSET = 17
+MINIMUM_COSINE = 0.9999
+POOLINGS = frozenset({"mean", "cls"})
+OTHER_BACKEND = "Set MEMORYBASE_EMBEDDING_BACKEND=sentence-transformers to use it all the same."
+# One word, cases, scripts, symbols, and more than any model reads: every way of padding and cutting.
+CHECK_TEXTS = (
+    "Hi",
+    "The cursor moves only once the memory is stored.",
+    "Naïve CAFÉ, 42 % off: 東京 и Москва 🙂",
+    "What did we decide about the release date? " * 8,
+    "A long report goes on and on, and then some more. " * 400,
+)
+
+
+def main() -> int:
+    """Export; 0 when the target is there, REFUSED with the reason on the last line when it cannot be."""
+    source, target = map(Path, sys.argv[1:3])
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(target):
+            if not target.is_dir():
+                _export_whole(source, target)
+    except (ModelUnavailable, OSError) as error:
+        sys.stdout.write(f"{error}\n")
+        return REFUSED
+    return 0
+
+
+@contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    """Two processes that want the same export take turns; the lock goes with its process."""
+    with target.with_name(f"{target.name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _export_whole(source: Path, target: Path) -> None:
+    for leftover in target.parent.glob(f"{target.name}.part-*"):
+        shutil.rmtree(leftover)  # of a process that died: the living one holds the lock
+    part = Path(tempfile.mkdtemp(prefix=f"{target.name}.part-", dir=target.parent))
+    try:
+        part.chmod(0o755)
+        export_model(source, part)
+        _sync(part)
+        part.replace(target)
+        _sync(target.parent)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _sync(folder: Path) -> None:
+    """On the disk before the name is: a power cut leaves no half a model behind a good name."""
+    for path in (*folder.glob("*"), folder):
+        if path.is_file() or path == folder:
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+
+def export_model(source: Path, folder: Path) -> None:
+    """Write the model, its tokenizer and its manifest into the folder; raises ModelUnavailable if they do not agree."""
+    model = load_model(source, device="cpu").float().eval()
+    pooling = _pooling(model)
+    query, document = prompts_of(model)
+    _write_graph(model, pooling, folder / MODEL_FILE)
+    _write_tokenizer(source, model, folder / TOKENIZER_FILE)
+    tokenizer = load_tokenizer(model)
+    Manifest(
+        dimension=int(model.get_embedding_dimension()),
+        max_seq_length=int(model.max_seq_length),
+        max_tokens=readable_tokens(model, tokenizer),
+        pad_id=int(model.tokenizer.pad_token_id or 0),
+        query_prompt=query,
+        document_prompt=document,
+    ).write(folder)
+    _check(model, folder)
+
+
+def _pooling(model: Any) -> str:
+    """How the model makes one vector of its tokens'; raises ModelUnavailable for what the graph does not do."""
+    modules = list(model)
+    names = [type(module).__name__ for module in modules]
+    if names[:2] != ["Transformer", "Pooling"] or set(names[2:]) - {"Normalize"}:
+        raise ModelUnavailable(f"its modules are {', '.join(names)}. {OTHER_BACKEND}")
+    pooling = modules[1].pooling_mode
+    if pooling not in POOLINGS or not modules[1].include_prompt:
+        raise ModelUnavailable(f"its pooling is {pooling}. {OTHER_BACKEND}")
+    return str(pooling)
+
+
+def _write_graph(model: Any, pooling: str, path: Path) -> None:
+    import torch
+
+    class Graph(torch.nn.Module):
+        """Token ids and mask to vectors of length 1."""
+
+        def __init__(self, transformer: torch.nn.Module) -> None:
+            super().__init__()
+            self.transformer = transformer
+
+        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+            output = self.transformer({"input_ids": input_ids, "attention_mask": attention_mask})
+            states: torch.Tensor = output["token_embeddings"]
+            if pooling == "cls":
+                vectors = states[:, 0]
+            else:
+                mask = attention_mask.unsqueeze(-1).to(states.dtype)
+                vectors = (states * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
+            return torch.nn.functional.normalize(vectors, p=2.0, dim=1)
+
+    ids = torch.full((2, 8), int(model.tokenizer.unk_token_id or 0), dtype=torch.int64)
+    mask = torch.ones((2, 8), dtype=torch.int64)
+    mask[1, 5:] = 0
+    free = {0: "batch", 1: "tokens"}
+    with warnings.catch_warnings(), torch.no_grad():
+        # The tracing exporter is deprecated, yet as exact as the new one, faster, and needs no further package. What
+        # it warns of in a graph (frozen conditions, negative indices) is what the check afterwards looks for.
+        warnings.filterwarnings("ignore", "You are using the legacy TorchScript-based", DeprecationWarning)
+        warnings.filterwarnings("ignore", module=r"torch\.onnx")
+        warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)  # type: ignore[attr-defined]
+        try:
+            torch.onnx.export(
+                Graph(model[0]),
+                (ids, mask),
+                str(path),
+                input_names=["input_ids", "attention_mask"],
+                output_names=["vectors"],
+                dynamic_axes={"input_ids": free, "attention_mask": free, "vectors": {0: "batch"}},
+                opset_version=OPSET,
+                dynamo=False,
+            )
+        except Exception as error:  # the exporter's errors share no base but this
+            raise ModelUnavailable(f"torch does not export it ({type(error).__name__}). {OTHER_BACKEND}") from error
+
+
+def _write_tokenizer(source: Path, model: Any, path: Path) -> None:
+    published = source / TOKENIZER_FILE
+    if published.is_file():
+        shutil.copyfile(published, path)
+    else:
+        load_tokenizer(model).save(str(path))
+
+
+def _check(model: Any, folder: Path) -> None:
+    """The export against sentence-transformers, in one padded batch, one by one, and as queries."""
+    exported = OnnxEmbedder(folder, model=folder.name, identity=folder.name, batch_size=len(CHECK_TEXTS), threads=0)
+    query, document = prompts_of(model)
+    expected = model.encode_document(list(CHECK_TEXTS), prompt=document, normalize_embeddings=True)
+    queries = model.encode_query(list(CHECK_TEXTS), prompt=query, normalize_embeddings=True)
+    cosines = [
+        (exported.embed(CHECK_TEXTS) * expected).sum(axis=1),
+        (np.vstack([exported.embed([text]) for text in CHECK_TEXTS]) * expected).sum(axis=1),
+        (np.vstack([exported.embed_query(text) for text in CHECK_TEXTS]) * queries).sum(axis=1),
+    ]
+    worst = float(np.min(cosines))
+    if not worst > MINIMUM_COSINE:  # also when it is not a number
+        raise ModelUnavailable(f"its ONNX form differs from the model (cosine {worst:.4f}). {OTHER_BACKEND}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

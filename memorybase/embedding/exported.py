@@ -1,0 +1,81 @@
+"""The exported models: a folder each in the model cache, made whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Self
+
+import structlog
+
+from memorybase.embedding.source import ModelSource
+from memorybase.errors import ModelUnavailable
+from memorybase.settings import Settings
+
+MODEL_FILE = "model.onnx"
+TOKENIZER_FILE = "tokenizer.json"
+MANIFEST_FILE = "manifest.json"
+
+EXPORTER_VERSION = 1  # raised when the exporter changes what it writes: older exports are then left alone
+EXPORT_SECONDS = 600  # MiniLM takes ten; below the job's own deadline, so that the error says what hung
+REFUSED = 3  # the exporter's exit status when it says why, on its last line
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What the runtime must know of an exported model."""
+
+    dimension: int
+    max_seq_length: int
+    max_tokens: int
+    pad_id: int
+    query_prompt: str
+    document_prompt: str
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        return cls(**json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8")))
+
+    def write(self, folder: Path) -> None:
+        (folder / MANIFEST_FILE).write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
+
+
+def exported_folder(settings: Settings, source: ModelSource) -> Path:
+    """Where the export of these weights by this exporter is or will be."""
+    return settings.model_cache_dir.resolve() / f"{source.label}-{source.revision[:16]}-v{EXPORTER_VERSION}"
+
+
+def ensure_exported(settings: Settings, source: ModelSource) -> Path:
+    """The exported model's folder, exported now if it is not there; raises ModelUnavailable."""
+    folder = exported_folder(settings, source)
+    if folder.is_dir():
+        return folder
+    source.check()
+    began = time.monotonic()
+    log.info("model_export_started", model=source.label)
+    _export_in_child(settings, source, folder)
+    log.info("model_exported", model=source.label, seconds=round(time.monotonic() - began, 2))
+    return folder
+
+
+def _export_in_child(settings: Settings, source: ModelSource, folder: Path) -> None:
+    command = [sys.executable, "-m", "memorybase.embedding.export", str(source.folder), str(folder)]
+    environment = settings.child_environment()
+    # The files are here by now, so nothing may be asked for.
+    environment |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+    try:
+        child = subprocess.run(  # noqa: S603 - our own interpreter and module, no shell
+            command, env=environment, capture_output=True, text=True, check=False, timeout=EXPORT_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ModelUnavailable(f"The export of {source.label} did not finish.", model=source.label) from error
+    if child.returncode != 0 or not folder.is_dir():
+        said = child.stdout if child.returncode == REFUSED else child.stderr
+        reason = (said.strip().splitlines() or [f"exit status {child.returncode}"])[-1]
+        raise ModelUnavailable(f"{source.label} cannot be exported to ONNX: {reason}", model=source.label)

