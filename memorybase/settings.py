@@ -41,6 +41,7 @@ class Settings(BaseSettings):
     embedding_backend: Literal["onnx", "sentence-transformers"] = Field(
         "onnx", description="onnx starts in a second and needs no torch at run time; the other is the reference."
     )
+    model_dir: Path | None = Field(None, description="Where exported models are kept; <data_dir>/models when unset.")
     embedding_batch_size: int = Field(32, ge=1, le=1024, description="Texts a batch; sorted by length first.")
     embedding_threads: int = Field(0, ge=0, le=256, description="Threads for one batch; 0 is the library's choice.")
     chunk_tokens: int = Field(254, ge=16, le=8192, description="Tokens a chunk, capped by the model's own limit.")
@@ -124,7 +125,7 @@ class Settings(BaseSettings):
 
     @property
     def model_cache_dir(self) -> Path:
-        return self.data_dir / "models"
+        return self.model_dir or self.data_dir / "models"
 
     @property
     def run_dir(self) -> Path:

@@ -17,6 +17,9 @@ import redis
 from harness import ChromaServer, PostgresServer, RedisServer, Server
 from harness.world import World, build_world
 
+from memorybase.embedding import Embedders
+from memorybase.settings import Settings
+
 # A busy machine is not a failed property.
 hypothesis.settings.register_profile("memorybase", deadline=None)
 hypothesis.settings.load_profile("memorybase")
@@ -95,6 +98,14 @@ def own_postgres() -> Iterator[PostgresServer]:
     """A PostgreSQL for this test alone, to kill or freeze."""
     with running(PostgresServer()) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the default model exported, for `model_dir`: the export takes seconds, so it is done once."""
+    folder = tmp_path_factory.mktemp("models")
+    Embedders(Settings(data_dir=folder, model_dir=folder)).get()
+    return folder
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -7,7 +7,7 @@ import binascii
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar
 from uuid import UUID
 
@@ -17,6 +17,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
+from memorybase.models import UtcDateTime
 
 Item = TypeVar("Item")
 # A statement or row of any columns.
@@ -88,8 +89,8 @@ class Keyset:
         try:
             text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
             label, *plain = json.loads(text)
-            read = [_read(v, c.type.python_type) for v, c in zip(plain, self.columns, strict=True)]
-        except (ValueError, TypeError, RecursionError, binascii.Error) as exc:
+            read = [_read(v, c.type) for v, c in zip(plain, self.columns, strict=True)]
+        except (ValueError, TypeError, OverflowError, RecursionError, binascii.Error) as exc:
             raise errors.InvalidRequest("This cursor is not of this list", field="cursor") from exc
         if label != self._label():
             raise errors.InvalidRequest("This cursor is of another list", field="cursor")
@@ -126,21 +127,19 @@ def fetch_page(
     return Found(rows, total, request, following)
 
 
-def _read(value: Any, kind: type[Any]) -> Any:
-    if kind is int:
+def _read(value: Any, kind: sa.types.TypeEngine[Any]) -> Any:
+    if isinstance(kind, sa.Integer):
         if type(value) is not int or abs(value) > MAX_INTEGER:
             raise ValueError("no number of ours")
         return value
     if not isinstance(value, str):
         raise TypeError("a string")
-    if kind is datetime:
+    if isinstance(kind, UtcDateTime):
         moment = datetime.fromisoformat(value)
         if moment.tzinfo is None:
             raise ValueError("a time without a zone")
-        return moment
-    if kind is UUID:
-        return UUID(value)
-    return value
+        return moment.astimezone(UTC)
+    return UUID(value)
 
 
 def _bounded(name: str, value: int, low: int, high: int) -> None:

@@ -54,6 +54,13 @@ def knowledge_base_of_memory_base(session: OrmSession, memory_base_id: UUID) -> 
     )
 
 
+def fetch_living(session: OrmSession, knowledge_base_id: UUID) -> KnowledgeBase | None:
+    """The knowledge base unless it is being deleted."""
+    return session.scalar(
+        sa.select(KnowledgeBase).where(KnowledgeBase.id == knowledge_base_id, KnowledgeBase.deleting_at.is_(None))
+    )
+
+
 def share_knowledge_base(session: OrmSession, knowledge_base_id: UUID) -> KnowledgeBase | None:
     """The knowledge base unless it is being deleted, share-locked: it stays until this transaction ends."""
     return session.scalar(
@@ -174,15 +181,16 @@ def document_facts(session: OrmSession, ids: Collection[UUID]) -> dict[UUID, Doc
 
 def insert_document(session: OrmSession, knowledge_base_id: UUID, document: StoredDocument, now: datetime) -> bool:
     """False when somebody else was first."""
-    added = session.execute(
+    added = session.scalar(
         insert(session, Document)
         .values(
             id=document.id, knowledge_base_id=knowledge_base_id, external_id=document.external_id, text=document.text,
             meta=document.metadata, version=document.version, chunks=document.chunks, created_at=now,
         )
         .on_conflict_do_nothing(index_elements=["id"])
+        .returning(Document.id)
     )  # fmt: skip
-    return added.rowcount == 1  # type: ignore[attr-defined,no-any-return]
+    return added is not None
 
 
 def compare_and_replace(session: OrmSession, document: StoredDocument, old_version: int) -> bool:

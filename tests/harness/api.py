@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -10,10 +12,13 @@ from uuid import UUID, uuid4
 import httpx
 from fastapi.testclient import TestClient
 
+from api.app import create_app
 from memorybase import ingestion, keys
-from memorybase.models import User
+from memorybase.database import Database
+from memorybase.models import Base, User
 from memorybase.services import Services
-from memorybase.testing import FakeEmbedders, InMemoryQueue, InMemoryVectors
+from memorybase.settings import Settings
+from memorybase.testing import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 
 Json = dict[str, Any]
 
@@ -89,3 +94,17 @@ class Api:
                 session.add(User(id=user_id, name=name, created_at=datetime.now(UTC)))
         _, secret = keys.create_key(self.services, user_id, name=name, scopes=scopes or keys.SCOPES)
         return Api(self.client, self.services, user_id, self.vectors, self.queue, self.embedders, secret)
+
+
+@contextmanager
+def open_api(settings: Settings) -> Iterator[Api]:
+    """The API on an empty database, as the user "local" whose key is the settings'."""
+    vectors, queue, embedders = InMemoryVectors(), InMemoryQueue(), FakeEmbedders()
+    database = Database(settings.resolved_database_url)
+    Base.metadata.create_all(database.engine)
+    services = Services(settings, database, vectors, embedders, InMemoryLocks(), queue)
+    secret = settings.api_key or ""
+    user_id = keys.ensure_local_user(services, secret)
+    with TestClient(create_app(services), raise_server_exceptions=False) as client:
+        yield Api(client, services, user_id, vectors, queue, embedders, secret)
+    database.dispose()

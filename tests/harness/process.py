@@ -27,6 +27,8 @@ class Server(ABC):
 
     name: str
     stop_signal = signal.SIGTERM
+    start_seconds = START_SECONDS
+    stop_seconds = STOP_SECONDS
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -67,7 +69,7 @@ class Server(ABC):
                 start_new_session=True,  # Ctrl-C is for pytest, which then stops it in order
                 **self.popen_options(),
             )
-        wait_until(lambda: not self.running or self.answers(), START_SECONDS, f"{self.name} answers")
+        wait_until(lambda: not self.running or self.answers(), self.start_seconds, f"{self.name} answers")
         assert self.running, f"{self.name} ended at once:\n{self.log.read_text(errors='replace')[-2000:]}"
 
     def stop(self) -> None:
@@ -77,7 +79,7 @@ class Server(ABC):
         self.thaw()
         self._signal(self.stop_signal)
         try:
-            self._wait(STOP_SECONDS)
+            self._wait(self.stop_seconds)
         except subprocess.TimeoutExpired:
             self.kill()
 

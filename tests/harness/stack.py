@@ -21,6 +21,8 @@ class EmbeddedStack(PortServer):
     """The embedded stack over `<directory>/data`, which keeps its content over restarts."""
 
     name = "stack"
+    start_seconds = 120.0  # the first one exports the embedding model
+    stop_seconds = 60.0  # one child after the other
 
     @property
     def url(self) -> str:
@@ -36,8 +38,15 @@ class EmbeddedStack(PortServer):
     def environment(self) -> dict[str, str]:
         return environment() | {"MEMORYBASE_API_KEY": KEY}
 
+    def start(self) -> None:
+        self._said_before = self._said_ready()
+        super().start()
+
     def answers(self) -> bool:
-        return f"ready {self.url}" in self.output()
+        return self._said_ready() > self._said_before
+
+    def _said_ready(self) -> int:
+        return self.output().splitlines().count(f"ready {self.url}")
 
     def output(self) -> str:
         """What it has printed since it was made."""
@@ -51,6 +60,11 @@ class EmbeddedStack(PortServer):
             return httpx.get(f"{self.url}/health/ready", timeout=5, trust_env=False).status_code == 200
         except httpx.TransportError:
             return False
+
+    def wait(self, timeout: float = 60.0) -> int:
+        """The exit status, once it has ended."""
+        assert self._process is not None, "the stack was never started"
+        return self._process.wait(timeout)
 
     def close(self) -> None:
         super().close()
@@ -77,13 +91,17 @@ def run_memorybase(*words: str, timeout: float = 120.0) -> subprocess.CompletedP
 
 
 def processes_of(data: Path) -> list[psutil.Process]:
-    """Every living process that was started for this data directory."""
+    """Every living process that was started for this data directory, by its environment or by where it is."""
     found = []
     for process in psutil.process_iter():
         try:
-            mine = process.environ().get("MEMORYBASE_DATA_DIR") == str(data.resolve())
-            if mine and process.status() != psutil.STATUS_ZOMBIE:
+            if process.status() != psutil.STATUS_ZOMBIE and _belongs(process, data.resolve()):
                 found.append(process)
         except (psutil.Error, OSError):
             continue
     return found
+
+
+def _belongs(process: psutil.Process, data: Path) -> bool:
+    # Redis writes its title over its environment.
+    return process.environ().get("MEMORYBASE_DATA_DIR") == str(data) or Path(process.cwd()).is_relative_to(data)

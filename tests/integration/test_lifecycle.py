@@ -302,9 +302,7 @@ def test_captures_and_edits_during_a_build_are_in_the_new_generation(world: Worl
     assert world.row(base, "s").total_processed == 302
 
 
-def test_two_last_advances_at_once_let_the_new_generation_serve(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_last_advances_at_once_let_the_new_generation_serve(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "hello")
     world.say("t", "hello")

@@ -1,4 +1,4 @@
-"""The cost of a capture and its trigger: bounded by the threshold, whatever the session's length and the table's size."""
+"""The cost of a capture and its trigger: bounded by the threshold, whatever the length of session and table."""
 
 from __future__ import annotations
 

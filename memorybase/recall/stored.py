@@ -1,0 +1,153 @@
+"""Candidates from the store, verified in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybase.chunking import parse_chunk_id
+from memorybase.queries import recall as queries
+from memorybase.queries.recall import Facts, Target
+from memorybase.recall.request import SearchRequest, passes
+from memorybase.services import Services
+from memorybase.vectors import CollectionRef, VectorHit
+
+# A metadata filter costs the store as much as 350 unfiltered results (25 ms against 5 ms for 32 at 40,000 records) and
+# grows with the store. So ask unfiltered first and for more when SQL let too few through.
+FIRST_FETCH = 32
+FETCH_GROWTH = 4
+FETCH_ROUNDS = 3
+MAX_FETCH = 2_000
+# A session or end user with no more messages than this is asked for by message id: exact, in one request.
+SMALL_SELECTION = 512
+
+SCORE_DIGITS = 6  # beyond these, two computations of one cosine differ
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A message's best chunk, before and after SQL has confirmed it."""
+
+    target: Target
+    message_id: UUID
+    version: int
+    score: float
+    text: str
+    chunk: int
+    source: Literal["store", "pending"]
+    facts: Facts | None = None
+
+    @property
+    def order(self) -> tuple[float, float, str, bool, str]:
+        """Best first. Of one message the stored chunk goes before its like computed here."""
+        said = self.facts.timestamp.timestamp() if self.facts else 0.0
+        return (
+            -self.score, -said, str(self.message_id), self.source == "pending", str(self.target.memory_base_id)
+        )  # fmt: skip
+
+
+def nearest_stored(
+    services: Services, target: Target, vector: NDArray[np.float32], request: SearchRequest
+) -> list[Candidate]:
+    """Verified candidates, enough for top_k where there are so many within the bounds of the widening."""
+    ref = CollectionRef(target.collection_name, target.collection_id)
+    found: list[Candidate] = []
+    for where, limit in _widening(services, target, request):
+        hits = services.vectors.query(ref, vector, limit, where)
+        found = _verified(services, target, _best_chunks(target, hits), request)
+        settled = len(hits) < limit or hits[-1].score < (request.min_score or 0)
+        if settled or len(found) >= request.top_k:
+            break
+    return found
+
+
+def _widening(
+    services: Services, target: Target, request: SearchRequest
+) -> Iterator[tuple[Mapping[str, Any] | None, int]]:
+    """What to ask of the store, one after the other until enough has passed: (filter, limit)."""
+    first = max(FIRST_FETCH, 3 * request.top_k)
+    limits = [min(first * FETCH_GROWTH**round_, MAX_FETCH) for round_ in range(FETCH_ROUNDS)]
+    yield None, limits[0]
+    if request.session_id is not None or request.end_user_id is not None:
+        chosen = _small_selection(services, target, request)
+        if chosen is not None:
+            # By message id, since a session may have been renamed after its chunks were written.
+            yield from (({"message_id": {"$in": chosen}}, limit) for limit in limits if chosen)
+            return
+    yield from ((None, limit) for limit in limits[1:])
+    where = _store_filter(request)
+    if where is not None:
+        yield from ((where, limit) for limit in limits)
+
+
+def _small_selection(services: Services, target: Target, request: SearchRequest) -> list[str] | None:
+    with services.database.reading() as session:
+        ids = queries.small_selection(
+            session,
+            target,
+            session_id=request.session_id,
+            end_user_id=request.end_user_id,
+            at_most=SMALL_SELECTION,
+        )
+    return None if ids is None else [str(id_) for id_ in ids]
+
+
+def _store_filter(request: SearchRequest) -> dict[str, Any] | None:
+    """The filters that a chunk's own metadata can answer."""
+    conditions: list[dict[str, Any]] = []
+    if request.session_id is not None:
+        conditions.append({"session_id": request.session_id})
+    if request.end_user_id is not None:
+        conditions.append({"end_user_id": request.end_user_id})
+    if request.roles is not None:
+        conditions.append({"role": {"$in": list(request.roles)}})
+    if request.since is not None:
+        conditions.append({"timestamp": {"$gte": request.since.timestamp()}})
+    if request.until is not None:
+        conditions.append({"timestamp": {"$lt": request.until.timestamp()}})
+    if not conditions:
+        return None
+    return conditions[0] if len(conditions) == 1 else {"$and": conditions}
+
+
+def _best_chunks(target: Target, hits: Sequence[VectorHit]) -> list[Candidate]:
+    """The best chunk of each version of each message; the hits come best first."""
+    best: dict[tuple[UUID, int], Candidate] = {}
+    for hit in hits:
+        chunk = parse_chunk_id(hit.id)
+        if chunk is None or chunk.base_id != target.memory_base_id:
+            continue
+        candidate = Candidate(
+            target, chunk.message_id, chunk.version, round(hit.score, SCORE_DIGITS), hit.text, chunk.index, "store"
+        )
+        best.setdefault((chunk.message_id, chunk.version), candidate)
+    return list(best.values())
+
+
+def _verified(
+    services: Services, target: Target, candidates: Sequence[Candidate], request: SearchRequest
+) -> list[Candidate]:
+    """Those whose message exists in this version, in this flow, and passes the filters."""
+    good_enough = [each for each in candidates if each.score >= (request.min_score or 0)]
+    if not good_enough:
+        return []
+    with services.database.reading() as session:
+        known = queries.fetch_facts(
+            session, target, {each.message_id for each in good_enough}, metadata=bool(request.metadata)
+        )
+    verified: list[Candidate] = []
+    for each in good_enough:
+        facts = known.get(each.message_id)
+        if facts is None or facts.version != each.version or facts.flow_id != target.flow_id:
+            continue
+        # Written by a worker that has not advanced yet: found early, or not at all by who asks for ingested ones.
+        if not request.include_pending and facts.held != facts.version:
+            continue
+        if passes(facts, request):
+            verified.append(replace(each, facts=facts))
+    return verified

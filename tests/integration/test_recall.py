@@ -1,0 +1,846 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+import sqlalchemy as sa
+from harness.world import build_world
+
+from memorybase import errors, lifecycle, recall
+from memorybase.chunking import chunk_id
+from memorybase.database import Database
+from memorybase.embedding import Embedders
+from memorybase.models import (
+    Base,
+    Capture,
+    Flow,
+    Generation,
+    GenerationState,
+    LedgerEntry,
+    MemoryBase,
+    MemoryBaseSession,
+    Message,
+    Run,
+    Session,
+    User,
+)
+from memorybase.recall import SearchRequest
+from memorybase.services import Services
+from memorybase.settings import Settings
+from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
+from memorybase.vectors import ChromaStore, CollectionRef, VectorRecord
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class World:
+    """A user with flows, memory bases and messages, written straight into the tables and the store."""
+
+    services: Services
+    user_id: UUID = field(default_factory=uuid4)
+    clock: Iterator[int] = field(default_factory=itertools.count)
+
+    def add(self, *rows: Base) -> None:
+        with self.services.database.transaction() as session:
+            for row in rows:
+                session.add(row)
+                session.flush()
+
+    def flow(self) -> UUID:
+        flow_id = uuid4()
+        self.add(Flow(id=flow_id, user_id=self.user_id, name="flow", created_at=START))
+        return flow_id
+
+    def base(self, flow_id: UUID, *, capture: Capture = Capture.ALL, model: str = "fake") -> UUID:
+        base_id = uuid4()
+        embedder = self.services.embedders.get(model)
+        ref = self.services.vectors.create_collection(f"base-{base_id}-1", {})
+        name = str(base_id)
+        self.add(
+            MemoryBase(
+                id=base_id, user_id=self.user_id, flow_id=flow_id, name=name, kb_name=name, threshold=50,
+                auto_capture=True, idle_after=0, created_at=START, serving=1,
+            ),
+            Generation(
+                memory_base_id=base_id, generation=1, state=GenerationState.SERVING, capture=capture,
+                embedding_model=embedder.model, embedder=embedder.identity, chunker="sentence-tokens/254/32",
+                dimension=embedder.dimension, collection_name=ref.name, collection_id=ref.id, created_at=START,
+            ),
+        )  # fmt: skip
+        return base_id
+
+    def say(
+        self,
+        flow_id: UUID,
+        *texts: str,
+        session_id: str = "s",
+        role: str = "assistant",
+        end_user_id: str | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> list[UUID]:
+        """Capture messages, a second apart."""
+        with self.services.database.transaction() as session:
+            conversation = session.scalar(
+                sa.select(Session).where(Session.flow_id == flow_id, Session.session_id == session_id)
+            )
+            if conversation is None:
+                conversation = Session(
+                    id=uuid4(), flow_id=flow_id, session_id=session_id, end_user_id=end_user_id, last_seq=0,
+                    created_at=START, last_captured_at=START, meta={},
+                )  # fmt: skip
+                session.add(conversation)
+                session.flush()
+            run = Run(id=uuid4(), flow_id=flow_id, session_id=session_id, created_at=START)
+            session.add(run)
+            session.flush()
+            ids = []
+            for text in texts:
+                moment = START + timedelta(seconds=next(self.clock))
+                conversation.last_seq += 1
+                conversation.last_captured_at = moment
+                ids.append(uuid4())
+                session.add(
+                    Message(
+                        id=ids[-1], flow_id=flow_id, session_id=session_id, run_id=run.id, seq=conversation.last_seq,
+                        role=role, is_output=role == "assistant", is_dialogue=role in {"user", "assistant"},
+                        content=text, files=[], meta=metadata or {}, status="completed", version=1,
+                        text_bytes=len(text), fingerprint=b"", timestamp=moment, captured_at=moment,
+                    )
+                )  # fmt: skip
+        return ids
+
+    def ingest(self, base_id: UUID, session_id: str = "s", *, cursor: bool = True) -> None:
+        """Embed what is counted and not yet held; without `cursor`, as a worker killed before it advanced."""
+        with self.services.database.transaction() as session:
+            generation = session.get_one(Generation, (base_id, 1))
+            base = session.get_one(MemoryBase, base_id)
+            row = session.scalar(
+                sa.select(MemoryBaseSession).where(
+                    MemoryBaseSession.memory_base_id == base_id, MemoryBaseSession.session_id == session_id
+                )
+            )
+            if row is None:
+                row = MemoryBaseSession(
+                    id=uuid4(), memory_base_id=base_id, generation=1, flow_id=base.flow_id, session_id=session_id,
+                    cursor_seq=0, start_seq=0,
+                )  # fmt: skip
+                session.add(row)
+                session.flush()
+            own = sa.select(Message).where(Message.flow_id == base.flow_id, Message.session_id == session_id)
+            messages = list(session.scalars(own.where(Message.seq > row.cursor_seq).order_by(Message.seq)))
+            counted = [m for m in messages if (m.is_output if generation.capture == "outputs" else m.is_dialogue)]
+            self.store(base_id, counted)
+            if cursor:
+                row.cursor_seq = messages[-1].seq
+                for message in counted:
+                    session.add(
+                        LedgerEntry(
+                            memory_base_id=base_id, generation=1, message_id=message.id, row_id=row.id,
+                            version=message.version, chunks=1,
+                        )
+                    )  # fmt: skip
+
+    def store(self, base_id: UUID, messages: Sequence[Message]) -> None:
+        with self.services.database.reading() as session:
+            model = session.get_one(Generation, (base_id, 1)).embedding_model
+        vectors = self.services.embedders.get(model).embed([message.content for message in messages])
+        records = [
+            VectorRecord(
+                chunk_id(base_id, message.id, message.version, 0),
+                vector,
+                message.content,
+                {
+                    "message_id": str(message.id), "session_id": message.session_id, "role": message.role,
+                    "seq": message.seq, "timestamp": message.timestamp.timestamp(), "end_user_id": "",
+                },
+            )
+            for message, vector in zip(messages, vectors, strict=True)
+        ]  # fmt: skip
+        self.services.vectors.upsert(self.ref(base_id), records)
+
+    def ref(self, base_id: UUID) -> CollectionRef:
+        with self.services.database.reading() as session:
+            generation = session.get_one(Generation, (base_id, 1))
+            return CollectionRef(generation.collection_name, generation.collection_id)
+
+    def edit(self, message_id: UUID, text: str) -> None:
+        """A new version of the text, the session marked for a repair."""
+        with self.services.database.transaction() as session:
+            message = session.get_one(Message, message_id)
+            message.content, message.version, message.edited_at = text, message.version + 1, START
+            session.execute(
+                sa.update(MemoryBaseSession)
+                .where(MemoryBaseSession.session_id == message.session_id)
+                .values(dirty=MemoryBaseSession.dirty + 1)
+            )
+
+    def forget(self, message_id: UUID) -> None:
+        with self.services.database.transaction() as session:
+            session.delete(session.get_one(Message, message_id))
+
+    def search(self, query: str, **wanted: Any) -> list[recall.Hit]:
+        return recall.search(self.services, self.user_id, SearchRequest(query=query, **wanted)).results
+
+
+@pytest.fixture
+def vectors() -> InMemoryVectors:
+    return InMemoryVectors()
+
+
+@pytest.fixture
+def embedders() -> FakeEmbedders:
+    return FakeEmbedders()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    sqlite = request.param == "sqlite"
+    database = Database(f"sqlite:///{tmp_path / 'm.db'}" if sqlite else request.getfixturevalue("postgres_url"))
+    Base.metadata.create_all(database.engine)
+    yield database
+    database.dispose()
+
+
+@pytest.fixture
+def world(tmp_path: Path, database: Database, vectors: InMemoryVectors, embedders: FakeEmbedders) -> World:
+    services = Services(
+        settings=Settings(data_dir=tmp_path),
+        database=database,
+        vectors=vectors,
+        embedders=embedders,
+        locks=InMemoryLocks(),
+        queue=InMemoryQueue(),
+    )
+    world = World(services)
+    world.add(User(id=world.user_id, name="somebody", created_at=START))
+    return world
+
+
+@pytest.fixture
+def flow_id(world: World) -> UUID:
+    return world.flow()
+
+
+@pytest.fixture
+def base_id(world: World, flow_id: UUID) -> UUID:
+    return world.base(flow_id)
+
+
+def ids(hits: Sequence[recall.Hit]) -> list[UUID]:
+    return [hit.message_id for hit in hits]
+
+
+# What is found.
+
+
+def test_the_nearest_message_comes_first_with_all_that_a_hit_says(world: World, flow_id: UUID, base_id: UUID) -> None:
+    _, wanted = world.say(flow_id, "the weather is grey", "the cat sleeps on the sofa", metadata={"topic": "pets"})
+    world.ingest(base_id)
+
+    answer = recall.search(
+        world.services, world.user_id, SearchRequest(memory_base_id=base_id, query="where the cat sleeps")
+    )
+
+    hit = answer.results[0]
+    assert (hit.message_id, hit.memory_base_id, hit.session_id, hit.seq) == (wanted, base_id, "s", 2)
+    assert (hit.role, hit.content, hit.snippet) == ("assistant",) + ("the cat sleeps on the sofa",) * 2
+    assert (hit.pending, hit.metadata, hit.before, hit.after, hit.parts) == (False, {"topic": "pets"}, [], [], None)
+    assert hit.timestamp == START + timedelta(seconds=1)
+    assert 0.5 < hit.score < 1
+    assert [hit.score for hit in answer.results] == sorted((hit.score for hit in answer.results), reverse=True)
+    assert answer.took_ms > 0
+
+
+def test_equal_scores_put_the_later_message_first(world: World, flow_id: UUID, base_id: UUID) -> None:
+    said = world.say(flow_id, "yes", "yes", "yes", "yes")
+    world.ingest(base_id)
+    with world.services.database.transaction() as session:
+        session.execute(sa.update(Message).where(Message.id.in_(said[2:])).values(timestamp=START))
+
+    found = ids(world.search("yes", memory_base_id=base_id))
+
+    assert found == [said[1], *sorted([said[0], *said[2:]], key=str)]
+
+
+def test_a_message_of_many_chunks_is_one_row_with_the_chunk_that_matched(
+    world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
+) -> None:
+    (said,) = world.say(flow_id, "first words. second words about zebras.")
+    world.ingest(base_id)
+    (vector,) = embedders.get().embed(["second words about zebras"])
+    more = VectorRecord(chunk_id(base_id, said, 1, 1), vector, "second words about zebras", {"message_id": str(said)})
+    world.services.vectors.upsert(world.ref(base_id), [more])
+
+    (hit,) = world.search("second words about zebras", memory_base_id=base_id, explain=True)
+
+    assert (hit.message_id, hit.snippet, hit.score) == (said, "second words about zebras", pytest.approx(1))
+    assert hit.parts == {"dense": hit.score, "chunk": 1, "source": "store"}
+
+
+def test_neighbours_are_the_turns_around_a_hit(world: World, flow_id: UUID, base_id: UUID) -> None:
+    one, two = world.say(flow_id, "one", "two")
+    world.say(flow_id, "a tool's noise", role="tool")
+    (hit_id,) = world.say(flow_id, "zebra")
+    three, _four = world.say(flow_id, "three", "four")
+    world.say(flow_id, "elsewhere", session_id="other")
+    world.ingest(base_id)
+
+    (hit,) = world.search("zebra", memory_base_id=base_id, top_k=1, neighbors=2)
+    (narrow,) = world.search("zebra", memory_base_id=base_id, top_k=1, neighbors=1, exclude_message_ids=[three])
+
+    assert hit.message_id == hit_id
+    assert [turn["message_id"] for turn in hit.before] == [one, two]
+    assert [turn["content"] for turn in hit.after] == ["three", "four"]
+    assert set(hit.after[0]) == {"message_id", "run_id", "seq", "role", "sender_name", "content", "timestamp"}
+    assert [turn["content"] for turn in narrow.before] == ["two"]
+    assert narrow.after == []
+
+
+def test_many_hits_have_their_own_neighbours(world: World, flow_id: UUID, base_id: UUID) -> None:
+    for number in range(60):
+        world.say(flow_id, f"before {number}", f"zebra {number}", f"after {number}", session_id=f"s{number}")
+        world.ingest(base_id, f"s{number}")
+
+    hits = world.search("zebra", memory_base_id=base_id, top_k=60, neighbors=1)
+
+    zebras = [hit for hit in hits if str(hit.content).startswith("zebra")]
+    assert len(zebras) > 50
+    for hit in zebras:
+        number = hit.content.split()[1]
+        assert [turn["content"] for turn in hit.before + hit.after] == [f"before {number}", f"after {number}"]
+
+
+# Filters.
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({"session_id": "b"}, {"b assistant"}),
+        ({"end_user_id": "ann"}, {"a user", "a assistant"}),
+        ({"end_user_id": "nobody"}, set()),
+        ({"roles": ["user"]}, {"a user"}),
+        ({"since": START + timedelta(seconds=1)}, {"a assistant", "b assistant"}),
+        ({"until": START + timedelta(seconds=1)}, {"a user"}),
+        ({"metadata": {"topic": "pets"}}, {"b assistant"}),
+        ({"metadata": {"topic": "cars"}}, set()),
+        ({"metadata": {"done": True}}, {"b assistant"}),
+        ({"metadata": {"done": 1}}, set()),
+        ({"roles": []}, set()),
+    ],
+)
+@pytest.mark.parametrize("ingested", [True, False])
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_filters_hold_for_ingested_and_pending(
+    world: World, flow_id: UUID, base_id: UUID, wanted: dict[str, Any], expected: set[str], ingested: bool
+) -> None:
+    world.say(flow_id, "a user", role="user", session_id="a", end_user_id="ann")
+    world.say(flow_id, "a assistant", session_id="a")
+    world.say(flow_id, "b assistant", session_id="b", metadata={"topic": "pets", "done": True})
+    if ingested:
+        world.ingest(base_id, "a")
+        world.ingest(base_id, "b")
+
+    hits = world.search("a user", memory_base_id=base_id, **wanted)
+
+    assert {hit.content for hit in hits} == expected
+    assert all(hit.pending is not ingested for hit in hits)
+
+
+def test_excluded_messages_make_room_for_others(world: World, flow_id: UUID, base_id: UUID) -> None:
+    first, second = world.say(flow_id, "zebra", "zebra stripes")
+    world.ingest(base_id)
+
+    found = ids(world.search("zebra", memory_base_id=base_id, top_k=1, exclude_message_ids=[first]))
+
+    assert found == [second]
+
+
+def test_min_score_cuts(world: World, flow_id: UUID, base_id: UUID) -> None:
+    wanted, _, pending = world.say(flow_id, "zebra", "something else entirely", "zebra zebra")
+    world.ingest(base_id)
+
+    assert set(ids(world.search("zebra", memory_base_id=base_id, min_score=0.99))) == {wanted, pending}
+
+
+def fill(world: World, flow_id: UUID, base_id: UUID, count: int, **said: Any) -> list[UUID]:
+    found = world.say(flow_id, *(f"zebra number {number}" for number in range(count)), **said)
+    world.ingest(base_id, said.get("session_id", "s"))
+    return found
+
+
+def test_a_small_session_is_found_behind_a_large_one(
+    world: World, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
+) -> None:
+    fill(world, flow_id, base_id, 300, session_id="large")
+    few = fill(world, flow_id, base_id, 3, session_id="small", role="user")
+    world.say(flow_id, "quite unlike the query", session_id="small")
+    world.ingest(base_id, "small")
+    vectors.calls.clear()
+
+    hits = world.search("zebra number 250", memory_base_id=base_id, session_id="small")
+
+    assert set(few) < set(ids(hits))
+    assert len(hits) == 4
+    assert vectors.calls["query"] == 2  # unfiltered, then by id
+
+
+def test_a_renamed_small_session_is_found_by_its_new_name(world: World, flow_id: UUID, base_id: UUID) -> None:
+    fill(world, flow_id, base_id, 100, session_id="large")
+    few = fill(world, flow_id, base_id, 3, session_id="old")
+    with world.services.database.transaction() as session:
+        session.execute(sa.update(Session).where(Session.session_id == "old").values(session_id="new"))
+
+    assert set(ids(world.search("zebra number 50", memory_base_id=base_id, session_id="new"))) == set(few)
+
+
+def test_a_rare_role_is_found_by_asking_for_more(
+    world: World, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
+) -> None:
+    fill(world, flow_id, base_id, 300)
+    (rare,) = world.say(flow_id, "quite unlike the query", role="user")
+    world.ingest(base_id)
+    vectors.calls.clear()
+
+    assert ids(world.search("zebra number 250", memory_base_id=base_id, roles=["user"])) == [rare]
+    assert vectors.calls["query"] == 3  # 32, 128, and 512 are all there are
+
+
+def test_what_no_widening_reaches_is_asked_for_by_the_stores_own_filter(
+    world: World, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorybase.recall.stored.MAX_FETCH", 40)
+    fill(world, flow_id, base_id, 100)
+    (rare,) = world.say(flow_id, "quite unlike the query", role="user")
+    world.ingest(base_id)
+    later = START + timedelta(seconds=100)
+
+    assert ids(world.search("zebra number 50", memory_base_id=base_id, roles=["user"])) == [rare]
+    assert ids(world.search("zebra number 50", memory_base_id=base_id, since=later)) == [rare]
+
+
+def test_a_large_session_of_a_larger_store_is_found(
+    world: World, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorybase.recall.stored.MAX_FETCH", 40)
+    monkeypatch.setattr("memorybase.recall.stored.SMALL_SELECTION", 2)
+    fill(world, flow_id, base_id, 100, session_id="large")
+    wanted = world.say(flow_id, *(f"unlike {number}" for number in range(5)), session_id="other")
+    world.ingest(base_id, "other")
+
+    assert set(ids(world.search("zebra number 50", memory_base_id=base_id, session_id="other"))) == set(wanted)
+
+
+# SQL decides.
+
+
+def test_a_deleted_message_is_not_found_though_the_store_has_it(world: World, flow_id: UUID, base_id: UUID) -> None:
+    gone, kept = world.say(flow_id, "zebra", "zebra stripes")
+    world.ingest(base_id)
+    world.forget(gone)
+
+    assert ids(world.search("zebra", memory_base_id=base_id)) == [kept]
+
+
+def test_stale_chunks_do_not_crowd_out_the_living(world: World, flow_id: UUID, base_id: UUID) -> None:
+    dead = fill(world, flow_id, base_id, 100)
+    kept = world.say(flow_id, "something else", "another thing")
+    world.ingest(base_id)
+    for message_id in dead:
+        world.forget(message_id)
+
+    assert set(ids(world.search("zebra number 50", memory_base_id=base_id))) == set(kept)
+
+
+def test_an_edited_message_is_found_by_its_new_text_before_its_repair(
+    world: World, flow_id: UUID, base_id: UUID
+) -> None:
+    edited, other = world.say(flow_id, "the zebra is striped", "nothing of note")
+    world.ingest(base_id)
+    world.edit(edited, "a giraffe stands tall")
+
+    (hit,) = world.search("giraffe stands tall", memory_base_id=base_id, min_score=0.6)
+    assert (hit.message_id, hit.pending, hit.snippet) == (edited, True, "a giraffe stands tall")
+    assert world.search("the zebra is striped", memory_base_id=base_id, min_score=0.6) == []
+    assert ids(world.search("giraffe", memory_base_id=base_id, include_pending=False)) == [other]
+
+
+def test_another_users_memory_base_is_not_there(world: World, flow_id: UUID, base_id: UUID) -> None:
+    world.say(flow_id, "zebra")
+    world.ingest(base_id)
+    stranger = replace(world, user_id=uuid4())
+
+    with pytest.raises(errors.NotFound):
+        stranger.search("zebra", memory_base_id=base_id)
+    with pytest.raises(errors.NotFound):
+        stranger.search("zebra", flow_id=flow_id)
+
+
+def test_a_chunk_that_names_another_flows_message_is_dropped(world: World, base_id: UUID) -> None:
+    (foreign,) = world.say(world.flow(), "zebra")
+    with world.services.database.reading() as session:
+        world.store(base_id, [session.get_one(Message, foreign)])
+
+    assert world.search("zebra", memory_base_id=base_id) == []
+
+
+def test_a_memory_base_in_deletion_is_not_there(world: World, flow_id: UUID, base_id: UUID) -> None:
+    with world.services.database.transaction() as session:
+        session.get_one(MemoryBase, base_id).deleting_at = START
+
+    with pytest.raises(errors.NotFound):
+        world.search("zebra", memory_base_id=base_id)
+    assert world.search("zebra", flow_id=flow_id) == []
+
+
+# What is pending.
+
+
+def test_a_captured_message_is_found_before_any_ingestion(world: World, flow_id: UUID, base_id: UUID) -> None:
+    _, wanted = world.say(flow_id, "the weather is grey", "the cat sleeps")
+
+    hit = world.search("the cat sleeps", memory_base_id=base_id, explain=True)[0]
+
+    assert (hit.message_id, hit.pending, hit.score) == (wanted, True, pytest.approx(1))
+    assert hit.parts == {"dense": hit.score, "chunk": 0, "source": "pending"}
+    assert world.search("the cat sleeps", memory_base_id=base_id, include_pending=False) == []
+
+
+def test_only_what_counts_is_pending(world: World, flow_id: UUID) -> None:
+    outputs = world.base(flow_id, capture=Capture.OUTPUTS)
+    world.say(flow_id, "zebra", role="user")
+    world.say(flow_id, "zebra", role="tool")
+    (wanted,) = world.say(flow_id, "zebra")
+
+    assert ids(world.search("zebra", memory_base_id=outputs)) == [wanted]
+
+
+def test_what_lies_behind_the_cursor_is_not_pending(
+    world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
+) -> None:
+    old, new = f"zebra {uuid4()}", f"zebra {uuid4()}"  # never remembered from another test
+    world.say(flow_id, old)
+    world.ingest(base_id)
+    world.say(flow_id, new)
+    embedders.get().embedded.clear()
+
+    hits = world.search("zebra", memory_base_id=base_id)
+
+    assert {hit.content: hit.pending for hit in hits} == {old: False, new: True}
+    assert embedders.get().embedded == ["zebra", new]
+
+
+def test_a_pending_text_is_embedded_once(world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders) -> None:
+    text = f"zebra {uuid4()}"
+    world.say(flow_id, text)
+    for _ in range(3):
+        world.search("query", memory_base_id=base_id)
+
+    assert embedders.get().embedded.count(text) == 1
+
+
+def test_a_pending_text_that_the_model_refuses_hides_no_other(
+    world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
+) -> None:
+    embedders.get().reject("poison")
+    _, wanted = world.say(flow_id, "poison zebra", "zebra stripes")
+
+    assert ids(world.search("zebra", memory_base_id=base_id)) == [wanted]
+
+
+def test_a_message_written_by_a_worker_that_has_not_advanced_is_pending(
+    world: World, flow_id: UUID, base_id: UUID
+) -> None:
+    (said,) = world.say(flow_id, "zebra")
+    world.ingest(base_id, cursor=False)
+
+    (hit,) = world.search("zebra", memory_base_id=base_id)
+
+    assert (hit.message_id, hit.pending) == (said, True)
+    assert world.search("zebra", memory_base_id=base_id, include_pending=False) == []
+
+
+def test_a_message_ingested_while_the_search_runs_is_not_missed(
+    world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
+) -> None:
+    (said,) = world.say(flow_id, "zebra")
+
+    def ingest_meanwhile(_texts: Sequence[str]) -> None:
+        embedders.get().before_embed = None
+        world.ingest(base_id)
+
+    embedders.get().before_embed = ingest_meanwhile
+    (hit,) = world.search("zebra", memory_base_id=base_id)
+
+    assert (hit.message_id, hit.pending) == (said, False)
+
+
+def test_the_newest_of_many_pending_messages_are_looked_at(world: World, flow_id: UUID, base_id: UUID) -> None:
+    said = world.say(flow_id, *(f"zebra {number}" for number in range(200)))
+    (other,) = world.say(flow_id, "zebra elsewhere", session_id="other")
+
+    found = set(ids(world.search("zebra", memory_base_id=base_id, top_k=100)))
+
+    assert found == {other, *said[-63:]}
+
+
+def test_of_many_sessions_those_captured_last_are_looked_at(
+    world: World, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorybase.recall.answer.PENDING_SESSIONS", 2)
+    for name in ("one", "two", "three"):
+        world.say(flow_id, f"zebra {name}", session_id=name)
+    world.say(flow_id, "zebra again", session_id="one")
+
+    found = {hit.content for hit in world.search("zebra", memory_base_id=base_id)}
+
+    assert found == {"zebra three", "zebra one", "zebra again"}
+
+
+def test_of_long_pending_messages_only_the_beginning_is_embedded(
+    world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
+) -> None:
+    embedders.get().max_tokens = 20
+    texts = [f"{uuid4()} " + " ".join(f"word{n}." for n in range(200)) for _ in range(40)]
+    world.say(flow_id, *texts)
+    embedders.get().embedded.clear()
+
+    for _ in range(2):  # the second time everything that may be looked at is remembered
+        hits = world.search(texts[-1], memory_base_id=base_id, top_k=100)
+        assert {hit.content for hit in hits} == set(texts[-32:])
+
+    queries, chunks = 2, 128
+    assert len(embedders.get().embedded) == queries + chunks
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_looking_for_pending_messages_costs_the_same_beside_any_history(world: World) -> None:
+    steps = []
+    for ingested, pending in ((0, 70), (2_000, 70), (0, 2_000)):
+        flow_id = world.flow()
+        base_id = world.base(flow_id, capture=Capture.OUTPUTS)
+        if ingested:
+            fill(world, flow_id, base_id, ingested)
+        world.say(flow_id, *(f"zebra {number}" for number in range(pending)))
+        search = partial(world.search, "unlike", memory_base_id=base_id, min_score=0.99)
+        search()  # the texts are remembered from here on
+        steps.append(steps_of(world, search))
+
+    assert max(steps) < 1.2 * min(steps)
+
+
+def steps_of(world: World, call: Callable[[], object]) -> int:
+    """How many of its virtual machine's steps SQLite takes."""
+    steps = 0
+
+    def count() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    def listen(connection: Any, _record: object) -> None:
+        connection.set_progress_handler(count, 10)
+
+    engine = world.services.database.engine
+    sa.event.listen(engine, "connect", listen)
+    try:
+        call()
+    finally:
+        sa.event.remove(engine, "connect", listen)
+    return steps
+
+
+# Several memory bases.
+
+
+def test_a_flows_memory_bases_are_merged_one_row_a_message(world: World, flow_id: UUID) -> None:
+    outputs, everything = world.base(flow_id, capture=Capture.OUTPUTS), world.base(flow_id)
+    other_model = world.base(flow_id, model="other")
+    (user,) = world.say(flow_id, "zebra question", role="user")
+    (assistant,) = world.say(flow_id, "zebra answer")
+    for base_id in (outputs, everything, other_model):
+        world.ingest(base_id)
+
+    hits = world.search("zebra answer", flow_id=flow_id)
+
+    assert ids(hits) == [assistant, user]
+    assert not any(hit.pending for hit in hits)
+    assert hits[1].memory_base_id in {everything, other_model}
+
+
+def test_a_message_pending_in_one_base_and_ingested_in_another_is_shown_as_ingested(
+    world: World, flow_id: UUID
+) -> None:
+    world.base(flow_id)
+    done = world.base(flow_id)
+    world.base(flow_id)
+    world.say(flow_id, "zebra")
+    world.ingest(done)
+
+    (hit,) = world.search("zebra", flow_id=flow_id)
+
+    assert (hit.memory_base_id, hit.pending) == (done, False)
+
+
+def test_a_flow_without_memory_bases_has_nothing_to_find(world: World, flow_id: UUID) -> None:
+    world.say(flow_id, "zebra")
+
+    assert world.search("zebra", flow_id=flow_id) == []
+
+
+# When something is away.
+
+
+def test_a_store_that_is_away_is_an_error_and_not_an_empty_answer(
+    world: World, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
+) -> None:
+    assert world.search("zebra", memory_base_id=base_id) == []
+    world.say(flow_id, "zebra")
+    vectors.away = True
+
+    with pytest.raises(errors.VectorStoreUnavailable):
+        world.search("zebra", memory_base_id=base_id)
+    with pytest.raises(errors.VectorStoreUnavailable):
+        world.search("zebra", flow_id=flow_id)
+
+
+def test_a_lost_collection_is_an_error(world: World, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors) -> None:
+    vectors.replace_collection(world.ref(base_id).name)
+
+    with pytest.raises(errors.CollectionMissing):
+        world.search("zebra", flow_id=flow_id)
+
+
+def test_a_model_whose_weights_have_changed_is_an_error(world: World, base_id: UUID, embedders: FakeEmbedders) -> None:
+    embedders.get().identity = "fake/fake/2"
+    with pytest.raises(errors.ModelUnavailable, match="regenerate"):
+        world.search("zebra", memory_base_id=base_id)
+
+    embedders.get().identity = "another-backend/fake/1"
+    assert world.search("zebra", memory_base_id=base_id) == []
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("wanted", "named"),
+    [
+        ({"query": "  "}, "query"),
+        ({"query": "x" * 8_001}, "query"),
+        ({"query": "\ud800"}, "query"),
+        ({"top_k": 0}, "top_k"),
+        ({"top_k": 101}, "top_k"),
+        ({"neighbors": 21}, "neighbors"),
+        ({"mode": "keyword"}, "mode"),
+        ({"min_score": 1.1}, "min_score"),
+        ({"session_id": "\x00"}, "session_id"),
+        ({"roles": ["nobody"]}, "roles"),
+        ({"since": datetime(2026, 1, 1)}, "since"),  # noqa: DTZ001
+        ({"flow_id": uuid4()}, "memory_base_id"),
+        ({"exclude_message_ids": [uuid4() for _ in range(1_001)]}, "exclude_message_ids"),
+    ],
+)
+def test_a_request_out_of_bounds_is_refused_by_its_field(
+    world: World, base_id: UUID, wanted: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(errors.InvalidRequest) as caught:
+        world.search(**({"query": "zebra", "memory_base_id": base_id} | wanted))
+
+    assert caught.value.field == named
+
+
+def test_a_query_that_the_model_refuses_is_the_callers_error(
+    world: World, base_id: UUID, embedders: FakeEmbedders
+) -> None:
+    embedders.get().reject("poison")
+
+    with pytest.raises(errors.InvalidRequest) as caught:
+        world.search("poison", memory_base_id=base_id)
+
+    assert caught.value.field == "query"
+
+
+# The whole way.
+
+
+def test_a_message_is_found_at_every_step_of_its_life(tmp_path: Path) -> None:
+    flow = build_world(f"sqlite:///{tmp_path / 'flow.db'}", tmp_path)
+    base_id = flow.new_base(capture=Capture.OUTPUTS)
+
+    def found(query: str) -> list[tuple[Any, bool]]:
+        request = SearchRequest(memory_base_id=base_id, query=query, min_score=0.7)
+        hits = recall.search(flow.services, flow.user_id, request).results
+        return [(hit.content, hit.pending) for hit in hits]
+
+    (said,) = flow.say("s", "the zebra is striped").messages
+    flow.say("s", "something else")
+    assert found("the zebra is striped") == [("the zebra is striped", True)]
+
+    flow.flush(base_id)
+    flow.settle()
+    assert found("the zebra is striped") == [("the zebra is striped", False)]
+
+    lifecycle.edit_message(flow.services, flow.user_id, said.id, {"content": "a giraffe stands tall"})
+    assert found("the zebra is striped") == []
+    assert found("a giraffe stands tall") == [("a giraffe stands tall", True)]
+    flow.settle()
+    assert found("a giraffe stands tall") == [("a giraffe stands tall", False)]
+
+    lifecycle.regenerate(flow.services, flow.user_id, base_id)
+    assert found("a giraffe stands tall") == [("a giraffe stands tall", False)]
+    flow.say("s", "an ostrich runs")
+    assert found("an ostrich runs") == [("an ostrich runs", True)]
+    flow.settle()
+    assert found("a giraffe stands tall") == [("a giraffe stands tall", False)]
+
+    lifecycle.update_session(flow.services, flow.user_id, flow.flow_id, "s", new_session_id="renamed")
+    assert found("a giraffe stands tall") == [("a giraffe stands tall", True)]
+    flow.settle()
+    assert found("a giraffe stands tall") == [("a giraffe stands tall", False)]
+
+    lifecycle.delete_message(flow.services, flow.user_id, said.id)
+    assert found("a giraffe stands tall") == []
+    flow.settle()
+    assert found("a giraffe stands tall") == []
+    flow.services.database.dispose()
+
+
+# The real parts.
+
+
+def test_with_a_real_store_and_model(world: World, chroma_url: str) -> None:
+    chroma = ChromaStore(chroma_url, timeout_seconds=10)
+    services = replace(world.services, vectors=chroma, embedders=Embedders(world.services.settings))
+    real = replace(world, services=services)
+    flow_id = real.flow()
+    base_id = real.base(flow_id, model="all-MiniLM-L6-v2")
+    try:
+        invoice, cat = real.say(flow_id, "The invoice is due on the third of May.", "My cat is called Fritz.")
+        real.say(flow_id, *(f"Small talk number {number}." for number in range(60)), session_id="small talk")
+        real.ingest(base_id)
+        real.ingest(base_id, "small talk")
+        (wine,) = real.say(flow_id, "We drank a bottle of Riesling.", session_id="tonight")
+
+        assert ids(real.search("What is the pet's name?", memory_base_id=base_id, top_k=1)) == [cat]
+        assert ids(real.search("When must I pay?", memory_base_id=base_id, session_id="s")) == [invoice, cat]
+        (hit,) = real.search("white wine", memory_base_id=base_id, top_k=1)
+        assert (hit.message_id, hit.pending) == (wine, True)
+        real.ingest(base_id, "tonight")
+        (stored,) = real.search("white wine", memory_base_id=base_id, top_k=1)
+        assert (stored.message_id, stored.pending, stored.score) == (wine, False, pytest.approx(hit.score, abs=1e-4))
+        assert len(real.search("talk", memory_base_id=base_id, session_id="small talk", top_k=100)) == 60
+    finally:
+        chroma.close()
+
+
+def test_the_fake_embedder_of_these_tests_ranks_by_shared_words() -> None:
+    one, other, unlike = FakeEmbedder().embed(["the cat sleeps", "the cat is awake", "grey weather today"])
+
+    assert one @ other > one @ unlike
