@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
-from sqlalchemy.pool import ConnectionPoolEntry, NullPool, QueuePool
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from memorybase import errors
 
@@ -19,6 +19,7 @@ AfterCommit = Callable[[], None]
 SQLITE_BUSY_MILLISECONDS = 10_000
 STATEMENT_TIMEOUT_MILLISECONDS = 30_000
 LOCK_TIMEOUT_MILLISECONDS = 10_000
+MAX_OVERFLOW = 20  # connections beyond the pool, under load
 
 
 class Database:
@@ -26,7 +27,7 @@ class Database:
 
     def __init__(self, url: str, *, pool_size: int = 10) -> None:
         self.url = sa.make_url(url)
-        self.engine = _sqlite_engine(self.url) if self.is_sqlite else _postgresql_engine(self.url, pool_size)
+        self.engine = (_sqlite_engine if self.is_sqlite else _postgresql_engine)(self.url, pool_size)
 
     @property
     def is_sqlite(self) -> bool:
@@ -99,9 +100,16 @@ def _first_line(exc: sa.exc.SQLAlchemyError) -> str:
     return (str(cause).splitlines() or [type(cause).__name__])[0]
 
 
-def _sqlite_engine(url: sa.URL) -> sa.Engine:
-    # One connection a transaction: opening is cheap, and no connection crosses threads.
-    engine = sa.create_engine(url, hide_parameters=True, poolclass=NullPool)
+def _sqlite_engine(url: sa.URL, pool_size: int) -> sa.Engine:
+    # Connections are kept: whoever closes the last one pays for a checkpoint of the write-ahead log.
+    engine = sa.create_engine(
+        url,
+        hide_parameters=True,
+        poolclass=QueuePool,
+        pool_size=pool_size,
+        max_overflow=MAX_OVERFLOW,
+        connect_args={"check_same_thread": False},  # the pool hands one to one thread at a time
+    )
 
     @sa.event.listens_for(engine, "connect")
     def _connect(connection: sqlite3.Connection, _record: ConnectionPoolEntry) -> None:
@@ -134,7 +142,7 @@ def _postgresql_engine(url: sa.URL, pool_size: int) -> sa.Engine:
         hide_parameters=True,
         poolclass=QueuePool,
         pool_size=pool_size,
-        max_overflow=pool_size,
+        max_overflow=MAX_OVERFLOW,
         pool_timeout=10,
         pool_pre_ping=True,
         connect_args=arguments,

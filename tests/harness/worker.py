@@ -21,11 +21,7 @@ class WorkerServer(Server):
     name = "worker"
 
     def __init__(
-        self,
-        settings: Settings,
-        *,
-        flags: tuple[str, ...] = ("--without-mingle",),  # which waits a second for other workers' answers
-        changes: dict[str, str] | None = None,
+        self, settings: Settings, *, flags: tuple[str, ...] = (), changes: dict[str, str] | None = None
     ) -> None:
         super().__init__(settings.data_dir)
         self.settings = settings

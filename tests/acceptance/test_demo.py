@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import time
+from pathlib import Path
+
+import httpx
+from harness.stack import EmbeddedStack, processes_of, run_memorybase
+
+# What it may take once everything is installed.
+SECONDS = 60.0
+
+
+def test_the_demo_loses_nothing_answers_its_questions_and_can_be_opened_again(tmp_path: Path) -> None:
+    """One test, since one demo takes half a minute."""
+    stack = EmbeddedStack(tmp_path)
+    began = time.monotonic()
+    said = run_memorybase("demo", "--data-dir", str(stack.data))
+    took = time.monotonic() - began
+
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert "captured 68, in the store 68, lost 0, doubled 0" in said.stdout
+    assert re.search(r"kill -9 \d+ the worker, in the middle of job", said.stdout)
+    assert re.search(r"found at once:.*\n.*pending", said.stdout)
+    # The job whose worker was killed was taken up by another.
+    assert re.search(r"done, attempt [2-9]", said.stdout)
+    assert "\x1b" not in said.stdout, "no terminal, no colours"
+    assert processes_of(stack.data) == []
+    assert took < SECONDS
+
+    up, curl = (
+        line.strip() for line in said.stdout.splitlines() if line.startswith("  memorybase up ") or "curl" in line
+    )
+    assert up == f"memorybase up --data-dir {stack.data}"
+    try:
+        stack.start()
+        results = _curl(curl.replace(":8000", f":{stack.port}"))
+    finally:
+        stack.close()
+    assert any("Biscuit" in hit["content"] for hit in results)
+
+
+def _curl(line: str) -> list[dict[str, str]]:
+    """What the printed line does, without asking for a curl on this machine."""
+    words = shlex.split(line)
+    options = [(words[n], words[n + 1]) for n in range(len(words) - 1)]
+    headers = dict(value.split(": ", 1) for name, value in options if name == "-H")
+    key = re.fullmatch(r"Bearer \$\(cat (.+)\)", headers["Authorization"])
+    assert key is not None
+    headers["Authorization"] = f"Bearer {Path(shlex.split(key[1])[0]).read_text().strip()}"
+    url = next(word for word in words if word.startswith("http"))
+    body = json.loads(next(value for name, value in options if name == "-d"))
+    answer = httpx.post(url, headers=headers, json=body, trust_env=False)
+    assert answer.status_code == 200, answer.text
+    results: list[dict[str, str]] = answer.json()["results"]
+    return results

@@ -1,0 +1,188 @@
+"""The embedded stack as its user meets it: one command, five processes, one data directory."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+from harness.stack import KEY, NAMES, EmbeddedStack, environment, memorybase, processes_of, run_memorybase
+from harness.waiting import wait_until
+
+RESTART_SECONDS = 20.0
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
+    """A stack for the tests that leave it whole."""
+    stack = EmbeddedStack(tmp_path_factory.mktemp("stack"))
+    try:
+        stack.start()
+        yield stack
+    finally:
+        stack.close()
+
+
+@pytest.fixture
+def own(tmp_path: Path, warm: EmbeddedStack) -> Iterator[EmbeddedStack]:
+    """A stack for one test to stop, not started yet; it takes over the exported model."""
+    stack = EmbeddedStack(tmp_path)
+    stack.data.mkdir()
+    (stack.data / "models").symlink_to(warm.data / "models")
+    try:
+        yield stack
+    finally:
+        stack.close()
+
+
+def alive(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+class TestRunning:
+    def test_when_it_says_ready_every_part_answers(self, warm: EmbeddedStack) -> None:
+        answer = httpx.get(f"{warm.url}/health/ready", trust_env=False)
+        assert answer.status_code == 200, answer.text
+        assert all(alive(warm.child(name)) for name in NAMES)
+
+    def test_the_key_opens_the_api_and_another_does_not(self, warm: EmbeddedStack) -> None:
+        def status(key: str) -> int:
+            headers = {"Authorization": f"Bearer {key}"}
+            return httpx.get(f"{warm.url}/v1/memories", headers=headers, trust_env=False).status_code
+
+        assert status(KEY) == 200
+        assert status("mb_another") == 401
+
+    def test_other_commands_find_it_by_its_directory(self, warm: EmbeddedStack) -> None:
+        said = run_memorybase("doctor", "--data-dir", str(warm.data))
+        assert said.returncode == 0, said.stdout
+        assert "failed" not in said.stdout
+
+    def test_redis_and_chroma_are_on_the_loopback_and_redis_asks_for_a_password(self, warm: EmbeddedStack) -> None:
+        for name in ("redis", "chroma"):
+            sockets = psutil.Process(warm.child(name)).net_connections(kind="tcp")
+            listening = [found.laddr.ip for found in sockets if found.status == psutil.CONN_LISTEN]
+            assert listening == ["127.0.0.1"]
+        configuration = warm.data / "run" / "redis.conf"
+        assert "requirepass " in configuration.read_text()
+        assert configuration.stat().st_mode & 0o077 == 0
+
+    def test_a_second_stack_over_the_same_directory_is_refused(self, warm: EmbeddedStack) -> None:
+        said = run_memorybase("up", "--port", "0", "--data-dir", str(warm.data))
+        assert said.returncode == 1
+        assert said.stderr.startswith("error: A stack is already running in ")
+        assert warm.url in said.stderr
+        assert warm.ready()
+
+    def test_a_taken_port_is_named_and_nothing_is_started(self, warm: EmbeddedStack, tmp_path: Path) -> None:
+        said = run_memorybase("up", "--port", str(warm.port), "--data-dir", str(tmp_path))
+        assert said.returncode == 1
+        assert f"Port {warm.port} on 127.0.0.1 is taken by process {warm.child('api')}" in said.stderr
+        assert processes_of(tmp_path) == []
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_a_killed_child_is_replaced(self, warm: EmbeddedStack, name: str) -> None:
+        killed = warm.child(name)
+        os.kill(killed, signal.SIGKILL)
+        wait_until(lambda: _another(warm, name, killed), RESTART_SECONDS, f"another {name}")
+        wait_until(warm.ready, RESTART_SECONDS, "ready again")
+        assert not alive(killed)
+
+
+class TestEnding:
+    def test_a_stop_ends_everything_and_keeps_the_data(self, own: EmbeddedStack) -> None:
+        own.start()
+        assert len(processes_of(own.data)) >= len(NAMES)
+        os.kill(own.pid, signal.SIGTERM)
+        assert own.wait() == 0
+        assert processes_of(own.data) == []
+        assert list((own.data / "run").glob("*.pid")) == []
+        assert not (own.data / "run" / "stack.json").exists()
+        stopped = [line.removeprefix("stopping ") for line in own.output().splitlines() if "stopping" in line]
+        assert stopped == list(reversed(NAMES))
+
+        own.start()
+        assert own.ready()
+
+    def test_what_a_killed_supervisor_leaves_is_ended_by_the_next(self, own: EmbeddedStack) -> None:
+        own.start()
+        left = [own.child(name) for name in NAMES]
+        own.kill()
+        assert all(alive(pid) for pid in left)
+        own.start()
+        assert not any(alive(pid) for pid in left)
+        assert own.ready()
+
+    def test_a_process_that_is_not_ours_is_left_alone(self, own: EmbeddedStack) -> None:
+        """Its id stands in a stale pid file, as after a restart of the machine."""
+        run = own.data / "run"
+        run.mkdir(mode=0o700)
+        bystander = subprocess.Popen(["sleep", "600"], start_new_session=True)
+        try:
+            (run / "worker.pid").write_text(str(bystander.pid))
+            own.start()
+            assert bystander.poll() is None
+        finally:
+            bystander.kill()
+            bystander.wait()
+
+    def test_a_child_that_keeps_dying_ends_the_stack_with_its_log(self, own: EmbeddedStack) -> None:
+        (own.data / "chroma").write_text("a file where Chroma wants its directory")
+        said = subprocess.run(
+            memorybase("up", "--port", "0", "--data-dir", str(own.data)),
+            capture_output=True, text=True, timeout=120, env=environment(), check=False,
+        )  # fmt: skip
+        assert said.returncode == 1
+        assert said.stderr.startswith("error: chroma exited with status ")
+        assert str(own.data / "logs" / "chroma.log") in said.stderr
+        assert processes_of(own.data) == []
+
+    def test_a_stop_while_it_starts_ends_everything(self, own: EmbeddedStack) -> None:
+        with subprocess.Popen(
+            memorybase("up", "--port", "0", "--data-dir", str(own.data)),
+            stdout=subprocess.PIPE, text=True, env=environment(),
+        ) as starting:  # fmt: skip
+            assert starting.stdout is not None
+            assert starting.stdout.readline().startswith("starting redis")
+            starting.send_signal(signal.SIGINT)
+            assert starting.wait(60) == 0
+        assert processes_of(own.data) == []
+
+    def test_a_stack_kept_by_a_command_ends_when_that_is_killed(self, own: EmbeddedStack) -> None:
+        """Its standard input closes, and nobody reads what it prints any more."""
+        with subprocess.Popen(
+            memorybase("up", "--with-parent", "--port", "0", "--data-dir", str(own.data)),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(),
+        ) as kept:  # fmt: skip
+            assert kept.stdin is not None
+            assert kept.stdout is not None
+            wait_until((own.data / "run" / "chroma.pid").exists, 30, "its first children")
+            kept.stdout.close()
+            kept.stdin.close()
+            assert kept.wait(60) == 0
+        assert processes_of(own.data) == []
+
+
+class TestDoctor:
+    def test_with_nothing_running_it_says_what_to_start(self, tmp_path: Path) -> None:
+        said = run_memorybase("doctor", "--data-dir", str(tmp_path / "none"))
+        assert said.returncode == 1
+        assert said.stderr == ""
+        for name in ("database", "redis", "chroma", "worker", "sweeper"):
+            line = next(line for line in said.stdout.splitlines() if line.split()[1:2] == [name])
+            assert line.startswith("failed")
+        assert f"-> memorybase up --data-dir {tmp_path / 'none'}" in said.stdout
+        assert not (tmp_path / "none" / "memorybase.db").exists()
+
+
+def _another(stack: EmbeddedStack, name: str, old: int) -> bool:
+    path = stack.data / "run" / f"{name}.pid"
+    return path.exists() and int(path.read_text()) != old

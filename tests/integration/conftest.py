@@ -1,0 +1,33 @@
+"""Fixtures of the integration tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from harness.api import Api, open_api
+
+from memorybase.settings import Settings
+
+
+@pytest.fixture
+def api_settings(tmp_path: Path) -> Settings:
+    return Settings(
+        data_dir=tmp_path, embedding_model="fake", api_key="the-key-from-the-settings", max_body_bytes=200_000,
+        max_messages_per_run=50, max_message_bytes=50_000, max_threshold=1_000, drain_seconds=0.2,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def api(api_settings: Settings) -> Iterator[Api]:
+    """The API on SQLite."""
+    with open_api(api_settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+def postgres_api(api_settings: Settings, postgres_url: str) -> Iterator[Api]:
+    """The API on PostgreSQL."""
+    with open_api(api_settings.model_copy(update={"database_url": postgres_url})) as opened:
+        yield opened

@@ -1,0 +1,249 @@
+"""Capturing runs: what is the same is stored once, what differs is a conflict, and nothing is stored by halves."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid4, uuid5
+
+import pytest
+from harness.api import Api
+
+
+def said(role: str, content: Any, **fields: Any) -> dict[str, Any]:
+    return {"role": role, "content": content, **fields}
+
+
+class TestFlows:
+    def test_a_runtime_puts_its_own_id(self, api: Api) -> None:
+        made = api.call("PUT", "/flows/support bot", expect=201, json={"name": "Support"}).json()
+        assert made == {"id": str(uuid5(api.user_id, "flow:support bot")), "external_id": "support bot"} | {
+            key: made[key] for key in ("name", "created_at")
+        }
+        again = api.call("PUT", "/flows/support bot", expect=200, json={"name": "Renamed"}).json()
+        assert (again["id"], again["name"]) == (made["id"], "Renamed")
+
+    def test_both_ids_reach_it_everywhere(self, api: Api) -> None:
+        uuid = api.call("PUT", "/flows/a%2Fb", expect=201, json={"name": "f"}).json()["id"]
+        for flow in (uuid, "a%2Fb"):
+            assert api.get(f"/flows/{flow}")["external_id"] == "a/b"
+            api.post(f"/flows/{flow}/runs", {"session_id": flow, "messages": [said("user", "x")]}, expect=201)
+        for flow in (uuid, "a/b"):
+            assert api.get("/messages", flow_id=flow)["total"] == 2
+
+    def test_an_id_of_ours_without_one_of_theirs(self, api: Api) -> None:
+        made = api.post("/flows", {"name": "f"}, expect=201)
+        assert (made["external_id"], api.get(f"/flows/{made['id']}")) == (None, made)
+
+    def test_a_uuid_of_theirs_is_kept(self, api: Api) -> None:
+        given = str(uuid4())
+        assert api.call("PUT", f"/flows/{given}", expect=201, json={"name": "f"}).json()["id"] == given
+
+    def test_a_deleted_flow_is_gone_with_what_was_in_it(self, api: Api) -> None:
+        api.flow()
+        base = api.memory()
+        api.capture("a")
+        api.delete("/flows/support")
+        for path in ("/flows/support", "/flows/support/runs", f"/memories/{base['id']}"):
+            api.refused("GET", path, 404)
+        assert api.get("/flows")["total"] == api.get("/messages")["total"] == api.get("/memories")["total"] == 0
+
+
+class TestShape:
+    def test_the_answer(self, api: Api) -> None:
+        api.flow()
+        base = api.memory(threshold=2)
+        body = {
+            "session_id": "s1", "run_id": "run-1", "end_user_id": "ada",
+            "messages": [said("user", "hi", id="m-1"), said("assistant", "hello"), said("assistant", "again")],
+        }  # fmt: skip
+        answer = api.post("/flows/support/runs", body, expect=201)
+        assert answer["run_id"] == str(uuid5(api.user_id, "run:run-1"))
+        assert answer["session_id"] == "s1"
+        assert [(m["external_id"], m["seq"], m["created"]) for m in answer["messages"]] == [
+            ("m-1", 1, True), (None, 2, True), (None, 3, True),
+        ]  # fmt: skip
+        (state,) = answer["ingestion"]
+        assert state["memory_base_id"] == base["id"]
+        assert api.get(f"/jobs/{state['job_id']}")["state"] == "queued"
+
+    def test_every_field_comes_back(self, api: Api) -> None:
+        api.flow()
+        call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        parts = [{"type": "text", "text": "ä"}, {"type": "image_url", "image_url": {"url": "https://x/y.png"}}]
+        body = {
+            "session_id": "s", "end_user_id": "ada",
+            "messages": [
+                said("user", parts, id="m-1", files=[{"name": "f.pdf"}], metadata={"k": [1, None]}, sender_name="Ada",
+                     timestamp="2026-01-07T13:57:55.5+08:00"),
+                said("assistant", None, tool_calls=[call], parent_message_id="m-1", status="stopped"),
+                said("tool", "42", tool_call_id="c1", name="f"),
+            ],
+        }  # fmt: skip
+        run = api.post("/flows/support/runs", body, expect=201)["run_id"]
+        first, second, third = api.get("/messages", run_id=run)["items"]
+        assert (first["content"], first["files"], first["metadata"]) == (parts, [{"name": "f.pdf"}], {"k": [1, None]})
+        assert (first["sender_name"], first["end_user_id"], first["external_id"]) == ("Ada", "ada", "m-1")
+        assert first["timestamp"] == "2026-01-07T05:57:55.500000Z"
+        assert (second["content"], second["tool_calls"], second["is_output"]) == (None, [call], True)
+        assert (second["parent_message_id"], second["status"]) == (first["id"], "stopped")
+        assert (third["tool_call_id"], third["name"], third["is_output"]) == ("c1", "f", False)
+        assert api.get("/messages/m-1") == first
+
+    def test_langflow_and_langchain_shapes_are_stored_as_openais(self, api: Api) -> None:
+        api.flow()
+        messages = [{"text": "a", "sender": "User"}, {"text": "b", "sender": "Machine"}, {"type": "ai", "content": "c"}]
+        run = api.post("/flows/support/runs", {"session_id": "s", "messages": messages}, expect=201)["run_id"]
+        stored = [(m["role"], m["content"], m["is_output"]) for m in api.get("/messages", run_id=run)["items"]]
+        assert stored == [("user", "a", False), ("assistant", "b", True), ("assistant", "c", True)]
+
+    def test_genuine_repeats_are_kept(self, api: Api) -> None:
+        api.flow()
+        api.capture("yes", "yes")
+        api.capture("yes")
+        assert api.get("/messages", session_id="s1")["total"] == 3
+
+
+class TestIdentity:
+    def test_the_same_run_again_is_a_replay(self, api: Api) -> None:
+        api.flow()
+        first = api.capture("a", "b", run_id="r")
+        body = {"session_id": "s1", "run_id": "r", "messages": [said("assistant", "a"), said("assistant", "b")]}
+        again = api.post("/flows/support/runs", body, expect=200)
+        assert [m["id"] for m in again["messages"]] == [m["id"] for m in first["messages"]]
+        assert not any(m["created"] for m in again["messages"])
+        assert api.get("/messages")["total"] == 2
+
+    def test_another_body_for_the_run_is_a_conflict(self, api: Api) -> None:
+        api.flow()
+        api.capture("a", run_id="r")
+        body = {"session_id": "s1", "run_id": "r", "messages": [said("assistant", "other")]}
+        error = api.refused("POST", "/flows/support/runs", 409, json=body)
+        assert (error["code"], error["field"], error["value"]) == ("run_conflict", "run_id", "r")
+        assert api.get("/messages")["total"] == 1
+
+    def test_a_run_stays_in_its_session(self, api: Api) -> None:
+        api.flow()
+        api.capture("a", run_id="r")
+        body = {"session_id": "elsewhere", "run_id": "r", "messages": [said("assistant", "a")]}
+        assert api.refused("POST", "/flows/support/runs", 409, json=body)["code"] == "run_conflict"
+
+    def test_posting_the_whole_state_again_stores_what_is_new(self, api: Api) -> None:
+        api.flow()
+        state = [said("user", "q1", id="1"), said("assistant", "a1", id="2")]
+        api.post("/flows/support/runs", {"session_id": "s", "run_id": "r1", "messages": state}, expect=201)
+        state += [said("user", "q2", id="3"), said("assistant", "a2", id="4")]
+        answer = api.post("/flows/support/runs", {"session_id": "s", "run_id": "r2", "messages": state}, expect=201)
+        assert [m["created"] for m in answer["messages"]] == [False, False, True, True]
+        assert [m["seq"] for m in answer["messages"]] == [1, 2, 3, 4]
+        assert api.get("/messages", run_id="r2")["total"] == 2
+        api.post("/flows/support/runs", {"session_id": "s", "run_id": "r2", "messages": state}, expect=200)
+
+    def test_new_ids_append_to_a_known_run(self, api: Api) -> None:
+        api.flow()
+        for number in (1, 2):
+            body = {"session_id": "s", "run_id": "r", "messages": [said("assistant", "x", id=f"m{number}")]}
+            api.post("/flows/support/runs", body, expect=201)
+        assert api.get("/runs/r")["messages"] == 2
+
+    @pytest.mark.parametrize("other", [{"content": "changed"}, {"role": "user"}, {"files": ["f"]}])
+    def test_other_content_for_a_known_id_stores_nothing(self, api: Api, other: dict[str, Any]) -> None:
+        api.flow()
+        known = said("assistant", "a", id="m")
+        api.post("/flows/support/runs", {"session_id": "s", "messages": [known]}, expect=201)
+        body = {"session_id": "s", "messages": [said("assistant", "new", id="n"), known | other]}
+        error = api.refused("POST", "/flows/support/runs", 409, json=body)
+        assert (error["code"], error["value"]) == ("message_conflict", "m")
+        assert api.get("/messages")["total"] == 1
+        assert api.get("/runs/none-such", expect=404)
+        assert api.get("/flows/support/runs")["total"] == 1
+
+    def test_keep_leaves_the_stored_one(self, api: Api) -> None:
+        api.flow()
+        api.post("/flows/support/runs", {"session_id": "s", "messages": [said("assistant", "a", id="m")]}, expect=201)
+        changed = {"session_id": "s", "messages": [said("assistant", "b", id="m"), said("assistant", "c", id="n")]}
+        answer = api.post("/flows/support/runs", changed | {"on_conflict": "keep"}, expect=201)
+        assert [m["created"] for m in answer["messages"]] == [False, True]
+        assert api.get("/messages/m")["content"] == "a"
+
+    def test_update_makes_a_new_version(self, api: Api) -> None:
+        api.flow()
+        api.post("/flows/support/runs", {"session_id": "s", "messages": [said("assistant", "a", id="m")]}, expect=201)
+        changed = {"session_id": "s", "messages": [said("assistant", "b", id="m")], "on_conflict": "update"}
+        api.post("/flows/support/runs", changed, expect=(200, 201))
+        stored = api.get("/messages/m")
+        assert (stored["content"], stored["version"], stored["seq"]) == ("b", 2, 1)
+        assert api.get("/messages")["total"] == 1
+
+    def test_an_end_user_is_fixed_for_a_session(self, api: Api) -> None:
+        api.flow()
+        api.capture("a", end_user_id="ada")
+        body = {"session_id": "s1", "end_user_id": "eve", "messages": [said("assistant", "b")]}
+        error = api.refused("POST", "/flows/support/runs", 409, json=body)
+        assert (error["code"], error["field"]) == ("session_conflict", "end_user_id")
+
+
+class TestRuns:
+    def test_newest_first_and_by_either_id(self, api: Api) -> None:
+        api.flow()
+        for run in ("r1", "r2", "r3"):
+            api.capture("x", run_id=run)
+        page = api.get("/flows/support/runs")
+        assert [run["external_id"] for run in page["items"]] == ["r3", "r2", "r1"]
+        run = page["items"][0]
+        assert (run["messages"], run["session_id"]) == (1, "s1")
+        assert run == api.get("/runs/r3") == api.get(f"/flows/support/runs/{run['run_id']}")
+
+    def test_a_run_of_another_flow_is_not_there(self, api: Api) -> None:
+        api.flow()
+        api.flow("other")
+        api.capture("x", run_id="r")
+        api.refused("GET", "/flows/other/runs/r", 404)
+        api.refused("GET", "/flows/none-such/runs", 404)
+
+
+class TestOwners:
+    def test_another_users_ids_are_404(self, api: Api) -> None:
+        uuid = api.call("PUT", "/flows/f", expect=201, json={"name": "f"}).json()["id"]
+        run = api.capture("a", flow="f", run_id="r")
+        message = run["messages"][0]["id"]
+        other = api.of_user("eve")
+        body = {"session_id": "s1", "messages": [said("user", "x")]}
+        for method, path, sent in (
+            ("GET", f"/flows/{uuid}", None),
+            ("PUT", f"/flows/{uuid}", {"name": "mine"}),
+            ("DELETE", f"/flows/{uuid}", None),
+            ("POST", f"/flows/{uuid}/runs", body),
+            ("GET", f"/flows/{uuid}/runs", None),
+            ("GET", f"/runs/{run['run_id']}", None),
+            ("GET", f"/messages/{message}", None),
+            ("PATCH", f"/messages/{message}", {"content": "x"}),
+            ("DELETE", f"/messages/{message}", None),
+            ("GET", f"/messages?flow_id={uuid}", None),
+            ("GET", f"/messages?run_id={run['run_id']}", None),
+            ("GET", f"/sessions?flow_id={uuid}", None),
+            ("PATCH", "/sessions", {"flow_id": uuid, "session_id": "s1", "metadata": {}}),
+            ("DELETE", f"/sessions?flow_id={uuid}&session_id=s1", None),
+            ("POST", "/memories", {"name": "m", "flow_id": uuid}),
+            ("GET", f"/memories?flow_id={uuid}", None),
+            ("POST", "/search", {"flow_id": uuid, "query": "a"}),
+        ):
+            assert other.refused(method, path, 404, json=sent)["code"] == "not_found"
+        assert other.get("/messages")["total"] == other.get("/flows")["total"] == 0
+        assert api.get("/messages")["items"][0]["content"] == "a"
+
+    def test_the_same_external_ids_are_others_of_another_user(self, api: Api) -> None:
+        other = api.of_user("eve")
+        ids = {each.call("PUT", "/flows/f", expect=201, json={"name": "f"}).json()["id"] for each in (api, other)}
+        assert len(ids) == 2
+        bodies = {"session_id": "s", "run_id": "r", "messages": [said("user", "x", id="m")]}
+        for each in (api, other):
+            each.post("/flows/f/runs", bodies, expect=201)
+            assert each.get("/messages")["total"] == 1
+
+    def test_another_users_message_id_is_404_in_a_capture(self, api: Api) -> None:
+        api.flow()
+        message = UUID(api.capture("a")["messages"][0]["id"])
+        other = api.of_user("eve")
+        other.flow()
+        body = {"session_id": "s", "messages": [said("user", "x", id=str(message))]}
+        other.refused("POST", "/flows/support/runs", 404, json=body)

@@ -1,0 +1,87 @@
+"""The committed OpenAPI document is the API's, and says what clients need."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.api import Api
+
+from api.openapi import document
+
+ROOT = Path(__file__).parents[2]
+COMMITTED = ROOT / "docs" / "reference" / "openapi.json"
+METHODS = {"get", "post", "put", "patch", "delete"}
+
+
+@pytest.fixture(scope="module")
+def contract() -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(document())
+    return read
+
+
+def operations(contract: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    return [
+        (path, method, item[method]) for path, item in contract["paths"].items() for method in METHODS & item.keys()
+    ]
+
+
+def test_the_committed_document_is_current(contract: dict[str, Any]) -> None:
+    assert json.loads(COMMITTED.read_text()) == contract, "run: python -m api.openapi > docs/reference/openapi.json"
+
+
+def test_every_path_is_versioned(contract: dict[str, Any]) -> None:
+    assert all(path.startswith("/v1/") for path in contract["paths"])
+
+
+def test_operation_ids_are_unique_snake_case(contract: dict[str, Any]) -> None:
+    ids = [operation["operationId"] for _, _, operation in operations(contract)]
+    assert len(set(ids)) == len(ids) > 40
+    assert all(re.fullmatch(r"[a-z]+(_[a-z]+)+", each) for each in ids)
+
+
+def test_every_error_has_our_schema(contract: dict[str, Any]) -> None:
+    for path, method, operation in operations(contract):
+        for status, answer in operation["responses"].items():
+            if status[0] in "45":
+                schema = answer["content"]["application/json"]["schema"]
+                assert schema == {"$ref": "#/components/schemas/ErrorAnswer"}, (path, method, status)
+    assert "HTTPValidationError" not in contract["components"]["schemas"]
+
+
+def test_everything_but_health_needs_a_key(contract: dict[str, Any]) -> None:
+    for path, method, operation in operations(contract):
+        wanted = [] if "/health/" in path else [{"Bearer": []}, {"ApiKey": []}]
+        assert operation.get("security", []) == wanted, (path, method)
+
+
+def test_bodies_are_closed(contract: dict[str, Any]) -> None:
+    bodies = {
+        name: each for name, each in contract["components"]["schemas"].items() if name.endswith(("Body", "Changes"))
+    }
+    bodies.pop("ErrorBody")
+    assert len(bodies) > 10
+    assert all(each["additionalProperties"] is False for each in bodies.values())
+
+
+def test_the_bare_paths_answer_as_the_versioned_ones(api: Api, contract: dict[str, Any]) -> None:
+    headers = {"Authorization": f"Bearer {api.secret}"}
+    for path, method, _ in operations(contract):
+        bare = path.removeprefix("/v1").replace("{", "").replace("}", "")
+        sent = None if method in {"get", "delete"} else {}
+        answers = [
+            api.client.request(method, where, headers=headers, json=sent).status_code for where in (bare, f"/v1{bare}")
+        ]
+        assert answers[0] == answers[1] != 405, (method, bare)
+
+
+def test_importing_the_api_loads_neither_models_nor_clients() -> None:
+    heavy = {"celery", "onnx", "onnxruntime", "sentence_transformers", "tokenizers", "torch", "transformers"}
+    code = f"import sys, api.app; api.app.create_app(); sys.exit(' '.join({heavy} & sys.modules.keys()) or 0)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

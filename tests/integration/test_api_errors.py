@@ -1,0 +1,216 @@
+"""Every error has one shape, names what is wrong, and says nothing that it should not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from harness.api import Api
+
+SECRET_TEXT = "the patient's name is Ada"
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/memories/x/y/z"])
+def test_an_unknown_path_is_404(api: Api, path: str) -> None:
+    assert api.refused("GET", path, 404)["code"] == "not_found"
+
+
+def test_a_wrong_method_is_405_and_says_which_are_right(api: Api) -> None:
+    answer = api.call("PUT", "/memories", expect=405)
+    assert answer.json()["error"]["code"] == "method_not_allowed"
+    assert answer.headers["allow"]
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff\xfe", b"[" * 100_000, b'{"name": 1' + b"0" * 5_000 + b"}"])
+def test_an_unreadable_body_is_400(api: Api, body: bytes) -> None:
+    error = api.refused("POST", "/flows", 400, content=body, headers={"Content-Type": "application/json"})
+    assert error["code"] == "bad_request"
+
+
+def test_a_body_without_a_content_type_is_read_as_json(api: Api) -> None:
+    assert api.call("POST", "/flows", expect=201, content=b'{"name": "f"}').json()["name"] == "f"
+
+
+def test_a_body_of_another_type_is_refused_with_advice(api: Api) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert "application/json" in api.refused("POST", "/flows", 422, content=b"name=f", headers=form)["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "field"),
+    [
+        ("POST", "/flows", {"name": "f", "color": 1}, "color"),
+        ("POST", "/flows", {}, "name"),
+        ("POST", "/flows", {"name": " "}, "name"),
+        ("POST", "/flows", {"name": "x" * 201}, "name"),
+        ("POST", "/flows", {"name": "a\x00"}, "name"),
+        ("POST", "/flows", {"name": 7}, "name"),
+        ("POST", "/flows", [], "body"),
+        ("POST", "/flows/f/runs", {"session_id": "s", "messages": [], "node_executions": []}, "node_executions"),
+        ("POST", "/flows/f/runs", {"session_id": "s", "messages": [], "on_conflict": "drop"}, "on_conflict"),
+        ("POST", "/flows/f/runs", {"session_id": "x" * 129, "messages": []}, "session_id"),
+        ("POST", "/flows/f/runs", {"session_id": "s", "messages": [{"role": "user", "x": 1}]}, "messages[0].x"),
+        ("POST", "/memories", {"name": "n", "flow_id": "f", "threshold": 0}, "threshold"),
+        ("POST", "/memories", {"name": "n", "flow_id": "f", "threshold": 1_001}, "threshold"),
+        ("POST", "/memories", {"name": "n", "flow_id": "f", "capture": "some"}, "capture"),
+        ("POST", "/memories", {"name": "n", "flow_id": "f", "is_memory_base": True}, "is_memory_base"),
+        ("POST", "/search", {"flow_id": "f", "query": "q", "mode": "hybrid"}, "mode"),
+        ("POST", "/search", {"flow_id": "f", "query": "q", "top_k": 101}, "top_k"),
+        ("POST", "/keys", {"name": "k", "scopes": ["root"]}, "scopes[0]"),
+        ("POST", "/keys", {"name": "k", "scopes": ["read"], "expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
+    ],
+)  # fmt: skip
+def test_a_wrong_field_is_422_by_its_name(api: Api, method: str, path: str, body: Any, field: str) -> None:
+    api.flow("f")
+    assert api.refused(method, path, 422, json=body)["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "limit"),
+    [
+        ("/flows?size=201", "size", 200),
+        ("/flows?size=0", "size", 1),
+        ("/flows?page=0", "page", 1),
+        ("/flows?offset=-1", "offset", 0),
+        ("/flows?cursor=nonsense", "cursor", None),
+        ("/flows?cursor=WyJmbG93czp1cCIsIm5vdyIsMV0", "cursor", None),
+        ("/messages?role=ghost", "role", None),
+        ("/messages?since=soon", "since", None),
+        ("/messages?session_id=%00", "session_id", None),
+        ("/jobs/none-such", "job_id", None),
+        (f"/flows/{'x' * 129}", "flow_id", 128),
+    ],
+)
+def test_a_wrong_parameter_is_422_with_its_bound(api: Api, path: str, field: str, limit: int | None) -> None:
+    error = api.refused("GET", path, 422)
+    assert (error["field"], error.get("limit")) == (field, limit)
+
+
+def test_every_wrong_field_is_named(api: Api) -> None:
+    error = api.refused("POST", "/memories", 422, json={"name": "", "threshold": 0, "x": 1})
+    named = {error["field"], *(other["field"] for other in error["details"]["others"])}
+    assert named == {"name", "flow_id", "threshold", "x"}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": [{"type": "text", "text": {"is": SECRET_TEXT}}]},
+        {"role": "user", "content": {"is": SECRET_TEXT}},
+        {"role": "user", "content": SECRET_TEXT + "\x00"},
+        SECRET_TEXT,
+    ],
+)
+def test_the_text_of_a_message_never_comes_back(api: Api, message: Any) -> None:
+    flow = api.flow()
+    answer = api.call("POST", f"/flows/{flow}/runs", expect=422, json={"session_id": "s", "messages": [message]})
+    assert "Ada" not in answer.text
+
+
+def test_nor_does_a_query(api: Api) -> None:
+    answer = api.call("POST", "/search", expect=422, json={"flow_id": 1, "query": {"q": SECRET_TEXT}, "mode": 2})
+    assert "Ada" not in answer.text
+
+
+def test_a_lone_surrogate_in_a_field_or_its_name_is_422(api: Api) -> None:
+    for body in ('{"name": "\\ud800"}', '{"name": "n", "\\ud800": 1}'):
+        api.refused("POST", "/flows", 422, content=body, headers={"Content-Type": "application/json"})
+
+
+class TestBodySize:
+    def test_announced(self, api: Api) -> None:
+        error = api.refused("POST", "/flows", 413, content=b"x" * 200_001)
+        assert (error["code"], error["limit"]) == ("too_large", 200_000)
+
+    def test_in_chunks(self, api: Api) -> None:
+        def chunks() -> Iterator[bytes]:
+            for _ in range(21):
+                yield b" " * 10_000
+
+        assert api.refused("POST", "/flows", 413, content=chunks())["limit"] == 200_000
+
+    def test_a_chunked_body_within_the_bound_is_read(self, api: Api) -> None:
+        def chunks() -> Iterator[bytes]:
+            yield b'{"name": '
+            yield b'"f"}'
+
+        api.call("POST", "/flows", expect=201, content=chunks(), headers={"Content-Type": "application/json"})
+
+    def test_messages_have_bounds_of_their_own(self, api: Api) -> None:
+        flow = api.flow()
+        many = [{"role": "user", "content": "x"}] * 51
+        error = api.refused("POST", f"/flows/{flow}/runs", 422, json={"session_id": "s", "messages": many})
+        assert (error["field"], error["value"], error["limit"]) == ("messages", 51, 50)
+        large = [{"role": "user", "content": "x" * 60_000}]
+        error = api.refused("POST", f"/flows/{flow}/runs", 422, json={"session_id": "s", "messages": large})
+        assert (error["field"], error["limit"]) == ("messages[0]", 50_000)
+
+
+class TestRequestId:
+    def test_is_taken_and_given_back(self, api: Api) -> None:
+        answer = api.call("GET", "/nowhere", expect=404, headers={"X-Request-Id": "abc-1"})
+        assert answer.headers["x-request-id"] == answer.json()["error"]["request_id"] == "abc-1"
+
+    def test_is_made_where_there_is_none_of_use(self, api: Api) -> None:
+        ids = {
+            api.call("GET", "/flows", headers={"X-Request-Id": given}).headers["x-request-id"] for given in ("", "a b")
+        }
+        assert len(ids) == 2
+        assert not ids & {"", "a b"}
+
+
+class TestUnexpected:
+    def test_a_crash_is_500_in_our_shape_and_says_nothing(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+        def crash(*_: object, **__: object) -> None:
+            raise RuntimeError(SECRET_TEXT)
+
+        monkeypatch.setattr("memorybase.catalog.list_flows", crash)
+        answer = api.call("GET", "/flows", expect=500)
+        assert answer.json()["error"]["code"] == "internal_error"
+        assert answer.headers["x-request-id"] == answer.json()["error"]["request_id"]
+        assert "Ada" not in answer.text
+
+    def test_an_outage_is_503_and_says_when_to_come_back(self, api: Api) -> None:
+        api.flow()
+        api.vectors.away = True
+        answer = api.call("POST", "/memories", expect=503, json={"name": "n", "flow_id": "support"})
+        error = answer.json()["error"]
+        assert (error["code"], error["retryable"]) == ("vector_store_unavailable", True)
+        assert int(answer.headers["retry-after"]) > 0
+
+
+class TestHealth:
+    def test_live_needs_no_key(self, api: Api) -> None:
+        for path in ("/health/live", "/v1/health/live"):
+            assert api.client.get(path).json()["status"] == "ok"
+
+    def test_ready_names_what_is_not(self, api: Api) -> None:
+        answer = api.client.get("/health/ready")
+        assert answer.status_code == 503
+        assert answer.json()["error"]["details"]["failing"] == ["worker", "sweeper"]
+        assert answer.headers["retry-after"]
+
+    def test_ready_once_every_part_answers(self, api: Api) -> None:
+        from memorybase import ingestion
+
+        ingestion.beat(api.services, "worker@1", "worker")
+        ingestion.beat(api.services, "sweeper@1", "sweeper")
+        answer = api.client.get("/health/ready")
+        assert (answer.status_code, set(answer.json()["parts"].values())) == (200, {"ok"})
+        api.vectors.away = api.queue.away = True
+        assert api.client.get("/health/ready").json()["error"]["details"]["failing"] == ["redis", "chroma"]
+
+
+class TestDocuments:
+    def test_no_page_that_loads_from_elsewhere(self, api: Api) -> None:
+        for path in ("/docs", "/redoc", "/v1/docs"):
+            assert api.client.get(path).status_code == 404
+
+    def test_openapi_needs_no_key(self, api: Api) -> None:
+        assert json.loads(api.client.get("/v1/openapi.json").text)["info"]["title"] == "memorybase"
+
+    def test_cors_is_off(self, api: Api) -> None:
+        answer = api.client.get("/health/live", headers={"Origin": "https://elsewhere.example"})
+        assert "access-control-allow-origin" not in answer.headers

@@ -1,0 +1,220 @@
+"""Lists: pages, cursors that survive changes, filters, and nothing of anybody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from harness.api import Api
+
+
+def walk(api: Api, path: str, **params: Any) -> Iterator[dict[str, Any]]:
+    """Every page along the cursor."""
+    while True:
+        page = api.get(path, **params)
+        yield page
+        if "next_cursor" not in page:
+            return
+        params["cursor"] = page["next_cursor"]
+
+
+class TestPages:
+    def test_the_shape(self, api: Api) -> None:
+        for name in ("a", "b", "c"):
+            api.flow(name)
+        page = api.get("/flows", page=2, size=1)
+        assert page.keys() == {"items", "total", "page", "size", "next_cursor"}
+        assert (page["total"], page["page"], page["size"], page["items"][0]["name"]) == (3, 2, 1, "b")
+        assert "next_cursor" not in api.get("/flows", page=2, size=2)
+
+    def test_an_offset_is_added_to_the_pages_start(self, api: Api) -> None:
+        for name in "abcde":
+            api.flow(name)
+        assert [flow["name"] for flow in api.get("/flows", page=2, size=2, offset=1)["items"]] == ["d", "e"]
+
+    def test_beyond_the_end_is_empty(self, api: Api) -> None:
+        api.flow()
+        page = api.get("/flows", page=10_000_000, size=200, offset=10_000_000)
+        assert (page["items"], page["total"]) == ([], 1)
+
+    @pytest.mark.parametrize("order", ["asc", "desc"])
+    def test_a_cursor_shows_everything_once_while_things_come_and_go(self, api: Api, order: str) -> None:
+        api.flow()
+        ids = [m["id"] for m in api.capture(*"abcdefgh")["messages"]]
+        seen: list[str] = []
+        for number, page in enumerate(walk(api, "/messages", flow_id="support", session_id="s1", order=order, size=2)):
+            seen += [message["content"] for message in page["items"]]
+            if number == 0:  # what was seen goes, and more comes
+                api.delete(f"/messages/{ids[0] if order == 'asc' else ids[7]}", expect=200)
+                api.capture("i")
+        assert seen == (list("abcdefghi") if order == "asc" else list("hgfedcba"))
+
+    @pytest.mark.parametrize("path", ["/flows", "/messages", "/sessions", "/memories", "/flows/f0/runs"])
+    def test_every_list_can_be_walked(self, api: Api, path: str) -> None:
+        for number in range(5):
+            api.flow(f"f{number}")
+            api.memory(f"m{number}", flow=f"f{number}")
+            api.capture("x", flow=f"f{number}", session=f"s{number}")
+            api.capture("y", flow="f0", session=f"t{number}")
+        whole = api.get(path)
+        walked = [item for page in walk(api, path, size=2) for item in page["items"]]
+        assert walked == whole["items"]
+        assert len(walked) == whole["total"] >= 5
+
+    def test_a_cursor_stands_alone_and_fits_its_list_only(self, api: Api) -> None:
+        for name in "ab":
+            api.flow(name)
+        cursor = api.get("/flows", size=1)["next_cursor"]
+        assert api.refused("GET", f"/flows?cursor={cursor}&page=2", 422)["field"] == "cursor"
+        assert api.refused("GET", f"/sessions?cursor={cursor}", 422)["field"] == "cursor"
+
+    def test_keys_are_paged_too(self, api: Api) -> None:
+        for number in range(4):
+            api.post("/keys", {"name": f"k{number}", "scopes": ["read"]}, expect=201)
+        assert [key["name"] for key in api.get("/keys", page=2, size=2)["items"]] == ["k1", "k2"]
+
+
+class TestMessages:
+    @pytest.fixture
+    def filled(self, api: Api) -> Api:
+        api.flow("f")
+        api.flow("g")
+        turns = [
+            {"role": "user", "content": "q", "timestamp": "2026-01-01T00:00:00Z"},
+            {"role": "assistant", "content": "a", "timestamp": "2026-01-02T00:00:00Z"},
+            {"role": "tool", "content": "t", "timestamp": "2026-01-03T00:00:00Z"},
+        ]
+        for flow, session, user in (("f", "s", "ada"), ("f", "t", "bob"), ("g", "s", "ada")):
+            body = {"session_id": session, "run_id": f"{flow}{session}", "end_user_id": user, "messages": turns}
+            api.post(f"/flows/{flow}/runs", body, expect=201)
+        return api
+
+    @pytest.mark.parametrize(
+        ("params", "total"),
+        [
+            ({}, 9),
+            ({"flow_id": "f"}, 6),
+            ({"session_id": "s"}, 6),
+            ({"session_id": "t"}, 3),
+            ({"flow_id": "f", "session_id": "s"}, 3),
+            ({"end_user_id": "ada"}, 6),
+            ({"end_user_id": "nobody"}, 0),
+            ({"run_id": "ft"}, 3),
+            ({"role": "assistant"}, 3),
+            ({"is_output": "true"}, 3),
+            ({"is_output": "false"}, 6),
+            ({"since": "2026-01-02T00:00:00Z"}, 6),
+            ({"until": "2026-01-02T00:00:00Z"}, 6),
+            ({"since": "2026-01-02", "until": "2026-01-02T23:59:59+00:00"}, 3),
+            ({"flow_id": "g", "role": "user", "end_user_id": "ada", "session_id": "s"}, 1),
+            ({"session_id": "none-such"}, 0),
+        ],
+    )
+    def test_filters(self, filled: Api, params: dict[str, str], total: int) -> None:
+        page = filled.get("/messages", **params)
+        assert (page["total"], len(page["items"])) == (total, total)
+        assert not any("ingested" in message for message in page["items"])
+
+    def test_within_a_session_order_is_by_seq_and_can_be_turned(self, filled: Api) -> None:
+        for params in ({"session_id": "t"}, {"flow_id": "f", "session_id": "s"}, {"run_id": "ft"}):
+            assert [m["seq"] for m in filled.get("/messages", **params)["items"]] == [1, 2, 3]
+            assert [m["seq"] for m in filled.get("/messages", order="desc", **params)["items"]] == [3, 2, 1]
+
+    def test_a_memory_base_means_its_flow_and_says_what_is_ingested(self, filled: Api) -> None:
+        base = filled.memory(flow="f")["id"]
+        filled.post(f"/memories/{base}/flush", {"session_id": "s"}, expect=202)
+        filled.work()
+        messages = filled.get("/messages", memory_base_id=base)["items"]
+        assert {(m["session_id"], m["role"]) for m in messages if m["ingested"]} == {("s", "assistant")}
+        assert len(messages) == 6
+        for ingested, total in (("true", 1), ("false", 5)):
+            assert filled.get("/messages", memory_base_id=base, ingested=ingested)["total"] == total
+        assert filled.get("/messages", memory_base_id=base, session_id="t", ingested="true")["total"] == 0
+
+    def test_ids_that_disagree_or_are_missing(self, filled: Api) -> None:
+        base = filled.memory(flow="f")["id"]
+        assert filled.get("/messages", memory_base_id=base, flow_id="f")["total"] == 6
+        assert filled.refused("GET", f"/messages?memory_base_id={base}&flow_id=g", 422)["field"] == "flow_id"
+        assert filled.refused("GET", "/messages?ingested=true", 422)["field"] == "ingested"
+        assert filled.refused("GET", "/messages?flow_id=none-such", 404)["field"] == "flow_id"
+        assert filled.refused("GET", "/messages?run_id=none-such", 404)["field"] == "run_id"
+        other = filled.of_user("eve")
+        assert other.refused("GET", f"/messages?memory_base_id={base}", 404)["field"] == "memory_base_id"
+
+
+class TestEdits:
+    def test_an_edit_raises_the_version_and_names_the_repairs(self, api: Api) -> None:
+        api.flow()
+        base = api.memory(threshold=1)["id"]
+        message = api.capture("before")["messages"][0]["id"]
+        api.work()
+        answer = api.patch(f"/messages/{message}", {"content": "after", "metadata": {"k": 1}})
+        (job,) = answer["job_ids"]
+        assert api.get(f"/jobs/{job}")["kind"] == "repair"
+        api.work()
+        stored = api.get(f"/messages/{message}")
+        assert (stored["content"], stored["metadata"], stored["version"]) == ("after", {"k": 1}, 2)
+        assert stored["edited_at"]
+        (hit,) = api.post(f"/memories/{base}/search", {"query": "after"})["results"]
+        assert (hit["content"], hit["pending"]) == ("after", False)
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [
+            ({"role": "user"}, "role"),
+            ({"content": None}, "content"),
+            ({"content": 7}, "content"),
+            ({"files": None}, "files"),
+        ],
+    )
+    def test_what_cannot_be_edited_is_named(self, api: Api, body: dict[str, Any], field: str) -> None:
+        api.flow()
+        message = api.capture("x")["messages"][0]["id"]
+        assert api.refused("PATCH", f"/messages/{message}", 422, json=body)["field"] == field
+
+    def test_a_deleted_message_is_gone(self, api: Api) -> None:
+        api.flow()
+        base = api.memory(threshold=1)["id"]
+        message = api.capture("x")["messages"][0]["id"]
+        api.work()
+        assert len(api.delete(f"/messages/{message}", expect=200).json()["job_ids"]) == 1
+        api.refused("GET", f"/messages/{message}", 404)
+        assert api.post(f"/memories/{base}/search", {"query": "x"})["results"] == []
+        api.work()
+        assert api.get(f"/memories/{base}")["total_processed"] == 0
+
+
+class TestSessions:
+    def test_the_list(self, api: Api) -> None:
+        api.flow("f")
+        api.flow("g")
+        api.capture("a", "b", flow="f", session="s/1", end_user_id="ada")
+        api.capture("c", flow="g", session="t")
+        assert [s["session_id"] for s in api.get("/sessions")["items"]] == ["s/1", "t"]
+        (only,) = api.get("/sessions", flow_id="f")["items"]
+        assert (only["messages"], only["end_user_id"], only["metadata"]) == (2, "ada", {})
+        assert api.get("/sessions", end_user_id="ada")["items"] == [only]
+
+    def test_renamed_with_its_messages(self, api: Api) -> None:
+        api.flow()
+        api.capture("a", session="old")
+        body = {"flow_id": "support", "session_id": "old", "new_session_id": "new", "metadata": {"k": 1}}
+        answer = api.patch("/sessions", body)
+        assert (answer["session_id"], answer["metadata"], answer["messages"]) == ("new", {"k": 1}, 1)
+        assert api.get("/messages", session_id="new")["total"] == 1
+        assert api.refused("PATCH", "/sessions", 404, json=body)["field"] == "session_id"
+
+    def test_not_onto_another(self, api: Api) -> None:
+        api.flow()
+        for session in ("a", "b"):
+            api.capture("x", session=session)
+        body = {"flow_id": "support", "session_id": "a", "new_session_id": "b"}
+        assert api.refused("PATCH", "/sessions", 409, json=body)["code"] == "session_conflict"
+
+    def test_deleted_with_its_messages(self, api: Api) -> None:
+        api.flow()
+        api.capture("x", session="a/b ä")
+        api.delete("/sessions", flow_id="support", session_id="a/b ä")
+        assert api.get("/sessions")["total"] == api.get("/messages")["total"] == 0
+        assert api.refused("DELETE", "/sessions?session_id=a", 422)["field"] == "flow_id"

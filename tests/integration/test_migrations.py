@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from memorybase import errors, migrate
+from memorybase.database import Database
+from memorybase.models import Base
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'new' / 'memorybase.db'}"
+    url: str = request.getfixturevalue("postgres_url")
+    return url
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    database = Database(database_url)
+    yield database
+    database.dispose()
+
+
+def tables_of(database: Database) -> set[str]:
+    return set(sa.inspect(database.engine).get_table_names()) - {"alembic_version"}
+
+
+def test_a_new_database_gets_every_table_of_the_models(database_url: str, database: Database) -> None:
+    migrate.upgrade(database_url)
+
+    assert tables_of(database) == set(Base.metadata.tables)
+    assert migrate.current(database_url) == migrate.head()
+
+
+def test_the_models_and_the_migrations_agree(database_url: str) -> None:
+    migrate.upgrade(database_url)
+
+    assert migrate.check(database_url) == []
+
+
+def test_check_names_what_the_database_lacks(database_url: str, database: Database) -> None:
+    migrate.upgrade(database_url)
+    with database.transaction() as session:
+        session.execute(sa.text("ALTER TABLE heartbeats DROP COLUMN kind"))
+
+    differences = migrate.check(database_url)
+
+    assert len(differences) == 1
+    assert "heartbeats" in differences[0]
+    assert "kind" in differences[0]
+
+
+def test_a_database_goes_down_to_nothing_and_up_again(database_url: str, database: Database) -> None:
+    migrate.upgrade(database_url)
+    migrate.downgrade(database_url)
+    assert tables_of(database) == set()
+    assert migrate.current(database_url) is None
+
+    migrate.upgrade(database_url)
+
+    assert tables_of(database) == set(Base.metadata.tables)
+    assert migrate.check(database_url) == []
+
+
+def test_upgrading_twice_keeps_what_is_stored(database_url: str, database: Database) -> None:
+    migrate.upgrade(database_url)
+    with database.transaction() as session:
+        session.execute(
+            sa.text("INSERT INTO heartbeats VALUES ('w', 'worker', '2026-01-01 00:00:00', '2026-01-01 00:00:00')")
+        )
+
+    migrate.upgrade(database_url)
+
+    with database.reading() as session:
+        assert session.execute(sa.text("SELECT name FROM heartbeats")).scalars().all() == ["w"]
+
+
+def test_only_one_active_job_per_session_in_the_migrated_schema(database_url: str, database: Database) -> None:
+    """The index that the flow rests on must be unique and partial, not merely there."""
+    migrate.upgrade(database_url)
+
+    index = next(
+        found
+        for found in sa.inspect(database.engine).get_indexes("ingestion_jobs")
+        if found["name"] == "uq_ingestion_jobs_active"
+    )
+
+    assert index["unique"]
+    dialect = database.engine.dialect.name
+    assert "queued" in str(index["dialect_options"][f"{dialect}_where"])
+
+
+def test_two_migrators_at_once_both_succeed(database_url: str, database: Database) -> None:
+    """Two deployments, each a process: both are loaded before either may begin."""
+    script = (
+        "import sys; from memorybase import migrate; print(flush=True); migrate.upgrade(sys.stdin.readline().strip())"
+    )
+    migrators = [
+        subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    for migrator in migrators:
+        assert migrator.stdout is not None
+        migrator.stdout.readline()
+    for migrator in migrators:
+        assert migrator.stdin is not None
+        migrator.stdin.write(f"{database_url}\n")
+        migrator.stdin.flush()
+
+    for migrator in migrators:
+        migrator.communicate(timeout=60)
+    assert [migrator.returncode for migrator in migrators] == [0, 0, 0]
+    assert tables_of(database) == set(Base.metadata.tables)
+
+
+def test_a_migration_that_fails_leaves_nothing_behind(database_url: str, database: Database) -> None:
+    migrate.upgrade(database_url)
+    migrate.downgrade(database_url)
+    with database.transaction() as session:
+        session.execute(sa.text("CREATE TABLE messages (id integer)"))  # in the way of the revision's own
+
+    with pytest.raises((errors.DatabaseUnavailable, sa.exc.ProgrammingError)):
+        migrate.upgrade(database_url)
+
+    assert tables_of(database) == {"messages"}
+    assert migrate.current(database_url) is None
+
+
+def test_a_locked_table_does_not_hold_the_migration_for_ever(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrate, "LOCK_TIMEOUT_SECONDS", 0.2)
+    migrate.upgrade(postgres_url)
+    database = Database(postgres_url)
+    with database.transaction() as session:
+        session.execute(sa.text("LOCK TABLE alembic_version IN ACCESS EXCLUSIVE MODE"))
+
+        with pytest.raises(errors.DatabaseUnavailable, match="lock timeout"):
+            migrate.downgrade(postgres_url)
+    database.dispose()
+
+
+def test_an_unreachable_database_is_named_without_its_password() -> None:
+    with pytest.raises(errors.DatabaseUnavailable) as caught:
+        migrate.upgrade("postgresql://user:hunter2@127.0.0.1:1/none")
+
+    assert "hunter2" not in str(caught.value)
+
+
+def test_migrating_says_nothing_on_standard_output(database_url: str, capfd: pytest.CaptureFixture[str]) -> None:
+    migrate.upgrade(database_url)
+    migrate.check(database_url)
+
+    assert capfd.readouterr().out == ""

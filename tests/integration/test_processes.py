@@ -1,0 +1,155 @@
+"""Child processes kept by the supervisor: real ones, each a shell."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from harness.waiting import wait_until
+
+from memorybase import errors
+from memorybase.stack.children import Child
+from memorybase.stack.processes import Processes, end_leftovers
+from memorybase.stack.state import DataDir
+
+SECONDS = 20.0
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> DataDir:
+    data = DataDir(tmp_path)
+    data.make()
+    return data
+
+
+def shell(script: str, name: str = "shell") -> Child:
+    return Child(name, ("/bin/sh", "-c", script), dict(os.environ), graceful_seconds=2)
+
+
+def keep(data: DataDir, children: list[Child], scene: Callable[[Processes], Awaitable[None]]) -> list[str]:
+    """Play a scene while the children are kept, stop them, and return what was reported."""
+    reported: list[str] = []
+
+    async def run() -> None:
+        processes = Processes(data, children, reported.append)
+        await processes.open()
+        await processes.start([child.name for child in children])
+        processes.keep()
+        try:
+            await asyncio.wait_for(scene(processes), SECONDS)
+        finally:
+            await processes.stop()
+
+    asyncio.run(run())
+    return reported
+
+
+async def until(condition: Callable[[], object]) -> None:
+    await asyncio.to_thread(wait_until, condition, SECONDS)
+
+
+def gone(pid: int) -> bool:
+    """Ended; who adopted it may take a while to say so."""
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
+
+
+def pid_of(data: DataDir, name: str = "shell") -> int:
+    try:
+        return int(data.pid_file(name).read_text())
+    except FileNotFoundError:
+        return 0
+
+
+def test_the_whole_group_of_a_dead_child_goes_before_it_is_replaced(data: DataDir) -> None:
+    helper = data.path / "helper"
+    script = f"sleep 600 & echo $! > {helper}.new; mv {helper}.new {helper}; wait"
+
+    async def scene(_: Processes) -> None:
+        await until(helper.exists)
+        first, first_helper = pid_of(data), int(helper.read_text())
+        helper.unlink()
+        os.kill(first, signal.SIGKILL)
+        await until(helper.exists)
+        assert pid_of(data) not in {0, first}
+        await until(lambda: gone(first_helper))
+
+    keep(data, [shell(script)], scene)
+    wait_until(lambda: gone(int(helper.read_text())), SECONDS, "its end")
+
+
+def test_a_child_killed_again_and_again_is_replaced_each_time(data: DataDir) -> None:
+    async def scene(processes: Processes) -> None:
+        for _ in range(4):
+            await until(lambda: pid_of(data))
+            old = pid_of(data)
+            os.kill(old, signal.SIGKILL)
+            await until(lambda old=old: pid_of(data) not in {0, old})  # type: ignore[misc]
+        assert not processes.failure.done()
+
+    reported = keep(data, [shell("exec sleep 600")], scene)
+    assert reported.count("shell was ended by signal 9; starting it again") == 1
+    assert all("signal 9" in line for line in reported if "starting" in line)
+
+
+def test_a_child_that_ends_by_itself_again_and_again_is_given_up(data: DataDir) -> None:
+    async def scene(processes: Processes) -> None:
+        failure = await processes.failure
+        assert isinstance(failure, errors.NotReady)
+        assert "exited with status 7, 3 times in a row" in failure.message
+        assert failure.message.endswith("the last line: out of cheese")
+        assert str(data.log_file("shell")) in failure.message
+
+    keep(data, [shell("echo out of cheese; exit 7")], scene)
+
+
+def test_children_stop_in_the_reverse_order_and_a_stubborn_one_is_killed(data: DataDir) -> None:
+    order = data.path / "order"
+
+    def noting(name: str) -> Child:
+        trap = f"trap 'echo {name} >> {order}; exit 0' TERM"
+        return shell(f"{trap}; echo up; while :; do sleep 0.05; done", name)
+
+    stubborn = shell("trap '' TERM; echo up; while :; do sleep 0.05; done", "stubborn")
+
+    async def scene(_: Processes) -> None:
+        await until(lambda: all(data.last_log_line(name) == "up" for name in ("first", "stubborn", "last")))
+
+    keep(data, [noting("first"), stubborn, noting("last")], scene)
+    assert order.read_text().split() == ["last", "first"]
+    assert list(data.run.glob("*.pid")) == []
+
+
+def test_leftovers_are_ended_with_their_group(data: DataDir) -> None:
+    left = subprocess.Popen(
+        ["/bin/sh", "-c", "trap '' TERM; sleep 600 & wait; wait"],
+        cwd=data.path,
+        start_new_session=True,
+    )
+    (helper,) = wait_until(psutil.Process(left.pid).children, SECONDS, "its own child")
+    data.pid_file("worker").write_text(str(left.pid))
+    said: list[str] = []
+    end_leftovers(data, ["redis", "worker"], said.append)
+    left.wait(SECONDS)
+    wait_until(lambda: gone(helper.pid), SECONDS, "its end")
+    assert not data.pid_file("worker").exists()
+    assert len(said) == 1
+
+
+def test_a_process_that_is_younger_than_its_pid_file_is_left_alone(data: DataDir) -> None:
+    """Its number was given out again, to somebody who happens to work in the same directory."""
+    path = data.pid_file("worker")
+    with subprocess.Popen(["sleep", "600"], cwd=data.path, start_new_session=True) as bystander:
+        path.write_text(str(bystander.pid))
+        os.utime(path, (0, 0))
+        end_leftovers(data, ["worker"], lambda _: None)
+        assert bystander.poll() is None
+        bystander.kill()

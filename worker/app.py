@@ -1,0 +1,121 @@
+"""The Celery application: its settings, each with its reason, and what a worker does when it starts and stops.
+
+Run as many as wanted: `celery -A worker.app worker`. A worker is one process with one job at a time, so its pid is
+the embedder's, and more throughput is more workers. The job row in SQL is the truth and Celery is the doorbell:
+every setting here prefers a lost or repeated ring, which costs nothing, to a stuck or crashed worker.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from celery import Celery, signals
+from celery.worker import WorkController
+
+from memorybase import telemetry, wiring
+from memorybase.settings import Settings
+from worker import process
+from worker.queue import broker_settings
+
+log = telemetry.get_logger(__name__)
+
+settings = Settings()
+app = Celery("memorybase", include=["worker.tasks"], fixups=[])
+app.backend_cls = "disabled"  # not result_backend, which CELERY_RESULT_BACKEND in the environment would override
+
+app.conf.update(
+    broker_settings(settings),
+    # One process: no fork after the model's threads have started, and kill -9 leaves no orphan that embeds.
+    worker_pool="solo",
+    worker_concurrency=1,
+    # Acknowledged when taken: the lease in SQL recovers lost work, and late acknowledgement makes duplicates routine
+    # whenever the broker's connection breaks.
+    task_acks_late=False,
+    task_reject_on_worker_lost=False,  # it repeats a job that kills its worker, without end
+    # Take a ring only when free to answer it: one that waits in a dead worker's hands is not heard.
+    worker_prefetch_multiplier=1,
+    worker_disable_prefetch=True,
+    # Redis may be away for hours; the default gives up after a hundred tries and the worker exits.
+    broker_connection_retry=True,
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    worker_cancel_long_running_tasks_on_connection_loss=False,  # the SQL claim goes on without Redis
+    broker_transport_options={
+        "socket_timeout": 5,  # without one a frozen Redis holds the worker for ever; above the 1 s blocking read
+        "socket_connect_timeout": 3,
+        "socket_keepalive": True,
+        "health_check_interval": 10,  # notices a connection that a network dropped silently
+        # A ring popped by a worker that died before acknowledging it comes back. Nothing waits for that: the
+        # sweeper rings again long before.
+        "visibility_timeout": 900,
+        "unacked_restore_interval": 10,
+        "unacked_restore_throttle": 1,
+    },
+    # A warm stop lets the running job end; worker.process cuts it after DRAIN_SECONDS. Celery's own soft shutdown
+    # sleeps in the main thread, which under the solo pool is the thread that has to finish the job.
+    worker_soft_shutdown_timeout=0,
+    # Logging is memorybase's own, from the settings; see telemetry.
+    worker_hijack_root_logger=False,
+    worker_redirect_stdouts=False,
+)
+
+_running: list[process.WorkerProcess] = []
+
+
+def this_process() -> process.WorkerProcess:
+    """The worker process that tasks run in; made when the worker starts."""
+    if not _running:
+        raise RuntimeError("no worker has started in this process: run celery -A worker.app worker")
+    return _running[0]
+
+
+@signals.setup_logging.connect
+def _set_up_logging(**_: Any) -> None:
+    """A receiver for this signal keeps Celery from configuring logging at all."""
+    telemetry.configure(settings)
+    # A line for every task taken and ended, with all of its arguments: ingestion says it better. What fails is logged
+    # below, without the error's text.
+    logging.getLogger("celery.worker.strategy").setLevel(logging.WARNING)
+    logging.getLogger("celery.app.trace").setLevel(logging.CRITICAL)
+
+
+@signals.worker_init.connect
+def _start(sender: WorkController, **_: Any) -> None:
+    _set_up_logging()  # Celery's own signal for it comes after this one
+    pool = sender.pool_cls if isinstance(sender.pool_cls, str) else sender.pool_cls.__module__
+    if not pool.endswith("solo"):
+        raise SystemExit(f"The worker runs with --pool=solo, not {pool}: start more workers for more throughput.")
+    # Workers do not talk to each other or sign life over Redis: nothing listens, and Celery's heartbeat would hold the
+    # main loop for as long as Redis is frozen.
+    sender.options.update(without_gossip=True, without_mingle=True, without_heartbeat=True)
+    try:
+        _running[:] = [process.start(wiring.build(settings, role="worker"))]
+    except Exception as exc:
+        # Celery logs what a receiver raises and goes on: this worker would take every ring and answer none.
+        log.exception("worker_start_failed")
+        raise SystemExit(process.EXIT_SOFTWARE) from exc
+
+
+@signals.worker_ready.connect
+def _take_tasks(**_: Any) -> None:
+    this_process().pulse.begin()
+
+
+@signals.worker_shutting_down.connect
+def _drain(**_: Any) -> None:
+    if _running:
+        this_process().watchdog.drain()
+
+
+@signals.worker_shutdown.connect
+def _stop(**_: Any) -> None:
+    if _running:
+        this_process().pulse.end()
+        _running.clear()
+
+
+@signals.task_failure.connect
+def _task_failed(task_id: str, exception: BaseException, **_: Any) -> None:
+    """The database was away before the claim, or there is a defect; either way the job row brings the job back."""
+    log.error("task_failed", task_id=task_id, exc_info=exception)

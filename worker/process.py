@@ -1,0 +1,198 @@
+"""This worker process: its name, its sign of life, its deadline, and the leases its dead predecessor left."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from uuid import UUID
+
+import psutil
+
+from memorybase import errors, ingestion, telemetry
+from memorybase.services import Services
+from memorybase.settings import Settings
+
+# A process's start is read from a clock that may be set meanwhile; a pid is not taken again within this long.
+START_TOLERANCE_MILLISECONDS = 2_000
+# A stop that takes longer leaves the job to its lease and the next worker; supervisors kill soon after.
+DRAIN_SECONDS = 15.0
+WATCH_SECONDS = 0.5  # how late the watchdog may be
+EXIT_SOFTWARE = 70  # sysexits.h: an internal software error
+# The embedder leaves the processor to captures and searches; it costs no throughput on an idle machine.
+NICENESS = 10
+
+log = telemetry.get_logger(__name__)
+
+
+def owner_prefix(settings: Settings) -> str:
+    """What the names of all workers on this machine and this data directory begin with."""
+    directory = hashlib.sha256(str(settings.data_dir.resolve()).encode()).hexdigest()[:12]
+    return f"{socket.gethostname()}:{directory}:"
+
+
+def owner_name(settings: Settings) -> str:
+    """This process's name on leases and heartbeats: host, data directory, pid and start."""
+    me = psutil.Process()
+    return f"{owner_prefix(settings)}{me.pid}:{_started(me)}"
+
+
+def is_alive(owner: str) -> bool:
+    """Whether that process of this machine still runs; a name that cannot be read counts as alive."""
+    try:
+        pid, started = (int(part) for part in owner.rsplit(":", 2)[1:])
+    except ValueError:
+        return True
+    try:
+        process = psutil.Process(pid)
+        same = abs(_started(process) - started) <= START_TOLERANCE_MILLISECONDS
+        # A zombie is dead and only waits for its supervisor to look.
+        return same and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def be_nice() -> None:
+    """Lower this process's priority, once: a restarted worker inherits the niceness."""
+    os.setpriority(os.PRIO_PROCESS, 0, max(NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
+
+
+class Watchdog:
+    """Ends the process when one job outlives its deadline, or a stop its drain.
+
+    The solo pool has no time limits, and a thread stuck inside a library cannot be interrupted. The lease then
+    runs out, or the next worker takes it over, which is the path of any lost worker.
+    """
+
+    def __init__(self, deadline_seconds: float) -> None:
+        self._deadline_seconds = deadline_seconds
+        self._job: tuple[UUID, float] | None = None
+        self._stop_by: float | None = None
+        threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
+
+    @contextmanager
+    def watching(self, job_id: UUID) -> Iterator[None]:
+        self._job = (job_id, time.monotonic())
+        try:
+            yield
+        finally:
+            self._job = None
+
+    def drain(self) -> None:
+        """The process was asked to stop: what runs may end, for `DRAIN_SECONDS`. Safe in a signal handler."""
+        if self._stop_by is None:
+            self._stop_by = time.monotonic() + DRAIN_SECONDS
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(WATCH_SECONDS)
+            now = time.monotonic()
+            job, stop_by = self._job, self._stop_by
+            if job is not None and now - job[1] > self._deadline_seconds:
+                log.critical("job_deadline_passed", job_id=str(job[0]), deadline_seconds=self._deadline_seconds)
+                os._exit(EXIT_SOFTWARE)
+            if stop_by is not None and now > stop_by:
+                log.warning("drain_cut_short", job_id=str(job[0]) if job else None, after_seconds=DRAIN_SECONDS)
+                os._exit(EXIT_SOFTWARE)
+
+
+class Pulse:
+    """A thread that signs life in the database, through its outages, and frees the dead predecessor's leases."""
+
+    def __init__(self, services: Services, owner: str) -> None:
+        self._services = services
+        self._owner = owner
+        self._wake = threading.Event()
+        self._ready = False
+        self._stopped = False
+        self._predecessor_cleared = False
+        self._answering = True
+        self._thread = threading.Thread(target=self._run, name="pulse", daemon=True)
+        self._thread.start()
+
+    def begin(self) -> None:
+        """The worker takes tasks: from now on it beats."""
+        self._ready = True
+        self._wake.set()
+
+    def end(self) -> None:
+        """Stop, and take the sign of life away: this worker is gone on purpose."""
+        self._stopped = True
+        self._wake.set()
+        self._thread.join(timeout=self._services.settings.heartbeat_seconds)
+        try:
+            ingestion.forget_beat(self._services, self._owner)
+        except errors.DatabaseUnavailable as exc:
+            log.info("heartbeat_left_behind", error=telemetry.describe_error(exc))
+
+    def _run(self) -> None:
+        while not self._stopped:
+            self._wake.clear()
+            self._beat()
+            self._wake.wait(self._services.settings.heartbeat_seconds)
+
+    def _beat(self) -> None:
+        try:
+            if not self._predecessor_cleared:
+                prefix = owner_prefix(self._services.settings)
+                requeued = ingestion.requeue_leases_of_dead(self._services, prefix, is_alive)
+                self._predecessor_cleared = True
+                log.info("predecessor_cleared", requeued=requeued)
+            if self._ready:
+                ingestion.beat(self._services, self._owner, "worker")
+            self._note(answering=True)
+        except Exception as exc:  # noqa: BLE001 - a thread's edge: whatever fails, the next beat tries again
+            self._note(answering=False, error=telemetry.describe_error(exc))
+
+    def _note(self, *, answering: bool, **fields: object) -> None:
+        """One line an outage, not one a beat."""
+        if answering and not self._answering:
+            log.info("heartbeat_resumed", **fields)
+        elif self._answering and not answering:
+            log.warning("heartbeat_failed", **fields)
+        self._answering = answering
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerProcess:
+    """What a task needs of the process that it runs in."""
+
+    services: Services
+    owner: str
+    watchdog: Watchdog
+    pulse: Pulse
+
+
+def start(services: Services) -> WorkerProcess:
+    """Name this process, watch it, and load the model before the first task."""
+    be_nice()
+    owner = owner_name(services.settings)
+    process = WorkerProcess(
+        services=services,
+        owner=owner,
+        watchdog=Watchdog(services.settings.job_deadline_seconds),
+        pulse=Pulse(services, owner),
+    )
+    _load_model(services)
+    log.info("worker_started", owner=owner, pid=os.getpid())
+    return process
+
+
+def _load_model(services: Services) -> None:
+    began = time.monotonic()
+    try:
+        embedder = services.embedders.get()
+    except errors.EnvironmentFailure as exc:
+        # Ending here would loop through restarts. Each job tries again and backs off; status shows the error.
+        log.error("model_unavailable_at_start", error=telemetry.describe_error(exc))  # noqa: TRY400 - says it all
+        return
+    log.info("model_loaded", embedder=embedder.identity, seconds=round(time.monotonic() - began, 2))
+
+
+def _started(process: psutil.Process) -> int:
+    return int(process.create_time() * 1000)

@@ -1,0 +1,140 @@
+"""The doorbell: publishes frozen jobs to Celery, best effort and bounded in time.
+
+The job row is the truth. A ring that fails is made up for by the sweeper, so a capture never waits for Redis.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+from uuid import uuid4
+
+from celery import Celery
+from kombu.messaging import Producer
+
+from memorybase import telemetry
+from memorybase.services import FrozenJob
+from memorybase.settings import Settings
+
+QUEUE = "memorybase"
+INGEST_TASK = "memorybase.ingest"
+
+log = telemetry.get_logger(__name__)
+
+
+class CeleryQueue:
+    """Rings `INGEST_TASK` for each job. Never raises; after a failure it is quiet for `ring_pause_seconds`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._app = _publisher(settings)
+        self._producer: Producer | None = None
+        # One publisher at a time: a ring takes under a millisecond, and while Redis is frozen one thread finds
+        # out instead of all of them.
+        self._turn = threading.Lock()
+        self._quiet_until = 0.0
+
+    def ring(self, jobs: Sequence[FrozenJob]) -> int:
+        """How many were published: all, unless Redis is away, frozen, or failed a moment ago."""
+        rung = 0
+        if not jobs:
+            return rung
+        deadline = time.monotonic() + self._settings.ring_timeout_seconds
+        with self._bounded("ring") as answering:
+            for job in jobs if answering else ():
+                self._publish(job)
+                rung += 1
+                if time.monotonic() >= deadline:
+                    break
+        if rung < len(jobs):
+            log.info("rings_left_to_sweeper", rung=rung, jobs=len(jobs))
+        return rung
+
+    def backlog(self) -> int | None:
+        """Rings that wait in the broker; None while it does not answer."""
+        waiting: int | None = None
+        with self._bounded("backlog") as answering:
+            if answering:
+                waiting = self._connected().channel.queue_declare(queue=QUEUE).message_count
+        return waiting
+
+    def close(self) -> None:
+        """Close the connection; a later call opens a new one."""
+        with self._turn:
+            self._disconnect()
+
+    def _publish(self, job: FrozenJob) -> None:
+        self._app.send_task(
+            INGEST_TASK,
+            kwargs=job.to_message(),
+            # Fresh each time: a job is rung as often as needed, and Celery must not take two rings for one.
+            task_id=str(uuid4()),
+            queue=QUEUE,
+            producer=self._connected(),
+            # A retry policy without retries: with retry=False kombu connects by another path that takes seconds.
+            retry=True,
+            retry_policy={"max_retries": 0},
+            ignore_result=True,
+        )
+
+    def _connected(self) -> Producer:
+        # One connection of our own: kombu's pool waits without bound when it is exhausted.
+        if self._producer is None:
+            self._producer = self._app.amqp.Producer(self._app.connection_for_write())
+        return self._producer
+
+    def _disconnect(self) -> None:
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            with suppress(Exception):  # it is given up either way
+                producer.connection.release()
+
+    @contextmanager
+    def _bounded(self, what: str) -> Iterator[bool]:
+        """The publisher's turn; yields whether Redis may be asked. A failure inside ends the block quietly."""
+        if not self._turn.acquire(timeout=self._settings.ring_timeout_seconds):
+            yield False
+            return
+        try:
+            yield time.monotonic() >= self._quiet_until
+        except Exception as exc:  # noqa: BLE001 - the caller's transaction has committed: nothing here may fail it
+            self._fall_quiet(what, exc)
+        finally:
+            self._turn.release()
+
+    def _fall_quiet(self, what: str, exc: Exception) -> None:
+        self._quiet_until = time.monotonic() + self._settings.ring_pause_seconds
+        self._disconnect()
+        log.warning("broker_not_answering", during=what, error=telemetry.describe_error(exc))
+
+
+def broker_settings(settings: Settings) -> dict[str, Any]:
+    """What publishers and workers must agree on."""
+    return {
+        # Both of these, and not broker_url, which CELERY_BROKER_URL in the environment would override.
+        "broker_read_url": settings.redis_url,
+        "broker_write_url": settings.redis_url,
+        "task_default_queue": QUEUE,
+        "task_serializer": "json",
+        "accept_content": ["json"],  # a pickle from the broker would be code
+        "task_ignore_result": True,  # the job row holds the outcome
+    }
+
+
+def _publisher(settings: Settings) -> Celery:
+    """An app that only publishes: it would rather fail than wait, where a worker's would rather wait than fail."""
+    app = Celery("memorybase-publisher", set_as_current=False, fixups=[])
+    app.backend_cls = "disabled"
+    app.conf.update(
+        broker_settings(settings),
+        broker_transport_options={
+            "max_retries": 0,
+            "socket_timeout": settings.ring_timeout_seconds,
+            "socket_connect_timeout": settings.ring_timeout_seconds,
+            "socket_keepalive": True,
+        },
+    )
+    return app
