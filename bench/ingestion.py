@@ -24,11 +24,12 @@ from uuid import uuid4
 from memorybase import __version__
 from memorybase.client import Client
 from memorybase.embedding import Embedders
+from memorybase.settings import Settings
 from memorybase.stack.child import StackChild
 from memorybase.stack.state import DataDir
 from memorybase.vectors import ChromaStore, VectorRecord
 
-WORDS = (
+WORDS = (  # noqa: SIM905 - a list of words is read as words
     "harbour boat berth winter engine oil rope captain ticket island ferry coffee market letter garden doctor school"
     " train bicycle piano lesson recipe flour oven birthday cousin wedding photograph museum river bridge storm"
 ).split()
@@ -38,7 +39,7 @@ FLOW = "benchmark"
 
 def texts(count: int) -> list[str]:
     """Messages that differ, the same in every run of the benchmark."""
-    dice = random.Random(17)  # noqa: S311 - no secret
+    dice = random.Random(17)
     return [f"{n}: " + " ".join(dice.choices(WORDS, k=WORDS_A_MESSAGE)) for n in range(count)]
 
 
@@ -71,11 +72,8 @@ def through_memorybase(client: Client, messages: list[str], sessions: int) -> di
     }
 
 
-def through_the_parts(client: Client, chroma_url: str, data: DataDir, messages: list[str]) -> dict[str, float]:
+def through_the_parts(chroma_url: str, data: DataDir, messages: list[str]) -> dict[str, float]:
     """Embed and upsert, nothing else; the stack stands by idle."""
-    del client
-    from memorybase.settings import Settings
-
     embedder = Embedders(Settings(data_dir=data.path)).get()
     store = ChromaStore(chroma_url, timeout_seconds=60)
     ref = store.create_collection(f"bench-{uuid4()}", {"benchmark": True})
@@ -107,7 +105,7 @@ def main() -> None:
             key = data.known_api_key(stack.settings) or ""
             with Client(stack.url, key) as client:
                 flow = through_memorybase(client, messages, chosen.sessions)
-                parts = through_the_parts(client, stack.chroma_url, data, messages)
+                parts = through_the_parts(stack.chroma_url, data, messages)
     ratio = flow["captured_and_ingested_per_second"] / parts["embedded_and_upserted_per_second"]
     report: dict[str, Any] = {
         "memorybase": __version__,

@@ -194,7 +194,7 @@ class Run(Base):
 
 
 class Message(Base):
-    """A captured message. role, is_output and session are fixed; content, files and metadata change with a new version."""
+    """A captured message. role, is_output and session are fixed; the rest changes with a new version."""
 
     __tablename__ = "messages"
     __table_args__ = (

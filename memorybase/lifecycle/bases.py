@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID, uuid4
 
-import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import chunking, database, errors, knowledge

@@ -95,7 +95,8 @@ def finish_flow_deletion(services: Services, flow_id: UUID) -> bool:
     """The flow's messages, sessions and runs, once its memory bases are gone."""
     with services.database.reading() as session:
         owned = bases.base_ids_of_flow(session, flow_id)
-    if not all([finish_deletion(services, base_id) for base_id in owned]):
+    waiting = [base_id for base_id in owned if not finish_deletion(services, base_id)]
+    if waiting:
         return False
     while True:
         with services.database.transaction() as session:

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from harness.world import WORKER, WorkerKilled, World, crash_after
 
-from memorybase import errors, ingestion, lifecycle
+from memorybase import errors, ingestion, leases, lifecycle, planning
 from memorybase.models import IngestionJob, Session
 from memorybase.planning import freeze
 from memorybase.queries import conversations, jobs
@@ -557,3 +557,58 @@ def test_a_session_renamed_between_claim_and_read_is_not_passed_over(
     assert world.row(base, "t").cursor_seq == 0
     world.settle()
     world.assert_all_ingested(base)
+
+
+def test_transactions_that_commit_in_the_opposite_order_of_their_start_are_all_ingested(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = world.new_base(threshold=1)
+    open_session = conversations.open_session
+
+    def let_another_overtake(*args: Any, **kwargs: Any) -> Any:
+        monkeypatch.undo()
+        # On PostgreSQL this one starts later and commits first; on SQLite it waits for us.
+        overtaking.start()
+        overtaking.join(0.5)
+        return open_session(*args, **kwargs)
+
+    overtaking = threading.Thread(target=lambda: (world.say("s", "started second"), world.drain()))
+    monkeypatch.setattr(conversations, "open_session", let_another_overtake)
+    world.say("s", "started first")
+    overtaking.join(30)
+    world.drain()
+    world.assert_all_ingested(base)
+    assert world.row(base, "s").total_processed == 2
+
+
+@pytest.mark.parametrize("waits", ["capture", "advance"])
+def test_a_capture_and_an_advance_that_wait_for_each_other_lose_no_turn(
+    world: World, monkeypatch: pytest.MonkeyPatch, waits: str
+) -> None:
+    """One holds the session's row in an open transaction while the other comes and waits for it."""
+    base = world.new_base(threshold=1)
+    world.say("s", "the first")
+    ring = world.queue.rings[0]
+    world.queue.clear()
+    plan_next = planning.plan_next
+    other = threading.Thread(
+        target=(lambda: world.say("s", "the second")) if waits == "capture" else (lambda: world.run(ring))
+    )
+
+    def hold_the_row(*args: Any) -> Any:
+        monkeypatch.undo()
+        other.start()
+        other.join(0.5)
+        assert other.is_alive()  # it waits for our row
+        return plan_next(*args)
+
+    # Both the advance (in leases.finish) and the trigger plan the next job with the row locked.
+    monkeypatch.setattr(leases if waits == "capture" else planning, "plan_next", hold_the_row)
+    if waits == "capture":
+        assert world.run(ring) == ingestion.JobOutcome.DONE
+    else:
+        world.say("s", "the second")
+    other.join(30)
+    world.drain()  # no sweep: whoever came second has planned what was left
+    world.assert_all_ingested(base)
+    assert world.row(base, "s").total_processed == 2
