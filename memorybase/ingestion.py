@@ -94,11 +94,15 @@ def _capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureR
         living = bases.share_bases_of_flow(session, flow_id)
         if conversations.fetch_flow(session, user_id, flow_id) is None:
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
-        now = clock.now(session)
         # From here to the commit this transaction alone gives out the session's seqs: seq order is commit order.
         conversation = conversations.open_session(
-            session, flow_id=flow_id, session_id=request.session_id, end_user_id=request.end_user_id, now=now
+            session,
+            flow_id=flow_id,
+            session_id=request.session_id,
+            end_user_id=request.end_user_id,
+            now=clock.now(session),
         )
+        now = clock.now(session)  # behind the lock, so that captured_at rises with seq
         capturing.bind_end_user(conversation, request.end_user_id)
         run_is_new = capturing.open_run(session, conversation, run_id, request.run_external_id, request.messages, now)
         known = capturing.match_known(session, user_id, conversation, messages, request.on_conflict)

@@ -111,7 +111,7 @@ def normalise(raw: Mapping[str, Any], *, user_id: UUID, where: str) -> NewMessag
     return _checked(fields, user_id, where)
 
 
-def normalise_changes(raw: Mapping[str, Any], *, where: str = "") -> dict[str, Any]:
+def normalise_changes(raw: Mapping[str, Any], *, max_message_bytes: int, where: str = "") -> dict[str, Any]:
     """What an edit may change, checked as in a capture: any of content, files, metadata."""
     checks = {"content": _edited_content, "files": _list, "metadata": _object}
     changes: dict[str, Any] = {}
@@ -121,6 +121,9 @@ def normalise_changes(raw: Mapping[str, Any], *, where: str = "") -> dict[str, A
             raise errors.InvalidRequest("This cannot be changed", field=field)
         check_json(value, field)
         changes[key] = checks[key](value, field)
+        size = len(_canonical(changes[key]))
+        if size > max_message_bytes:
+            raise errors.InvalidRequest("This is too large", field=field, value=size, limit=max_message_bytes)
     return changes
 
 

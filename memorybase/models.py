@@ -15,6 +15,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     CheckConstraint,
+    ColumnElement,
     DateTime,
     Dialect,
     ForeignKey,
@@ -26,6 +27,7 @@ from sqlalchemy import (
     String,
     Text,
     UniqueConstraint,
+    literal_column,
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
@@ -84,6 +86,9 @@ class JobState(enum.StrEnum):
 
 
 ACTIVE_STATES = (JobState.QUEUED, JobState.RUNNING)
+# In the words of the partial index on active jobs: with parameters in their place SQLite does not recognise it.
+# Without a type, or SQLite is sent "= 1" behind it.
+IS_ACTIVE: ColumnElement[Any] = literal_column("ingestion_jobs.state IN ('queued', 'running')")
 
 
 class GenerationState(enum.StrEnum):

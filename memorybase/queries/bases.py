@@ -8,7 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.models import ACTIVE_STATES, Generation, GenerationState, IngestionJob, KnowledgeBase, MemoryBase
+from memorybase.models import IS_ACTIVE, Generation, GenerationState, IngestionJob, KnowledgeBase, MemoryBase
 from memorybase.queries import jobs, ledger, rows
 
 COMPARE_EVERY_SECONDS = 60  # a base at rest is looked at this often
@@ -103,7 +103,7 @@ def delete_base(session: OrmSession, base_id: UUID) -> None:
 
 def bases_to_compare(session: OrmSession, now: datetime) -> list[UUID]:
     """Living bases without active jobs whose last comparison is a minute old."""
-    busy = sa.exists().where(IngestionJob.memory_base_id == MemoryBase.id, IngestionJob.state.in_(ACTIVE_STATES))
+    busy = sa.exists().where(IngestionJob.memory_base_id == MemoryBase.id, IS_ACTIVE)
     return list(
         session.scalars(
             sa.select(MemoryBase.id)

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.models import (
+    IS_ACTIVE,
     Capture,
     DeadLetter,
     Generation,
@@ -25,9 +26,6 @@ from memorybase.queries.conversations import counted
 Base = MemoryBase
 Row = MemoryBaseSession
 Job = IngestionJob
-
-# In the words of the partial index on active jobs: with parameters in their place SQLite does not recognise it.
-_ACTIVE: sa.ColumnElement[Any] = sa.literal_column("ingestion_jobs.state IN ('queued', 'running')")
 
 _BASES = Keyset("memories", (Base.created_at, Base.id))
 _SESSIONS = Keyset("memory-sessions", (Session.created_at, Session.id))
@@ -91,7 +89,7 @@ def jobs_of_ids(session: OrmSession, ids: list[UUID]) -> list[Job]:
 def active_ranges(session: OrmSession, base_id: UUID, session_ids: list[str]) -> list[tuple[str, int]]:
     """(session, from_seq) of the jobs that these sessions have active."""
     statement = sa.select(Job.session_id, Job.from_seq).where(
-        Job.memory_base_id == base_id, Job.session_id.in_(session_ids), _ACTIVE
+        Job.memory_base_id == base_id, Job.session_id.in_(session_ids), IS_ACTIVE
     )
     return [(session_id, from_seq) for session_id, from_seq in session.execute(statement)]
 
@@ -203,7 +201,7 @@ def _has_job(*conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
     # A bound on its second column draws SQLite to the index on active jobs, and away from the one on all jobs.
     return (
         sa.select(Job.id)
-        .where(Job.memory_base_id == Base.id, Job.session_id >= "", _ACTIVE, *conditions)
+        .where(Job.memory_base_id == Base.id, Job.session_id >= "", IS_ACTIVE, *conditions)
         .correlate(Base)
         .exists()
     )
@@ -216,7 +214,7 @@ def _counted_messages(capture: Capture, *conditions: sa.ColumnElement[bool]) -> 
 
 
 def _has_active_job(base_id: UUID) -> sa.ColumnElement[bool]:
-    active = sa.select(Job.id).where(Job.memory_base_id == base_id, Job.session_id == Session.session_id, _ACTIVE)
+    active = sa.select(Job.id).where(Job.memory_base_id == base_id, Job.session_id == Session.session_id, IS_ACTIVE)
     return active.correlate(Session).exists()
 
 

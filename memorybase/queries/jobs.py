@@ -10,7 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.models import ACTIVE_STATES, IngestionJob, JobState, MemoryBase
+from memorybase.models import IS_ACTIVE, IngestionJob, JobState, MemoryBase
 from memorybase.queries.writes import insert
 
 Job = IngestionJob
@@ -31,7 +31,7 @@ def insert_job(session: OrmSession, values: dict[str, Any]) -> Job | None:
 def active_job(session: OrmSession, base_id: UUID, session_id: str) -> Job | None:
     return session.scalar(
         sa.select(Job).where(
-            Job.memory_base_id == base_id, Job.session_id == session_id, Job.state.in_(ACTIVE_STATES)
+            Job.memory_base_id == base_id, Job.session_id == session_id, IS_ACTIVE
         ).execution_options(populate_existing=True)
     )  # fmt: skip
 
@@ -40,7 +40,7 @@ def active_jobs_of_base(session: OrmSession, base_id: UUID) -> list[Job]:
     return list(
         session.scalars(
             sa.select(Job)
-            .where(Job.memory_base_id == base_id, Job.state.in_(ACTIVE_STATES))
+            .where(Job.memory_base_id == base_id, IS_ACTIVE)
             .order_by(Job.id)
             .execution_options(populate_existing=True)
         )
@@ -96,7 +96,7 @@ def cancel_jobs(session: OrmSession, ids: Sequence[UUID], now: datetime, reason:
     if ids:
         session.execute(
             sa.update(Job)
-            .where(Job.id.in_(ids), Job.state.in_(ACTIVE_STATES))
+            .where(Job.id.in_(ids), IS_ACTIVE)
             .values(state=JobState.CANCELLED, finished_at=now, error=reason)
         )
 
@@ -122,7 +122,7 @@ def count_active_of_kind(session: OrmSession, base_id: UUID, kind: str) -> int:
         session.scalar(
             sa.select(sa.func.count())
             .select_from(Job)
-            .where(Job.memory_base_id == base_id, Job.kind == kind, Job.state.in_(ACTIVE_STATES))
+            .where(Job.memory_base_id == base_id, Job.kind == kind, IS_ACTIVE)
         )
         or 0
     )

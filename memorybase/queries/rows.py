@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.models import ACTIVE_STATES, IngestionJob, MemoryBase, MemoryBaseSession
+from memorybase.models import IS_ACTIVE, IngestionJob, MemoryBase, MemoryBaseSession
 from memorybase.queries.writes import insert
 
 Row = MemoryBaseSession
@@ -172,7 +172,7 @@ def _has_active_job() -> sa.Exists:
         .where(
             IngestionJob.memory_base_id == Row.memory_base_id,
             IngestionJob.session_id == Row.session_id,
-            IngestionJob.state.in_(ACTIVE_STATES),
+            IS_ACTIVE,
         )
         .correlate(Row)
     )

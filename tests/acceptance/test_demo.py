@@ -30,10 +30,10 @@ def test_the_demo_loses_nothing_answers_its_questions_and_can_be_opened_again(tm
     assert processes_of(stack.data) == []
     assert took < SECONDS
 
-    up, curl = (
-        line.strip() for line in said.stdout.splitlines() if line.startswith("  memorybase up ") or "curl" in line
-    )
-    assert up == f"memorybase up --data-dir {stack.data}"
+    lines = [line.strip() for line in said.stdout.splitlines()]
+    up = next(line for line in lines if line.endswith(f"up --data-dir {stack.data}"))
+    assert "memorybase" in up
+    curl = next(line for line in lines if line.startswith("curl "))
     try:
         stack.start()
         results = _curl(curl.replace(":8000", f":{stack.port}"))

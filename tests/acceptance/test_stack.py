@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
-from harness.stack import KEY, NAMES, EmbeddedStack, environment, memorybase, processes_of, run_memorybase
+from harness.stack import KEY, NAMES, ROOT, EmbeddedStack, environment, memorybase, processes_of, run_memorybase
 from harness.waiting import wait_until
 
 RESTART_SECONDS = 20.0
@@ -95,6 +95,44 @@ class TestRunning:
         wait_until(lambda: _another(warm, name, killed), RESTART_SECONDS, f"another {name}")
         wait_until(warm.ready, RESTART_SECONDS, "ready again")
         assert not alive(killed)
+
+
+class TestCommands:
+    def test_an_import_is_ingested_searched_and_changes_nothing_the_second_time(self, warm: EmbeddedStack) -> None:
+        sample = ROOT / "memorybase" / "samples" / "conversation.jsonl"
+        words = ("import", str(sample), "--flow", "imported", "--url", warm.url, "--key", KEY)
+        first, second = run_memorybase(*words), run_memorybase(*words)
+        assert first.stdout.splitlines() == [
+            "4 sessions, 34 runs, 68 messages: 68 new, 0 already there",
+            "memory base imported: 68 ingested, 0 dead letters",
+        ]
+        assert second.stdout.splitlines() == [
+            "4 sessions, 34 runs, 68 messages: 0 new, 68 already there",
+            "memory base imported: 68 ingested, 0 dead letters",
+        ]
+        words = ("search", "a greyhound that steals", "--memory", "imported", "--url", warm.url, "--key", KEY)
+        found = run_memorybase(*words)
+        assert "Biscuit" in found.stdout.splitlines()[1], found.stdout + found.stderr
+
+    def test_a_memory_base_that_is_not_there_is_named_beside_those_that_are(self, warm: EmbeddedStack) -> None:
+        said = run_memorybase("search", "q", "--memory", "missing", "--url", warm.url, "--key", KEY)
+        assert said.returncode == 1
+        assert said.stderr.startswith("error: There is no memory base named missing. There are")
+        assert "Traceback" not in said.stderr
+
+    def test_a_key_works_until_it_is_revoked(self, warm: EmbeddedStack) -> None:
+        here = ("--data-dir", str(warm.data))
+        secret = run_memorybase("keys", "create", "mine", *here).stdout.strip()
+        row = next(line.split() for line in run_memorybase("keys", "list", *here).stdout.splitlines() if "mine" in line)
+        search = ("search", "q", "--memory", "missing", "--url", warm.url, "--key", secret)
+        assert "no memory base" in run_memorybase(*search).stderr
+        assert run_memorybase("keys", "revoke", row[0], *here).returncode == 0
+        assert "valid API key" in run_memorybase(*search).stderr
+
+    def test_one_sweep_by_hand_says_what_it_did(self, warm: EmbeddedStack) -> None:
+        said = run_memorybase("sweep", "--once", "--data-dir", str(warm.data))
+        assert said.returncode == 0, said.stderr
+        assert "requeued: 0" in said.stdout
 
 
 class TestEnding:

@@ -86,9 +86,11 @@ class TestCreate:
     def test_an_unknown_flow_or_model(self, api: Api) -> None:
         assert api.refused("POST", "/memories", 404, json={"name": "n", "flow_id": "x"})["field"] == "flow_id"
         api.flow()
-        api.embedders.missing.add("nope")
         body = {"name": "n", "flow_id": "support", "embedding_model": "nope"}
-        assert api.refused("POST", "/memories", 503, json=body)["code"] == "model_unavailable"
+        assert api.refused("POST", "/memories", 422, json=body)["field"] == "embedding_model"
+        api.embedders.missing.add("away")
+        error = api.refused("POST", "/memories", 503, json=body | {"embedding_model": "away"})
+        assert error["code"] == "model_unavailable"
 
     def test_start_now_skips_what_is_there(self, api: Api) -> None:
         api.flow()

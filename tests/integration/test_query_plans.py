@@ -58,11 +58,13 @@ def recorded(world: World) -> Iterator[list[tuple[str, Any]]]:
 
 
 def scans(world: World, statement: str, parameters: Any) -> list[str]:
-    """Where SQLite would read a whole table, or a session's messages from the first one on."""
+    """Where SQLite would read a whole table, a session's messages from the first one on, or every job."""
     with world.services.database.engine.connect() as connection:
         plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
     whole = [step for step in plan if step.startswith("SCAN") and step.split()[1] in Base.metadata.tables]
     if "messages.seq >" in statement and not any("seq>" in step for step in plan):
+        whole += plan
+    if "ingestion_jobs.state IN" in statement and not any("uq_ingestion_jobs_active" in step for step in plan):
         whole += plan
     return whole
 

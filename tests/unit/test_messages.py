@@ -278,14 +278,22 @@ class TestTextAndFingerprint:
 
 class TestChanges:
     def test_what_may_be_changed(self) -> None:
-        changes = normalise_changes({"content": ["a"], "files": [], "metadata": {"k": 1}})
+        changes = normalise_changes({"content": ["a"], "files": [], "metadata": {"k": 1}}, max_message_bytes=100)
         assert changes == {"content": [{"type": "text", "text": "a"}], "files": [], "metadata": {"k": 1}}
 
     @pytest.mark.parametrize(
         ("field", "value"),
-        [("role", "user"), ("content", None), ("content", 7), ("files", "x"), ("metadata", []), ("content", "\x00")],
+        [
+            ("role", "user"),
+            ("content", None),
+            ("content", 7),
+            ("files", "x"),
+            ("metadata", []),
+            ("content", "\x00"),
+            ("content", "x" * 100),
+        ],
     )
     def test_the_rest_is_refused_by_name(self, field: str, value: Any) -> None:
         with pytest.raises(InvalidRequest) as caught:
-            normalise_changes({field: value})
+            normalise_changes({field: value}, max_message_bytes=100)
         assert caught.value.field == field

@@ -1,0 +1,76 @@
+# memorybase: `make help` lists what can be done.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+
+# The first Python of these that runs and fits; or say PYTHON=/path/to/python3.11.
+PYTHON ?= $(shell for python in python3.11 python3.12 python3; do \
+	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' 2>/dev/null \
+	&& echo "$$python" && break; done)
+# The CPU build of torch saves 3 GB: TORCH_INDEX=https://download.pytorch.org/whl/cpu
+TORCH_INDEX ?=
+# What `make test` runs: T=tests/unit, T="tests/unit -k chunk".
+T ?= tests
+# What `make up` serves, and what `make demo` writes.
+HOST ?= 127.0.0.1
+PORT ?= 8000
+DATA_DIR ?= memorybase-data
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+	$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
+INSTALLED := $(VENV)/.installed
+INSTALLED_DEV := $(VENV)/.installed-dev
+
+.PHONY: help demo test up doctor lint types format bench migrate clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  variables: PYTHON, TORCH_INDEX (the CPU build of torch), T (tests to run), HOST, PORT, DATA_DIR"
+
+demo: $(INSTALLED) ## capture a conversation, kill the worker in the middle, count that nothing was lost
+	$(BIN)/memorybase demo --data-dir $(DATA_DIR)/demo
+
+up: $(INSTALLED) ## the whole stack on this machine, until Ctrl-C
+	$(BIN)/memorybase up --host $(HOST) --port $(PORT) --data-dir $(DATA_DIR)
+
+doctor: $(INSTALLED) ## what works and what does not, with the command that helps
+	$(BIN)/memorybase doctor --data-dir $(DATA_DIR)
+
+test: $(INSTALLED_DEV) ## all tests
+	$(BIN)/python -m pytest $(T)
+
+lint: $(INSTALLED_DEV) ## ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(INSTALLED_DEV) ## mypy, strict
+	$(BIN)/mypy
+
+format: $(INSTALLED_DEV) ## let ruff mend and format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(INSTALLED) ## how fast, and how close to what the parts can do
+	$(BIN)/python bench/ingestion.py
+
+migrate: $(INSTALLED) ## bring the database to this version's schema
+	$(BIN)/memorybase migrate --data-dir $(DATA_DIR)
+
+clean: ## remove what was built; the data stay
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or 3.12 is needed; say PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV) || { \
+		echo "error: the environment could not be made; on Debian: apt install python3-venv"; rm -rf $(VENV); exit 1; }
+
+$(INSTALLED): $(BIN)/python pyproject.toml constraints.txt
+	@echo "installing into $(VENV) (once; one to three minutes)"
+	$(INSTALL) -e .
+	@touch $@
+
+$(INSTALLED_DEV): $(INSTALLED)
+	$(INSTALL) -e '.[dev]'
+	@touch $@

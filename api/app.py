@@ -1,0 +1,93 @@
+"""The application: `uvicorn api.app:app`, or `create_app(services)` for a test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cache
+
+from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+from fastapi.routing import APIRoute
+from starlette.types import ASGIApp
+
+from api import failures
+from api.middleware import REQUEST_ID, BodyBound, EncodedSlashes, RequestContext
+from api.routes import ROUTERS
+from memorybase import __version__, telemetry
+from memorybase.services import Services
+from memorybase.settings import Settings
+
+PREFIX = "/v1"
+DESCRIPTION = "The memory of LLM flows: capture every run, lose nothing, find it again."
+
+
+def create_app(services: Services | None = None) -> FastAPI:
+    """The API over these services, or over those of the settings, built when it starts."""
+    settings = services.settings if services else Settings()
+    app = FastAPI(
+        title="memorybase",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=_lifespan,
+        generate_unique_id_function=_operation_id,
+        # The pages behind these load from a CDN.
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=f"{PREFIX}/openapi.json",
+        strict_content_type=False,
+    )
+    app.state.settings = settings
+    app.state.services = services
+    failures.install(app)
+    for router in ROUTERS:
+        app.include_router(router, prefix=PREFIX)
+        app.include_router(router, include_in_schema=False)
+    _surround(app, settings)
+    return app
+
+
+@cache
+def application() -> FastAPI:
+    """The process's own application, for `uvicorn --factory api.app:application`."""
+    return create_app()
+
+
+def __getattr__(name: str) -> ASGIApp:
+    # `app` is made when a server asks for it, so that importing this module reads no settings.
+    if name == "app":
+        return application()
+    raise AttributeError(name)
+
+
+def _surround(app: FastAPI, settings: Settings) -> None:
+    # The last one added is the first that a request meets.
+    app.add_middleware(EncodedSlashes)
+    app.add_middleware(BodyBound, max_body_bytes=settings.max_body_bytes)
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.cors_origins,
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "X-API-Key", REQUEST_ID],
+            expose_headers=[REQUEST_ID, "Retry-After"],
+        )
+    app.add_middleware(RequestContext)
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    given = app.state.services is not None
+    if not given:
+        # Here, so that importing the API, as tools do for its OpenAPI, brings no client library along.
+        from memorybase import wiring
+
+        telemetry.configure(app.state.settings)
+        app.state.services = wiring.build(app.state.settings, role="api")
+    yield
+    if not given:
+        app.state.services.database.dispose()
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name

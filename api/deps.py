@@ -1,0 +1,130 @@
+"""What routes are given: the services, who calls, which page, and ids made ours."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Annotated, Any, TypeVar
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response, Security
+from fastapi.concurrency import run_in_threadpool
+from fastapi.routing import APIRoute
+from fastapi.security import APIKeyHeader, HTTPBearer
+
+from api.middleware import SLASH
+from api.schemas import ERRORS, Stored
+from memorybase import catalog, errors, keys, messages
+from memorybase.keys import Principal
+from memorybase.models import ID_LENGTH
+from memorybase.services import Services
+
+Answer = TypeVar("Answer")
+
+_BEARER = HTTPBearer(auto_error=False, scheme_name="Bearer", description="An API key.")
+_HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="ApiKey", description="An API key.")
+
+
+class KeyedRoute(APIRoute):
+    """Looks at the API key before it looks at the body: nobody without a key learns what a body should be."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def keyed(request: Request) -> Response:
+            secret = _secret(request)
+            if not secret:
+                raise errors.Unauthorized
+            request.state.principal = await run_in_threadpool(keys.authenticate, services_of(request), secret)
+            return await handler(request)
+
+        return keyed
+
+
+def keyed_router(tag: str) -> APIRouter:
+    """A router whose every call needs a key and may answer with our errors."""
+    security = [Security(_BEARER), Security(_HEADER)]
+    return APIRouter(tags=[tag], route_class=KeyedRoute, dependencies=security, responses=ERRORS)
+
+
+def services_of(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+async def _services(request: Request) -> Services:
+    return services_of(request)
+
+
+def _needs(scope: str) -> Callable[[Request], Awaitable[Principal]]:
+    async def principal(request: Request) -> Principal:
+        caller: Principal = request.state.principal
+        caller.require(scope)
+        return caller
+
+    return principal
+
+
+async def _page_request(
+    page: Annotated[int, Query(ge=1, le=catalog.MAX_SKIP)] = 1,
+    size: Annotated[int, Query(ge=1, le=catalog.MAX_SIZE)] = catalog.DEFAULT_SIZE,
+    offset: Annotated[int, Query(ge=0, le=catalog.MAX_SKIP, description="Added to the page's start.")] = 0,
+    cursor: Annotated[
+        str | None, Query(max_length=1000, description="next_cursor of the page before; stable under changes.")
+    ] = None,
+) -> catalog.PageRequest:
+    return catalog.PageRequest(page=page, size=size, offset=offset, cursor=cursor)
+
+
+_External = Path(description="A UUID, or the string it was made with.", max_length=ID_LENGTH)
+
+
+async def _flow_in_path(request: Request, flow_id: Annotated[str, _External]) -> UUID:
+    return _resolved(request, "flow", flow_id)[0]
+
+
+async def _run_in_path(request: Request, run_id: Annotated[str, _External]) -> UUID:
+    return _resolved(request, "run", run_id)[0]
+
+
+async def _message_in_path(request: Request, message_id: Annotated[str, _External]) -> UUID:
+    return _resolved(request, "message", message_id)[0]
+
+
+async def _flow_in_query(
+    request: Request, flow_id: Annotated[Stored | None, Query(max_length=ID_LENGTH)] = None
+) -> UUID | None:
+    return None if flow_id is None else _resolved(request, "flow", flow_id)[0]
+
+
+async def _run_in_query(
+    request: Request, run_id: Annotated[Stored | None, Query(max_length=ID_LENGTH)] = None
+) -> UUID | None:
+    return None if run_id is None else _resolved(request, "run", run_id)[0]
+
+
+def path_text(segment: str) -> str:
+    """A path segment as the caller meant it."""
+    return segment.replace(SLASH, "/")
+
+
+def _resolved(request: Request, kind: messages.IdKind, value: str) -> tuple[UUID, str | None]:
+    return messages.resolve_id(request.state.principal.user_id, kind, path_text(value))
+
+
+def _secret(request: Request) -> str:
+    scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
+    given = credentials if scheme.lower() == "bearer" else request.headers.get("x-api-key", "")
+    # Headers arrive as latin-1; a key chosen by hand may hold more than that.
+    return given.strip().encode("latin-1").decode(errors="replace")
+
+
+ServicesDep = Annotated[Services, Depends(_services)]
+Reader = Annotated[Principal, Depends(_needs("read"))]
+Writer = Annotated[Principal, Depends(_needs("write"))]
+Admin = Annotated[Principal, Depends(_needs("admin"))]
+PageDep = Annotated[catalog.PageRequest, Depends(_page_request)]
+FlowId = Annotated[UUID, Depends(_flow_in_path)]
+RunId = Annotated[UUID, Depends(_run_in_path)]
+MessageId = Annotated[UUID, Depends(_message_in_path)]
+FlowFilter = Annotated[UUID | None, Depends(_flow_in_query)]
+RunFilter = Annotated[UUID | None, Depends(_run_in_query)]

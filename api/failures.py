@@ -1,0 +1,171 @@
+"""One shape for every error: {"error": {code, message, field?, value?, limit?, retryable, request_id, details?}}.
+
+What a caller sent comes back only as an id, a number or a word of a closed list, cut short; never as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+from uuid import UUID
+
+from fastapi import FastAPI, Request
+from fastapi.encoders import jsonable_encoder
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from memorybase import errors
+from memorybase.telemetry import get_logger
+
+VALUE_CHARS = 100
+DETAILED_ERRORS = 20
+
+# When to come back, in seconds: a job of one session ends in about one, an outage or a build takes longer.
+RETRY_AFTER_JOB = 1
+RETRY_AFTER_OUTAGE = 5
+
+_LIMITS = ("max_length", "min_length", "le", "lt", "ge", "gt")
+_CLOSED_LISTS = {"enum", "literal_error", "uuid_parsing", "uuid_type"}
+_MESSAGES = {
+    "extra_forbidden": "Unknown field",
+    "missing": "This field is required",
+}
+
+log = get_logger(__name__)
+
+
+class NoSuchMethod(errors.CallerError):
+    """This path does not take that method."""
+
+    code = "method_not_allowed"
+    status_code = 405
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error in our shape."""
+    app.add_exception_handler(errors.MemorybaseError, _on_memorybase_error)
+    app.add_exception_handler(RequestValidationError, _on_validation_error)
+    app.add_exception_handler(HTTPException, _on_http_error)
+
+
+def render(error: errors.MemorybaseError, request_id: str) -> JSONResponse:
+    """The answer for an error; `request_id` is the one in the X-Request-Id header."""
+    body: dict[str, Any] = {"code": error.code, "message": _clean(error.message)}
+    if error.field is not None:
+        body["field"] = _clean(error.field)
+    if (value := _shown(error.value)) is not None:
+        body["value"] = value
+    if (limit := _shown(error.limit)) is not None:
+        body["limit"] = limit
+    body |= {"retryable": error.retryable, "request_id": request_id}
+    if error.details:
+        body["details"] = jsonable_encoder(error.details)
+    return JSONResponse({"error": body}, status_code=error.status_code, headers=_headers(error))
+
+
+def request_id_of(request: Request) -> str:
+    return str(request.scope.get("request_id", ""))
+
+
+async def _on_memorybase_error(request: Request, error: Exception) -> JSONResponse:
+    if not isinstance(error, errors.MemorybaseError):
+        raise error
+    # A stack that starts is asked for its readiness many times a second.
+    if error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(error, errors.NotReady):
+        log.warning("request_failed", code=error.code, method=request.method, reason=error.message)
+    return render(error, request_id_of(request))
+
+
+async def _on_validation_error(request: Request, error: Exception) -> JSONResponse:
+    if not isinstance(error, RequestValidationError):
+        raise error
+    return render(_from_validation(error.errors()), request_id_of(request))
+
+
+async def _on_http_error(request: Request, error: Exception) -> JSONResponse:
+    if not isinstance(error, HTTPException):
+        raise error
+    answer = render(_from_status(error.status_code), request_id_of(request))
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+def _from_status(status: int) -> errors.MemorybaseError:
+    if status == HTTPStatus.NOT_FOUND:
+        return errors.NotFound("There is no such path")
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        return NoSuchMethod()
+    if status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        return errors.CallerError("The body cannot be read")
+    return errors.MemorybaseError()
+
+
+def _from_validation(found: Sequence[Any]) -> errors.CallerError:
+    first = found[0]
+    if first["type"] == "json_invalid":
+        return errors.CallerError("The body is not valid JSON", field="body")
+    others = [{"field": _field(each["loc"]), "message": _message(each)} for each in found[1:DETAILED_ERRORS]]
+    return errors.InvalidRequest(
+        _message(first),
+        field=_field(first["loc"]),
+        value=_value(first),
+        limit=_limit(first.get("ctx") or {}),
+        **({"others": others} if others else {}),
+    )
+
+
+def _field(location: Sequence[Any]) -> str:
+    """("body", "messages", 3, "role") is messages[3].role."""
+    places = location[1:] if len(location) > 1 else location
+    field = ""
+    for place in places:
+        field += f"[{place}]" if isinstance(place, int) else f".{_clean(str(place))}" if field else _clean(str(place))
+    return field
+
+
+def _message(found: Mapping[str, Any]) -> str:
+    if found["type"] == "model_attributes_type" and isinstance(found.get("input"), bytes):
+        return "The body is JSON: send Content-Type: application/json"
+    message: str = _MESSAGES.get(found["type"]) or found["msg"]
+    # Our own checks raise ValueError, which pydantic introduces with two words.
+    return message.removeprefix("Value error, ")
+
+
+def _value(found: Mapping[str, Any]) -> object:
+    value = found.get("input")
+    if isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str) and found["type"] in {"string_too_long", "string_too_short"}:
+        return len(value)
+    return value if isinstance(value, str) and found["type"] in _CLOSED_LISTS else None
+
+
+def _limit(context: Mapping[str, Any]) -> object:
+    return next((context[name] for name in _LIMITS if name in context), None)
+
+
+def _shown(value: object) -> object:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return value if abs(value) < 10**VALUE_CHARS else None
+    if isinstance(value, list):  # both bounds, or what a word may be
+        return [_shown(each) for each in value]
+    return _clean(str(value)) if isinstance(value, str | UUID) else None
+
+
+def _clean(text: str) -> str:
+    """Short, and writable whatever it holds."""
+    return text[: VALUE_CHARS * 5 if " " in text else VALUE_CHARS].encode(errors="replace").decode()
+
+
+def _headers(error: errors.MemorybaseError) -> dict[str, str]:
+    if isinstance(error, errors.Unauthorized):
+        return {"WWW-Authenticate": "Bearer"}
+    if isinstance(error, errors.IngestionActive):
+        return {"Retry-After": str(RETRY_AFTER_JOB)}
+    if error.retryable or error.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
+        return {"Retry-After": str(RETRY_AFTER_OUTAGE)}
+    return {}

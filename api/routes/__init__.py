@@ -1,0 +1,17 @@
+"""Routes by noun."""
+
+from __future__ import annotations
+
+from api.routes import flows, health, jobs, keys, knowledge_bases, memories, messages, search, sessions
+
+ROUTERS = (
+    health.router,
+    flows.router,
+    memories.router,
+    jobs.router,
+    messages.router,
+    sessions.router,
+    search.router,
+    knowledge_bases.router,
+    keys.router,
+)

@@ -1,0 +1,111 @@
+"""Flows, and the capture of their runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Path, Response
+
+from api.deps import FlowId, PageDep, Reader, RunId, ServicesDep, Writer, keyed_router, path_text
+from api.schemas import Accepted, CaptureBody, FlowBody
+from memorybase import catalog, ingestion, lifecycle, messages
+from memorybase.catalog import FlowView, Page, RunView
+from memorybase.models import ID_LENGTH, Flow
+from memorybase.settings import Settings
+
+router = keyed_router("flows")
+
+
+@router.post("/flows", status_code=201)
+def create_flow(body: FlowBody, services: ServicesDep, caller: Writer) -> FlowView:
+    """Make a flow with an id of ours; a runtime that has its own ids puts them."""
+    return _view(lifecycle.create_flow(services, caller.user_id, name=body.name))
+
+
+@router.put("/flows/{flow_id}", responses={201: {"model": FlowView}})
+def put_flow(
+    flow_id: Annotated[str, Path(description="A UUID, or any string.", max_length=ID_LENGTH)],
+    body: FlowBody,
+    services: ServicesDep,
+    caller: Writer,
+    response: Response,
+) -> FlowView:
+    """Make a flow under the caller's own id (201), or rename it (200)."""
+    identity, external_id = messages.resolve_id(caller.user_id, "flow", path_text(flow_id))
+    flow, created = lifecycle.put_flow(
+        services, caller.user_id, name=body.name, flow_id=identity, external_id=external_id
+    )
+    response.status_code = 201 if created else 200
+    return _view(flow)
+
+
+@router.get("/flows")
+def list_flows(services: ServicesDep, caller: Reader, page: PageDep) -> Page[FlowView]:
+    return catalog.list_flows(services, caller.user_id, page)
+
+
+@router.get("/flows/{flow_id}")
+def get_flow(flow_id: FlowId, services: ServicesDep, caller: Reader) -> FlowView:
+    return catalog.get_flow(services, caller.user_id, flow_id)
+
+
+@router.delete("/flows/{flow_id}", status_code=204, responses={202: {"model": Accepted}})
+def delete_flow(flow_id: FlowId, services: ServicesDep, caller: Writer) -> Response:
+    """Delete a flow with everything in it: 204, or 202 while jobs drain. It is gone for everyone at once."""
+    return deleted(lifecycle.delete_flow(services, caller.user_id, flow_id))
+
+
+@router.post("/flows/{flow_id}/runs", status_code=201, responses={200: {"model": ingestion.CaptureResult}})
+def capture_run(
+    flow_id: FlowId, body: CaptureBody, services: ServicesDep, caller: Writer, response: Response
+) -> ingestion.CaptureResult:
+    """Capture a run's messages: 201, or 200 when all of it was there already."""
+    request = _capture_request(body, caller.user_id, services.settings)
+    result = ingestion.capture(services, caller.user_id, flow_id, request)
+    response.status_code = 201 if result.created else 200
+    return result
+
+
+@router.get("/flows/{flow_id}/runs")
+def list_runs(flow_id: FlowId, services: ServicesDep, caller: Reader, page: PageDep) -> Page[RunView]:
+    """Newest first."""
+    return catalog.list_runs(services, caller.user_id, flow_id, page)
+
+
+@router.get("/flows/{flow_id}/runs/{run_id}")
+def get_run_of_flow(flow_id: FlowId, run_id: RunId, services: ServicesDep, caller: Reader) -> RunView:
+    return catalog.get_run(services, caller.user_id, run_id, flow_id=flow_id)
+
+
+@router.get("/runs/{run_id}")
+def get_run(run_id: RunId, services: ServicesDep, caller: Reader) -> RunView:
+    return catalog.get_run(services, caller.user_id, run_id)
+
+
+def deleted(finished: bool) -> Response:
+    """204, or 202 for what the sweeper finishes."""
+    if finished:
+        return Response(status_code=204)
+    return Response(Accepted().model_dump_json(), status_code=202, media_type="application/json")
+
+
+def _capture_request(body: CaptureBody, user_id: UUID, settings: Settings) -> ingestion.CaptureRequest:
+    run_id, run_external_id = (None, None) if body.run_id is None else messages.resolve_id(user_id, "run", body.run_id)
+    return ingestion.CaptureRequest(
+        session_id=body.session_id,
+        messages=messages.normalise_all(
+            body.messages,
+            user_id=user_id,
+            max_messages=settings.max_messages_per_run,
+            max_message_bytes=settings.max_message_bytes,
+        ),
+        run_id=run_id,
+        run_external_id=run_external_id,
+        end_user_id=body.end_user_id,
+        on_conflict=body.on_conflict,
+    )
+
+
+def _view(flow: Flow) -> FlowView:
+    return FlowView(flow.id, flow.external_id, flow.name, flow.created_at)

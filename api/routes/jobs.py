@@ -1,0 +1,54 @@
+"""Jobs: looked at, waited for, watched, cancelled."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+
+from api import waiting
+from api.deps import Reader, ServicesDep, Writer, keyed_router
+from api.schemas import MAX_WAIT_SECONDS
+from memorybase import catalog, lifecycle
+from memorybase.catalog import JobView
+
+router = keyed_router("jobs")
+
+
+@router.get("/jobs/{job_id}")
+async def get_job(
+    job_id: UUID,
+    services: ServicesDep,
+    caller: Reader,
+    request: Request,
+    wait: Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for its end.")] = 0,
+) -> JobView:
+    return await waiting.until(
+        request, lambda: catalog.get_job(services, caller.user_id, job_id), lambda job: job.ended, seconds=wait
+    )
+
+
+@router.get(
+    "/jobs/{job_id}/events",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def watch_job(job_id: UUID, services: ServicesDep, caller: Reader) -> StreamingResponse:
+    """Server-sent events: `job` with the job whenever it has changed, `end` with its last state."""
+
+    def look() -> JobView:
+        return catalog.get_job(services, caller.user_id, job_id)
+
+    first = await run_in_threadpool(look)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(waiting.job_events(first, look), media_type="text/event-stream", headers=headers)
+
+
+@router.delete("/jobs/{job_id}", status_code=204)
+def cancel_job(job_id: UUID, services: ServicesDep, caller: Writer) -> Response:
+    """Cancel a job; what it would have ingested stays pending."""
+    lifecycle.cancel_job(services, caller.user_id, job_id)
+    return Response(status_code=204)

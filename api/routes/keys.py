@@ -1,0 +1,38 @@
+"""API keys."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from fastapi import Response
+
+from api.deps import Admin, PageDep, ServicesDep, keyed_router
+from api.schemas import KeyAnswer, KeyBody, NewKeyAnswer
+from memorybase import keys
+from memorybase.catalog import Page
+
+router = keyed_router("keys")
+
+
+@router.post("/keys", status_code=201)
+def create_key(body: KeyBody, services: ServicesDep, caller: Admin) -> NewKeyAnswer:
+    """Make a key; this answer alone holds the secret."""
+    key, secret = keys.create_key(
+        services, caller.user_id, name=body.name, scopes=body.scopes, expires_at=body.expires_at
+    )
+    return NewKeyAnswer(**KeyAnswer.model_validate(key).model_dump(), secret=secret)
+
+
+@router.get("/keys")
+def list_keys(services: ServicesDep, caller: Admin, page: PageDep) -> Page[KeyAnswer]:
+    """Those that were not revoked."""
+    found = keys.list_keys(services, caller.user_id)
+    shown = found[page.skip : page.skip + page.size]
+    return Page([KeyAnswer.model_validate(key) for key in shown], len(found), page.page, page.size)
+
+
+@router.delete("/keys/{key_id}", status_code=204)
+def revoke_key(key_id: UUID, services: ServicesDep, caller: Admin) -> Response:
+    """Revoke a key, from its next use on."""
+    keys.revoke_key(services, caller.user_id, key_id)
+    return Response(status_code=204)

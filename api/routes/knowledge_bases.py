@@ -1,0 +1,67 @@
+"""Knowledge bases: all of them listed, the ordinary ones filled and searched; a memory base's is its own business."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Path, Query, Response
+
+from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router, path_text
+from api.schemas import DocumentsAnswer, DocumentsBody, DocumentSearchBody, KnowledgeBaseBody
+from memorybase import knowledge, messages
+from memorybase.catalog import Page
+from memorybase.knowledge import DocumentAnswer, DocumentQuery, KnowledgeBaseView, NewDocument
+
+router = keyed_router("knowledge bases")
+
+
+async def _name_in_path(name: Annotated[str, Path()]) -> str:
+    meant = path_text(name)
+    messages.check_text(meant, "name")
+    return meant
+
+
+Named = Annotated[str, Depends(_name_in_path)]
+
+
+@router.get("/knowledge-bases")
+def list_knowledge_bases(
+    services: ServicesDep,
+    caller: Reader,
+    page: PageDep,
+    for_retrieval: Annotated[bool, Query(description="Leave out those of memory bases.")] = False,
+) -> Page[KnowledgeBaseView]:
+    return knowledge.list_knowledge_bases(services, caller.user_id, page, for_retrieval=for_retrieval)
+
+
+@router.post("/knowledge-bases", status_code=201)
+def create_knowledge_base(body: KnowledgeBaseBody, services: ServicesDep, caller: Writer) -> KnowledgeBaseView:
+    """An ordinary knowledge base; a taken name is 409 with `existing_id`."""
+    return knowledge.create(services, caller.user_id, name=body.name, embedding_model=body.embedding_model)
+
+
+@router.get("/knowledge-bases/{name}")
+def get_knowledge_base(name: Named, services: ServicesDep, caller: Reader) -> KnowledgeBaseView:
+    return knowledge.get_knowledge_base(services, caller.user_id, name)
+
+
+@router.delete("/knowledge-bases/{name}", status_code=204)
+def delete_knowledge_base(name: Named, services: ServicesDep, caller: Writer) -> Response:
+    knowledge.delete(services, caller.user_id, name)
+    return Response(status_code=204)
+
+
+@router.post("/knowledge-bases/{name}/documents")
+def add_documents(name: Named, body: DocumentsBody, services: ServicesDep, caller: Writer) -> DocumentsAnswer:
+    """Store texts and make them searchable; a result each, in order. Sending them again changes nothing."""
+    new = [NewDocument(text=each.text, id=each.id, metadata=each.metadata) for each in body.documents]
+    return DocumentsAnswer(documents=knowledge.add_documents(services, caller.user_id, name, new))
+
+
+@router.post("/knowledge-bases/{name}/search")
+def search_knowledge_base(
+    name: Named, body: DocumentSearchBody, services: ServicesDep, caller: Reader
+) -> DocumentAnswer:
+    """The chunks nearest to the query, best first."""
+    query = DocumentQuery(query=body.query, top_k=body.top_k, min_score=body.min_score, metadata=body.metadata or {})
+    return knowledge.search(services, caller.user_id, name, query)

@@ -1,0 +1,195 @@
+"""Memory bases: made, shown, changed, flushed, regenerated, compared, deleted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from api import waiting
+from api.deps import FlowFilter, PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.routes.flows import deleted
+from api.schemas import (
+    MAX_WAIT_SECONDS,
+    Accepted,
+    FlushBody,
+    Identifier,
+    MemoryBaseBody,
+    MemoryBaseChanges,
+    RegenerateBody,
+    Regeneration,
+    Repairs,
+)
+from memorybase import catalog, flushing, lifecycle, messages
+from memorybase.catalog import BaseSessionView, DeadLetterView, JobView, MemoryBaseView, Page
+from memorybase.flushing import FlushResult
+from memorybase.keys import Principal
+from memorybase.models import JobState
+from memorybase.services import Services
+
+router = keyed_router("memories")
+
+Wait = Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for the jobs to end.")]
+
+
+@router.post("/memories", status_code=201)
+def create_memory_base(body: MemoryBaseBody, services: ServicesDep, caller: Writer) -> MemoryBaseView:
+    """Make a memory base over a flow's history; a taken name or kb_name is 409 with `existing_id`."""
+    new = lifecycle.NewMemoryBase(
+        name=body.name,
+        flow_id=messages.resolve_id(caller.user_id, "flow", body.flow_id)[0],
+        threshold=body.threshold,
+        kb_name=body.kb_name,
+        auto_capture=body.auto_capture,
+        capture=body.capture,
+        idle_after=body.idle_after,
+        start=body.start,
+        embedding_model=body.embedding_model,
+    )
+    base_id = lifecycle.create_memory_base(services, caller.user_id, new)
+    return catalog.get_memory_base(services, caller.user_id, base_id)
+
+
+@router.get("/memories")
+def list_memory_bases(
+    services: ServicesDep, caller: Reader, page: PageDep, flow_id: FlowFilter
+) -> Page[MemoryBaseView]:
+    return catalog.list_memory_bases(services, caller.user_id, page, flow_id=flow_id)
+
+
+@router.get("/memories/{memory_base_id}")
+def get_memory_base(memory_base_id: UUID, services: ServicesDep, caller: Reader) -> MemoryBaseView:
+    return catalog.get_memory_base(services, caller.user_id, memory_base_id)
+
+
+@router.patch("/memories/{memory_base_id}")
+def update_memory_base(
+    memory_base_id: UUID, body: MemoryBaseChanges, services: ServicesDep, caller: Writer
+) -> MemoryBaseView:
+    """Change name, threshold, auto_capture or idle_after; starts nothing itself."""
+    lifecycle.update_memory_base(services, caller.user_id, memory_base_id, body.given())
+    return catalog.get_memory_base(services, caller.user_id, memory_base_id)
+
+
+@router.delete("/memories/{memory_base_id}", status_code=204, responses={202: {"model": Accepted}})
+def delete_memory_base(memory_base_id: UUID, services: ServicesDep, caller: Writer) -> Response:
+    """Delete a memory base and its knowledge base: 204, or 202 while a job drains. It is gone for everyone at once."""
+    return deleted(lifecycle.delete_memory_base(services, caller.user_id, memory_base_id))
+
+
+@router.get("/memories/{memory_base_id}/sessions")
+def list_memory_base_sessions(
+    memory_base_id: UUID, services: ServicesDep, caller: Reader, page: PageDep
+) -> Page[BaseSessionView]:
+    """Every session of the flow and how far it is, also those that are not tracked yet."""
+    return catalog.list_base_sessions(services, caller.user_id, memory_base_id, page)
+
+
+@router.post("/memories/{memory_base_id}/flush", status_code=202, responses={200: {"model": FlushResult}})
+async def flush_memory_base(
+    memory_base_id: UUID,
+    services: ServicesDep,
+    caller: Writer,
+    request: Request,
+    response: Response,
+    body: FlushBody | None = None,
+    wait: Wait = 0,
+) -> FlushResult:
+    """Ingest what is pending, whatever the threshold, in one session or in all.
+
+    202 with the jobs; 200 when nothing was pending or all of it ended within `wait`.
+    """
+    session_id = body.session_id if body else None
+    result = await run_in_threadpool(flushing.flush, services, caller.user_id, memory_base_id, session_id)
+    ended = not result.jobs
+    if result.jobs and wait:
+        result, ended = await _ended(request, services, caller, memory_base_id, result, wait)
+    response.status_code = 200 if ended else 202
+    return result
+
+
+@router.post("/memories/{memory_base_id}/update", status_code=202, responses={200: {"model": FlushResult}})
+async def sync_memory_base(
+    memory_base_id: UUID,
+    services: ServicesDep,
+    caller: Writer,
+    request: Request,
+    response: Response,
+    body: FlushBody | None = None,
+    wait: Wait = 0,
+) -> FlushResult:
+    """The same as flush."""
+    return await flush_memory_base(memory_base_id, services, caller, request, response, body, wait)
+
+
+@router.post("/memories/{memory_base_id}/regenerate", status_code=202)
+def regenerate_memory_base(
+    memory_base_id: UUID, services: ServicesDep, caller: Writer, body: RegenerateBody | None = None
+) -> Regeneration:
+    """Build the knowledge base anew from the stored messages; it is searched throughout."""
+    wanted = body or RegenerateBody()
+    result = lifecycle.regenerate(
+        services, caller.user_id, memory_base_id, embedding_model=wanted.embedding_model, capture=wanted.capture
+    )
+    return Regeneration.model_validate(result)
+
+
+@router.get("/memories/{memory_base_id}/mismatch")
+def check_mismatch(memory_base_id: UUID, services: ServicesDep, caller: Reader) -> lifecycle.Mismatch:
+    """Compare the vector store with what it should hold, chunk by chunk."""
+    return lifecycle.check_mismatch(services, caller.user_id, memory_base_id)
+
+
+@router.get("/memories/{memory_base_id}/jobs")
+def list_jobs(
+    memory_base_id: UUID,
+    services: ServicesDep,
+    caller: Reader,
+    page: PageDep,
+    state: Annotated[JobState | None, Query()] = None,
+    session_id: Annotated[Identifier | None, Query()] = None,
+) -> Page[JobView]:
+    """Newest first."""
+    return catalog.list_jobs(services, caller.user_id, memory_base_id, page, state=state, session_id=session_id)
+
+
+@router.get("/memories/{memory_base_id}/dead-letters")
+def list_dead_letters(
+    memory_base_id: UUID, services: ServicesDep, caller: Reader, page: PageDep
+) -> Page[DeadLetterView]:
+    """Messages that could not be embedded, with the error and the attempts."""
+    return catalog.list_dead_letters(services, caller.user_id, memory_base_id, page)
+
+
+@router.post("/memories/{memory_base_id}/dead-letters/{dead_letter_id}/retry", status_code=202)
+def retry_dead_letter(memory_base_id: UUID, dead_letter_id: UUID, services: ServicesDep, caller: Writer) -> Repairs:
+    """Try to embed the message once more."""
+    job_ids = lifecycle.retry_dead_letter(services, caller.user_id, memory_base_id, dead_letter_id)
+    return Repairs(job_ids=job_ids)
+
+
+@router.delete("/memories/{memory_base_id}/dead-letters/{dead_letter_id}", status_code=204)
+def discard_dead_letter(memory_base_id: UUID, dead_letter_id: UUID, services: ServicesDep, caller: Writer) -> Response:
+    """Give the message up for this memory base; it stays stored."""
+    lifecycle.discard_dead_letter(services, caller.user_id, memory_base_id, dead_letter_id)
+    return Response(status_code=204)
+
+
+async def _ended(
+    request: Request, services: Services, caller: Principal, base_id: UUID, result: FlushResult, seconds: int
+) -> tuple[FlushResult, bool]:
+    """Wait until these jobs, and those that continue them, have ended; the states then, and whether they have."""
+    sessions = [job.session_id for job in result.jobs]
+    targets = await run_in_threadpool(catalog.owed_targets, services, caller.user_id, base_id, sessions)
+    pending = await waiting.until(
+        request,
+        lambda: catalog.jobs_pending(services, base_id, targets),
+        lambda still: not still,
+        seconds=seconds,
+    )
+    states = await run_in_threadpool(catalog.job_states, services, [job.id for job in result.jobs])
+    jobs = [replace(job, state=states.get(job.id, job.state)) for job in result.jobs]
+    return replace(result, jobs=jobs), not pending

@@ -1,0 +1,67 @@
+"""Messages: found, edited, deleted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import Query
+
+from api.deps import FlowFilter, MessageId, PageDep, Reader, RunFilter, ServicesDep, Writer, keyed_router
+from api.schemas import Identifier, MessageChanges, Moment, Repairs, Role
+from memorybase import catalog, lifecycle, messages
+from memorybase.catalog import MessageQuery, MessageView, Page
+
+router = keyed_router("messages")
+
+
+@router.get("/messages")
+def list_messages(
+    services: ServicesDep,
+    caller: Reader,
+    page: PageDep,
+    flow_id: FlowFilter,
+    run_id: RunFilter,
+    memory_base_id: Annotated[UUID | None, Query(description="Its flow's messages, each with `ingested`.")] = None,
+    session_id: Annotated[Identifier | None, Query()] = None,
+    end_user_id: Annotated[Identifier | None, Query()] = None,
+    role: Annotated[Role | None, Query()] = None,
+    is_output: Annotated[bool | None, Query()] = None,
+    ingested: Annotated[bool | None, Query(description="Needs memory_base_id.")] = None,
+    since: Annotated[Moment | None, Query(description="Inclusive, as `until`; without a zone it is UTC.")] = None,
+    until: Annotated[Moment | None, Query()] = None,
+    order: Annotated[Literal["asc", "desc"], Query()] = "asc",
+) -> Page[MessageView]:
+    """By seq within one session of a flow, by the time of capture across sessions."""
+    wanted = MessageQuery(
+        flow_id=flow_id,
+        memory_base_id=memory_base_id,
+        session_id=session_id,
+        run_id=run_id,
+        end_user_id=end_user_id,
+        role=role,
+        is_output=is_output,
+        ingested=ingested,
+        since=since,
+        until=until,
+        order=order,
+    )
+    return catalog.list_messages(services, caller.user_id, wanted, page)
+
+
+@router.get("/messages/{message_id}")
+def get_message(message_id: MessageId, services: ServicesDep, caller: Reader) -> MessageView:
+    return catalog.get_message(services, caller.user_id, message_id)
+
+
+@router.patch("/messages/{message_id}")
+def edit_message(message_id: MessageId, body: MessageChanges, services: ServicesDep, caller: Writer) -> Repairs:
+    """Change content, files or metadata; the jobs make the knowledge bases follow."""
+    changes = messages.normalise_changes(body.given(), max_message_bytes=services.settings.max_message_bytes)
+    return Repairs(job_ids=lifecycle.edit_message(services, caller.user_id, message_id, changes))
+
+
+@router.delete("/messages/{message_id}")
+def delete_message(message_id: MessageId, services: ServicesDep, caller: Writer) -> Repairs:
+    """Delete a message; the jobs make the knowledge bases follow, searches leave it out at once."""
+    return Repairs(job_ids=lifecycle.delete_message(services, caller.user_id, message_id))

@@ -1,0 +1,35 @@
+"""Search: a query to ranked messages, in one memory base or in all of a flow."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from api.deps import Reader, ServicesDep, keyed_router
+from api.schemas import FlowSearchBody, SearchBody
+from memorybase import messages, recall
+from memorybase.keys import Principal
+from memorybase.recall import SearchAnswer, SearchRequest
+
+router = keyed_router("search")
+
+
+@router.post("/memories/{memory_base_id}/search")
+def search_memory_base(memory_base_id: UUID, body: SearchBody, services: ServicesDep, caller: Reader) -> SearchAnswer:
+    """The messages nearest to the query, best first, also those not ingested yet."""
+    return recall.search(services, caller.user_id, _request(body, caller, memory_base_id=memory_base_id))
+
+
+@router.post("/search")
+def search_flow(body: FlowSearchBody, services: ServicesDep, caller: Reader) -> SearchAnswer:
+    """The same over every memory base of a flow."""
+    flow_id, _ = messages.resolve_id(caller.user_id, "flow", body.flow_id)
+    return recall.search(services, caller.user_id, _request(body, caller, flow_id=flow_id))
+
+
+def _request(body: SearchBody, caller: Principal, **where: UUID) -> SearchRequest:
+    if body.metadata is not None:
+        messages.check_json(body.metadata, "metadata")
+    wanted: dict[str, Any] = body.model_dump(exclude={"flow_id", "exclude_message_ids"})
+    excluded = [messages.resolve_id(caller.user_id, "message", each)[0] for each in body.exclude_message_ids]
+    return SearchRequest(**wanted | where, exclude_message_ids=excluded)

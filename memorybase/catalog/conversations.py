@@ -1,0 +1,270 @@
+"""Flows, runs, sessions and messages as they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeVar
+from uuid import UUID
+
+from pydantic import Field
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import errors
+from memorybase.models import Flow, MemoryBase, Message
+from memorybase.queries import bases, conversations
+from memorybase.queries import catalog as queries
+from memorybase.queries.catalog_paging import AnyRow, Found, Page, PageRequest
+from memorybase.services import Services
+
+View = TypeVar("View")
+
+
+@dataclass(frozen=True, slots=True)
+class FlowView:
+    """A flow; `external_id` is the id that its owner gave it, where that is no UUID."""
+
+    id: UUID
+    external_id: str | None
+    name: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """One invocation of a flow; `messages` is how many it has."""
+
+    run_id: UUID
+    external_id: str | None
+    flow_id: UUID
+    session_id: str
+    end_user_id: str | None
+    messages: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """A conversation of a flow; `messages` is how many it has."""
+
+    id: UUID
+    flow_id: UUID
+    session_id: str
+    end_user_id: str | None
+    messages: int
+    metadata: dict[str, Any]
+    created_at: datetime
+    last_captured_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MessageView:
+    """A message as it is stored; `ingested` is there when a memory base was asked about."""
+
+    id: UUID
+    external_id: str | None
+    flow_id: UUID
+    session_id: str
+    run_id: UUID
+    end_user_id: str | None
+    seq: int
+    role: str
+    is_output: bool
+    content: str | list[Any] | None
+    tool_calls: list[Any] | None
+    tool_call_id: str | None
+    name: str | None
+    sender_name: str | None
+    parent_message_id: UUID | None
+    files: list[Any]
+    metadata: dict[str, Any]
+    status: str
+    version: int
+    timestamp: datetime
+    captured_at: datetime
+    edited_at: datetime | None
+    ingested: Annotated[bool | None, Field(exclude_if=lambda value: value is None)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageQuery:
+    """Which messages are asked for; everything that is not None must hold. `since` and `until` are inclusive."""
+
+    flow_id: UUID | None = None
+    memory_base_id: UUID | None = None
+    session_id: str | None = None
+    run_id: UUID | None = None
+    end_user_id: str | None = None
+    role: str | None = None
+    is_output: bool | None = None
+    ingested: bool | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    order: Literal["asc", "desc"] = "asc"
+
+
+def list_flows(services: Services, user_id: UUID, request: PageRequest) -> Page[FlowView]:
+    """Oldest first."""
+    with services.database.reading() as session:
+        return page_of(queries.flows_page(session, user_id, request), lambda row: _flow(row.Flow))
+
+
+def get_flow(services: Services, user_id: UUID, flow_id: UUID) -> FlowView:
+    """Raises NotFound."""
+    with services.database.reading() as session:
+        return _flow(found_flow(session, user_id, flow_id))
+
+
+def list_runs(services: Services, user_id: UUID, flow_id: UUID, request: PageRequest) -> Page[RunView]:
+    """A flow's runs, newest first; raises NotFound."""
+    with services.database.reading() as session:
+        found_flow(session, user_id, flow_id)
+        return page_of(queries.runs_page(session, flow_id, request), _run)
+
+
+def get_run(services: Services, user_id: UUID, run_id: UUID, *, flow_id: UUID | None = None) -> RunView:
+    """Raises NotFound, also for a run of another flow than the one named."""
+    with services.database.reading() as session:
+        row = queries.fetch_run(session, user_id, run_id)
+    if row is None or flow_id not in {None, row.Run.flow_id}:
+        raise errors.NotFound("There is no such run", field="run_id", value=run_id)
+    return _run(row)
+
+
+def list_sessions(
+    services: Services, user_id: UUID, request: PageRequest, *, flow_id: UUID | None, end_user_id: str | None
+) -> Page[SessionView]:
+    """Oldest first; raises NotFound for a flow that is not the user's."""
+    with services.database.reading() as session:
+        if flow_id is not None:
+            found_flow(session, user_id, flow_id)
+        found = queries.sessions_page(session, user_id, request, flow_id=flow_id, end_user_id=end_user_id)
+        return page_of(found, _session)
+
+
+def get_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> SessionView:
+    """Raises NotFound."""
+    with services.database.reading() as session:
+        found_flow(session, user_id, flow_id)
+        row = queries.fetch_session(session, flow_id, session_id)
+    if row is None:
+        raise errors.NotFound("There is no such session", field="session_id", value=session_id)
+    return _session(row)
+
+
+def list_messages(services: Services, user_id: UUID, wanted: MessageQuery, request: PageRequest) -> Page[MessageView]:
+    """By seq within one session, by time of capture across sessions; raises NotFound and InvalidRequest."""
+    with services.database.reading() as session:
+        resolved = _resolved(session, user_id, wanted)
+        return page_of(queries.messages_page(session, user_id, resolved, request), message_view)
+
+
+def get_message(services: Services, user_id: UUID, message_id: UUID) -> MessageView:
+    """Raises NotFound."""
+    with services.database.reading() as session:
+        row = queries.fetch_message(session, user_id, message_id)
+    if row is None:
+        raise errors.NotFound("There is no such message", field="message_id", value=message_id)
+    return message_view(row)
+
+
+def page_of(found: Found, view: Callable[[AnyRow], View]) -> Page[View]:
+    request = found.request
+    return Page([view(row) for row in found.rows], found.total, request.page, request.size, found.next_cursor)
+
+
+def found_flow(session: OrmSession, user_id: UUID, flow_id: UUID) -> Flow:
+    """Raises NotFound."""
+    flow = conversations.fetch_flow(session, user_id, flow_id)
+    if flow is None:
+        raise errors.NotFound("There is no such flow", field="flow_id", value=flow_id)
+    return flow
+
+
+def found_base(session: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase:
+    """Raises NotFound."""
+    base = bases.fetch_base(session, user_id, base_id)
+    if base is None:
+        raise errors.NotFound("There is no such memory base", field="memory_base_id", value=base_id)
+    return base
+
+
+def message_view(row: AnyRow) -> MessageView:
+    """Of a row with Message, end_user_id and ingested."""
+    message: Message = row.Message
+    fields = {name: getattr(message, name) for name in _MESSAGE_COLUMNS}
+    return MessageView(**fields, metadata=message.meta, end_user_id=row.end_user_id, ingested=_flag(row.ingested))
+
+
+_MESSAGE_COLUMNS = tuple(
+    name for name in MessageView.__dataclass_fields__ if name not in {"metadata", "end_user_id", "ingested"}
+)
+
+
+def _flag(value: Any) -> bool | None:
+    return None if value is None else bool(value)
+
+
+def _resolved(session: OrmSession, user_id: UUID, wanted: MessageQuery) -> queries.MessageFilter:
+    """Every id checked to be the user's, and the flow found where something else tells it."""
+    base = None
+    flow_id = wanted.flow_id
+    if flow_id is not None:
+        found_flow(session, user_id, flow_id)
+    if wanted.memory_base_id is not None:
+        base = found_base(session, user_id, wanted.memory_base_id)
+        if flow_id not in {None, base.flow_id}:
+            raise errors.InvalidRequest("flow_id is not the flow of this memory base", field="flow_id", value=flow_id)
+        flow_id = base.flow_id
+    elif wanted.ingested is not None:
+        raise errors.InvalidRequest("ingested is asked of one memory base: name memory_base_id", field="ingested")
+    if wanted.run_id is not None and queries.fetch_run(session, user_id, wanted.run_id) is None:
+        raise errors.NotFound("There is no such run", field="run_id", value=wanted.run_id)
+    if flow_id is None and wanted.session_id is not None:
+        flows = queries.flows_with_session(session, user_id, wanted.session_id)
+        flow_id = flows[0] if len(flows) == 1 else None
+    return queries.MessageFilter(
+        flow_id=flow_id,
+        session_id=wanted.session_id,
+        run_id=wanted.run_id,
+        end_user_id=wanted.end_user_id,
+        role=wanted.role,
+        is_output=wanted.is_output,
+        ingested=wanted.ingested,
+        since=wanted.since,
+        until=wanted.until,
+        order=wanted.order,
+        base=base,
+    )
+
+
+def _flow(flow: Flow) -> FlowView:
+    return FlowView(flow.id, flow.external_id, flow.name, flow.created_at)
+
+
+def _run(row: AnyRow) -> RunView:
+    run = row.Run
+    return RunView(
+        run_id=run.id,
+        external_id=run.external_id,
+        flow_id=run.flow_id,
+        session_id=run.session_id,
+        end_user_id=row.end_user_id,
+        messages=row.messages,
+        created_at=run.created_at,
+    )
+
+
+def _session(row: AnyRow) -> SessionView:
+    session = row.Session
+    return SessionView(
+        id=session.id,
+        flow_id=session.flow_id,
+        session_id=session.session_id,
+        end_user_id=session.end_user_id,
+        messages=row.messages,
+        metadata=session.meta,
+        created_at=session.created_at,
+        last_captured_at=session.last_captured_at,
+    )

@@ -1,0 +1,164 @@
+"""Memory bases and their sessions as they are shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from memorybase import errors
+from memorybase.catalog.conversations import found_base, found_flow, page_of
+from memorybase.models import Capture, MemoryBase
+from memorybase.queries import bases
+from memorybase.queries import catalog_bases as queries
+from memorybase.queries.catalog_paging import AnyRow, Page, PageRequest
+from memorybase.services import Services
+
+# How far pending messages are counted, so that a look costs the same beside any backlog.
+COUNT_TO = 100_000
+COUNT_TO_IN_LIST = 10_000
+
+
+class MemoryBaseStatus(StrEnum):
+    """What is going on: the first of these that is true, from the bottom up."""
+
+    READY = "ready"
+    PENDING = "pending"
+    INGESTING = "ingesting"
+    REGENERATING = "regenerating"
+    UNAVAILABLE = "unavailable"
+    DELETING = "deleting"
+
+
+class SessionState(StrEnum):
+    SYNCED = "synced"
+    PENDING = "pending"
+    INGESTING = "ingesting"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryBaseView:
+    """A memory base and how far it is; with `pending_capped`, at least so many are pending."""
+
+    id: UUID
+    name: str
+    flow_id: UUID
+    user_id: UUID
+    kb_name: str
+    threshold: int
+    auto_capture: bool
+    capture: Capture
+    idle_after: int
+    embedding_model: str
+    created_at: datetime
+    status: MemoryBaseStatus
+    pending_messages: int
+    pending_capped: bool
+    total_processed: int
+    last_sync_at: datetime | None
+    sessions: int
+    mismatch: bool | None
+    mismatch_checked_at: datetime | None
+    dead_letters: int
+
+
+@dataclass(frozen=True, slots=True)
+class BaseSessionView:
+    """How far one session is; without an id it is not tracked yet, and all of it is pending."""
+
+    id: UUID | None
+    session_id: str
+    cursor_id: UUID | None
+    cursor_seq: int
+    total_messages: int
+    total_processed: int
+    pending_messages: int
+    last_sync_at: datetime | None
+    state: SessionState
+
+
+def list_memory_bases(
+    services: Services, user_id: UUID, request: PageRequest, *, flow_id: UUID | None = None
+) -> Page[MemoryBaseView]:
+    """Oldest first; raises NotFound for a flow that is not the user's."""
+    with services.database.reading() as session:
+        if flow_id is not None:
+            found_flow(session, user_id, flow_id)
+        found = queries.bases_page(session, user_id, request, flow_id=flow_id, count_to=COUNT_TO_IN_LIST)
+        return page_of(found, lambda row: _base(row, COUNT_TO_IN_LIST))
+
+
+def get_memory_base(services: Services, user_id: UUID, base_id: UUID) -> MemoryBaseView:
+    """Raises NotFound."""
+    with services.database.reading() as session:
+        row = queries.fetch_base_view(session, user_id, base_id, count_to=COUNT_TO)
+    if row is None:
+        raise errors.NotFound("There is no such memory base", field="memory_base_id", value=base_id)
+    return _base(row, COUNT_TO)
+
+
+def list_base_sessions(services: Services, user_id: UUID, base_id: UUID, request: PageRequest) -> Page[BaseSessionView]:
+    """Every session of the flow, oldest first, also those not tracked yet; raises NotFound."""
+    with services.database.reading() as session:
+        base = found_base(session, user_id, base_id)
+        capture = Capture(bases.fetch_generation(session, base.id, base.serving).capture)
+        return page_of(queries.base_sessions_page(session, base, capture, request), _session)
+
+
+def _base(row: AnyRow, counted_to: int) -> MemoryBaseView:
+    base: MemoryBase = row.MemoryBase
+    return MemoryBaseView(
+        id=base.id,
+        name=base.name,
+        flow_id=base.flow_id,
+        user_id=base.user_id,
+        kb_name=base.kb_name,
+        threshold=base.threshold,
+        auto_capture=base.auto_capture,
+        capture=Capture(row.capture),
+        idle_after=base.idle_after,
+        embedding_model=row.embedding_model,
+        created_at=base.created_at,
+        status=_status(row),
+        pending_messages=row.pending_messages,
+        pending_capped=row.pending_messages >= counted_to,
+        total_processed=int(row.total_processed),
+        last_sync_at=row.last_sync_at,
+        sessions=row.sessions,
+        mismatch=base.mismatch,
+        mismatch_checked_at=base.mismatch_checked_at,
+        dead_letters=row.dead_letters,
+    )
+
+
+def _status(row: AnyRow) -> MemoryBaseStatus:
+    steps = (
+        (row.MemoryBase.deleting_at is not None, MemoryBaseStatus.DELETING),
+        (row.waiting, MemoryBaseStatus.UNAVAILABLE),
+        (row.MemoryBase.building is not None, MemoryBaseStatus.REGENERATING),
+        (row.active, MemoryBaseStatus.INGESTING),
+        (row.pending_messages > 0, MemoryBaseStatus.PENDING),
+    )
+    return next((status for holds, status in steps if holds), MemoryBaseStatus.READY)
+
+
+def _session(row: AnyRow) -> BaseSessionView:
+    if row.active:
+        state = SessionState.INGESTING
+    elif row.dead or row.failed:
+        state = SessionState.FAILED
+    else:
+        state = SessionState.PENDING if row.pending_messages else SessionState.SYNCED
+    return BaseSessionView(
+        id=row.id,
+        session_id=row.session_id,
+        cursor_id=row.cursor_id,
+        cursor_seq=row.cursor_seq or 0,
+        total_messages=row.total_messages,
+        total_processed=row.total_processed or 0,
+        pending_messages=row.pending_messages,
+        last_sync_at=row.last_sync_at,
+        state=state,
+    )

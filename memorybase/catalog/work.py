@@ -1,0 +1,169 @@
+"""Jobs and dead letters as they are shown, and whether jobs have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+from uuid import UUID
+
+from memorybase import errors
+from memorybase.catalog.conversations import MessageView, found_base, message_view, page_of
+from memorybase.models import ACTIVE_STATES, DeadLetter, IngestionJob, JobKind, JobState
+from memorybase.queries import catalog_bases as queries
+from memorybase.queries import jobs
+from memorybase.queries.catalog_paging import AnyRow, Page, PageRequest
+from memorybase.services import Services
+
+Item = TypeVar("Item")
+
+IDS_A_QUERY = 500  # databases bound the parameters of one statement
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """One bounded piece of work on one session: the messages in (from_seq, to_seq]."""
+
+    id: UUID
+    kind: JobKind
+    memory_base_id: UUID
+    session_id: str
+    state: JobState
+    from_seq: int
+    to_seq: int
+    processed: int
+    total: int
+    attempts: int
+    error: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+    @property
+    def ended(self) -> bool:
+        return self.state not in ACTIVE_STATES
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterError:
+    """Why the message could not be embedded."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterView:
+    """A message that could not be embedded; `message` is null when it was deleted meanwhile."""
+
+    id: UUID
+    memory_base_id: UUID
+    session_id: str
+    message_id: UUID
+    message: MessageView | None
+    state: str
+    error: DeadLetterError
+    attempts: int
+    created_at: datetime
+    updated_at: datetime
+
+
+def get_job(services: Services, user_id: UUID, job_id: UUID) -> JobView:
+    """Raises NotFound."""
+    with services.database.reading() as session:
+        job = jobs.fetch_owned_job(session, user_id, job_id)
+    if job is None:
+        raise errors.NotFound("There is no such job", field="job_id", value=job_id)
+    return _job(job)
+
+
+def list_jobs(
+    services: Services,
+    user_id: UUID,
+    base_id: UUID,
+    request: PageRequest,
+    *,
+    state: JobState | None = None,
+    session_id: str | None = None,
+) -> Page[JobView]:
+    """Newest first; raises NotFound."""
+    with services.database.reading() as session:
+        found_base(session, user_id, base_id)
+        found = queries.jobs_page(session, base_id, request, state=state, session_id=session_id)
+        return page_of(found, lambda row: _job(row.IngestionJob))
+
+
+def list_dead_letters(services: Services, user_id: UUID, base_id: UUID, request: PageRequest) -> Page[DeadLetterView]:
+    """Oldest first, without the discarded; raises NotFound."""
+    with services.database.reading() as session:
+        base = found_base(session, user_id, base_id)
+        return page_of(queries.dead_letters_page(session, base, request), _dead_letter)
+
+
+def job_states(services: Services, job_ids: Sequence[UUID]) -> dict[UUID, JobState]:
+    """The states of jobs that the caller was given."""
+    states: dict[UUID, JobState] = {}
+    with services.database.reading() as session:
+        for some in _some(job_ids):
+            states.update({job.id: JobState(job.state) for job in queries.jobs_of_ids(session, some)})
+    return states
+
+
+def owed_targets(services: Services, user_id: UUID, base_id: UUID, session_ids: Sequence[str]) -> dict[str, int]:
+    """How far ingestion is owed to these sessions now."""
+    targets: dict[str, int] = {}
+    with services.database.reading() as session:
+        base = found_base(session, user_id, base_id)
+        for some in _some(session_ids):
+            targets.update(queries.owed_targets(session, base, some))
+    return targets
+
+
+def jobs_pending(services: Services, base_id: UUID, targets: dict[str, int]) -> bool:
+    """Whether a job is active that still works toward one of these targets; later captures do not count."""
+    with services.database.reading() as session:
+        return any(
+            from_seq < targets[session_id]
+            for some in _some(list(targets))
+            for session_id, from_seq in queries.active_ranges(session, base_id, some)
+        )
+
+
+def _some(values: Sequence[Item]) -> Iterable[list[Item]]:
+    return (list(values[start : start + IDS_A_QUERY]) for start in range(0, len(values), IDS_A_QUERY))
+
+
+def _job(job: IngestionJob) -> JobView:
+    return JobView(
+        id=job.id,
+        kind=JobKind(job.kind),
+        memory_base_id=job.memory_base_id,
+        session_id=job.session_id,
+        state=JobState(job.state),
+        from_seq=job.from_seq,
+        to_seq=job.to_seq,
+        processed=job.processed,
+        total=job.total,
+        attempts=job.attempts,
+        error=job.error,
+        created_at=job.created_at,
+        started_at=job.started_at,
+        finished_at=job.finished_at,
+    )
+
+
+def _dead_letter(row: AnyRow) -> DeadLetterView:
+    letter: DeadLetter = row.DeadLetter
+    return DeadLetterView(
+        id=letter.id,
+        memory_base_id=letter.memory_base_id,
+        session_id=row.session_id,
+        message_id=letter.message_id,
+        message=None if row.Message is None else message_view(row),
+        state=letter.state,
+        error=DeadLetterError(letter.error_code, letter.error),
+        attempts=letter.attempts,
+        created_at=letter.created_at,
+        updated_at=letter.updated_at,
+    )

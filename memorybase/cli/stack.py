@@ -1,0 +1,87 @@
+"""up, demo, migrate, sweep: what starts things."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memorybase.cli.options import DataDirOption
+from memorybase.settings import Settings
+
+
+def up(
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The API's port; 0 takes a free one.", min=0, max=65_535)] = 8000,
+    data_dir: DataDirOption = None,
+    *,
+    with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
+) -> None:
+    """Run the whole stack on this machine until Ctrl-C: Redis, Chroma, a worker, the sweeper and the API."""
+    from memorybase.stack.run import run_stack
+
+    run_stack(data_dir or Settings().data_dir, host, port, _say, with_parent=with_parent)
+
+
+def _say(text: str) -> None:
+    # Whoever read our lines may be gone; the children are still to be stopped.
+    with contextlib.suppress(OSError):
+        typer.echo(text)
+
+
+def demo(
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(help="Where the demo keeps its data. (default: ./memorybase-data/demo)", show_default=False),
+    ] = None,
+) -> None:
+    """Capture a sample conversation, kill the worker in the middle of it, and count that nothing was lost."""
+    from memorybase.demo import run_demo
+
+    run_demo(data_dir or Settings().data_dir / "demo")
+
+
+def migrate(data_dir: DataDirOption = None) -> None:
+    """Bring the database to this version's schema. `up` does it by itself."""
+    from memorybase import migrate as migrations
+    from memorybase.stack.state import settings_in_use
+
+    url = settings_in_use(data_dir).resolved_database_url
+    migrations.upgrade(url)
+    typer.echo(f"the database is at revision {migrations.current(url)}")
+
+
+def sweep(
+    *,
+    once: Annotated[bool, typer.Option("--once", help="One pass, then exit.")] = False,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Ring, requeue and finish what nobody else came back for. `up` runs it; elsewhere run one or more."""
+    from memorybase.cli.sweeping import sweep_for_ever, sweep_once
+    from memorybase.stack.state import settings_in_use
+
+    settings = settings_in_use(data_dir)
+    if once:
+        for name, count in sweep_once(settings).items():
+            typer.echo(f"{name}: {count}")
+    else:
+        sweep_for_ever(settings)
+
+
+def prepare() -> None:
+    """What must be there before the worker and the API start: schema, local user, embedding model."""
+    from memorybase import keys, wiring
+    from memorybase import migrate as migrations
+
+    settings = Settings()
+    migrations.upgrade(settings.resolved_database_url)
+    services = wiring.build(settings)
+    if settings.api_key:
+        keys.ensure_local_user(services, settings.api_key)
+    from memorybase.embedding import is_prepared
+
+    if not is_prepared(settings):
+        typer.echo("preparing the embedding model (once, a few seconds)")
+        services.embedders.get()

@@ -1,0 +1,140 @@
+"""A small client of the HTTP API, for the commands that work through a running stack."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+from urllib.parse import quote
+
+import httpx
+
+from memorybase import errors
+
+TRIES = 8  # of a call that was told to come again, or that met a connection cut by a restart
+LONGEST_PAUSE_SECONDS = 5.0
+STALLED_SECONDS = 120.0  # without progress for this long, waiting is given up
+REFLUSH_SECONDS = 2.0
+
+Json = dict[str, Any]
+
+
+class Client:
+    """Calls `/v1` with one key; raises the error tree's errors, with the server's message."""
+
+    def __init__(self, url: str, key: str, *, timeout_seconds: float = 60.0, tries: int = TRIES) -> None:
+        self.url = url.rstrip("/")
+        self._tries = tries
+        self._http = httpx.Client(
+            base_url=f"{self.url}/v1",
+            headers={"Authorization": f"Bearer {key}"},
+            timeout=timeout_seconds,
+            # A proxy for the internet is not asked for a stack on this machine or beside it.
+            trust_env=False,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def call(self, method: str, path: str, *, allow: tuple[int, ...] = (), **options: Any) -> Any:
+        """The answer's JSON. Every call of this client may be repeated: ids are the caller's, a flush is idempotent."""
+        pause = 0.1
+        for attempt in range(1, self._tries + 1):
+            try:
+                answer = self._http.request(method, path, **options)
+            except httpx.TransportError as exc:
+                if attempt == self._tries:
+                    text = f"Nothing answers at {self.url}. Is the stack running? Start it with: memorybase up"
+                    raise errors.NotReady(text) from exc
+            else:
+                if answer.is_success or answer.status_code in allow:
+                    return answer.json() if answer.content else None
+                if answer.status_code not in {429, 503} or attempt == self._tries:
+                    raise _refused(answer)
+                pause = _asked_pause(answer) or pause
+            time.sleep(min(pause, LONGEST_PAUSE_SECONDS))
+            pause *= 2
+        raise AssertionError("unreachable")
+
+    def get(self, path: str, **params: Any) -> Any:
+        return self.call("GET", path, params=params)
+
+    def pages(self, path: str, **params: Any) -> Iterator[Json]:
+        """Every item of a list, by cursor: inserts meanwhile shift nothing."""
+        cursor: str | None = None
+        while True:
+            page = self.get(path, size=200, **params, **({"cursor": cursor} if cursor else {}))
+            yield from page["items"]
+            cursor = page.get("next_cursor")
+            if not cursor:
+                return
+
+    def put_flow(self, flow: str) -> None:
+        self.call("PUT", f"/flows/{quote(flow, safe='')}", json={"name": flow})
+
+    def post_run(self, flow: str, run: Json) -> Json:
+        answer: Json = self.call("POST", f"/flows/{quote(flow, safe='')}/runs", json=run)
+        return answer
+
+    def find_memory(self, name: str) -> Json:
+        """The memory base of that name; raises NotFound naming those that there are."""
+        known = []
+        for memory in self.pages("/memories"):
+            if memory["name"] == name:
+                return memory
+            known.append(memory["name"])
+        there = f"There are: {', '.join(sorted(known)[:20])}" if known else "There are none yet"
+        raise errors.NotFound(f"There is no memory base named {name}. {there}.", field="memory", value=name)
+
+    def memory(self, memory_id: str) -> Json:
+        answer: Json = self.get(f"/memories/{memory_id}")
+        return answer
+
+    def search(self, memory_id: str, query: str, top_k: int) -> list[Json]:
+        answer = self.call("POST", f"/memories/{memory_id}/search", json={"query": query, "top_k": top_k})
+        results: list[Json] = answer["results"]
+        return results
+
+    def settle(self, memory_id: str, progress: Callable[[Json], None]) -> Json:
+        """Flush until nothing is pending and no job is active; the memory base as it is then. Raises NotReady
+        when nothing moves any more."""
+        moved = time.monotonic()
+        flushed = last = 0.0
+        while True:
+            memory = self.memory(memory_id)
+            progress(memory)
+            if memory["pending_messages"] == 0 and memory["status"] == "ready":
+                return memory
+            now = time.monotonic()
+            if memory["total_processed"] != last:
+                last, moved = memory["total_processed"], now
+            if now - moved > STALLED_SECONDS:
+                text = f"Nothing was ingested for {STALLED_SECONDS:g} s; {memory['pending_messages']} are pending."
+                raise errors.NotReady(f"{text} See: memorybase doctor")
+            if now - flushed > REFLUSH_SECONDS:
+                # 409: every session has a job at work already, which may end before the last message.
+                self.call("POST", f"/memories/{memory_id}/flush", allow=(409,))
+                flushed = now
+            time.sleep(0.1)
+
+
+def _refused(answer: httpx.Response) -> errors.MemorybaseError:
+    try:
+        error = answer.json()["error"]
+        text, code, field = error["message"], error["code"], error.get("field")
+    except (ValueError, KeyError, TypeError):
+        text, code, field = f"The server answered {answer.status_code}.", "unexpected_answer", None
+    if answer.status_code == 401:
+        text += " Give the key with --key or MEMORYBASE_API_KEY."
+    kind = errors.EnvironmentFailure if answer.status_code >= 500 else errors.CallerError
+    return kind(text, field=field, status=answer.status_code, code=code)
+
+
+def _asked_pause(answer: httpx.Response) -> float | None:
+    try:
+        return float(answer.headers["Retry-After"])
+    except (KeyError, ValueError):
+        return None

@@ -1,0 +1,102 @@
+"""A whole stack as one child process of a command that ends it again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Self
+
+from memorybase import errors
+from memorybase.settings import embedded
+from memorybase.stack.children import import_path
+from memorybase.stack.state import DataDir
+
+READY_SECONDS = 180.0
+STOP_SECONDS = 60.0
+
+
+class StackChild:
+    """`memorybase up` on a free port, ready inside the `with` block and gone after it. Use it in the main thread."""
+
+    def __init__(self, data: DataDir, report: Callable[[str], None]) -> None:
+        # A database of its own, whatever the environment says: this stack may be thrown away.
+        self.settings = embedded(data.path, database_url="")
+        self.url = ""
+        self.chroma_url = ""
+        self._data = data
+        self._report = report
+        self._answered = threading.Event()
+        self._failure = "the stack ended before it was ready"
+
+    def __enter__(self) -> Self:
+        # SIGTERM ends us like Ctrl-C, through __exit__.
+        self._old_handler = signal.signal(signal.SIGTERM, _exit)
+        options = ["--with-parent", "--port", "0", "--data-dir", str(self._data.path)]
+        self._process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-m", "memorybase", "up", *options],
+            stdin=subprocess.PIPE,  # nothing is sent: it ends the stack should we be killed
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=import_path(self.settings.child_environment()),
+            start_new_session=True,  # Ctrl-C is for us; the stack then hears of it in order
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        try:
+            self._await_ready()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        status = self._stop()
+        if status != 0 and kind is None:
+            raise errors.NotReady(f"The stack ended with status {status}. Its logs are in {self._data.logs}.")
+
+    def _await_ready(self) -> None:
+        if not self._answered.wait(READY_SECONDS):
+            raise errors.NotReady(f"The stack was not ready after {READY_SECONDS:g} s.")
+        running = self._data.running()
+        if not self.url or running is None:
+            raise errors.NotReady(self._failure)
+        self.chroma_url = running.chroma_url
+
+    def _read(self) -> None:
+        for line in self._process.stdout or ():
+            text = line.rstrip()
+            if text.startswith("ready "):
+                self.url = text.removeprefix("ready ")
+                self._answered.set()
+            elif text.startswith("error: "):
+                self._failure = text.removeprefix("error: ")
+            self._report(text)
+        self._answered.set()
+
+    def _stop(self) -> int:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.terminate()
+        try:
+            status = self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            status = self._process.wait()
+        self._reader.join(5)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        signal.signal(signal.SIGTERM, self._old_handler)
+        return status
+
+
+def _exit(number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)

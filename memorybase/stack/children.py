@@ -1,0 +1,128 @@
+"""The children of the embedded stack: what each is started with."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import memorybase
+from memorybase.settings import Settings
+from memorybase.stack.redis_server import configure, find_redis
+from memorybase.stack.state import DataDir, RunningStack, free_port
+
+# The order of starting; stopping goes the other way, so that nobody loses what it stands on.
+NAMES = ("redis", "chroma", "worker", "sweeper", "api")
+STORES = ("redis", "chroma")
+SERVICES = ("worker", "sweeper", "api")
+
+# Workers know each other through the database: without these a start waits a second for neighbours to answer.
+QUIET = ("--without-mingle", "--without-gossip")
+# `python -m chromadb.cli.cli` does nothing, and the script `chroma` need not be on the PATH.
+_CHROMA = "import sys; from chromadb.cli.cli import app; sys.argv[0] = 'chroma'; sys.exit(app())"
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """One child process. `graceful_seconds`: how long after SIGTERM it is killed."""
+
+    name: str
+    command: tuple[str, ...]
+    environment: dict[str, str] = field(repr=False)
+    graceful_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that is decided before the first child starts."""
+
+    data: DataDir
+    children: tuple[Child, ...]
+    environment: dict[str, str] = field(repr=False)
+    host: str
+    port: int
+    stack: RunningStack = field(repr=False)
+    key_in_file: bool
+
+    @property
+    def health_url(self) -> str:
+        return f"{self.stack.url}/health/ready"
+
+
+def plan(settings: Settings, data: DataDir, *, host: str, port: int, pid: int) -> Plan:
+    """Choose ports and write Redis's configuration; `settings` are those of an embedded stack."""
+    redis_port, chroma_port = free_port(), free_port()
+    password = secrets.token_urlsafe(24)
+    redis = find_redis()
+    redis_configuration = configure(redis, data, port=redis_port, password=password)
+    stack = RunningStack(
+        pid=pid,
+        url=f"http://{_reachable(host)}:{port}",
+        redis_url=f"redis://:{password}@127.0.0.1:{redis_port}/0",
+        chroma_url=f"http://127.0.0.1:{chroma_port}",
+    )
+    environment = _environment(settings, data, stack)
+    python = sys.executable
+    chroma = (python, "-c", _CHROMA, "run", "--host", "127.0.0.1", "--port", str(chroma_port))
+    worker = ("-m", "celery", "-A", "worker.app", "worker", "--pool", "solo", "--loglevel", "WARNING", *QUIET)
+    # Event streams stay open as long as their client likes; without a bound, stopping would wait for them.
+    api = ("-m", "uvicorn", "api.app:app", "--timeout-graceful-shutdown", "3", "--no-access-log")
+    return Plan(
+        data=data,
+        environment=environment,
+        host=host,
+        port=port,
+        stack=stack,
+        key_in_file=not settings.api_key,
+        children=(
+            Child("redis", (str(redis.path), str(redis_configuration)), environment, graceful_seconds=10),
+            # Chroma writes 3 kB to its log for each request otherwise.
+            Child("chroma", (*chroma, "--path", str(data.path / "chroma")), environment | {"RUST_LOG": "warn"}, 10),
+            # It ends the job it is at, and cuts that itself after 15 s.
+            Child("worker", (python, *worker), environment, graceful_seconds=20),
+            Child("sweeper", (python, "-m", "memorybase", "sweep"), environment, graceful_seconds=10),
+            Child("api", (python, *api, "--host", host, "--port", str(port)), environment, graceful_seconds=8),
+        ),
+    )
+
+
+def _environment(settings: Settings, data: DataDir, stack: RunningStack) -> dict[str, str]:
+    changes: dict[str, str] = {
+        "data_dir": str(data.path),
+        "database_url": _absolute_sqlite(settings.resolved_database_url),
+        "redis_url": stack.redis_url,
+        "chroma_url": stack.chroma_url,
+        "embedding_model": _absolute_model(settings.embedding_model),
+        "api_key": data.api_key(settings),
+    }
+    return import_path(settings.child_environment(changes))
+
+
+def import_path(environment: dict[str, str]) -> dict[str, str]:
+    """The environment in which a child imports the same memorybase as we do, installed or not. The children run
+    inside the data directory, where no package of the caller's, such as one named worker, can stand in for ours."""
+    root = str(Path(memorybase.__file__).resolve().parents[1])
+    inherited = environment.get("PYTHONPATH")
+    return environment | {"PYTHONPATH": f"{root}:{inherited}" if inherited else root, "PYTHONUNBUFFERED": "1"}
+
+
+def _absolute_sqlite(url: str) -> str:
+    prefix = "sqlite:///"
+    path = url.removeprefix(prefix)
+    relative = url.startswith(prefix) and path and not path.startswith(("/", ":memory:", "file:"))
+    return prefix + str(Path(path).resolve()) if relative else url
+
+
+def _absolute_model(name: str) -> str:
+    path = Path(name).expanduser()
+    return str(path.resolve()) if path.is_dir() else name
+
+
+def _reachable(host: str) -> str:
+    """The address under which a client on this machine reaches a server that listens on `host`."""
+    if host in {"0.0.0.0", ""}:  # noqa: S104 - compared, not bound
+        return "127.0.0.1"
+    if host == "::":
+        return "[::1]"
+    return f"[{host}]" if ":" in host else host

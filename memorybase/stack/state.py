@@ -1,0 +1,199 @@
+"""What the stack keeps in its data directory, and how other commands find a running one."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import random
+import secrets
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+
+from memorybase import errors
+from memorybase.settings import Settings, embedded
+
+# Below the range from which Linux and macOS take the ports of outgoing connections, so that nobody is handed a
+# child's port while that child is being restarted.
+PORTS = range(20_000, 32_000)
+LOG_BYTES = 5_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class RunningStack:
+    """A stack that is up, as stack.json describes it."""
+
+    pid: int
+    url: str
+    redis_url: str
+    chroma_url: str
+
+
+class DataDir:
+    """The paths below one data directory, which is absolute: the children run inside it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.expanduser().resolve()
+        self.run = self.path / "run"
+        self.logs = self.path / "logs"
+        self.key_file = self.path / "api_key"
+        self.lock_file = self.run / "up.lock"
+        self.stack_file = self.run / "stack.json"
+
+    def make(self) -> None:
+        """Create what is missing; raises EnvironmentFailure when it cannot be written."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            # The socket addresses and Redis's password are nobody else's business.
+            self.run.mkdir(mode=0o700, exist_ok=True)
+            self.logs.mkdir(exist_ok=True)
+        except OSError as exc:
+            text = f"The data directory {self.path} cannot be written: {exc.strerror}. Choose another with --data-dir."
+            raise errors.EnvironmentFailure(text) from exc
+
+    def pid_file(self, name: str) -> Path:
+        return self.run / f"{name}.pid"
+
+    def log_file(self, name: str) -> Path:
+        return self.logs / f"{name}.log"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the directory; raises Conflict when another stack does. The lock ends with the process, however."""
+        descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise errors.Conflict(self._taken()) from None
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, str(os.getpid()).encode())
+            yield
+        finally:
+            os.close(descriptor)
+
+    def is_locked(self) -> bool:
+        """Whether a stack holds this directory now."""
+        try:
+            descriptor = os.open(self.lock_file, os.O_RDWR)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
+    def _taken(self) -> str:
+        running = self._read_stack()
+        where = f" and serves {running.url}" if running else ""
+        with contextlib.suppress(OSError):
+            where = f" (process {self.lock_file.read_text().strip()}){where}"
+        return f"A stack is already running in {self.path}{where}. Stop it first, or choose another --data-dir."
+
+    def running(self) -> RunningStack | None:
+        """The stack that runs in this directory, if one does and has said where."""
+        return self._read_stack() if self.is_locked() else None
+
+    def _read_stack(self) -> RunningStack | None:
+        try:
+            return RunningStack(**json.loads(self.stack_file.read_text()))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def write_stack(self, stack: RunningStack) -> None:
+        write_private(self.stack_file, json.dumps(asdict(stack), indent=2) + "\n")
+
+    def api_key(self, settings: Settings) -> str:
+        """The setting's key, else the one kept here, made at the first call."""
+        if settings.api_key:
+            return settings.api_key
+        if not self.key_file.exists():
+            write_private(self.key_file, f"mb_{secrets.token_urlsafe(32)}\n")
+        return self.key_file.read_text().strip()
+
+    def known_api_key(self, settings: Settings) -> str | None:
+        """The same, without making one."""
+        return self.api_key(settings) if settings.api_key or self.key_file.exists() else None
+
+    def trim_log(self, name: str) -> None:
+        """Keep at most two files of LOG_BYTES: the child appends, so the file may be emptied under it."""
+        log = self.log_file(name)
+        with contextlib.suppress(FileNotFoundError):
+            if log.stat().st_size > LOG_BYTES:
+                shutil.copyfile(log, log.with_suffix(".log.1"))
+                os.truncate(log, 0)
+
+    def last_log_line(self, name: str) -> str:
+        """The last line with something on it, for an error that points to the file."""
+        try:
+            lines = self.log_file(name).read_text(errors="replace").splitlines()[-50:]
+        except OSError:
+            return ""
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def settings_in_use(data_dir: Path | None = None) -> Settings:
+    """The settings for a command beside the stack: those of the stack running in the data directory, unless the
+    environment names the services itself."""
+    stated = Settings()
+    settings = embedded(DataDir(data_dir or stated.data_dir).path)
+    running = DataDir(settings.data_dir).running()
+    if running is None:
+        return settings if data_dir else stated
+    found = {"redis_url": running.redis_url, "chroma_url": running.chroma_url}
+    missing = {name: url for name, url in found.items() if name not in stated.model_fields_set}
+    return embedded(settings.data_dir, **missing)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner may read, whole or not at all."""
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:  # noqa: PTH123 - the mode
+        file.write(text)
+    scratch.replace(path)
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    """A port on which nobody listens; raises EnvironmentFailure when a hundred tries met a taken one."""
+    for port in random.sample(PORTS, 100):
+        if port_is_free(host, port):
+            return port
+    raise errors.EnvironmentFailure(f"No free port was found on {host} between {PORTS.start} and {PORTS.stop}.")
+
+
+def taken_by(port: int) -> str:
+    """By whom, as far as the system tells us, for an error."""
+    with contextlib.suppress(psutil.Error):
+        for connection in psutil.net_connections(kind="tcp"):
+            listens = connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
+            if listens and connection.pid is not None:
+                return f" by process {connection.pid} ({psutil.Process(connection.pid).name()})"
+    return ""
+
+
+def port_is_free(host: str, port: int) -> bool:
+    """Whether a server may listen there now; raises EnvironmentFailure when the host is not one of ours."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except socket.gaierror as exc:
+        raise errors.EnvironmentFailure(f"The host {host} is unknown: {exc.strerror}.") from exc
+    except PermissionError as exc:
+        raise errors.EnvironmentFailure(f"Port {port} needs more rights; choose one above 1023 with --port.") from exc
+    except OSError:
+        return False
+    return True
