@@ -175,7 +175,8 @@ def _trigger_base(
     if reached:
         row.target_seq = conversation.last_seq
     waits = pending > 0 and not reached and base.idle_after > 0
-    row.idle_due_at = now + timedelta(seconds=base.idle_after) if waits else None
+    # From the last capture on, not from now: posting the same run again does not put it off.
+    row.idle_due_at = conversation.last_captured_at + timedelta(seconds=base.idle_after) if waits else None
     session.flush()
     job = planning.plan_next(session, services, base, locked, now)
     if job is None:  # one is active already, or nothing is owed
@@ -398,7 +399,11 @@ def requeue(services: Services, row_id: UUID, *, worker_is_gone: bool = False) -
         if row.lease_until >= now and not worker_is_gone:
             return False
         leases.take_back(session, services, base, row, now)
-        return True
+        held = (base.id, row.session_id)
+    if worker_is_gone:
+        # Else the requeued job would find its session busy until the dead worker's lock has run out.
+        services.locks.free(*held)
+    return True
 
 
 def requeue_leases_of_dead(services: Services, owner_prefix: str, alive: Callable[[str], bool]) -> int:

@@ -188,6 +188,7 @@ def postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool)
     Returns when it may run again, or None when the claim is lost.
     """
     with services.database.transaction() as session:
+        rows.lock_row(session, claim.row_id)  # before the job, as everybody does
         now = clock.now(session)
         job = jobs.lock_job(session, claim.job_id)
         if job is None or job.state != JobState.RUNNING or job.epoch != claim.epoch:

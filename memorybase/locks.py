@@ -46,6 +46,9 @@ class SessionLocks(Protocol):
     def held(self, memory_base_id: UUID, session_id: str) -> bool:
         """Whether anybody holds it. Raises LockUnavailable when Redis is away."""
 
+    def free(self, memory_base_id: UUID, session_id: str) -> None:
+        """Take it from whoever has it: the caller knows that the holder is dead. Never raises."""
+
 
 class RedisSessionLocks:
     """SessionLocks in Redis. A holder that dies without release keeps others out for `ttl_seconds` at most.
@@ -66,6 +69,11 @@ class RedisSessionLocks:
     def held(self, memory_base_id: UUID, session_id: str) -> bool:
         with _redis_errors("held"):
             return bool(self._client.exists(lock_key(memory_base_id, session_id)))
+
+    def free(self, memory_base_id: UUID, session_id: str) -> None:
+        # Should somebody living have taken it by now, two look at one job and the claim lets one of them have it.
+        with contextlib.suppress(RedisError):
+            self._client.delete(lock_key(memory_base_id, session_id))
 
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""

@@ -283,6 +283,9 @@ class InMemoryLocks:
             self._held[key] = (token, self._clock() + self._ttl_seconds)
         return InMemoryHeldLock(self, key, token)
 
+    def free(self, memory_base_id: UUID, session_id: str) -> None:
+        self.expire(memory_base_id, session_id)
+
     def held(self, memory_base_id: UUID, session_id: str) -> bool:
         self._check("held")
         with self._guard:

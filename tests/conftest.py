@@ -15,6 +15,7 @@ import hypothesis
 import pytest
 import redis
 from harness import ChromaServer, PostgresServer, RedisServer, Server
+from harness.model import MODEL_DIR
 from harness.world import World, build_world
 
 from memorybase.embedding import Embedders
@@ -101,11 +102,11 @@ def own_postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(scope="session")
-def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the default model exported, for `model_dir`: the export takes seconds, so it is done once."""
-    folder = tmp_path_factory.mktemp("models")
-    Embedders(Settings(data_dir=folder, model_dir=folder)).get()
-    return folder
+def model_cache() -> Path:
+    """A folder with the default model exported, for `model_dir`."""
+    MODEL_DIR.mkdir(mode=0o700, exist_ok=True)
+    Embedders(Settings(data_dir=MODEL_DIR, model_dir=MODEL_DIR)).get()
+    return MODEL_DIR
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

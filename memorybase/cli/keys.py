@@ -11,7 +11,7 @@ from rich.table import Table
 
 from memorybase import errors
 from memorybase.cli.options import DataDirOption, table_console
-from memorybase.stack.state import DataDir, settings_in_use
+from memorybase.stack.state import settings_in_use
 
 if TYPE_CHECKING:
     from memorybase.services import Services
@@ -66,11 +66,16 @@ def revoke(
 
 
 def _local(data_dir: Path | None) -> tuple[Services, UUID]:
-    """The services and the local user, made if this is the first call."""
+    """The services and the local user; raises NotReady before a stack has run here."""
     from memorybase import keys, wiring
+    from memorybase.queries.keys import user_by_name
 
-    settings = settings_in_use(data_dir)
-    services = wiring.build(settings)
-    data = DataDir(settings.data_dir)
-    data.make()
-    return services, keys.ensure_local_user(services, data.api_key(settings))
+    services = wiring.build(settings_in_use(data_dir))
+    try:
+        with services.database.reading() as session:
+            user_id = user_by_name(session, keys.LOCAL_USER)
+    except errors.DatabaseUnavailable as exc:
+        raise errors.DatabaseUnavailable(f"{exc.message}. See: memorybase doctor") from exc
+    if user_id is None:
+        raise errors.NotReady("There is no local user yet. Start a stack once: memorybase up")
+    return services, user_id

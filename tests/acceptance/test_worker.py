@@ -82,15 +82,9 @@ class Stack:
         return self.services.vectors.count(CollectionRef(name, UUID(str(collection_id))))
 
 
-@pytest.fixture(scope="session")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The exported model, made once for all tests."""
-    return tmp_path_factory.mktemp("models")
-
-
 @pytest.fixture
-def data_dir(tmp_path: Path, models: Path) -> Path:
-    (tmp_path / "models").symlink_to(models)
+def data_dir(tmp_path: Path, model_cache: Path) -> Path:
+    (tmp_path / "models").symlink_to(model_cache)
     return tmp_path
 
 

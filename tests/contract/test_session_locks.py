@@ -156,3 +156,13 @@ def test_another_thread_may_extend_and_release(locks: SessionLocks, base: UUID) 
     thread.join()
     assert extended == [True]
     assert not locks.held(base, "s1")
+
+
+def test_a_dead_holders_lock_can_be_taken_from_it(locks: SessionLocks, base: UUID) -> None:
+    dead = locks.acquire(base, "session")
+    assert dead is not None
+    locks.free(base, "session")
+    assert locks.acquire(base, "session") is not None
+    assert dead.extend() is False
+    dead.release()
+    assert locks.held(base, "session")

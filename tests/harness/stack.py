@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import psutil
 
+from harness.model import MODEL_DIR
 from harness.process import PortServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,9 +79,9 @@ def memorybase(*words: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Ours, without settings that the machine happens to have, and with this tree importable from anywhere."""
+    """Ours, without settings that the machine happens to have, with this tree importable and the model exported."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYBASE_")}
-    return kept | {"PYTHONPATH": str(ROOT)}
+    return kept | {"PYTHONPATH": str(ROOT), "MEMORYBASE_MODEL_DIR": str(MODEL_DIR)}
 
 
 def run_memorybase(*words: str, timeout: float = 120.0) -> subprocess.CompletedProcess[str]:

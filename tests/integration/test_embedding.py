@@ -43,9 +43,9 @@ Make = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
-def model_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def model_settings(model_cache: Path) -> Settings:
     """Settings whose model cache all tests here share, so that the default model is exported once."""
-    return Settings(data_dir=tmp_path_factory.mktemp("models"))
+    return Settings(data_dir=model_cache, model_dir=model_cache)
 
 
 @pytest.fixture(scope="session")
@@ -261,7 +261,7 @@ def test_a_failing_runtime_is_not_the_texts_fault(model_settings: Settings, onnx
 
 
 def test_an_export_that_does_not_load_says_what_to_do(model_settings: Settings, tmp_path: Path) -> None:
-    settings = model_settings.model_copy(update={"data_dir": tmp_path})
+    settings = model_settings.model_copy(update={"model_dir": tmp_path})
     folder = exported_folder(settings, WHEEL)
     shutil.copytree(exported_folder(model_settings, WHEEL), folder)
     (folder / MODEL_FILE).write_bytes(b"half a mo")

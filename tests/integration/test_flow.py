@@ -147,6 +147,18 @@ def test_a_silent_session_is_ingested_by_the_idle_rule(world: World) -> None:
     world.assert_all_ingested(base)
 
 
+def test_posting_the_same_run_again_does_not_put_the_idle_rule_off(world: World) -> None:
+    base = world.new_base(threshold=100, idle_after=60)
+    run = {"id": "m1", "role": "user", "content": "only once"}
+    world.say("s", run)
+    world.pass_time(59)
+    assert not world.say("s", run).messages[0].created
+    world.pass_time(2)
+    assert world.sweep().idle == 1
+    world.drain()
+    world.assert_all_ingested(base)
+
+
 @pytest.mark.parametrize("changes", [{"idle_after": 0}, {"auto_capture": False}])
 def test_the_idle_rule_can_be_off(world: World, changes: dict[str, object]) -> None:
     base = world.new_base(threshold=100, **({"idle_after": 60} | changes))
@@ -440,7 +452,6 @@ def test_a_starting_worker_takes_back_what_its_dead_predecessor_held(world: Worl
 
     assert ingestion.requeue_leases_of_dead(world.services, WORKER, is_alive) == 1
     assert alive == [WORKER]
-    world.locks.expire(base, "s")
     world.settle()
     world.assert_all_ingested(base)
 

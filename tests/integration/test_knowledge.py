@@ -107,7 +107,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
 def desk(tmp_path: Path, database: Database) -> Desk:
     vectors, embedders = InMemoryVectors(), FakeEmbedders()
     services = Services(
-        settings=Settings(data_dir=tmp_path),
+        settings=Settings(data_dir=tmp_path, embedding_model="fake"),
         database=database,
         vectors=vectors,
         embedders=embedders,
@@ -694,9 +694,11 @@ def test_a_model_whose_weights_have_changed_is_an_error_until_the_rebuild(desk: 
 
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_with_a_real_store_and_model(desk: Desk, chroma_url: str) -> None:
+def test_with_a_real_store_and_model(desk: Desk, chroma_url: str, model_cache: Path) -> None:
     chroma = ChromaStore(chroma_url, timeout_seconds=10)
-    real = replace(desk, services=replace(desk.services, vectors=chroma, embedders=Embedders(desk.services.settings)))
+    settings = Settings(data_dir=desk.services.settings.data_dir, model_dir=model_cache)
+    services = replace(desk.services, settings=settings, vectors=chroma, embedders=Embedders(settings))
+    real = replace(desk, services=services)
     try:
         kb_id = real.create()
         long = "\n\n".join(f"Paragraph {number} talks about nothing in particular." for number in range(80))

@@ -646,15 +646,16 @@ def steps_of(world: World, call: Callable[[], object]) -> int:
         steps += 1
         return 0
 
-    def listen(connection: Any, _record: object) -> None:
+    def listen(connection: Any, _record: object, _proxy: object) -> None:
         connection.set_progress_handler(count, 10)
 
+    # At each checkout: the pool keeps its connections.
     engine = world.services.database.engine
-    sa.event.listen(engine, "connect", listen)
+    sa.event.listen(engine, "checkout", listen)
     try:
         call()
     finally:
-        sa.event.remove(engine, "connect", listen)
+        sa.event.remove(engine, "checkout", listen)
     return steps
 
 
@@ -815,9 +816,10 @@ def test_a_message_is_found_at_every_step_of_its_life(tmp_path: Path) -> None:
 # The real parts.
 
 
-def test_with_a_real_store_and_model(world: World, chroma_url: str) -> None:
+def test_with_a_real_store_and_model(world: World, chroma_url: str, model_cache: Path) -> None:
     chroma = ChromaStore(chroma_url, timeout_seconds=10)
-    services = replace(world.services, vectors=chroma, embedders=Embedders(world.services.settings))
+    settings = Settings(data_dir=world.services.settings.data_dir, model_dir=model_cache)
+    services = replace(world.services, settings=settings, vectors=chroma, embedders=Embedders(settings))
     real = replace(world, services=services)
     flow_id = real.flow()
     base_id = real.base(flow_id, model="all-MiniLM-L6-v2")
