@@ -9,11 +9,11 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema, model_validator
 
 from memorybase.knowledge import DocumentResult
+from memorybase.lifecycle import MAX_IDLE_SECONDS
 from memorybase.messages import why_unstorable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture, JobState
 
 Role = Literal["user", "assistant", "system", "tool"]
-MAX_IDLE_SECONDS = 366 * 24 * 3600
 MAX_WAIT_SECONDS = 60
 
 

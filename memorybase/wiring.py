@@ -17,7 +17,7 @@ from memorybase.vectors import ChromaStore
 
 Role = Literal["api", "worker", "sweeper", "cli"]
 
-# Connections a process keeps on PostgreSQL; it may open as many again under load.
+# Connections a process keeps on PostgreSQL; under load it may open more.
 POOL_SIZES: dict[Role, int] = {
     "api": 20,  # with the second twenty, one for each of the server's 40 threads
     "worker": 2,  # the job, and its lease's renewal; the heartbeat comes on top

@@ -8,7 +8,7 @@ from fastapi import Response
 
 from api.deps import Admin, PageDep, ServicesDep, keyed_router
 from api.schemas import KeyAnswer, KeyBody, NewKeyAnswer
-from memorybase import keys
+from memorybase import errors, keys
 from memorybase.catalog import Page
 
 router = keyed_router("keys")
@@ -26,6 +26,8 @@ def create_key(body: KeyBody, services: ServicesDep, caller: Admin) -> NewKeyAns
 @router.get("/keys")
 def list_keys(services: ServicesDep, caller: Admin, page: PageDep) -> Page[KeyAnswer]:
     """Those that were not revoked."""
+    if page.cursor is not None:
+        raise errors.InvalidRequest("Keys are few and have no cursor; use page and size", field="cursor")
     found = keys.list_keys(services, caller.user_id)
     shown = found[page.skip : page.skip + page.size]
     return Page([KeyAnswer.model_validate(key) for key in shown], len(found), page.page, page.size)

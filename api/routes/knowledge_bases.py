@@ -58,6 +58,13 @@ def add_documents(name: Named, body: DocumentsBody, services: ServicesDep, calle
     return DocumentsAnswer(documents=knowledge.add_documents(services, caller.user_id, name, new))
 
 
+@router.post("/knowledge-bases/{name}/rebuild")
+def rebuild_knowledge_base(name: Named, services: ServicesDep, caller: Writer) -> KnowledgeBaseView:
+    """Write every document into a new collection, from SQL: it mends a lost one, and takes the model as it is now."""
+    knowledge.rebuild(services, caller.user_id, name)
+    return knowledge.get_knowledge_base(services, caller.user_id, name)
+
+
 @router.post("/knowledge-bases/{name}/search")
 def search_knowledge_base(
     name: Named, body: DocumentSearchBody, services: ServicesDep, caller: Reader

@@ -28,7 +28,7 @@ app.command("import")(import_file.import_file)
 app.command()(search.search)
 app.command()(stack.migrate)
 app.command()(stack.sweep)
-app.command(hidden=True)(stack.prepare)
+app.command()(stack.prepare)
 app.add_typer(keys.app, name="keys")
 
 

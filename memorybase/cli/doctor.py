@@ -127,10 +127,15 @@ def _database(patient: Patient) -> str:
     return f"{_shown(patient.database_url)}, schema at revision {current}"
 
 
-def _redis_server(_: Patient) -> str:
+def _redis_server(patient: Patient) -> str:
     from memorybase.stack.redis_server import find_redis
 
-    found = find_redis()
+    try:
+        found = find_redis()
+    except errors.MemorybaseError:
+        if patient.settings.redis_url == Settings.model_fields["redis_url"].default:
+            raise
+        return "none here, and none needed: MEMORYBASE_REDIS_URL is set"
     return f"{found.path}, version {found.version[0]}.{found.version[1]}"
 
 

@@ -77,5 +77,8 @@ def _local(data_dir: Path | None) -> tuple[Services, UUID]:
     except errors.DatabaseUnavailable as exc:
         raise errors.DatabaseUnavailable(f"{exc.message}. See: memorybase doctor") from exc
     if user_id is None:
-        raise errors.NotReady("There is no local user yet. Start a stack once: memorybase up")
+        raise errors.NotReady(
+            "There is no local user yet. Start a stack once (memorybase up), or set MEMORYBASE_API_KEY and run: "
+            "memorybase prepare"
+        )
     return services, user_id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memorybase.lifecycle.bases import (
+    MAX_IDLE_SECONDS,
     NewMemoryBase,
     create_flow,
     create_memory_base,
@@ -35,6 +36,7 @@ from memorybase.lifecycle.edits import (
 from memorybase.lifecycle.repairs import repair
 
 __all__ = [
+    "MAX_IDLE_SECONDS",
     "Mismatch",
     "NewMemoryBase",
     "RegenerateResult",

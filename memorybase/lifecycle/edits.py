@@ -64,12 +64,17 @@ def update_session(
 ) -> None:
     """Rename a session or replace its metadata. Raises NotFound, SessionConflict when the new id is taken."""
     with services.database.transaction() as session:
+        if new_session_id is not None:
+            bases.share_bases_of_flow(session, flow_id)
+            # Both names in one order: two renames, there and back, must not wait for each other.
+            for name in sorted({session_id, new_session_id}):
+                conversations.lock_session(session, flow_id, name)
         living, conversation = _locked_session(session, user_id, flow_id, session_id)
         if metadata is not None:
             conversation.meta = metadata
         if new_session_id is None or new_session_id == session_id:
             return
-        if conversations.lock_session(session, flow_id, new_session_id) is not None:
+        if conversations.fetch_session(session, flow_id, new_session_id) is not None:
             raise errors.SessionConflict("A session of that id is there", field="new_session_id", value=new_session_id)
         session.flush()
         now = clock.now(session)

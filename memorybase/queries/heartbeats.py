@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
@@ -10,8 +10,12 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.models import Heartbeat
 from memorybase.queries.writes import insert
 
+FORGET_AFTER = timedelta(days=1)  # a process that was killed never takes its own away
+
 
 def beat(session: OrmSession, name: str, kind: str, now: datetime) -> None:
+    """Sign life; signs of long ago go."""
+    session.execute(sa.delete(Heartbeat).where(Heartbeat.beat_at < now - FORGET_AFTER))
     statement = insert(session, Heartbeat).values(name=name, kind=kind, started_at=now, beat_at=now)
     session.execute(
         statement.on_conflict_do_update(index_elements=["name"], set_={"beat_at": statement.excluded.beat_at})

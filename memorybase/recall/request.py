@@ -25,7 +25,7 @@ MAX_FILTER_KEYS = 20
 class SearchRequest:
     """What to look for, and where: a memory base, or every memory base of a flow.
 
-    since is inclusive, until is not. metadata: each named key of the message's metadata has exactly this value.
+    since and until are inclusive. metadata: each named key of the message's metadata has exactly this value.
     """
 
     query: str
@@ -92,7 +92,7 @@ def passes(facts: Facts, request: SearchRequest) -> bool:
         and (request.end_user_id is None or facts.end_user_id == request.end_user_id)
         and (request.roles is None or facts.role in request.roles)
         and (request.since is None or facts.timestamp >= request.since)
-        and (request.until is None or facts.timestamp < request.until)
+        and (request.until is None or facts.timestamp <= request.until)
         and facts.id not in request.exclude_message_ids
         and _has_metadata(facts.metadata or {}, request.metadata or {})
     )

@@ -109,7 +109,7 @@ def _store_filter(request: SearchRequest) -> dict[str, Any] | None:
     if request.since is not None:
         conditions.append({"timestamp": {"$gte": request.since.timestamp()}})
     if request.until is not None:
-        conditions.append({"timestamp": {"$lt": request.until.timestamp()}})
+        conditions.append({"timestamp": {"$lte": request.until.timestamp()}})
     if not conditions:
         return None
     return conditions[0] if len(conditions) == 1 else {"$and": conditions}

@@ -535,12 +535,23 @@ class TestKnowledgeBases:
         api.delete("/knowledge-bases/hand%2Fbook")
         api.refused("GET", "/knowledge-bases/hand%2Fbook", 404)
 
+    def test_a_lost_collection_is_rebuilt_from_sql(self, api: Api) -> None:
+        api.post("/knowledge-bases", {"name": "book"}, expect=201)
+        api.post("/knowledge-bases/book/documents", {"documents": [{"id": "d1", "text": "the cat sleeps"}]})
+        (name,) = api.vectors.names()
+        api.vectors.delete_collection(name)
+        error = api.refused("POST", "/knowledge-bases/book/search", 503, json={"query": "cat"})
+        assert error["code"] == "collection_missing"
+        assert api.post("/knowledge-bases/book/rebuild")["documents"] == 1
+        assert [hit["id"] for hit in api.post("/knowledge-bases/book/search", {"query": "cat"})["results"]] == ["d1"]
+
     def test_a_memory_bases_is_its_own_business(self, api: Api) -> None:
         api.flow()
         api.memory(kb_name="mine")
         for method, path, body in (
             ("POST", "/documents", {"documents": [{"text": "x"}]}),
             ("POST", "/search", {"query": "x"}),
+            ("POST", "/rebuild", None),
             ("DELETE", "", None),
         ):
             assert api.refused(method, f"/knowledge-bases/mine{path}", 409, json=body)["code"] == "memory_base_store"
