@@ -20,8 +20,8 @@ from memorybase.services import Services
 
 Answer = TypeVar("Answer")
 
-_BEARER = HTTPBearer(auto_error=False, scheme_name="Bearer", description="An API key.")
-_HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="ApiKey", description="An API key.")
+BEARER = HTTPBearer(auto_error=False, scheme_name="Bearer", description="An API key.")
+HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="ApiKey", description="An API key.")
 
 
 class KeyedRoute(APIRoute):
@@ -42,7 +42,7 @@ class KeyedRoute(APIRoute):
 
 def keyed_router(tag: str) -> APIRouter:
     """A router whose every call needs a key and may answer with our errors."""
-    security = [Security(_BEARER), Security(_HEADER)]
+    security = [Security(BEARER), Security(HEADER)]
     return APIRouter(tags=[tag], route_class=KeyedRoute, dependencies=security, responses=ERRORS)
 
 

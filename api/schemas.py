@@ -261,8 +261,11 @@ class Liveness(BaseModel):
 
 
 class Readiness(BaseModel):
-    status: Literal["ready"] = "ready"
-    parts: dict[str, Literal["ok"]]
+    """Every part answers; `degraded` says that the work does not get done all the same, and why."""
+
+    status: Literal["ready", "degraded"]
+    parts: dict[str, Literal["ok", "degraded"]]
+    reason: str | None = None
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {

@@ -19,7 +19,7 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import capturing, errors, leases, lifecycle, planning, projection
+from memorybase import capturing, database, errors, leases, lifecycle, metrics, planning, projection
 from memorybase.leases import Claim, Guard, Projection
 from memorybase.locks import HeldLock
 from memorybase.messages import NewMessage
@@ -80,11 +80,15 @@ def capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRe
     Raises NotFound (flow, or a message id that is somebody else's), MessageConflict, RunConflict, SessionConflict.
     Redis and Chroma are not needed.
     """
-    try:
-        return _capture(services, user_id, flow_id, request)
-    except errors.ConstraintViolated:
-        # Another session took one of these ids between our look and our insert; now the look finds it.
-        return _capture(services, user_id, flow_id, request)
+    with metrics.CAPTURE_SECONDS.time():
+        try:
+            result = _capture(services, user_id, flow_id, request)
+        except errors.ConstraintViolated:
+            # Another session took one of these ids between our look and our insert; now the look finds it.
+            result = _capture(services, user_id, flow_id, request)
+    metrics.RUNS_CAPTURED.inc()
+    metrics.MESSAGES_CAPTURED.inc(sum(message.created for message in result.messages))
+    return result
 
 
 def _capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest) -> CaptureResult:

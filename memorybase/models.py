@@ -356,6 +356,7 @@ class IngestionJob(Base):
         ),
         Index("ix_ingestion_jobs_page", "memory_base_id", "created_at", "id"),
         Index("ix_ingestion_jobs_row", "row_id"),
+        Index("ix_ingestion_jobs_started", "started_at"),
         Index("ix_ingestion_jobs_queued", "ring_at", postgresql_where=text("state = 'queued'"),
               sqlite_where=text("state = 'queued'")),
         CheckConstraint("to_seq >= from_seq", name="range"),

@@ -82,7 +82,8 @@ class Settings(BaseSettings):
     max_documents_per_request: int = Field(200, ge=1, description="Documents in one POST to a knowledge base.")
     cors_origins: list[str] = Field(default_factory=list, description="Allowed origins; empty means CORS is off.")
 
-    # Logging.
+    # Logging and metrics.
+    metrics_public: bool = Field(False, description="Whether GET /metrics answers without a key.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least severe level logged.")
     log_format: Literal["console", "json"] = Field("console", description="For people, or for a log collector.")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from api.routes import flows, health, jobs, keys, knowledge_bases, memories, messages, search, sessions
+from api.routes import flows, health, jobs, keys, knowledge_bases, memories, messages, metrics, search, sessions
 
 ROUTERS = (
     health.router,
@@ -14,4 +14,5 @@ ROUTERS = (
     search.router,
     knowledge_bases.router,
     keys.router,
+    metrics.router,
 )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Literal
 
 import anyio
 from fastapi import APIRouter
 
 from api.deps import ServicesDep
 from api.schemas import ERRORS, Liveness, Readiness
-from memorybase import __version__, errors
+from memorybase import __version__, errors, vitals
 from memorybase.queries import clock, heartbeats
 from memorybase.services import Services
 
@@ -30,7 +31,10 @@ async def health_live() -> Liveness:
 
 @router.get("/health/ready")
 async def health_ready(services: ServicesDep) -> Readiness:
-    """200 when every part answers, else 503 naming those that do not."""
+    """200 when every part answers, else 503 naming those that do not.
+
+    200 with `degraded` and the reason when all of them answer and the queue does not move: a restart mends nothing.
+    """
     checks = {
         "database": services.database.ping,
         "redis": lambda: _redis(services),
@@ -42,7 +46,11 @@ async def health_ready(services: ServicesDep) -> Readiness:
     failing = [name for name, answer in zip(checks, answers, strict=True) if not answer]
     if failing:
         raise errors.NotReady(f"Not ready: {', '.join(failing)}", failing=failing)
-    return Readiness(parts=dict.fromkeys(checks, "ok"))
+    parts: dict[str, Literal["ok", "degraded"]] = dict.fromkeys(checks, "ok")
+    reason = await anyio.to_thread.run_sync(vitals.why_degraded, services, limiter=_limiter)
+    if reason is not None:
+        return Readiness(status="degraded", parts=parts | {"queue": "degraded"}, reason=reason)
+    return Readiness(status="ready", parts=parts | {"queue": "ok"})
 
 
 async def _holds(check: Callable[[], object]) -> bool:

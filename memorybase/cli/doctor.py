@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -23,10 +22,11 @@ from memorybase.stack.state import DataDir, settings_in_use
 
 if TYPE_CHECKING:
     from memorybase.services import Services
+    from memorybase.vitals import Vitals
 
 SUPPORTED = ((3, 11), (3, 12))
 # Jobs are done in seconds; one that is older waits for something that does not come.
-OLD_JOB = timedelta(minutes=10)
+OLD_SECONDS = 600.0
 
 
 def doctor(data_dir: DataDirOption = None) -> None:
@@ -72,6 +72,13 @@ class Patient:
         from memorybase import wiring
 
         return wiring.build(self.settings)
+
+    @cached_property
+    def vitals(self) -> Vitals:
+        from memorybase import vitals
+
+        _ = self.database_url
+        return vitals.take(self.services)
 
     @property
     def up(self) -> str:
@@ -184,24 +191,57 @@ def _queue(patient: Patient) -> str:
     return f"{waiting} rings waiting"
 
 
-def _jobs(patient: Patient) -> str:
-    from memorybase.queries import clock
-    from memorybase.queries.doctor import active_jobs
+def _pending(patient: Patient) -> str:
+    seen = patient.vitals
+    if seen.oldest_pending_seconds is None:
+        return "nothing is owed"
+    detail = (
+        f"{seen.pending_messages} messages of {seen.pending_sessions} sessions are owed, the oldest captured "
+        f"{seen.oldest_pending_seconds:.0f} s ago"
+    )
+    return _unless(seen.oldest_pending_seconds > OLD_SECONDS, detail)
 
-    _ = patient.database_url
-    with patient.services.database.reading() as session:
-        (count, oldest), now = active_jobs(session), clock.now(session)
-    if oldest is None:
+
+def _jobs(patient: Patient) -> str:
+    seen = patient.vitals
+    if seen.oldest_job_seconds is None:
         return "none waiting"
-    age = now - oldest
-    detail = f"{count} active, the oldest made {age.total_seconds():.0f} s ago"
-    if age > OLD_JOB:
+    detail = (
+        f"{seen.jobs_queued} queued, {seen.jobs_running} running, the oldest made {seen.oldest_job_seconds:.0f} s ago"
+    )
+    return _unless(seen.oldest_job_seconds > OLD_SECONDS, detail)
+
+
+def _stuck(patient: Patient) -> str:
+    seen = patient.vitals
+    detail = f"{seen.stuck_jobs} jobs are due for more than a minute" if seen.stuck_jobs else "none"
+    return _unless(seen.queue_stands, f"{detail}, and none was begun in that time" if seen.queue_stands else detail)
+
+
+def _dead_letters(patient: Patient) -> str:
+    count = patient.vitals.dead_letters
+    # Something to look at, and no failure of a part: the messages behind it go on.
+    return f"{count}; see them with: memorybase dead-letters list --memory NAME" if count else "none"
+
+
+def _drift(patient: Patient) -> str:
+    count = patient.vitals.mismatched_memory_bases
+    detail = f"{count} memory bases whose store differs from the ledger"
+    return _unless(count > 0, detail if count else "every store has as many chunks as its ledger")
+
+
+def _unless(failed: bool, detail: str) -> str:
+    if failed:
         raise errors.NotReady(detail)
     return detail
 
 
 def _start(patient: Patient) -> str:
     return patient.up
+
+
+def _worker_log(patient: Patient) -> str:
+    return f"read {patient.data.log_file('worker')}"
 
 
 CHECKS = (
@@ -215,7 +255,11 @@ CHECKS = (
     Check("worker", _worker, lambda patient: f"{patient.up} (or: celery -A worker.app worker)"),
     Check("sweeper", _sweeper, lambda patient: f"{patient.up} (or: memorybase sweep)"),
     Check("queue", _queue, _start),
-    Check("jobs", _jobs, lambda patient: f"read {patient.data.log_file('worker')}"),
+    Check("pending", _pending, _worker_log),
+    Check("jobs", _jobs, _worker_log),
+    Check("stuck jobs", _stuck, _worker_log),
+    Check("dead letters", _dead_letters, _start),
+    Check("drift", _drift, lambda patient: f"memorybase reconcile --repair{patient.option}"),
 )
 
 

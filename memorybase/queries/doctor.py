@@ -1,17 +1,161 @@
-"""What a diagnosis asks of the whole database, across users."""
+"""What a diagnosis asks of the whole database, across users. Every question is bounded: a scrape stays cheap."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.models import IS_ACTIVE, IngestionJob
+from memorybase.models import (
+    IS_ACTIVE,
+    Capture,
+    DeadLetter,
+    Generation,
+    Heartbeat,
+    IngestionJob,
+    JobState,
+    MemoryBase,
+    MemoryBaseSession,
+    Message,
+)
+
+Row = MemoryBaseSession
+Job = IngestionJob
+
+COUNT_TO = 100_000  # counting ends here; whoever has more needs no exact number
+LOOK_AT = 1_000  # sessions whose oldest message is looked up
 
 
-def active_jobs(session: OrmSession) -> tuple[int, datetime | None]:
-    """How many jobs are queued or running, and when the oldest of them was made."""
-    statement = sa.select(sa.func.count(), sa.func.min(IngestionJob.created_at))
-    count, oldest = session.execute(statement.where(IS_ACTIVE)).one()
-    return count, oldest
+class Owed(NamedTuple):
+    """What the threshold, a flush or the idle rule made due and no job has ingested yet."""
+
+    sessions: int
+    messages: int
+    oldest: datetime | None
+
+
+class Jobs(NamedTuple):
+    """Active jobs; `stuck` of them are queued and were due before the moment asked about."""
+
+    queued: int
+    running: int
+    stuck: int
+    oldest: datetime | None
+
+
+class Alive(NamedTuple):
+    kind: str
+    living: int
+    last: datetime
+
+
+def owed(session: OrmSession) -> Owed:
+    """How much is owed, and when the first of it was captured."""
+    rows = _owed_rows().limit(COUNT_TO).subquery()
+    sessions = session.scalar(sa.select(sa.func.count()).select_from(rows)) or 0
+    if not sessions:
+        return Owed(0, 0, None)
+    messages = session.scalar(
+        sa.select(sa.func.count()).select_from(_owed_messages(sa.literal(1).label("one")).limit(COUNT_TO).subquery())
+    )
+    looked_at = _owed_rows().limit(LOOK_AT).subquery()
+    first = (
+        sa.select(Message.captured_at)
+        .where(
+            Message.flow_id == looked_at.c.flow_id,
+            Message.session_id == looked_at.c.session_id,
+            Message.seq > looked_at.c.cursor_seq,
+            _counted(looked_at.c.capture),
+        )
+        .order_by(Message.seq)
+        .limit(1)
+        .correlate(looked_at)
+        .scalar_subquery()
+    )
+    firsts = sa.select(first.label("first")).select_from(looked_at).subquery()
+    return Owed(sessions, messages or 0, session.scalar(sa.select(sa.func.min(firsts.c.first))))
+
+
+def active_jobs(session: OrmSession, due_before: datetime) -> Jobs:
+    """Jobs that are queued or running, and when the oldest of them was made."""
+    found = sa.select(Job.state, Job.created_at, Job.available_at).where(IS_ACTIVE).limit(COUNT_TO).subquery()
+    queued = found.c.state == JobState.QUEUED
+    statement = sa.select(
+        _count_if(queued),
+        _count_if(found.c.state == JobState.RUNNING),
+        _count_if(sa.and_(queued, found.c.available_at <= due_before)),
+        sa.func.min(found.c.created_at),
+    )
+    return Jobs(*session.execute(statement).one())
+
+
+def last_begun(session: OrmSession) -> datetime | None:
+    """When a worker last took a job."""
+    return session.scalar(sa.select(sa.func.max(Job.started_at)))
+
+
+def dead_letters(session: OrmSession) -> int:
+    """Messages set aside, those tried again too, in generations that are served or built."""
+    shown = (
+        sa.select(DeadLetter.id)
+        .join(MemoryBase, MemoryBase.id == DeadLetter.memory_base_id)
+        .where(
+            DeadLetter.state != "discarded",
+            DeadLetter.generation.in_([MemoryBase.serving, MemoryBase.building]),
+            MemoryBase.deleting_at.is_(None),
+        )
+    )
+    return _counted_to(session, shown)
+
+
+def mismatched_bases(session: OrmSession) -> int:
+    """Memory bases whose store was last seen to differ from the ledger."""
+    differing = sa.select(MemoryBase.id).where(MemoryBase.mismatch == sa.true(), MemoryBase.deleting_at.is_(None))
+    return _counted_to(session, differing)
+
+
+def alive(session: OrmSession, since: datetime) -> Sequence[Alive]:
+    """Of each kind of process: how many have shown life since then, and when the last one did."""
+    statement = sa.select(Heartbeat.kind, _count_if(Heartbeat.beat_at >= since), sa.func.max(Heartbeat.beat_at))
+    return [Alive(*row) for row in session.execute(statement.group_by(Heartbeat.kind))]
+
+
+def _owed_rows() -> sa.Select[*tuple[Any, ...]]:
+    fed = Row.generation == sa.func.coalesce(MemoryBase.building, MemoryBase.serving)
+    return (
+        sa.select(Row.flow_id, Row.session_id, Row.cursor_seq, Row.target_seq, Generation.capture)
+        .join(MemoryBase, MemoryBase.id == Row.memory_base_id)
+        .join(
+            Generation,
+            sa.and_(Generation.memory_base_id == Row.memory_base_id, Generation.generation == Row.generation),
+        )
+        .where(Row.target_seq > Row.cursor_seq, fed, MemoryBase.deleting_at.is_(None))
+    )
+
+
+def _owed_messages(*columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    rows = _owed_rows().limit(COUNT_TO).subquery()
+    beyond = sa.and_(
+        Message.flow_id == rows.c.flow_id,
+        Message.session_id == rows.c.session_id,
+        Message.seq > rows.c.cursor_seq,
+        Message.seq <= rows.c.target_seq,
+        _counted(rows.c.capture),
+    )
+    return sa.select(*columns).select_from(rows).join(Message, beyond)
+
+
+def _counted(capture: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
+    """As each row's generation counts."""
+    return sa.case((capture == Capture.OUTPUTS, Message.is_output), else_=Message.is_dialogue)
+
+
+def _count_if(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
+    return sa.func.coalesce(sa.func.sum(sa.case((condition, 1), else_=0)), 0)
+
+
+def _counted_to(session: OrmSession, statement: sa.Select[Any]) -> int:
+    return session.scalar(sa.select(sa.func.count()).select_from(statement.limit(COUNT_TO).subquery())) or 0

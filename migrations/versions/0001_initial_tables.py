@@ -382,6 +382,7 @@ def upgrade() -> None:
         sqlite_where=sa.text("state = 'queued'"),
     )
     op.create_index("ix_ingestion_jobs_row", "ingestion_jobs", ["row_id"], unique=False)
+    op.create_index("ix_ingestion_jobs_started", "ingestion_jobs", ["started_at"], unique=False)
     op.create_index(
         "uq_ingestion_jobs_active",
         "ingestion_jobs",
@@ -420,6 +421,7 @@ def downgrade() -> None:
         postgresql_where=sa.text("state IN ('queued', 'running')"),
         sqlite_where=sa.text("state IN ('queued', 'running')"),
     )
+    op.drop_index("ix_ingestion_jobs_started", table_name="ingestion_jobs")
     op.drop_index("ix_ingestion_jobs_row", table_name="ingestion_jobs")
     op.drop_index(
         "ix_ingestion_jobs_queued",

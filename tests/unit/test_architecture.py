@@ -48,9 +48,11 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.knowledge",
         "memorybase.leases",
         "memorybase.lifecycle",
+        "memorybase.metrics",
         "memorybase.planning",
         "memorybase.projection",
         "memorybase.recall",
+        "memorybase.vitals",
     },
     "wiring": {"memorybase.testing", "memorybase.wiring"},
     "edges": {
@@ -121,6 +123,11 @@ ONLY_HERE = (
         frozenset({"alembic"}),
         ("memorybase.migrate", "migrations"),
         "Call memorybase.migrate.",
+    ),
+    OnlyHere(
+        frozenset({"prometheus_client"}),
+        ("memorybase.metrics",),
+        "Every metric is named in memorybase/metrics.py; count through it.",
     ),
     OnlyHere(
         frozenset({"circus"}),

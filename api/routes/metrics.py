@@ -1,0 +1,47 @@
+"""Metrics for Prometheus. With a read key: they say how much is captured, and when, which is nobody else's business."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import APIRouter, Request, Response, Security
+from fastapi.routing import APIRoute
+
+from api.deps import BEARER, HEADER, KeyedRoute, ServicesDep
+from api.schemas import ERRORS
+from memorybase import metrics
+from memorybase.keys import Principal
+
+
+class _UnlessPublic(KeyedRoute):
+    """Asks for a key unless the setting `metrics_public` lets everybody read."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        keyed, public = super().get_route_handler(), APIRoute.get_route_handler(self)
+
+        async def handler(request: Request) -> Response:
+            return await (public if request.app.state.settings.metrics_public else keyed)(request)
+
+        return handler
+
+
+router = APIRouter(
+    tags=["metrics"],
+    route_class=_UnlessPublic,
+    dependencies=[Security(BEARER), Security(HEADER)],
+    responses=ERRORS,
+)
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+def get_metrics(services: ServicesDep, request: Request) -> Response:
+    """Prometheus's text format. The numbers are of the whole installation; what is counted, of this process."""
+    caller: Principal | None = getattr(request.state, "principal", None)
+    if caller is not None:
+        caller.require("read")
+    return Response(metrics.exposed(services), media_type=metrics.CONTENT_TYPE)

@@ -1,0 +1,236 @@
+"""Metrics, readiness and the doctor tell what is: every number moves when, and only when, its matter does."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from harness.api import Api, open_api
+from harness.world import World
+from prometheus_client.parser import text_string_to_metric_families
+from typer.testing import CliRunner
+
+from memorybase import cli, ingestion, metrics, vitals
+from memorybase.cli import doctor as doctor_cli
+from memorybase.models import Heartbeat, IngestionJob
+from memorybase.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+
+
+def read(text: str) -> dict[str, float]:
+    """Each sample's value, by its name and labels."""
+    return {
+        sample.name + "".join(f"{{{key}={value}}}" for key, value in sorted(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def scraped(api: Api) -> dict[str, float]:
+    answer = api.call("GET", "/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    return read(answer.text)
+
+
+class TestVitals:
+    def test_an_empty_installation_has_nothing_to_tell(self, world: World) -> None:
+        seen = vitals.take(world.services)
+        assert (seen.pending_sessions, seen.pending_messages, seen.oldest_pending_seconds) == (0, 0, None)
+        assert (seen.jobs_queued, seen.jobs_running, seen.stuck_jobs, seen.oldest_job_seconds) == (0, 0, 0, None)
+        assert (seen.dead_letters, seen.mismatched_memory_bases, seen.queue_stands) == (0, 0, False)
+        assert seen.worker == seen.sweeper == vitals.Pulse(0, None)
+
+    def test_what_is_owed_is_what_the_threshold_made_due(self, world: World) -> None:
+        base = world.new_base(threshold=3)
+        world.say("below", "a", "b")
+        assert vitals.take(world.services).pending_messages == 0
+        world.say("reached", "a", "b", "c", {"role": "system", "content": "never counted"})
+        seen = vitals.take(world.services)
+        assert (seen.pending_sessions, seen.pending_messages) == (1, 3)
+        assert seen.oldest_pending_seconds is not None
+        assert 0 <= seen.oldest_pending_seconds < 60
+        world.settle()
+        assert vitals.take(world.services).pending_messages == 0
+        world.assert_exact(base)
+
+    def test_each_generation_counts_in_its_own_way(self, world: World) -> None:
+        world.new_base(threshold=1, capture="outputs")
+        world.say("s", {"role": "user", "content": "question"}, "answer")
+        assert vitals.take(world.services).pending_messages == 1
+
+    def test_a_deleted_base_owes_nothing(self, world: World) -> None:
+        world.new_base(threshold=1)
+        world.say("s", "a")
+        assert vitals.take(world.services).pending_sessions == 1
+        with world.services.database.transaction() as session:
+            session.execute(sa.text("UPDATE memory_bases SET deleting_at = created_at"))
+        assert vitals.take(world.services).pending_sessions == 0
+
+    def test_jobs_are_stuck_once_due_for_a_minute(self, world: World) -> None:
+        world.new_base(threshold=1)
+        world.say("s", "a")
+        seen = vitals.take(world.services)
+        assert (seen.jobs_queued, seen.stuck_jobs, seen.queue_stands) == (1, 0, False)
+        world.pass_time(61)
+        seen = vitals.take(world.services)
+        assert (seen.jobs_queued, seen.stuck_jobs, seen.queue_stands) == (1, 1, True)
+        assert "1 jobs are due" in (vitals.why_degraded(world.services) or "")
+
+    def test_a_long_queue_that_moves_does_not_stand(self, world: World) -> None:
+        world.new_base(threshold=1)
+        world.say("one", "a")
+        world.say("other", "a")
+        world.pass_time(61)
+        first = world.queue.rings[0]
+        world.run(first)
+        seen = vitals.take(world.services)
+        assert (seen.stuck_jobs, seen.queue_stands) == (1, False)
+        assert vitals.why_degraded(world.services) is None
+        with world.services.database.transaction() as session:
+            job = session.get_one(IngestionJob, first.job_id)
+            assert job.started_at is not None
+            job.started_at -= timedelta(seconds=61)
+        assert vitals.take(world.services).queue_stands
+
+    def test_a_job_that_waits_after_an_outage_is_not_stuck(self, world: World) -> None:
+        world.new_base(threshold=1)
+        world.say("s", "a")
+        world.vectors.away = True
+        world.drain()
+        with world.services.database.transaction() as session:
+            for job in session.scalars(sa.select(IngestionJob)):
+                job.created_at -= timedelta(minutes=5)
+        seen = vitals.take(world.services)
+        assert (seen.jobs_queued, seen.stuck_jobs) == (1, 0)
+        assert (seen.oldest_job_seconds or 0) > 290
+
+    def test_dead_letters_and_drift(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.embedder.reject("poison")
+        world.say("s", "fine", "poison")
+        world.settle()
+        assert vitals.take(world.services).dead_letters == 1
+        world.vectors.lose(world.ref(base), sorted(world.stored(base)))
+        world.sweep()
+        with world.services.database.transaction() as session:
+            session.execute(sa.text("UPDATE memory_bases SET mismatch_checked_at = NULL"))
+        world.sweep()
+        assert vitals.take(world.services).mismatched_memory_bases == 1
+
+    def test_processes_by_kind(self, world: World) -> None:
+        ingestion.beat(world.services, "worker@1", "worker")
+        ingestion.beat(world.services, "worker@2", "worker")
+        seen = vitals.take(world.services)
+        assert seen.worker.alive == 2
+        assert seen.worker.age_seconds is not None
+        assert seen.worker.age_seconds < 15
+        with world.services.database.transaction() as session:
+            session.get_one(Heartbeat, "worker@1").beat_at -= timedelta(seconds=60)
+        seen = vitals.take(world.services)
+        assert (seen.worker.alive, seen.sweeper) == (1, vitals.Pulse(0, None))
+
+
+class TestMetrics:
+    def test_they_move_with_what_happens(self, api: Api) -> None:
+        api.flow()
+        api.memory(threshold=2)
+        before = scraped(api)
+        api.capture("a", "b", "c")
+        after = scraped(api)
+        assert after["memorybase_runs_captured_total"] == before["memorybase_runs_captured_total"] + 1
+        assert after["memorybase_messages_captured_total"] == before["memorybase_messages_captured_total"] + 3
+        assert after["memorybase_capture_seconds_count"] == before["memorybase_capture_seconds_count"] + 1
+        assert after["memorybase_pending_messages"] == 3
+        assert after["memorybase_jobs{state=queued}"] == 1
+        api.work()
+        done = scraped(api)
+        assert (done["memorybase_pending_messages"], done["memorybase_jobs{state=queued}"]) == (0, 0)
+        assert done["memorybase_database_up"] == 1
+
+    def test_on_postgresql(self, postgres_api: Api) -> None:
+        postgres_api.flow()
+        postgres_api.memory(threshold=1)
+        postgres_api.capture("a")
+        assert scraped(postgres_api)["memorybase_pending_messages"] == 1
+
+    def test_a_key_without_read_and_no_key_are_refused(self, api: Api) -> None:
+        assert api.client.get("/metrics").status_code == 401
+        assert api.client.get("/v1/metrics").status_code == 401
+        assert api.of_user("local", "write").refused("GET", "/metrics", 403)["code"] == "forbidden"
+
+    def test_public_by_setting(self, api_settings: Settings) -> None:
+        with open_api(api_settings.model_copy(update={"metrics_public": True})) as api:
+            answer = api.client.get("/metrics")
+            assert answer.status_code == 200
+            assert read(answer.text)["memorybase_stuck_jobs"] == 0
+            assert api.client.get("/v1/flows").status_code == 401
+
+    def test_the_database_away_is_a_metric(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(api.services.database, "engine", sa.create_engine("sqlite:////nowhere/at/all.db"))
+        seen = read(metrics.exposed(api.services).decode())
+        assert seen["memorybase_database_up"] == 0
+        assert "memorybase_jobs{state=queued}" not in seen
+        assert "memorybase_runs_captured_total" in seen
+
+    def test_no_label_names_anybody(self, api: Api) -> None:
+        api.flow("secret-flow")
+        api.capture("the text", flow="secret-flow", session="secret-session")
+        labels = set(re.findall(r"\{(\w+)=", "".join(scraped(api))))
+        assert labels == {"state", "kind", "le"}
+
+    def test_each_is_documented(self, api: Api) -> None:
+        ingestion.beat(api.services, "worker@1", "worker")
+        page = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
+        families = text_string_to_metric_families(api.call("GET", "/metrics").text)
+        names = {
+            sample.name for family in families for sample in family.samples if not sample.name.endswith("_created")
+        }
+        names = {re.sub(r"(_capture_seconds)_(bucket|count|sum)$", r"\1", name) for name in names}
+        assert len(names) > 12
+        missing = sorted(name for name in names if f"| `{name}` |" not in page)
+        assert not missing, f"add rows for these to docs/reference/metrics.md: {missing}"
+
+
+class TestReady:
+    def test_a_queue_that_stands_is_degraded_and_says_why(self, api: Api) -> None:
+        for kind in ("worker", "sweeper"):
+            ingestion.beat(api.services, f"{kind}@1", kind)  # type: ignore[arg-type]
+        api.flow()
+        api.memory(threshold=1)
+        api.capture("a")
+        answer = api.client.get("/health/ready").json()
+        assert (answer["status"], answer["parts"]["queue"], answer["reason"]) == ("ready", "ok", None)
+        with api.services.database.transaction() as session:
+            for job in session.scalars(sa.select(IngestionJob)):
+                job.available_at -= timedelta(seconds=61)
+        answer = api.client.get("/health/ready")
+        assert answer.status_code == 200
+        assert (answer.json()["status"], answer.json()["parts"]["queue"]) == ("degraded", "degraded")
+        assert "more than a minute" in answer.json()["reason"]
+        api.work()
+        assert api.client.get("/health/ready").json()["status"] == "ready"
+
+
+class TestDoctor:
+    def test_it_shows_the_same(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(doctor_cli.Patient, "services", world.services)
+        patient = doctor_cli.Patient(world.services.settings, "")
+        checks = {check.name: check for check in doctor_cli.CHECKS}
+        names = ("pending", "jobs", "stuck jobs", "dead letters", "drift")
+        assert all(checks[name].examine(patient).ok for name in names)
+        world.new_base(threshold=1)
+        world.say("s", "a")
+        world.pass_time(61)
+        patient = doctor_cli.Patient(world.services.settings, "")
+        results = {name: checks[name].examine(patient) for name in names}
+        assert results["pending"].ok
+        assert "1 messages of 1 sessions" in results["pending"].detail
+        assert not results["stuck jobs"].ok
+        assert results["stuck jobs"].fix
+
+    def test_it_is_a_command(self) -> None:
+        assert CliRunner().invoke(cli.app, ["doctor", "--help"]).exit_code == 0
