@@ -28,7 +28,15 @@ from memorybase.errors import (
     VectorRejected,
     VectorStoreUnavailable,
 )
-from memorybase.vectors import CollectionRef, MetadataValue, VectorHit, VectorRecord, as_score, check_records
+from memorybase.vectors import (
+    CollectionRef,
+    MetadataValue,
+    StoredCollection,
+    VectorHit,
+    VectorRecord,
+    as_score,
+    check_records,
+)
 
 if TYPE_CHECKING:
     from memorybase.services import FrozenJob
@@ -56,6 +64,7 @@ class Faults:
 @dataclass
 class _Collection:
     ref: CollectionRef
+    metadata: dict[str, MetadataValue]
     dimension: int | None = None
     records: dict[str, VectorRecord] = field(default_factory=dict)
     damaged: set[str] = field(default_factory=set)
@@ -111,8 +120,8 @@ class InMemoryVectors:
         with self._call("create_collection"):
             if not COLLECTION_NAME.fullmatch(name):
                 raise VectorRejected(reason="the collection's name")
-            del metadata  # nothing reads it back
-            return self._collections.setdefault(name, _Collection(CollectionRef(name, uuid4()))).ref
+            made = _Collection(CollectionRef(name, uuid4()), dict(metadata))
+            return self._collections.setdefault(name, made).ref
 
     def delete_collection(self, name: str) -> None:
         with self._call("delete_collection"):
@@ -122,6 +131,10 @@ class InMemoryVectors:
         with self._call("collection_exists"):
             found = self._collections.get(ref.name)
             return found is not None and found.ref.id == ref.id
+
+    def list_collections(self) -> list[StoredCollection]:
+        with self._call("list_collections"):
+            return [StoredCollection(each.ref, dict(each.metadata)) for each in self._collections.values()]
 
     def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
         if self.before_upsert is not None:

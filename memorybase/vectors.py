@@ -39,6 +39,7 @@ UPSERT_BATCH = 250  # records a call, 0.2 s; 500 are up to a tenth faster and ho
 READ_BATCH = 256  # ids a call when vectors come along
 DAMAGE_PARTS = 16  # a request that meets a lost vector is split into so many
 ID_BATCH = 1_000  # ids a delete
+COLLECTION_PAGE = 500  # collections a page
 ID_PAGE = 5_000  # ids a page when listing
 
 # Answers of a server that refuses us for now, whatever the request holds. A wrong token is not the record's fault.
@@ -55,6 +56,14 @@ class CollectionRef:
 
     name: str
     id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCollection:
+    """A collection as the store lists it, with the metadata of its creation."""
+
+    ref: CollectionRef
+    metadata: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +101,9 @@ class VectorStore(Protocol):
 
     def collection_exists(self, ref: CollectionRef) -> bool:
         """Whether a collection has both this name and this id."""
+
+    def list_collections(self) -> list[StoredCollection]:
+        """Every collection of the store, whoever made it; one made or deleted meanwhile may or may not show."""
 
     def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
         """Write any number of records; after an error some of them may be stored."""
@@ -161,6 +173,17 @@ class ChromaStore:
                 return bool(api.get_collection_by_id(ref.id).name == ref.name)
         except CollectionMissing:
             return False
+
+    def list_collections(self) -> list[StoredCollection]:
+        found: dict[UUID, StoredCollection] = {}
+        while True:
+            with self._api("list_collections") as api:
+                page = api.list_collections(limit=COLLECTION_PAGE, offset=len(found))
+            for model in page:
+                ref = CollectionRef(name=model.name, id=UUID(str(model.id)))
+                found[ref.id] = StoredCollection(ref, dict(model.metadata or {}))
+            if len(page) < COLLECTION_PAGE:
+                return list(found.values())
 
     def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
         check_records(records)

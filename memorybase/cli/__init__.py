@@ -9,7 +9,7 @@ import pydantic
 import typer
 
 from memorybase import __version__, errors
-from memorybase.cli import doctor, import_file, keys, search, stack
+from memorybase.cli import dead_letters, doctor, import_file, keys, reconciling, search, stack
 from memorybase.settings import ENVIRONMENT_PREFIX
 
 app = typer.Typer(
@@ -26,9 +26,11 @@ app.command()(stack.demo)
 app.command()(doctor.doctor)
 app.command("import")(import_file.import_file)
 app.command()(search.search)
+app.command()(reconciling.reconcile)
 app.command()(stack.migrate)
 app.command()(stack.sweep)
 app.command()(stack.prepare)
+app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(keys.app, name="keys")
 
 

@@ -33,12 +33,21 @@ from memorybase.lifecycle.edits import (
     retry_dead_letter,
     update_session,
 )
+from memorybase.lifecycle.reconciling import (
+    Orphan,
+    Reconciled,
+    drop_orphans,
+    find_orphans,
+    reconcile_base,
+)
 from memorybase.lifecycle.repairs import repair
 
 __all__ = [
     "MAX_IDLE_SECONDS",
     "Mismatch",
     "NewMemoryBase",
+    "Orphan",
+    "Reconciled",
     "RegenerateResult",
     "cancel_job",
     "check_mismatch",
@@ -51,11 +60,14 @@ __all__ = [
     "delete_message",
     "delete_session",
     "discard_dead_letter",
+    "drop_orphans",
     "drop_retired",
     "edit_message",
+    "find_orphans",
     "finish_builds",
     "finish_deletions",
     "put_flow",
+    "reconcile_base",
     "regenerate",
     "remove_deleted_sessions",
     "repair",

@@ -112,6 +112,8 @@ def create_collection(
     services: Services, base_id: UUID, generation: int, flow_id: UUID, embedder: Embedder
 ) -> CollectionRef:
     """The collection of a generation; what belongs to all its chunks is said once, here."""
+    with services.database.reading() as session:
+        now = clock.now(session)
     return services.vectors.create_collection(
         f"mb-{base_id}-g{generation}",
         {
@@ -121,6 +123,8 @@ def create_collection(
             "embedding_model": embedder.model,
             "embedder": embedder.identity,
             "dimension": embedder.dimension,
+            # On the database's clock: one that belongs to no generation for long was left by a request that died.
+            "created_at": int(now.timestamp()),
         },
     )
 

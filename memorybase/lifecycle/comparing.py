@@ -34,6 +34,19 @@ class Mismatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Differences:
+    """What a comparison found, chunk by chunk; the session row of what is missing."""
+
+    expected: int
+    found: int
+    missing: dict[str, UUID]
+    extra: set[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.missing or self.extra)
+
+
+@dataclass(frozen=True, slots=True)
 class _Expected:
     """What the serving ledger says, and the sessions whose jobs are at work right now."""
 
@@ -49,17 +62,24 @@ def check_mismatch(services: Services, user_id: UUID, base_id: UUID) -> Mismatch
         if base is None:
             raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
         generation = bases.fetch_generation(session, base_id, base.serving)
-    ref = CollectionRef(generation.collection_name, generation.collection_id)
     try:
-        answer = _compare(services, base, ref)
+        differences = compare(services, base, CollectionRef(generation.collection_name, generation.collection_id))
     except errors.VectorStoreUnavailable:
         return Mismatch(mismatch=False, state="unavailable")
-    with services.database.transaction() as session:
-        bases.set_mismatch(session, base_id, base.serving, answer.mismatch, clock.now(session))
-    return answer
+    return Mismatch(
+        mismatch=bool(differences),
+        state="mismatch" if differences else "ok",
+        expected=differences.expected,
+        found=differences.found,
+        missing=len(differences.missing),
+        extra=len(differences.extra),
+        missing_ids=sorted(differences.missing)[:SHOWN_IDS],
+        extra_ids=sorted(differences.extra)[:SHOWN_IDS],
+    )
 
 
-def _compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Mismatch:
+def compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Differences:
+    """Compare the serving generation id by id and remember whether it differs. Raises VectorStoreUnavailable."""
     try:
         stored = _ids(services.vectors.iter_ids(ref))
     except errors.CollectionMissing:
@@ -70,16 +90,10 @@ def _compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Mismat
     extra = {chunk for chunk in stored - expected.chunks.keys() if not _in_flight(chunk, expected)}
     if missing or extra:
         missing, extra = _look_again(services, base, ref, missing, extra)
-    return Mismatch(
-        mismatch=bool(missing or extra),
-        state="mismatch" if missing or extra else "ok",
-        expected=len(expected.chunks),
-        found=len(stored),
-        missing=len(missing),
-        extra=len(extra),
-        missing_ids=sorted(missing)[:SHOWN_IDS],
-        extra_ids=sorted(extra)[:SHOWN_IDS],
-    )
+    found = Differences(len(expected.chunks), len(stored), {chunk: expected.chunks[chunk] for chunk in missing}, extra)
+    with services.database.transaction() as session:
+        bases.set_mismatch(session, base.id, base.serving, bool(found), clock.now(session))
+    return found
 
 
 def _look_again(

@@ -133,6 +133,17 @@ def generations(session: OrmSession, base_id: UUID) -> list[Generation]:
     )
 
 
+def has_use_for(session: OrmSession, base_id: UUID, generation: int) -> bool:
+    """Whether a collection of that base and number is filled, served or yet to be dropped, or may be soon.
+
+    A number beyond the last one of a living base is what its next regenerate takes.
+    """
+    base, found = session.get(MemoryBase, base_id), session.get(Generation, (base_id, generation))
+    if found is not None:
+        return found.state != GenerationState.RETIRED or found.retired_at is not None
+    return base is not None and base.deleting_at is None and generation > last_generation(session, base_id)
+
+
 def last_generation(session: OrmSession, base_id: UUID) -> int:
     return (
         session.scalar(sa.select(sa.func.max(Generation.generation)).where(Generation.memory_base_id == base_id)) or 0

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.models import IS_ACTIVE, IngestionJob, MemoryBase, MemoryBaseSession
+from memorybase.models import IS_ACTIVE, IngestionJob, LedgerEntry, MemoryBase, MemoryBaseSession, Message
 from memorybase.queries.writes import insert
 
 Row = MemoryBaseSession
@@ -53,6 +53,28 @@ def lock_rows_of_session(session: OrmSession, base_ids: Sequence[UUID], session_
             .execution_options(populate_existing=True)
         )
     )
+
+
+def audit_at_once(session: OrmSession, row_id: UUID, now: datetime) -> bool:
+    """Have the store's ids of this session compared with the ledger by its next job; False: the row is gone."""
+    marked = session.execute(sa.update(Row).where(Row.id == row_id).values(audit_at=now))
+    return marked.rowcount == 1  # type: ignore[attr-defined,no-any-return]
+
+
+def rows_of_messages(session: OrmSession, base: MemoryBase, message_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+    """The serving generation's session row of each message that SQL still knows of."""
+    serving = sa.and_(Row.memory_base_id == base.id, Row.generation == base.serving)
+    stored = (
+        sa.select(Message.id, Row.id)
+        .join(Row, sa.and_(serving, Row.session_id == Message.session_id))
+        .where(Message.flow_id == base.flow_id, Message.id.in_(message_ids))
+    )
+    remembered = sa.select(LedgerEntry.message_id, LedgerEntry.row_id).where(
+        LedgerEntry.memory_base_id == base.id,
+        LedgerEntry.generation == base.serving,
+        LedgerEntry.message_id.in_(message_ids),
+    )
+    return {row[0]: row[1] for row in session.execute(stored.union(remembered))}
 
 
 def lock_row(session: OrmSession, row_id: UUID, *, skip_locked: bool = False) -> Row | None:

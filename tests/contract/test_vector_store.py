@@ -60,6 +60,40 @@ class TestCreateCollection:
             store.create_collection("two words", {})
 
 
+class TestListCollections:
+    def test_each_with_the_metadata_of_its_creation(self, store: VectorStore) -> None:
+        made = {store.create_collection(fresh_name(), {"created_at": 1_700_000_000 + n, "x": "y"}): n for n in range(3)}
+        bare = store.create_collection(fresh_name(), {})
+
+        listed = {each.ref: each.metadata for each in store.list_collections()}
+
+        assert made.keys() | {bare} <= listed.keys()
+        for ref, n in made.items():
+            assert (listed[ref]["created_at"], listed[ref]["x"]) == (1_700_000_000 + n, "y")
+        assert listed[bare] == {}
+
+    def test_a_deleted_one_is_not_listed(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.delete_collection(ref.name)
+
+        assert ref not in {each.ref for each in store.list_collections()}
+
+    def test_more_than_a_page(self, store: VectorStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("memorybase.vectors.COLLECTION_PAGE", 2)
+        made = {store.create_collection(fresh_name(), {"n": n}) for n in range(5)}
+
+        listed = [each.ref for each in store.list_collections()]
+
+        assert made <= set(listed)
+        assert len(listed) == len(set(listed))
+
+    def test_a_second_creation_keeps_the_first_ones_metadata(self, store: VectorStore) -> None:
+        ref = store.create_collection(fresh_name(), {"created_at": 1})
+        store.create_collection(ref.name, {"created_at": 2})
+
+        (metadata,) = [each.metadata for each in store.list_collections() if each.ref == ref]
+        assert metadata["created_at"] == 1
+
+
 class TestDeleteCollection:
     def test_deletes_by_name(self, store: VectorStore, ref: CollectionRef) -> None:
         store.delete_collection(ref.name)

@@ -1,0 +1,150 @@
+"""Reconcile: the whole store against SQL, all users together. A person's tool; nothing calls it by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import chunking, errors
+from memorybase.lifecycle.comparing import Differences, compare
+from memorybase.models import MemoryBase
+from memorybase.queries import bases, clock, rows
+from memorybase.services import Services
+from memorybase.telemetry import get_logger
+from memorybase.vectors import CollectionRef
+
+log = get_logger(__name__)
+
+# A collection is made a moment before the row that names it; after so long that row does not come any more.
+ORPHANED_AFTER = timedelta(hours=1)
+IDS_A_QUERY = 500  # databases bound the parameters of one statement
+
+_COLLECTION = re.compile(r"mb-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-g([1-9][0-9]{0,8})")
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """One memory base compared; all numbers in chunks but `marked`, the sessions whose next job mends them.
+
+    `removed` chunks were of no message that SQL knows of; they are gone already.
+    """
+
+    memory_base_id: UUID
+    name: str
+    state: Literal["ok", "mismatch", "gone", "unavailable"]
+    expected: int = 0
+    found: int = 0
+    missing: int = 0
+    extra: int = 0
+    marked: int = 0
+    removed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """A collection that belongs to no generation. Young ones, and those of unknown age, may be about to."""
+
+    ref: CollectionRef
+    created_at: datetime | None
+    old: bool
+
+
+def reconcile_base(services: Services, base_id: UUID, *, repair: bool) -> Reconciled | None:
+    """Compare the serving generation id by id, with `repair` have it mended; None: the base is gone.
+
+    What is mended goes the ordinary way: an audit of the session by its next job, which the sweeper plans.
+    """
+    with services.database.reading() as session:
+        base = bases.fetch_any_base(session, base_id)
+        if base is None or base.deleting_at is not None:
+            return None
+        generation = bases.fetch_generation(session, base_id, base.serving)
+    ref = CollectionRef(generation.collection_name, generation.collection_id)
+    try:
+        differences = compare(services, base, ref)
+        if not services.vectors.collection_exists(ref):
+            return _answer(base, "gone", differences)
+        if not differences:
+            return _answer(base, "ok", differences)
+        marked, removed = _mend(services, base, ref, differences) if repair else (0, 0)
+    except errors.VectorStoreUnavailable:
+        return Reconciled(base.id, base.name, "unavailable")
+    except errors.CollectionMissing:
+        return Reconciled(base.id, base.name, "gone")
+    return _answer(base, "mismatch", differences, marked, removed)
+
+
+def _answer(
+    base: MemoryBase,
+    state: Literal["ok", "mismatch", "gone"],
+    differences: Differences,
+    marked: int = 0,
+    removed: int = 0,
+) -> Reconciled:
+    return Reconciled(
+        base.id, base.name, state, differences.expected, differences.found,
+        len(differences.missing), len(differences.extra), marked, removed,
+    )  # fmt: skip
+
+
+def _mend(services: Services, base: MemoryBase, ref: CollectionRef, differences: Differences) -> tuple[int, int]:
+    strangers = {chunk: chunking.parse_chunk_id(chunk) for chunk in differences.extra}
+    messages = sorted({parsed.message_id for parsed in strangers.values() if parsed})
+    known: dict[UUID, UUID] = {}
+    with services.database.reading() as session:
+        for start in range(0, len(messages), IDS_A_QUERY):
+            known.update(rows.rows_of_messages(session, base, messages[start : start + IDS_A_QUERY]))
+    # No job writes what is of no message; what is of one may be on its way, and goes by an audit under its claim.
+    doomed = sorted(chunk for chunk, parsed in strangers.items() if parsed is None or parsed.message_id not in known)
+    if doomed:
+        services.vectors.delete(ref, doomed)
+    marked = sum(_mark(services, row_id) for row_id in sorted({*differences.missing.values(), *known.values()}))
+    log.info("store_reconciled", memory_base_id=str(base.id), sessions_marked=marked, chunks_removed=len(doomed))
+    return marked, len(doomed)
+
+
+def _mark(services: Services, row_id: UUID) -> bool:
+    with services.database.transaction() as session:
+        return rows.audit_at_once(session, row_id, clock.now(session))
+
+
+def find_orphans(services: Services) -> list[Orphan]:
+    """Collections named as ours that belong to no generation. Raises VectorStoreUnavailable."""
+    # The store first: a collection made after this is not in the list, whatever its row.
+    listed = services.vectors.list_collections()
+    orphans = []
+    with services.database.reading() as session:
+        now = clock.now(session)
+        for each in listed:
+            if _is_orphan(session, each.ref.name):
+                made = _moment(each.metadata.get("created_at"))
+                orphans.append(Orphan(each.ref, made, made is not None and made < now - ORPHANED_AFTER))
+    return orphans
+
+
+def drop_orphans(services: Services, orphans: Sequence[Orphan]) -> list[Orphan]:
+    """Delete the old ones; which of them. One whose base came to be meanwhile stays."""
+    dropped = []
+    for orphan in orphans:
+        with services.database.reading() as session:
+            still = orphan.old and _is_orphan(session, orphan.ref.name)
+        if still:
+            services.vectors.delete_collection(orphan.ref.name)
+            log.info("orphan_dropped", collection=orphan.ref.name)
+            dropped.append(orphan)
+    return dropped
+
+
+def _is_orphan(session: OrmSession, name: str) -> bool:
+    parsed = _COLLECTION.fullmatch(name)
+    return parsed is not None and not bases.has_use_for(session, UUID(parsed[1]), int(parsed[2]))
+
+
+def _moment(value: object) -> datetime | None:
+    return datetime.fromtimestamp(value, UTC) if type(value) is int else None

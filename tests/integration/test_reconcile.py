@@ -1,0 +1,269 @@
+"""Reconcile finds every difference between store and SQL, has it mended the ordinary way, and drops only orphans."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+import sqlalchemy as sa
+from fastapi.testclient import TestClient
+from harness.api import Api
+from harness.world import World
+from typer.testing import CliRunner, Result
+
+from memorybase import chunking, cli, errors, lifecycle, wiring
+from memorybase.cli import dead_letters
+from memorybase.cli import reconciling as reconcile_cli
+from memorybase.client import Client
+from memorybase.lifecycle import Reconciled
+from memorybase.models import Generation
+from memorybase.queries import clock
+from memorybase.vectors import CollectionRef, VectorRecord
+
+
+def filled(world: World, *sessions: str) -> UUID:
+    base = world.new_base(threshold=1)
+    for session_id in sessions or ("s",):
+        world.say(session_id, "one", "two", "three")
+    world.settle()
+    world.assert_all_ingested(base)
+    return base
+
+
+def reconcile(world: World, base: UUID, *, repair: bool = False) -> Reconciled:
+    done = lifecycle.reconcile_base(world.services, base, repair=repair)
+    assert done is not None
+    return done
+
+
+def copied(world: World, base: UUID, chunk_id: str, **metadata: Any) -> None:
+    """A record in the store under that id, which no worker wrote."""
+    first = next(iter(world.vectors.records(world.ref(base)).values()))
+    record = VectorRecord(chunk_id, first.vector, "stray", {**first.metadata, **metadata})
+    world.services.vectors.upsert(world.ref(base), [record])
+
+
+def collection(world: World, name: str, age_seconds: float | None) -> CollectionRef:
+    with world.services.database.reading() as session:
+        now = clock.now(session)
+    made = {} if age_seconds is None else {"created_at": int((now - timedelta(seconds=age_seconds)).timestamp())}
+    return world.services.vectors.create_collection(name, made)
+
+
+class TestBases:
+    def test_nothing_to_do_is_ok(self, world: World) -> None:
+        base = filled(world)
+        done = reconcile(world, base, repair=True)
+        assert (done.state, done.expected, done.found, done.marked) == ("ok", 3, 3, 0)
+        assert world.active_jobs(base) == []
+
+    def test_missing_chunks_are_reported_and_by_repair_healed(self, world: World) -> None:
+        base = filled(world, "s", "t")
+        lost = [chunk for chunk, record in world.vectors.records(world.ref(base)).items()
+                if record.metadata["session_id"] == "t"][:2]  # fmt: skip
+        world.vectors.lose(world.ref(base), lost)
+        done = reconcile(world, base)
+        assert (done.state, done.missing, done.extra, done.marked) == ("mismatch", 2, 0, 0)
+        world.settle()
+        assert reconcile(world, base).missing == 2
+        assert reconcile(world, base, repair=True).marked == 1
+        world.settle()
+        assert reconcile(world, base).state == "ok"
+        world.assert_all_ingested(base)
+
+    def test_a_stray_version_of_a_known_message_goes_by_an_audit(self, world: World) -> None:
+        base = filled(world)
+        message = world.messages()[0]
+        stray = chunking.chunk_id(base, message.id, 9, 0)
+        copied(world, base, stray)
+        done = reconcile(world, base, repair=True)
+        assert (done.extra, done.marked, done.removed) == (1, 1, 0)
+        assert stray in world.stored(base)
+        world.settle()
+        world.assert_all_ingested(base)
+
+    def test_chunks_of_no_message_go_at_once(self, world: World) -> None:
+        base = filled(world)
+        copied(world, base, chunking.chunk_id(base, uuid4(), 1, 0), session_id="never heard of")
+        copied(world, base, "no chunk id of ours")
+        done = reconcile(world, base, repair=True)
+        assert (done.extra, done.marked, done.removed) == (2, 0, 2)
+        world.assert_all_ingested(base)
+
+    def test_what_a_job_is_writing_is_left_alone(self, world: World) -> None:
+        base = filled(world)
+        world.say("s", "four")
+        (message,) = [m for m in world.messages() if m.seq == 4]
+        copied(world, base, chunking.chunk_id(base, message.id, 1, 0))
+        done = reconcile(world, base, repair=True)
+        assert (done.state, done.extra, done.removed) == ("ok", 0, 0)
+        world.settle()
+        world.assert_all_ingested(base)
+
+    @pytest.mark.parametrize("how", ["deleted", "replaced"])
+    def test_a_collection_that_is_gone_wants_a_regenerate(self, world: World, how: str) -> None:
+        base = filled(world)
+        name = world.ref(base).name
+        if how == "deleted":
+            world.vectors.delete_collection(name)
+        else:
+            world.vectors.replace_collection(name)
+        done = reconcile(world, base, repair=True)
+        assert (done.state, done.missing, done.marked) == ("gone", 3, 0)
+        lifecycle.regenerate(world.services, world.user_id, base)
+        world.settle()
+        assert reconcile(world, base).state == "ok"
+
+    def test_an_empty_base_whose_collection_is_gone_is_gone_too(self, world: World) -> None:
+        base = world.new_base()
+        world.vectors.delete_collection(world.ref(base).name)
+        assert reconcile(world, base).state == "gone"
+
+    def test_a_store_that_is_away_says_nothing_about_a_mismatch(self, world: World) -> None:
+        base = filled(world)
+        world.vectors.away = True
+        assert reconcile(world, base, repair=True).state == "unavailable"
+        assert world.base(base).mismatch is not True
+
+    def test_a_base_that_is_gone_is_no_answer(self, world: World) -> None:
+        assert lifecycle.reconcile_base(world.services, uuid4(), repair=True) is None
+
+
+class TestOrphans:
+    def test_a_collection_says_when_it_was_made(self, world: World) -> None:
+        base = world.new_base()
+        (made,) = [c for c in world.vectors.list_collections() if c.ref == world.ref(base)]
+        with world.services.database.reading() as session:
+            assert abs(made.metadata["created_at"] - clock.now(session).timestamp()) < 60
+
+    def test_only_old_collections_of_nothing_are_dropped(self, world: World) -> None:
+        base = filled(world)
+        old = collection(world, f"mb-{uuid4()}-g1", 3_700)
+        young = collection(world, f"mb-{uuid4()}-g1", 3_500)
+        ageless = collection(world, f"mb-{uuid4()}-g1", None)
+        collection(world, "kb-somebody-elses", 99_999)
+        collection(world, f"mb-{uuid4()}-g1-suffix", 99_999)
+        orphans = lifecycle.find_orphans(world.services)
+        assert {o.ref: o.old for o in orphans} == {old: True, young: False, ageless: False}
+        dropped = lifecycle.drop_orphans(world.services, orphans)
+        assert [orphan.ref for orphan in dropped] == [old]
+        assert old.name not in world.vectors.names()
+        assert {young.name, ageless.name, world.ref(base).name, "kb-somebody-elses"} <= set(world.vectors.names())
+
+    def test_every_generation_in_use_keeps_its_collection(self, world: World) -> None:
+        base = filled(world)
+        lifecycle.regenerate(world.services, world.user_id, base)
+        assert lifecycle.find_orphans(world.services) == []  # serving and building
+        world.drain()
+        assert lifecycle.find_orphans(world.services) == []  # retired, its minute not over
+        world.pass_time(120)
+        world.sweep()
+        assert world.vectors.names() == [world.ref(base).name]
+
+    def test_what_a_dropped_generation_left_is_an_orphan(self, world: World) -> None:
+        base = filled(world)
+        first = world.ref(base)
+        lifecycle.regenerate(world.services, world.user_id, base)
+        world.settle()
+        world.pass_time(120)
+        world.sweep()
+        assert first.name not in world.vectors.names()
+        again = collection(world, first.name, 4_000)
+        assert [orphan.ref for orphan in lifecycle.find_orphans(world.services)] == [again]
+
+    def test_what_the_next_regenerate_takes_is_none(self, world: World) -> None:
+        base = filled(world)
+        collection(world, f"mb-{base}-g2", 99_999)
+        assert lifecycle.find_orphans(world.services) == []
+        assert lifecycle.regenerate(world.services, world.user_id, base).generation == 2
+        world.settle()
+        world.assert_all_ingested(base)
+
+    def test_one_that_came_into_use_meanwhile_stays(self, world: World) -> None:
+        base = filled(world)
+        name = f"mb-{uuid4()}-g1"
+        collection(world, name, 4_000)
+        orphans = lifecycle.find_orphans(world.services)
+        with world.services.database.transaction() as session:
+            session.execute(sa.update(Generation).where(Generation.memory_base_id == base).values(collection_name=name))
+        renamed = [lifecycle.Orphan(CollectionRef(f"mb-{base}-g1", o.ref.id), o.created_at, o.old) for o in orphans]
+        assert lifecycle.drop_orphans(world.services, renamed) == []
+
+
+def run(world: World, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
+    monkeypatch.setattr(wiring, "build", lambda *_args, **_options: world.services)
+    monkeypatch.setattr(reconcile_cli, "settings_in_use", lambda _path: world.services.settings)
+    return CliRunner().invoke(cli.app, ["reconcile", *words])
+
+
+class TestCommand:
+    def test_reports_then_repairs(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        base = filled(world)
+        world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
+        orphan = collection(world, f"mb-{uuid4()}-g1", 4_000)
+        said = run(world, monkeypatch)
+        assert said.exit_code == 1
+        assert "mismatch, 3 chunks expected, 2 found, 1 missing, 0 extra" in said.output
+        assert orphan.name in said.output
+        assert orphan.name in world.vectors.names()
+        said = run(world, monkeypatch, "--repair")
+        assert said.exit_code == 0, said.output
+        assert "1 sessions marked" in said.output
+        assert orphan.name not in world.vectors.names()
+        world.settle()
+        said = run(world, monkeypatch)
+        assert (said.exit_code, said.output.count("ok")) == (0, 1)
+
+    def test_what_it_cannot_mend_is_an_exit_code(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        base = filled(world)
+        world.vectors.delete_collection(world.ref(base).name)
+        said = run(world, monkeypatch, "--repair")
+        assert said.exit_code == 1
+        assert f"/v1/memories/{base}/regenerate" in said.output
+        world.vectors.away = True
+        assert run(world, monkeypatch).exit_code == 1
+
+
+class TestDeadLetterCommand:
+    @pytest.fixture
+    def shell(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> Any:
+        def connected(*_: object) -> Client:
+            client = Client("http://testserver", api.secret)
+            headers = {"Authorization": f"Bearer {api.secret}"}
+            monkeypatch.setattr(
+                client, "_http", TestClient(api.client.app, base_url="http://testserver/v1", headers=headers)
+            )
+            return client
+
+        monkeypatch.setattr(dead_letters, "connect", connected)
+        return lambda *words: CliRunner().invoke(cli.app, ["dead-letters", *words])
+
+    def test_list_retry_discard(self, api: Api, shell: Any) -> None:
+        api.flow()
+        base = api.memory(threshold=1)["id"]
+        assert shell("list", "--memory", "notes").output.strip() == "no dead letters"
+        embedder = api.embedders.get()
+        embedder.reject("poison")
+        api.capture("poison one", "fine", "poison two")
+        api.work()
+        first, second = api.get(f"/memories/{base}/dead-letters")["items"]
+        said = shell("list", "--memory", "notes").output
+        assert first["id"] in said
+        assert second["message_id"] in said
+        assert "poison" not in said
+        assert shell("discard", first["id"], "--memory", "notes").exit_code == 0
+        assert [each["id"] for each in api.get(f"/memories/{base}/dead-letters")["items"]] == [second["id"]]
+        embedder._rejected.clear()
+        assert "1 are tried again" in shell("retry", "--all", "--memory", "notes").output
+        api.work()
+        assert api.get(f"/memories/{base}/dead-letters")["items"] == []
+        assert api.get(f"/memories/{base}")["total_processed"] == 2
+
+    def test_which_ones_must_be_said(self, api: Api, shell: Any) -> None:
+        api.flow()
+        api.memory()
+        for words in (("retry",), ("discard",), ("retry", "--all", "x")):
+            said = shell(*words, "--memory", "notes")
+            assert isinstance(said.exception, errors.InvalidRequest)
