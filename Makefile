@@ -14,6 +14,10 @@ T ?= tests
 HOST ?= 127.0.0.1
 PORT ?= 8000
 DATA_DIR ?= memorybase-data
+# What `make chaos` does: seconds of faults, the seed that chooses them (empty: a new one), sqlite or postgresql.
+DURATION ?= 60
+SEED ?=
+DATABASE ?= sqlite
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -22,11 +26,11 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
-.PHONY: help demo test up doctor lint types format bench migrate clean
+.PHONY: help demo test chaos up doctor lint types format bench migrate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "  variables: PYTHON, TORCH_INDEX (the CPU build of torch), T (tests to run), HOST, PORT, DATA_DIR"
+	@echo "  variables: PYTHON, TORCH_INDEX (the CPU build of torch), T (tests to run), HOST, PORT, DATA_DIR, DURATION, SEED, DATABASE"
 
 demo: $(INSTALLED) ## capture a conversation, kill the worker in the middle, count that nothing was lost
 	$(BIN)/memorybase demo --data-dir $(DATA_DIR)/demo
@@ -39,6 +43,9 @@ doctor: $(INSTALLED) ## what works and what does not, with the command that help
 
 test: $(INSTALLED_DEV) ## all tests
 	$(BIN)/python -m pytest $(T)
+
+chaos: $(INSTALLED_DEV) ## kill, freeze and restart everything at random, then count what was lost: DURATION=600 SEED=7
+	PYTHONPATH=tests $(BIN)/python -m harness.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE)
 
 lint: $(INSTALLED_DEV) ## ruff: rules and format
 	$(BIN)/ruff check .

@@ -58,6 +58,15 @@ class Server(ABC):
 
     def start(self) -> None:
         """Start it, again if it was stopped or killed, and return when it answers."""
+        self.launch()
+        self.wait_until_it_answers()
+
+    def wait_until_it_answers(self) -> None:
+        wait_until(lambda: not self.running or self.answers(), self.start_seconds, f"{self.name} answers")
+        assert self.running, f"{self.name} ended at once:\n{self.log.read_text(errors='replace')[-2000:]}"
+
+    def launch(self) -> None:
+        """Start it and do not wait for it."""
         assert not self.running, f"{self.name} is running already"
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -69,8 +78,6 @@ class Server(ABC):
                 start_new_session=True,  # Ctrl-C is for pytest, which then stops it in order
                 **self.popen_options(),
             )
-        wait_until(lambda: not self.running or self.answers(), self.start_seconds, f"{self.name} answers")
-        assert self.running, f"{self.name} ended at once:\n{self.log.read_text(errors='replace')[-2000:]}"
 
     def stop(self) -> None:
         """End it as an administrator would; a no-op when it is not running."""

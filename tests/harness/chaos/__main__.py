@@ -1,0 +1,38 @@
+"""`make chaos DURATION=600 SEED=7 DATABASE=sqlite`: a run of any length, its report as text and as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import signal
+import sys
+from pathlib import Path
+
+from harness.chaos.cluster import Plan
+from harness.chaos.run import run
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="chaos", description=__doc__)
+    parser.add_argument("--duration", type=float, default=60.0, help="seconds of faults")
+    parser.add_argument("--seed", type=int, default=None, help="repeats the choices of a run, not its timing")
+    parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
+    parser.add_argument("--workers", type=int, default=None, help="2, on PostgreSQL 3")
+    parser.add_argument("--rate", type=float, default=50.0, help="messages a second that the clients aim at")
+    parser.add_argument("--report", type=Path, default=None, help="where to write the report as JSON")
+    options = parser.parse_args()
+    # Ctrl-C and SIGTERM end every process that was started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    seed = random.randrange(1_000_000) if options.seed is None else options.seed
+    workers = options.workers or (3 if options.database == "postgresql" else 2)
+    sys.stdout.write(f"seed {seed}\n")
+    sys.stdout.flush()
+    report = run(Plan(seed, options.duration, options.database, workers=workers, messages_per_second=options.rate))
+    sys.stdout.write(f"{report}\n")
+    if options.report:
+        options.report.write_text(report.as_json() + "\n")
+    return 1 if report.violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

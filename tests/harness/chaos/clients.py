@@ -1,0 +1,252 @@
+"""Clients that write, remember what was acknowledged, and come again with the same ids until it is."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx
+
+from harness.chaos.cluster import KEY, Plan
+
+COME_AGAIN = (429, 503)
+WORDS = ("harbour", "crane", "tide", "ledger", "pilot", "anchor", "rope", "signal", "cargo", "buoy", "ferry", "dock")
+ROLES = ("user", "assistant", "user", "assistant", "user", "assistant", "system", "tool")
+LONG_WORDS = 400  # more than one chunk
+
+
+class GivenUp(Exception):
+    """The run is over and this call was never answered."""
+
+
+@dataclass
+class Orders:
+    """What all clients share."""
+
+    url: str
+    stop: threading.Event = field(default_factory=threading.Event)  # begin nothing new; finish what was begun
+    give_up: threading.Event = field(default_factory=threading.Event)
+    complaints: list[str] = field(default_factory=list)  # answers that nobody may get
+    counts: Counter[str] = field(default_factory=Counter)  # approximate where two threads count at once
+
+
+@dataclass(slots=True)
+class Kept:
+    """An acknowledged message as it must be found at the end."""
+
+    flow: str
+    session: str
+    role: str
+    content: str
+    edited: bool = False
+
+
+class Caller:
+    """HTTP with patience: repeats a call until it is answered."""
+
+    def __init__(self, orders: Orders, rng: random.Random) -> None:
+        self.orders = orders
+        self.rng = rng
+        self._http = httpx.Client(headers={"Authorization": f"Bearer {KEY}"}, trust_env=False, timeout=10)
+
+    def call(self, method: str, path: str, *allowed: int, repeated: tuple[int, ...] = (), **options: Any) -> Any:
+        """The answer. `repeated`: further statuses that are right once an unanswered call may have taken effect."""
+        again = False
+        while not self.orders.give_up.is_set():
+            try:
+                answer = self._http.request(method, self.orders.url + path, **options)
+            except httpx.TransportError:
+                self.orders.counts["calls_cut"] += 1
+            else:
+                if answer.status_code in allowed or (again and answer.status_code in repeated):
+                    return answer
+                if answer.status_code not in COME_AGAIN:
+                    complaint = f"{method} {path.split('?', maxsplit=1)[0]}: {answer.status_code} {answer.text[:300]}"
+                    self.orders.complaints.append(complaint)
+                    raise GivenUp(complaint)
+                self.orders.counts["calls_refused"] += 1
+            again = True
+            time.sleep(self.rng.uniform(0.05, 0.3))
+        complaint = f"{method} {path.split('?', maxsplit=1)[0]}: never answered"
+        self.orders.complaints.append(complaint)
+        raise GivenUp(complaint)
+
+    def close(self) -> None:
+        self._http.close()
+
+
+class Client(threading.Thread):
+    """Captures, edits, deletes, replays and flushes. `kept` is what it was promised."""
+
+    def __init__(self, number: int, plan: Plan, orders: Orders, bases: dict[str, str]) -> None:
+        super().__init__(name=f"client-{number}", daemon=True)
+        self.rng = random.Random(f"{plan.seed}/client/{number}")
+        self.number = number
+        self.plan = plan
+        self.orders = orders
+        self.bases = bases  # flow -> its lasting memory base
+        self.caller = Caller(orders, self.rng)
+        self.kept: dict[str, Kept] = {}
+        self.acknowledged = 0
+        self.deleted = 0
+        self._runs: list[tuple[str, dict[str, Any], list[str]]] = []  # to replay: flow, body, ids
+
+    def run(self) -> None:
+        actions = (self._capture, self._edit, self._remove, self._replay, self._flush, self._erase_session)
+        weights = (80, 6, 4, 5, 4, 1)
+        while not self.orders.stop.is_set():
+            (action,) = self.rng.choices(actions, weights)
+            try:
+                action()
+            except GivenUp:
+                continue  # it stands in the complaints
+        self.caller.close()
+
+    def _capture(self) -> None:
+        flow = self.rng.choice(list(self.bases))
+        count = self.rng.randint(1, 10)
+        raw = [self._message() for _ in range(count)]
+        body: dict[str, Any] = {"session_id": self._session(), "run_id": str(self._uuid()), "messages": raw}
+        if self.rng.random() < 0.75:
+            for message in raw:
+                message["id"] = str(self._uuid())
+        answer = self.caller.call("POST", f"/flows/{flow}/runs", 201, repeated=(200,), json=body).json()
+        ids = [message["id"] for message in answer["messages"]]
+        if len(set(ids)) != count:
+            self.orders.complaints.append(f"{count} messages were captured as {len(set(ids))}")
+        for message_id, message in zip(ids, raw, strict=True):
+            self.kept[message_id] = Kept(flow, body["session_id"], message["role"], message["content"])
+        self.acknowledged += count
+        self._runs = [*self._runs[-20:], (flow, body, ids)]
+        # A pause that the stop cuts short; on average the clients together write as fast as planned.
+        self.orders.stop.wait(count * self.plan.clients / self.plan.messages_per_second * self.rng.uniform(0.5, 1.0))
+
+    def _edit(self) -> None:
+        if message_id := self._any_message():
+            content = self._text()
+            self.caller.call("PATCH", f"/messages/{message_id}", 200, json={"content": content})
+            self.kept[message_id].content = content
+            self.kept[message_id].edited = True
+            self.orders.counts["edits"] += 1
+
+    def _remove(self) -> None:
+        if message_id := self._any_message():
+            self.caller.call("DELETE", f"/messages/{message_id}", 200, repeated=(404,))
+            self._forget([message_id])
+
+    def _replay(self) -> None:
+        """The same run again, as a client does that never got the answer: nothing new may come of it."""
+        untouched = [run for run in self._runs if all(self._untouched(message_id) for message_id in run[2])]
+        if untouched:
+            flow, body, ids = self.rng.choice(untouched)
+            answer = self.caller.call("POST", f"/flows/{flow}/runs", 200, json=body).json()
+            if [message["id"] for message in answer["messages"]] != ids:
+                self.orders.complaints.append("a replay was answered with other messages")
+            self.orders.counts["replays"] += 1
+
+    def _flush(self) -> None:
+        body = {"session_id": self._session()} if self.rng.random() < 0.5 else {}
+        base = self.rng.choice(list(self.bases.values()))
+        # 404: the session may not be there yet.
+        self.caller.call("POST", f"/memories/{base}/flush", 200, 202, 404, 409, json=body)
+        self.orders.counts["flushes"] += 1
+
+    def _erase_session(self) -> None:
+        """Only a session that is this client's alone: it must know what goes."""
+        own = sorted({(kept.flow, kept.session) for kept in self.kept.values() if kept.session.startswith("own-")})
+        if own:
+            flow, session_id = self.rng.choice(own)
+            query = {"flow_id": flow, "session_id": session_id}
+            self.caller.call("DELETE", "/sessions", 200, 202, 204, repeated=(404,), params=query)
+            self._forget([m for m, kept in self.kept.items() if (kept.flow, kept.session) == (flow, session_id)])
+            self.orders.counts["sessions_deleted"] += 1
+
+    def _forget(self, message_ids: list[str]) -> None:
+        for message_id in message_ids:
+            del self.kept[message_id]
+        self.deleted += len(message_ids)
+
+    def _untouched(self, message_id: str) -> bool:
+        return message_id in self.kept and not self.kept[message_id].edited
+
+    def _any_message(self) -> str | None:
+        return self.rng.choice(list(self.kept)) if self.kept else None
+
+    def _session(self) -> str:
+        # Half of the time where the others write too.
+        place = self.rng.randrange(3)
+        return f"shared-{place}" if self.rng.random() < 0.5 else f"own-{self.number}-{place}"
+
+    def _message(self) -> dict[str, Any]:
+        role = self.rng.choice(ROLES)
+        message: dict[str, Any] = {"role": role, "content": self._text()}
+        return message | ({"tool_call_id": "call"} if role == "tool" else {})
+
+    def _text(self) -> str:
+        words = LONG_WORDS if self.rng.random() < 0.02 else self.rng.randint(3, 25)
+        return " ".join(self.rng.choices(WORDS, k=words)) + f" {self.rng.getrandbits(40):x}"
+
+    def _uuid(self) -> UUID:
+        return UUID(int=self.rng.getrandbits(128), version=4)
+
+
+class Operator(threading.Thread):
+    """Regenerates, flushes, and makes and deletes further memory bases while all the others write."""
+
+    def __init__(self, plan: Plan, orders: Orders, bases: dict[str, str]) -> None:
+        super().__init__(name="operator", daemon=True)
+        self.rng = random.Random(f"{plan.seed}/operator")
+        self.plan = plan
+        self.orders = orders
+        self.bases = bases
+        self.caller = Caller(orders, self.rng)
+        self.guests: list[str] = []
+        self.deleted: list[str] = []
+
+    def run(self) -> None:
+        while not self.orders.stop.wait(self.rng.uniform(0.5, 1.5) * self.plan.operator_every_seconds):
+            (action,) = self.rng.choices((self._create, self._remove, self._regenerate, self._flush), (3, 3, 2, 2))
+            try:
+                action()
+            except GivenUp:
+                continue  # it stands in the complaints
+        self.caller.close()
+
+    def _create(self) -> None:
+        if len(self.guests) >= 2:
+            return
+        body = {
+            "name": f"guest {uuid4()}",
+            "flow_id": self.rng.choice(list(self.bases)),
+            "threshold": self.rng.choice((1, 3, 10)),
+            "capture": self.rng.choice(("outputs", "all")),
+            "start": self.rng.choice(("now", "beginning")),
+            "idle_after": 2,
+        }
+        answer = self.caller.call("POST", "/memories", 201, repeated=(409,), json=body)
+        made = answer.json()
+        # 409: a call that was never answered had made it.
+        self.guests.append(made["id"] if answer.status_code == 201 else made["error"]["details"]["existing_id"])
+        self.orders.counts["bases_created"] += 1
+
+    def _remove(self) -> None:
+        if self.guests:
+            base = self.guests.pop(self.rng.randrange(len(self.guests)))
+            self.caller.call("DELETE", f"/memories/{base}", 202, 204, repeated=(404,))
+            self.deleted.append(base)
+            self.orders.counts["bases_deleted"] += 1
+
+    def _regenerate(self) -> None:
+        base = self.rng.choice([*self.bases.values(), *self.guests])
+        self.caller.call("POST", f"/memories/{base}/regenerate", 202, 409)
+        self.orders.counts["regenerates"] += 1
+
+    def _flush(self) -> None:
+        base = self.rng.choice([*self.bases.values(), *self.guests])
+        self.caller.call("POST", f"/memories/{base}/flush", 200, 202, 409)
+        self.orders.counts["flushes"] += 1

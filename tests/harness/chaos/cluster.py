@@ -1,0 +1,132 @@
+"""The processes of one run: Redis, Chroma, the database, the API, workers and sweepers."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from harness.chroma import ChromaServer
+from harness.model import MODEL_DIR
+from harness.pieces import ApiServer, SweeperServer
+from harness.postgres import PostgresServer
+from harness.process import Server
+from harness.redis import RedisServer
+from harness.worker import WorkerServer
+from memorybase import keys, migrate, wiring
+from memorybase.embedding import Embedders
+from memorybase.settings import Settings, embedded
+
+KEY = "mb_key_of_the_chaos_run"
+DatabaseKind = Literal["sqlite", "postgresql"]
+
+# Everything that waits is short, so that a run of seconds sees leases expire and rings repeat.
+QUICK = {
+    "lease_seconds": 4.0,
+    "lease_renew_seconds": 1.0,
+    "lock_seconds": 3.0,
+    "sweep_seconds": 0.5,
+    "ring_after_seconds": 3.0,
+    "ring_max_seconds": 6.0,
+    "ring_pause_seconds": 0.5,
+    "backoff_seconds": 0.3,
+    "backoff_max_seconds": 2.0,
+    "chroma_timeout_seconds": 3.0,
+    "redis_timeout_seconds": 1.0,
+    "drain_seconds": 2.0,
+    "retire_seconds": 2.0,
+    "heartbeat_seconds": 1.0,
+    "heartbeat_stale_seconds": 5.0,
+    "job_max_messages": 48,  # many jobs, many advances
+    "embedding_threads": 1,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is run, with what, for how long; all that chance decides comes from the seed."""
+
+    seed: int
+    seconds: float
+    database: DatabaseKind = "sqlite"
+    workers: int = 2
+    sweepers: int = 2
+    clients: int = 4
+    flows: int = 2
+    messages_per_second: float = 50.0  # what the clients together aim at
+    fault_every_seconds: float = 1.8  # on average
+    operator_every_seconds: float = 4.0  # flush, regenerate, create, delete
+    heal_seconds: float = 120.0
+
+
+class Cluster:
+    """Every process by name. Started, killed and started again by the main thread: they die with their parent."""
+
+    def __init__(self, plan: Plan, directory: Path, cleanup: ExitStack) -> None:
+        self.plan = plan
+        self.directory = directory
+        self.servers: dict[str, Server] = {}
+        self._cleanup = cleanup
+        MODEL_DIR.mkdir(mode=0o700, exist_ok=True)
+        Embedders(Settings(data_dir=MODEL_DIR, model_dir=MODEL_DIR)).get()
+        self.redis = RedisServer(self._folder("redis"))
+        self.chroma = ChromaServer(self._folder("chroma"))
+        self.postgres = PostgresServer() if plan.database == "postgresql" else None
+        for server in (self.redis, self.chroma, self.postgres):
+            if server is not None:
+                self._add(server.name, server)
+                server.start()
+        self.settings = self._settings()
+        migrate.upgrade(self.settings.resolved_database_url)
+        self.services = wiring.build(self.settings, role="cli")
+        cleanup.callback(wiring.close, self.services)
+        keys.ensure_local_user(self.services, KEY)
+        self.api = ApiServer(self.settings)
+        self._add("api", self.api)
+        self._start_others()
+
+    def _folder(self, name: str) -> Path:
+        folder = self.directory / name
+        folder.mkdir()
+        return folder
+
+    def _settings(self) -> Settings:
+        url = self.postgres.url(self.postgres.create_database()) if self.postgres else ""
+        return embedded(self._folder("data"), redis_url=self.redis.url, chroma_url=self.chroma.url, database_url=url,
+                        model_dir=MODEL_DIR, **QUICK)  # fmt: skip
+
+    def _start_others(self) -> None:
+        for number in range(self.plan.workers):
+            self._add(f"worker-{number}", WorkerServer(self.settings, flags=("-n", f"chaos{number}@%h")))
+        for number in range(self.plan.sweepers):
+            self._add(f"sweeper-{number}", SweeperServer(self.services))
+        started = [server for server in self.servers.values() if not server.running]
+        for server in started:
+            server.launch()
+        for server in started:
+            server.wait_until_it_answers()
+
+    def _add(self, name: str, server: Server) -> None:
+        server.name = name
+        server.log = self.directory / f"{name}.log"
+        self._cleanup.callback(_end, server)
+        self.servers[name] = server
+
+    @property
+    def sqlite_file(self) -> Path:
+        return self.settings.data_dir / "memorybase.db"
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.api.port}/v1"
+
+    def names(self, prefix: str) -> list[str]:
+        return [name for name in self.servers if name.startswith(prefix)]
+
+
+def _end(server: Server) -> None:
+    """At once: whoever was killed all along may be killed now."""
+    if server.running:
+        server.kill()
+    server.close()
