@@ -94,6 +94,10 @@ async def _flow_in_query(
     request: Request, flow_id: Annotated[Stored | None, Query(max_length=ID_LENGTH)] = None
 ) -> UUID | None:
     return None if flow_id is None else _resolved(request, "flow", flow_id)[0]
+async def _required_flow_in_query(request: Request, flow_id: Annotated[Stored, Query(max_length=ID_LENGTH)]) -> UUID:
+    return _resolved(request, "flow", flow_id)[0]
+
+
 
 
 async def _run_in_query(
@@ -128,3 +132,4 @@ RunId = Annotated[UUID, Depends(_run_in_path)]
 MessageId = Annotated[UUID, Depends(_message_in_path)]
 FlowFilter = Annotated[UUID | None, Depends(_flow_in_query)]
 RunFilter = Annotated[UUID | None, Depends(_run_in_query)]
+FlowNamed = Annotated[UUID, Depends(_required_flow_in_query)]

@@ -59,6 +59,17 @@ class Client:
             pause *= 2
         raise AssertionError("unreachable")
 
+    def stream(self, path: str, **params: Any) -> Iterator[bytes]:
+        """The answer's body in pieces; a connection that breaks in between raises NotReady."""
+        try:
+            with self._http.stream("GET", path, params=params) as answer:
+                if not answer.is_success:
+                    answer.read()
+                    raise _refused(answer)
+                yield from answer.iter_bytes()
+        except httpx.TransportError as exc:
+            raise errors.NotReady(f"The connection to {self.url} broke off. Run it again.") from exc
+
     def get(self, path: str, **params: Any) -> Any:
         return self.call("GET", path, params=params)
 

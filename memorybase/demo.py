@@ -23,7 +23,7 @@ from rich.markup import escape
 
 from memorybase import errors
 from memorybase.chunking import parse_chunk_id
-from memorybase.cli.import_file import progress
+from memorybase.cli.options import progress
 from memorybase.client import Client
 from memorybase.importing import ImportedRun, read_runs
 from memorybase.stack.child import StackChild

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from api.routes import flows, health, jobs, keys, knowledge_bases, memories, messages, metrics, search, sessions
+from api.routes import (
+    flows,
+    health,
+    jobs,
+    keys,
+    knowledge_bases,
+    memories,
+    messages,
+    metrics,
+    portability,
+    search,
+    sessions,
+)
 
 ROUTERS = (
     health.router,
@@ -15,4 +27,5 @@ ROUTERS = (
     knowledge_bases.router,
     keys.router,
     metrics.router,
+    portability.router,
 )

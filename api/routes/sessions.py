@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Path, Query
 
-from api.deps import FlowFilter, PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.deps import FlowFilter, FlowNamed, PageDep, Reader, ServicesDep, Writer, keyed_router, path_text
 from api.schemas import Identifier, SessionChanges
-from memorybase import catalog, errors, lifecycle, messages
+from memorybase import catalog, lifecycle, messages
 from memorybase.catalog import Page, SessionView
+from memorybase.lifecycle import Erasure
+from memorybase.models import ID_LENGTH
 
 router = keyed_router("sessions")
 
@@ -41,12 +43,19 @@ def update_session(body: SessionChanges, services: ServicesDep, caller: Writer) 
     return catalog.get_session(services, caller.user_id, flow_id, body.new_session_id or body.session_id)
 
 
-@router.delete("/sessions", status_code=204)
+@router.delete("/sessions")
 def delete_session(
-    services: ServicesDep, caller: Writer, flow_id: FlowFilter, session_id: Annotated[Identifier, Query()]
-) -> Response:
+    services: ServicesDep, caller: Writer, flow_id: FlowNamed, session_id: Annotated[Identifier, Query()]
+) -> Erasure:
     """Delete a session with its messages; the knowledge bases follow, searches leave it out at once."""
-    if flow_id is None:
-        raise errors.InvalidRequest("This field is required", field="flow_id")
-    lifecycle.delete_session(services, caller.user_id, flow_id, session_id)
-    return Response(status_code=204)
+    return lifecycle.delete_session(services, caller.user_id, flow_id, session_id)
+
+
+@router.delete("/end-users/{end_user_id}")
+def erase_end_user(
+    end_user_id: Annotated[str, Path(min_length=1, max_length=ID_LENGTH)], services: ServicesDep, caller: Writer
+) -> Erasure:
+    """Delete every session of an end user, in all flows. The receipt counts what is gone and what is to follow."""
+    wanted = path_text(end_user_id)
+    messages.check_json(wanted, "end_user_id")
+    return lifecycle.erase_end_user(services, caller.user_id, wanted)

@@ -9,7 +9,7 @@ import pydantic
 import typer
 
 from memorybase import __version__, errors
-from memorybase.cli import dead_letters, doctor, import_file, keys, reconciling, search, stack
+from memorybase.cli import dead_letters, doctor, export_file, import_file, keys, reconciling, search, stack
 from memorybase.settings import ENVIRONMENT_PREFIX
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
 app.command()(stack.up)
 app.command()(stack.demo)
 app.command()(doctor.doctor)
+app.command()(export_file.export)
 app.command("import")(import_file.import_file)
 app.command()(search.search)
 app.command()(reconciling.reconcile)

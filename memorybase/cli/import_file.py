@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from memorybase import errors
-from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect
+from memorybase.cli.export_file import import_export, is_export
+from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, progress
 from memorybase.client import Client
 from memorybase.importing import ImportedRun, read_runs
 
@@ -27,7 +25,9 @@ class Capture(StrEnum):
 
 
 def import_file(
-    file: Annotated[Path, typer.Argument(help="JSON lines of messages, or LoCoMo's format.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(help="JSON lines of messages, LoCoMo's format, or an export.", show_default=False)
+    ],
     *,
     flow: Annotated[str | None, typer.Option(help="The flow. (default: the file's name)", show_default=False)] = None,
     memory: Annotated[str | None, typer.Option(help="The memory base. (default: the flow)", show_default=False)] = None,
@@ -37,6 +37,12 @@ def import_file(
     key: KeyOption = None,
 ) -> None:
     """Import a file of conversations. Running it again continues, and changes nothing that is there."""
+    if is_export(file):
+        if flow or memory:
+            raise errors.InvalidRequest("An export names its flows itself: import it without --flow and --memory.")
+        with connect(data_dir, url, key) as client:
+            import_export(client, file)
+        return
     flow = flow or file.stem
     try:
         text = file.read_text(encoding="utf-8")
@@ -97,12 +103,3 @@ def _ingest(client: Client, base: dict[str, Any]) -> dict[str, Any]:
             bar.update(task, completed=done, total=done + memory["pending_messages"])
 
         return client.settle(base["id"], show)
-
-
-@contextmanager
-def progress(console: Console | None = None) -> Iterator[Progress]:
-    """A progress bar, on standard error unless told otherwise; nothing where that is no terminal."""
-    console = console or Console(stderr=True)
-    columns = (TextColumn("  {task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        yield bar

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from memorybase import errors
 from memorybase.client import Client
@@ -45,3 +48,12 @@ def connect(data_dir: Path | None, url: str | None, key: str | None) -> Client:
     if key is None:
         raise errors.Unauthorized(f"An API key is needed for {url}: give it with --key or MEMORYBASE_API_KEY.")
     return Client(url, key)
+
+
+@contextmanager
+def progress(console: Console | None = None) -> Iterator[Progress]:
+    """A progress bar, on standard error unless told otherwise; nothing where that is no terminal."""
+    console = console or Console(stderr=True)
+    columns = (TextColumn("  {task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        yield bar

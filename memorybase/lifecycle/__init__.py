@@ -26,10 +26,12 @@ from memorybase.lifecycle.deletion import (
     remove_deleted_sessions,
 )
 from memorybase.lifecycle.edits import (
+    Erasure,
     delete_message,
     delete_session,
     discard_dead_letter,
     edit_message,
+    erase_end_user,
     retry_dead_letter,
     update_session,
 )
@@ -44,6 +46,7 @@ from memorybase.lifecycle.repairs import repair
 
 __all__ = [
     "MAX_IDLE_SECONDS",
+    "Erasure",
     "Mismatch",
     "NewMemoryBase",
     "Orphan",
@@ -63,6 +66,7 @@ __all__ = [
     "drop_orphans",
     "drop_retired",
     "edit_message",
+    "erase_end_user",
     "find_orphans",
     "finish_builds",
     "finish_deletions",

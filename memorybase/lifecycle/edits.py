@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import capturing, errors, leases, planning
-from memorybase.models import DeadLetter, Flow, IngestionJob, MemoryBase, Message, Session
-from memorybase.queries import bases, clock, conversations, jobs, ledger, rows
+from memorybase.models import DeadLetter, Flow, IngestionJob, MemoryBase, MemoryBaseSession, Message, Session
+from memorybase.queries import bases, clock, conversations, jobs, ledger, portability, rows
 from memorybase.services import Services
+from memorybase.telemetry import get_logger
 
+log = get_logger(__name__)
+
+ERASE_PAGE = 200  # sessions looked up at once
 EDITABLE = ("content", "files", "metadata")
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """A receipt: what is gone from SQL, and how many chunks the stores held of it by the ledgers.
+
+    The chunks go by `pending_repairs` repairs, one a memory base and session; `job_ids` are those that could be queued
+    at once, the others follow the jobs that are active now. No search shows anything of it from here on.
+    """
+
+    sessions: int = 0
+    runs: int = 0
+    messages: int = 0
+    chunks: int = 0
+    pending_repairs: int = 0
+    job_ids: list[UUID] = field(default_factory=list)
+
+    def __add__(self, other: Erasure) -> Erasure:
+        return Erasure(
+            self.sessions + other.sessions,
+            self.runs + other.runs,
+            self.messages + other.messages,
+            self.chunks + other.chunks,
+            self.pending_repairs + other.pending_repairs,
+            [*self.job_ids, *other.job_ids],
+        )
 
 
 def edit_message(services: Services, user_id: UUID, message_id: UUID, changes: Mapping[str, Any]) -> list[UUID]:
@@ -95,17 +127,41 @@ def update_session(
         planning.mark_edited(session, services, living, new_session_id, None, now)
 
 
-def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> list[UUID]:
-    """Remove a session's messages and runs; the stores follow. The ids of the repairs. Raises NotFound."""
+def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
+    """Remove a session's messages and runs; the stores follow. Raises NotFound."""
     with services.database.transaction() as session:
         living, conversation = _locked_session(session, user_id, flow_id, session_id)
         now = clock.now(session)
-        conversations.delete_messages_of_session(session, flow_id, session_id)
+        chunks = portability.chunks_of_session(session, flow_id, session_id)
+        messages, runs = conversations.delete_messages_of_session(session, flow_id, session_id)
         # The row stays, and its counter goes on, until no store holds anything of it.
         conversation.deleted_at = now
         conversation.meta = {}
         session.flush()
-        return _ids(planning.mark_edited(session, services, living, session_id, None, now))
+        planned = planning.mark_edited(session, services, living, session_id, None, now)
+        marked = rows.lock_rows_of_session(session, [base.id for base in living], session_id)
+        waiting = sum(row.dirty > row.repaired for row in marked)
+        return Erasure(1, runs, messages, chunks, waiting, _ids(planned))
+
+
+def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasure:
+    """Delete every session of an end user, in all of the user's flows. Raises NotFound when there is none.
+
+    A session a transaction: what an error leaves behind is what the next call continues from.
+    """
+    total = Erasure()
+    while True:
+        with services.database.reading() as session:
+            page = portability.sessions_of_end_user(session, user_id, end_user_id, limit=ERASE_PAGE)
+        for flow_id, session_id in page:
+            with contextlib.suppress(errors.NotFound):  # somebody else was quicker
+                total += delete_session(services, user_id, flow_id, session_id)
+        if len(page) < ERASE_PAGE:
+            break
+    if total == Erasure():
+        raise errors.NotFound("There is no session of this end user", field="end_user_id", value=end_user_id)
+    log.info("end_user_erased", sessions=total.sessions, messages=total.messages, chunks=total.chunks)
+    return total
 
 
 def _locked_session(

@@ -220,11 +220,11 @@ def fetch_range(
     return [CountedMessage(*row) for row in rows]
 
 
-def delete_messages_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> int:
-    """Every message and run of a session; how many messages."""
-    gone = session.execute(sa.delete(Message).where(Message.flow_id == flow_id, Message.session_id == session_id))
-    session.execute(sa.delete(Run).where(Run.flow_id == flow_id, Run.session_id == session_id))
-    return gone.rowcount  # type: ignore[attr-defined,no-any-return]
+def delete_messages_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
+    """Every message and run of a session; how many of each."""
+    said = session.execute(sa.delete(Message).where(Message.flow_id == flow_id, Message.session_id == session_id))
+    runs = session.execute(sa.delete(Run).where(Run.flow_id == flow_id, Run.session_id == session_id))
+    return said.rowcount, runs.rowcount  # type: ignore[attr-defined]
 
 
 def raise_versions(session: OrmSession, flow_id: UUID, session_id: str) -> None:

@@ -215,6 +215,7 @@ class TestSessions:
     def test_deleted_with_its_messages(self, api: Api) -> None:
         api.flow()
         api.capture("x", session="a/b ä")
-        api.delete("/sessions", flow_id="support", session_id="a/b ä")
+        gone = api.delete("/sessions", flow_id="support", session_id="a/b ä", expect=200).json()
+        assert (gone["sessions"], gone["chunks"]) == (1, 0)
         assert api.get("/sessions")["total"] == api.get("/messages")["total"] == 0
         assert api.refused("DELETE", "/sessions?session_id=a", 422)["field"] == "flow_id"

@@ -50,6 +50,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.lifecycle",
         "memorybase.metrics",
         "memorybase.planning",
+        "memorybase.portability",
         "memorybase.projection",
         "memorybase.recall",
         "memorybase.vitals",

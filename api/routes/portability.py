@@ -1,0 +1,48 @@
+"""Export and import: everything that was captured, as JSON lines."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+
+from api.deps import FlowFilter, Reader, ServicesDep, Writer, keyed_router
+from api.schemas import Identifier
+from memorybase import portability
+from memorybase.portability import ImportAnswer
+
+router = keyed_router("portability")
+
+JSON_LINES = "application/x-ndjson"
+_LINES = {"content": {JSON_LINES: {"schema": {"type": "string"}}}}
+
+
+@router.get("/export", response_class=StreamingResponse, responses={200: _LINES})
+def export_lines(
+    services: ServicesDep,
+    caller: Reader,
+    flow_id: FlowFilter,
+    memory_base_id: Annotated[UUID | None, Query(description="Its flow.")] = None,
+    end_user_id: Annotated[Identifier | None, Query()] = None,
+) -> StreamingResponse:
+    """Flows, sessions, runs and messages, every stored field; the last line says `end`, else it broke off."""
+    scope = portability.resolve_scope(
+        services, caller.user_id, flow_id=flow_id, memory_base_id=memory_base_id, end_user_id=end_user_id
+    )
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(portability.export(services, scope), media_type=JSON_LINES, headers=headers)
+
+
+@router.post("/import", openapi_extra={"requestBody": {"required": True, **_LINES}})
+async def import_lines(
+    request: Request,
+    services: ServicesDep,
+    caller: Writer,
+    on_conflict: Annotated[Literal["error", "keep", "update"], Query()] = "error",
+) -> ImportAnswer:
+    """Any stretch of an export's lines: what is there stays, so that a broken import is simply sent again."""
+    body = await request.body()
+    return await run_in_threadpool(portability.import_lines, services, caller.user_id, body, on_conflict=on_conflict)

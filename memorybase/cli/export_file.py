@@ -1,0 +1,103 @@
+"""export, and the import of what it wrote: JSON lines between a running stack and a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from memorybase import errors
+from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, progress
+from memorybase.client import Client
+
+# Of one request: well below the bound on a body, and small enough that the bar moves.
+PART_BYTES = 1_000_000
+PART_LINES = 1_000
+LAST_LINE_BYTES = 10_000
+
+
+def export(
+    file: Annotated[
+        Path, typer.Argument(help="Where to write; replaced once the export is whole.", show_default=False)
+    ],
+    *,
+    flow: Annotated[str | None, typer.Option(help="Only this flow.")] = None,
+    memory: Annotated[str | None, typer.Option(help="Only this memory base's flow.")] = None,
+    end_user: Annotated[str | None, typer.Option("--end-user", help="Only this end user's sessions.")] = None,
+    data_dir: DataDirOption = None,
+    url: UrlOption = None,
+    key: KeyOption = None,
+) -> None:
+    """Write everything captured to a file of JSON lines, which `import` reads."""
+    part = file.with_name(f"{file.name}.part")
+    with connect(data_dir, url, key) as client:
+        wanted = {"flow_id": flow, "end_user_id": end_user}
+        wanted["memory_base_id"] = client.find_memory(memory)["id"] if memory else None
+        try:
+            with part.open("wb") as out:
+                for piece in client.stream("/export", **{name: value for name, value in wanted.items() if value}):
+                    out.write(piece)
+        except OSError as exc:
+            raise errors.InvalidRequest(f"{part} cannot be written: {exc.strerror}.") from exc
+    end = _last_line(part)
+    if end.get("type") != "end":
+        raise errors.NotReady(f"The export broke off; what came is in {part}. Run it again.")
+    part.replace(file)
+    counts = ", ".join(f"{end[kind]} {kind}" for kind in ("flows", "sessions", "runs", "messages"))
+    typer.echo(f"{counts} written to {file}")
+
+
+def is_export(file: Path) -> bool:
+    """Whether `export` wrote this file."""
+    try:
+        with file.open("rb") as lines:
+            first = json.loads(lines.readline(LAST_LINE_BYTES))
+    except (OSError, ValueError):
+        return False
+    return isinstance(first, dict) and first.get("type") == "export"
+
+
+def import_export(client: Client, file: Path) -> None:
+    """Post the file in parts; running it again continues, since what is there is skipped."""
+    total: dict[str, int] = {}
+    with progress() as bar:
+        task = bar.add_task("importing", total=file.stat().st_size)
+        for body in _parts(file):
+            answer: dict[str, Any] = client.call(
+                "POST", "/import", content=body, headers={"Content-Type": "application/x-ndjson"}
+            )
+            counts = answer.pop("messages")
+            for name, count in {**answer, "new": counts["created"], "known": counts["known"]}.items():
+                total[name] = total.get(name, 0) + count
+            bar.advance(task, len(body))
+    said = ", ".join(f"{total.get(kind, 0)} {kind}" for kind in ("flows", "sessions", "runs"))
+    typer.echo(f"{said}; messages: {total.get('new', 0)} new, {total.get('known', 0)} already there")
+
+
+def _parts(file: Path) -> Iterator[bytes]:
+    """Whole lines, cut at line feeds alone: a JSON string may hold other separators."""
+    part: list[bytes] = []
+    size = 0
+    with file.open("rb") as lines:
+        for line in lines:
+            if part and (size + len(line) > PART_BYTES or len(part) == PART_LINES):
+                yield b"".join(part)
+                part, size = [], 0
+            part.append(line)
+            size += len(line)
+    if part:
+        yield b"".join(part)
+
+
+def _last_line(file: Path) -> dict[str, Any]:
+    with file.open("rb") as lines:
+        lines.seek(max(0, file.stat().st_size - LAST_LINE_BYTES))
+        tail = lines.read()
+    try:
+        end = json.loads(tail.rstrip(b"\n").rpartition(b"\n")[2])
+    except ValueError:
+        return {}
+    return end if isinstance(end, dict) and tail.endswith(b"\n") else {}

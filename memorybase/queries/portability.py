@@ -1,0 +1,110 @@
+"""What an export walks over: keyset pages, each its own short read, in an order that no edit changes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+from sqlalchemy.orm import aliased
+
+from memorybase.models import Flow, LedgerEntry, MemoryBaseSession, Message, Run, Session
+
+
+class ExportedMessage(NamedTuple):
+    """A message, and the id that its owner gave the one it answers."""
+
+    message: Message
+    parent_external_id: str | None
+
+
+def flows_after(
+    session: OrmSession, user_id: UUID, after: UUID | None, *, flow_id: UUID | None, limit: int
+) -> list[Flow]:
+    """The user's flows by id, or the one."""
+    statement = sa.select(Flow).where(Flow.user_id == user_id, Flow.deleting_at.is_(None))
+    if flow_id is not None:
+        statement = statement.where(Flow.id == flow_id)
+    if after is not None:
+        statement = statement.where(Flow.id > after)
+    return list(session.scalars(statement.order_by(Flow.id).limit(limit)))
+
+
+def has_end_user(session: OrmSession, flow_id: UUID, end_user_id: str) -> bool:
+    found = sa.select(sa.literal(1)).where(*_of_flow(flow_id, end_user_id)).limit(1)
+    return session.scalar(found) is not None
+
+
+def sessions_after(
+    session: OrmSession, flow_id: UUID, after: UUID | None, *, end_user_id: str | None, limit: int
+) -> list[Session]:
+    """A flow's sessions by their row's id, which outlives a rename."""
+    statement = sa.select(Session).where(*_of_flow(flow_id, end_user_id))
+    if after is not None:
+        statement = statement.where(Session.id > after)
+    return list(session.scalars(statement.order_by(Session.id).limit(limit)))
+
+
+def messages_after(session: OrmSession, session_row: UUID, after_seq: int, *, limit: int) -> list[ExportedMessage]:
+    """A session's messages by seq."""
+    parent = aliased(Message)
+    statement = (
+        sa.select(Message, parent.external_id)
+        .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
+        .outerjoin(parent, sa.and_(parent.id == Message.parent_message_id, parent.flow_id == Message.flow_id))
+        .where(Session.id == session_row, Message.seq > after_seq)
+        .order_by(Message.seq)
+        .limit(limit)
+    )
+    return [ExportedMessage(row[0], row[1]) for row in session.execute(statement)]
+
+
+def runs_of_ids(session: OrmSession, ids: Collection[UUID]) -> dict[UUID, Run]:
+    return {run.id: run for run in session.scalars(sa.select(Run).where(Run.id.in_(ids)))}
+
+
+def empty_runs_after(session: OrmSession, session_row: UUID, after: UUID | None, *, limit: int) -> list[Run]:
+    """A session's runs that no message is of, by id."""
+    statement = (
+        sa.select(Run)
+        .join(Session, sa.and_(Session.flow_id == Run.flow_id, Session.session_id == Run.session_id))
+        .where(Session.id == session_row, ~sa.exists().where(Message.run_id == Run.id))
+    )
+    if after is not None:
+        statement = statement.where(Run.id > after)
+    return list(session.scalars(statement.order_by(Run.id).limit(limit)))
+
+
+def sessions_of_end_user(session: OrmSession, user_id: UUID, end_user_id: str, *, limit: int) -> list[tuple[UUID, str]]:
+    """(flow, session id) of some sessions of an end user, in all of the user's flows."""
+    statement = (
+        sa.select(Session.flow_id, Session.session_id)
+        .join(Flow, Flow.id == Session.flow_id)
+        .where(
+            Flow.user_id == user_id,
+            Flow.deleting_at.is_(None),
+            Session.end_user_id == end_user_id,
+            Session.deleted_at.is_(None),
+        )
+        .order_by(Session.id)
+        .limit(limit)
+    )
+    return [(row[0], row[1]) for row in session.execute(statement)]
+
+
+def chunks_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> int:
+    """How many chunks the ledgers of all generations say there are of a session."""
+    row = MemoryBaseSession
+    total = session.scalar(
+        sa.select(sa.func.sum(LedgerEntry.chunks))
+        .join(row, row.id == LedgerEntry.row_id)
+        .where(row.flow_id == flow_id, row.session_id == session_id)
+    )
+    return int(total or 0)
+
+
+def _of_flow(flow_id: UUID, end_user_id: str | None) -> list[sa.ColumnElement[bool]]:
+    conditions = [Session.flow_id == flow_id, Session.deleted_at.is_(None)]
+    return conditions if end_user_id is None else [*conditions, Session.end_user_id == end_user_id]

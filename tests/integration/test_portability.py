@@ -1,0 +1,375 @@
+"""Out as JSON lines and in again, with the same ids; and erasure, with a receipt that adds up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from fastapi.testclient import TestClient
+from harness.api import Api, open_api
+from harness.world import World
+from typer.testing import CliRunner
+
+from memorybase import cli, errors, lifecycle, portability
+from memorybase.cli import export_file, import_file
+from memorybase.client import Client
+from memorybase.models import LedgerEntry
+from memorybase.portability import reading
+from memorybase.settings import Settings
+
+Json = dict[str, Any]
+GIVEN_ANEW = {"captured_at", "edited_at", "version", "created_at", "last_captured_at", "seq"}
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def home(request: pytest.FixtureRequest, api_settings: Settings) -> Iterator[Api]:
+    """The API on each database."""
+    if request.param == "postgresql":
+        api_settings = api_settings.model_copy(update={"database_url": request.getfixturevalue("postgres_url")})
+    with open_api(api_settings) as api:
+        yield api
+
+
+@pytest.fixture
+def away(tmp_path: Path, api_settings: Settings) -> Iterator[Api]:
+    """Another installation."""
+    stated = api_settings.model_dump(exclude={"data_dir", "database_url"})
+    with open_api(Settings(data_dir=tmp_path / "away", **stated)) as api:
+        yield api
+
+
+@pytest.fixture(autouse=True)
+def _small_pages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(reading, "PAGE", 2)
+    (tmp_path / "away").mkdir(exist_ok=True)
+
+
+def filled(api: Api) -> None:
+    """Two flows; ids of the caller's and of ours, an answer to a message, tool calls, an odd separator, an edit."""
+    api.call("PUT", "/flows/a%2Fflow", json={"name": "a/flow"}, expect=201)
+    api.flow("other")
+    question = {"id": "q-1", "role": "user", "content": "line\u2028separator \u00e4", "metadata": {"deep": {"x": [1]}}}
+    answer = {"id": "a-1", "role": "assistant", "content": "yes", "parent_message_id": "q-1", "sender_name": "Bot",
+              "timestamp": "2024-02-03T04:05:06+00:00", "files": [{"name": "f"}]}  # fmt: skip
+    call = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "type": "function"}]}
+    result = {"role": "tool", "content": [{"type": "text", "text": "42"}], "tool_call_id": "c", "name": "sum"}
+    runs = "/flows/a%2Fflow/runs"
+    body = {"session_id": "s", "run_id": "r-1", "end_user_id": "ada", "messages": [question, answer]}
+    api.post(runs, body, expect=201)
+    api.post(runs, {"session_id": "s", "end_user_id": "ada", "messages": [call, result]}, expect=201)
+    api.post(runs, {"session_id": "s", "run_id": "empty", "messages": []}, expect=201)
+    api.post(runs, {"session_id": "t", "messages": [{"role": "user", "content": str(n)} for n in range(5)]}, expect=201)
+    api.capture("elsewhere", flow="other", session="s", end_user_id="ada")
+    api.patch("/sessions", {"flow_id": "a/flow", "session_id": "s", "metadata": {"topic": "sums"}})
+    api.patch("/messages/q-1", {"content": "edited"})
+
+
+def exported(api: Api, **query: Any) -> list[Json]:
+    answer = api.call("GET", "/export", params=query)
+    assert answer.headers["content-type"].startswith("application/x-ndjson")
+    return [json.loads(line) for line in answer.content.split(b"\n") if line]
+
+
+def of(kind: str, lines: list[Json]) -> list[Json]:
+    return [line for line in lines if line["type"] == kind]
+
+
+def imported(api: Api, lines: list[Json], *, expect: int = 200, **query: Any) -> Json:
+    body = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    answer: Json = api.call("POST", "/import", content=body, params=query, expect=expect).json()
+    return answer
+
+
+def kept(line: Json) -> Json:
+    return {name: value for name, value in line.items() if name not in GIVEN_ANEW}
+
+
+class TestExport:
+    def test_everything_with_every_field_once(self, home: Api) -> None:
+        filled(home)
+        lines = exported(home)
+        assert (lines[0]["type"], lines[0]["format"]) == ("export", 1)
+        assert lines[-1] == {"type": "end", "flows": 2, "sessions": 3, "runs": 5, "messages": 10}
+        assert [len(of(kind, lines)) for kind in ("flow", "session", "run", "message")] == [2, 3, 5, 10]
+        shown = {each["id"]: each for each in home.get("/messages", size=200)["items"]}
+        for line in of("message", lines):
+            item = shown.pop(line["id"])
+            for name in item.keys() - {"ingested", "timestamp", "captured_at", "edited_at"}:
+                assert line[name] == item[name], name
+        assert shown == {}
+        (reply,) = [line for line in of("message", lines) if line["external_id"] == "a-1"]
+        assert (reply["parent_external_id"], reply["run_external_id"]) == ("q-1", "r-1")
+
+    def test_lines_stand_in_an_order_that_can_be_stored(self, home: Api) -> None:
+        filled(home)
+        seen: set[tuple[str, ...]] = set()
+        for line in exported(home)[1:-1]:
+            if line["type"] != "flow":
+                assert ("flow", line["flow_id"]) in seen
+            if line["type"] in ("run", "message"):
+                assert ("session", line["flow_id"], line["session_id"]) in seen
+            if line["type"] == "message":
+                assert ("run", line["run_id"]) in seen
+            seen.add({
+                "flow": ("flow", line.get("id", "")),
+                "session": ("session", line.get("flow_id", ""), line.get("session_id", "")),
+                "run": ("run", line.get("id", "")),
+            }.get(line["type"], ()))  # fmt: skip
+
+    def test_a_part_of_it(self, home: Api) -> None:
+        filled(home)
+        base = home.memory(flow="other")["id"]
+        assert exported(home, flow_id="a/flow")[-1]["messages"] == 9
+        assert exported(home, memory_base_id=base)[-1] == {
+            "type": "end", "flows": 1, "sessions": 1, "runs": 1, "messages": 1,
+        }  # fmt: skip
+        ada = exported(home, end_user_id="ada")
+        assert (ada[-1]["sessions"], ada[-1]["messages"]) == (2, 5)
+        assert {line["end_user_id"] for line in of("message", ada)} == {"ada"}
+        assert exported(home, end_user_id="nobody")[-1]["flows"] == 0
+        refused = home.refused("GET", "/export", 422, params={"memory_base_id": base, "flow_id": "a/flow"})
+        assert refused["field"] == "flow_id"
+        assert home.refused("GET", "/export", 404, params={"flow_id": "nowhere"})["code"] == "not_found"
+
+    def test_what_is_deleted_is_left_out(self, home: Api) -> None:
+        filled(home)
+        home.delete("/sessions", flow_id="a/flow", session_id="t", expect=200)
+        assert exported(home)[-1]["sessions"] == 2
+
+
+class TestImport:
+    def test_another_installation_gets_the_same(self, home: Api, away: Api) -> None:
+        filled(home)
+        lines = exported(home)
+        answer = imported(away, lines)
+        assert answer == {
+            "lines": len(lines), "flows": 2, "sessions": 3, "runs": 5, "messages": {"created": 10, "known": 0},
+        }  # fmt: skip
+        again = exported(away)
+        assert again[-1] == lines[-1]
+        ours = {"id", "run_id", "flow_id", "parent_message_id"}  # of what has an id of its owner's: by user
+        plain = [{k: v for k, v in kept(line).items() if k not in ours} for line in of("message", lines)]
+        assert sorted(map(repr, plain)) == sorted(
+            repr({k: v for k, v in kept(line).items() if k not in ours}) for line in of("message", again)
+        )
+        nameless = {line["id"] for line in of("message", lines) if line["external_id"] is None}
+        assert len(nameless) == 8
+        assert nameless <= {line["id"] for line in of("message", again)}
+        reply = away.get("/messages/a-1")
+        assert reply["parent_message_id"] == away.get("/messages/q-1")["id"]
+        assert away.get("/runs/empty")["messages"] == 0
+        (session,) = [s for s in away.get("/sessions")["items"] if s["metadata"]]
+        assert session["metadata"] == {"topic": "sums"}
+
+    def test_repeating_changes_nothing(self, home: Api) -> None:
+        filled(home)
+        before = exported(home)
+        answer = imported(home, before)
+        assert answer["messages"] == {"created": 0, "known": 10}
+        assert exported(home)[1:] == before[1:]
+
+    def test_what_was_erased_comes_back_under_its_ids(self, home: Api) -> None:
+        filled(home)
+        before = exported(home)
+        home.delete("/sessions", flow_id="a/flow", session_id="s", expect=200)
+        assert imported(home, before)["messages"] == {"created": 4, "known": 6}
+        after = exported(home)
+        assert sorted(repr(kept(x)) for x in of("message", after)) == sorted(
+            repr(kept(x)) for x in of("message", before)
+        )
+
+    def test_any_stretch_and_any_cut_will_do(self, home: Api, away: Api) -> None:
+        filled(home)
+        lines = exported(home)
+        created = 0
+        for line in lines:  # one line a request, each twice: as a client does that loses every answer
+            created += imported(away, [line])["messages"]["created"]
+            assert imported(away, [line])["messages"]["created"] == 0
+        assert created == 10
+        assert exported(away)[-1] == lines[-1]
+
+    def test_other_content_for_a_known_id(self, home: Api) -> None:
+        filled(home)
+        lines = exported(home)
+        home.patch("/messages/a-1", {"content": "edited since"})
+        (line,) = [each for each in of("message", lines) if each["external_id"] == "a-1"]
+        assert imported(home, lines)["messages"]["known"] == 10  # equal to what was captured
+        line["content"] = "a third text"
+        refused = imported(home, lines, expect=409)["error"]
+        assert (refused["code"], lines[refused["details"]["line"] - 1]["type"]) == ("message_conflict", "run")
+        imported(home, lines, on_conflict="keep")
+        assert home.get("/messages/a-1")["content"] == "edited since"
+        imported(home, lines, on_conflict="update")
+        assert home.get("/messages/a-1")["content"] == "a third text"
+
+    def test_it_triggers_as_a_capture_does(self, home: Api, away: Api) -> None:
+        filled(home)
+        away.call("PUT", "/flows/a%2Fflow", json={"name": "mine"}, expect=201)
+        base = away.memory(flow="a/flow", threshold=1, capture="all")["id"]
+        imported(away, exported(home))
+        away.work()
+        assert away.get(f"/memories/{base}")["total_processed"] == 8
+
+    @pytest.mark.parametrize(
+        ("line", "field"),
+        [
+            ("{", "line 2"),
+            ("[]", "line 2"),
+            ('{"type": "surprise"}', "line 2.type"),
+            ('{"type": "export", "format": 2}', "line 2.format"),
+            ('{"type": "flow", "id": "x", "name": 3}', "line 2.name"),
+            ('{"type": "flow", "id": null, "name": "n"}', "line 2.id"),
+            ('{"type": "session", "flow_id": "f"}', "line 2.session_id"),
+            ('{"type": "session", "flow_id": "f", "session_id": "\\u0000"}', "line 2.session_id"),
+            ('{"type": "session", "flow_id": "f", "session_id": "s", "metadata": [1]}', "line 2.metadata"),
+            ('{"type": "run", "flow_id": "f", "session_id": "s"}', "line 2.id"),
+            ('{"type": "message", "flow_id": "f", "session_id": "s", "run_id": "r", "role": "user"}', "line 2.id"),
+            (
+                '{"type": "message", "flow_id": "f", "session_id": "s", "run_id": "r", "id": "i", "role": "king"}',
+                "line 2.role",
+            ),
+        ],
+    )
+    def test_a_bad_line_is_named_and_nothing_is_stored(self, api: Api, line: str, field: str) -> None:
+        body = '{"type": "flow", "id": "f", "name": "f"}\n' + line
+        assert api.refused("POST", "/import", 422, content=body.encode())["field"] == field
+        assert api.get("/flows")["total"] == 0
+
+    def test_a_stretch_without_its_flow_is_404(self, api: Api) -> None:
+        line = b'{"type": "session", "flow_id": "f", "session_id": "s"}'
+        assert api.refused("POST", "/import", 404, content=line)["details"] == {"line": 1}
+
+    def test_reading_keys_may_export_and_not_import(self, api: Api) -> None:
+        reader = api.of_user("local", "read")
+        assert exported(reader)[-1]["type"] == "end"
+        assert reader.refused("POST", "/import", 403, content=b"")["code"] == "forbidden"
+
+
+class TestErasure:
+    def test_the_receipt_adds_up(self, home: Api) -> None:
+        filled(home)
+        bases = [home.memory(name, flow="a/flow", capture="all")["id"] for name in ("one", "two")]
+        for base in bases:
+            home.post(f"/memories/{base}/flush", expect=202)
+        home.work()
+        with home.services.database.reading() as session:
+            held = session.scalar(sa.select(sa.func.sum(LedgerEntry.chunks)))
+        receipt = home.delete("/end-users/ada", expect=200).json()
+        assert (receipt["sessions"], receipt["runs"], receipt["messages"]) == (2, 4, 5)
+        assert receipt["chunks"] == held - 10 > 0  # the other session's five, in each of the two
+        assert (receipt["pending_repairs"], len(receipt["job_ids"])) == (2, 2)
+        assert home.get("/messages", end_user_id="ada")["total"] == 0
+        home.work()
+        assert all(home.get(f"/memories/{base}/mismatch")["found"] == 5 for base in bases)
+        assert {home.get(f"/jobs/{job}")["state"] for job in receipt["job_ids"]} == {"done"}
+        assert home.refused("DELETE", "/end-users/ada", 404)["field"] == "end_user_id"
+
+    def test_nothing_of_the_text_is_left(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", "the secret", end_user_id="ada/1")
+        world.say("s2", "not hers")
+        world.settle()
+        receipt = lifecycle.erase_end_user(world.services, world.user_id, "ada/1")
+        assert (receipt.sessions, receipt.messages, receipt.chunks, receipt.pending_repairs) == (1, 1, 1, 1)
+        world.settle()
+        world.sweep()
+        assert [m.session_id for m in world.messages()] == ["s2"]
+        assert [r.text for r in world.vectors.records(world.ref(base)).values()] == ["not hers"]
+        with world.services.database.reading() as session:
+            left = session.execute(sa.text("SELECT count(*) FROM sessions WHERE end_user_id = 'ada/1'")).scalar_one()
+        assert left == 0
+
+    def test_a_repair_behind_an_active_job_is_pending_too(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", "one")
+        world.settle()
+        world.say("s", "two")
+        receipt = lifecycle.delete_session(world.services, world.user_id, world.flow_id, "s")
+        assert (receipt.messages, receipt.chunks, receipt.pending_repairs, receipt.job_ids) == (2, 1, 1, [])
+        world.settle()
+        assert world.stored(base) == set()
+
+    def test_only_the_callers_end_user(self, world: World) -> None:
+        world.say("s", "mine", end_user_id="ada")
+        with pytest.raises(errors.NotFound):
+            lifecycle.erase_end_user(world.services, world.new_user(), "ada")
+        assert len(world.messages()) == 1
+
+    def test_many_sessions_are_more_than_a_page(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("memorybase.lifecycle.edits.ERASE_PAGE", 2)
+        for n in range(5):
+            world.say(f"s{n}", "x", end_user_id="ada")
+        assert lifecycle.erase_end_user(world.services, world.user_id, "ada").sessions == 5
+        assert world.messages() == []
+
+    def test_ids_with_slashes_and_without_a_meaning(self, api: Api) -> None:
+        api.flow()
+        api.capture("x", end_user_id="a/b")
+        assert api.refused("DELETE", "/end-users/a%00", 422)["field"] == "end_user_id"
+        assert api.delete("/end-users/a%2Fb", expect=200).json()["sessions"] == 1
+
+
+class TestCommands:
+    @pytest.fixture
+    def connected(self, monkeypatch: pytest.MonkeyPatch) -> Any:
+        def to(api: Api) -> None:
+            def connect(*_: object) -> Client:
+                client = Client("http://testserver", api.secret)
+                headers = {"Authorization": f"Bearer {api.secret}"}
+                http = TestClient(api.client.app, base_url="http://testserver/v1", headers=headers)
+                monkeypatch.setattr(client, "_http", http)
+                return client
+
+            for module in (export_file, import_file):
+                monkeypatch.setattr(module, "connect", connect)
+
+        return to
+
+    def test_there_and_back(
+        self, api: Api, away: Api, connected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(export_file, "PART_LINES", 3)
+        filled(api)
+        connected(api)
+        file = tmp_path / "all.jsonl"
+        said = CliRunner().invoke(cli.app, ["export", str(file)])
+        assert said.output.strip() == f"2 flows, 3 sessions, 5 runs, 10 messages written to {file}"
+        assert list(tmp_path.glob("*.part")) == []
+        connected(away)
+        for wanted in ("10 new, 0 already there", "0 new, 10 already there"):
+            said = CliRunner().invoke(cli.app, ["import", str(file)])
+            assert said.output.strip() == f"2 flows, 3 sessions, 5 runs; messages: {wanted}"
+        assert exported(away)[-1] == exported(api)[-1]
+
+    def test_a_broken_export_replaces_nothing(
+        self, api: Api, connected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        connected(api)
+        file = tmp_path / "all.jsonl"
+        file.write_text("precious")
+        whole = portability.export
+
+        def broken(*arguments: Any) -> Iterator[bytes]:
+            yield next(whole(*arguments))
+
+        monkeypatch.setattr(portability, "export", broken)
+        said = CliRunner().invoke(cli.app, ["export", str(file)])
+        assert isinstance(said.exception, errors.NotReady)
+        assert file.read_text() == "precious"
+
+    def test_an_export_names_its_flows_itself(self, api: Api, connected: Any, tmp_path: Path) -> None:
+        connected(api)
+        file = tmp_path / "all.jsonl"
+        CliRunner().invoke(cli.app, ["export", str(file)])
+        said = CliRunner().invoke(cli.app, ["import", str(file), "--flow", "f"])
+        assert isinstance(said.exception, errors.InvalidRequest)
+
+    def test_other_files_are_none(self, tmp_path: Path) -> None:
+        for text in ("", "[]", '{"session_id": "s", "type": "human"}', "\u00e4"):
+            file = tmp_path / "file"
+            file.write_text(text)
+            assert not export_file.is_export(file)
