@@ -27,7 +27,17 @@ def main() -> int:
     workers = options.workers or (3 if options.database == "postgresql" else 2)
     sys.stdout.write(f"seed {seed}\n")
     sys.stdout.flush()
-    report = run(Plan(seed, options.duration, options.database, workers=workers, messages_per_second=options.rate))
+    report = run(
+        Plan(
+            seed,
+            options.duration,
+            options.database,
+            workers=workers,
+            messages_per_second=options.rate,
+            # On a slow machine a backlog grows while everything is broken, and a regenerate begins it anew.
+            heal_seconds=120 + 2 * options.duration,
+        )
+    )
     sys.stdout.write(f"{report}\n")
     if options.report:
         options.report.write_text(report.as_json() + "\n")
