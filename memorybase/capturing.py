@@ -117,9 +117,9 @@ def match_known(
     """
     known = conversations.known_messages(session, messages.keys())
     for message_id, stored in known.items():
+        if stored.user_id != user_id:  # its external id is the other user's own word
+            raise errors.NotFound("There is no such message", field="messages.id", value=str(message_id))
         named = stored.external_id or str(message_id)
-        if stored.user_id != user_id:
-            raise errors.NotFound("There is no such message", field="messages.id", value=named)
         if (stored.flow_id, stored.session_id) != (conversation.flow_id, conversation.session_id):
             raise errors.MessageConflict(
                 "The message belongs to another session; nothing of this request was stored",

@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, leases, planning
-from memorybase.models import IngestionJob, MemoryBase
+from memorybase.models import IngestionJob, MemoryBase, MemoryBaseSession
 from memorybase.queries import bases, clock, conversations, jobs, rows
 from memorybase.services import Services
 
@@ -92,11 +92,13 @@ def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], r
             conversation = conversations.lock_session(session, base.flow_id, session_id)
             if conversation is None or conversation.deleted_at is not None:
                 continue
+            # Before the look at the job, which could otherwise end between the look and the answer that names it.
+            locked = rows.lock_rows_of_session(session, [base.id], session_id)
             active = jobs.active_job(session, base.id, session_id)
             if active is None:
                 job = planning.owe_everything(session, services, base, conversation, now)
             else:
-                job = _take_back_if_expired(session, services, base, active, now)
+                job = _take_back_if_expired(session, services, base, locked, active, now)
                 # Refused, and nothing changed; but when nothing is pending there is nothing to refuse.
                 if job is None and planning.pending_row(session, base, conversation) is not None:
                     result.conflicts.append(JobConflict(session_id, active.id, str(active.state)))
@@ -105,10 +107,15 @@ def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], r
 
 
 def _take_back_if_expired(
-    session: OrmSession, services: Services, base: MemoryBase, active: IngestionJob, now: datetime
+    session: OrmSession,
+    services: Services,
+    base: MemoryBase,
+    locked: Sequence[MemoryBaseSession],
+    active: IngestionJob,
+    now: datetime,
 ) -> IngestionJob | None:
     """A job whose worker is lost goes back to the queue; None when its worker lives."""
-    row = rows.lock_row(session, active.row_id)
+    row = next((r for r in locked if r.id == active.row_id), None)
     if row is None or row.lease_until is None or row.lease_until >= now:
         return None
     return leases.take_back(session, services, base, row, now)

@@ -307,34 +307,21 @@ def ingest(services: Services, claim: Claim, guard: Guard) -> None:
         )
     wanted = [message for message in messages if (message.id, message.version) not in settled]
     done = projection.project(services, claim, wanted, guard)
-    advance(services, claim, done, cursor_id=messages[-1].id if messages else None)
+    advance(services, claim, guard, done, cursor_id=messages[-1].id if messages else None)
 
 
 # ---------------------------------------------------------------------------------------------------------------
 # 6. Advance, the last step: both updates hit one row, or nothing happened.
 
 
-def advance(services: Services, claim: Claim, done: Projection, *, cursor_id: UUID | None) -> None:
+def advance(services: Services, claim: Claim, guard: Guard, done: Projection, *, cursor_id: UUID | None) -> None:
     """Move the cursor by compare-and-set and write the ledger; raises ClaimLost when somebody else did."""
     with services.database.transaction() as session:
-        # Whoever may complete a build takes the base alone, so that of two last advances one sees the other.
-        lock = bases.lock_base if claim.is_build else bases.share_base
-        base = lock(session, claim.memory_base_id)
-        now = clock.now(session)
-        row = rows.compare_and_advance(
-            session,
-            row_id=claim.row_id,
-            epoch=claim.epoch,
-            generation=claim.generation,
-            from_seq=claim.from_seq,
-            to_seq=claim.to_seq,
-            cursor_id=cursor_id,
-            now=now,
-        )
-        if base is None or base.deleting_at is not None or row is None:
-            raise errors.ClaimLost
+        base, row, now = leases.compare_and_set(session, claim, to_seq=claim.to_seq, cursor_id=cursor_id)
+        database.after_commit(session, guard.let_go)
         leases.finish(session, services, claim, base, row, done, now)
-        lifecycle.complete_build(session, services, base, now)
+        if claim.is_build:
+            lifecycle.complete_build(session, services, base, now)
     log.info("cursor_advanced", to_seq=claim.to_seq, messages=len(done.held), dead_letters=len(done.failures))
 
 
@@ -381,6 +368,9 @@ def sweep(services: Services) -> SweepReport:
         except errors.EnvironmentFailure as error:
             log.warning("sweep_step_failed", step=name, error_code=error.code)
             report.failed_steps.append(name)
+        except Exception:  # the pass's edge: one step's defect must not keep deletions and rings waiting
+            log.exception("sweep_step_broken", step=name)
+            report.failed_steps.append(name)
     return report
 
 
@@ -391,30 +381,35 @@ def requeue_expired(services: Services) -> int:
     return sum(requeue(services, row_id) for row_id in expired)
 
 
-def requeue(services: Services, row_id: UUID, *, worker_is_gone: bool = False) -> bool:
-    """Take the lease of a lost worker away; without `worker_is_gone` only if it has expired by now."""
+def requeue(services: Services, row_id: UUID, *, dead_owner: str | None = None) -> bool:
+    """Take the lease of a lost worker away: of that dead owner, or of anybody once it has expired."""
     with services.database.transaction() as session:
         seen = rows.fetch_row(session, row_id)
         base = bases.share_base(session, seen.memory_base_id) if seen else None
-        row = rows.lock_row(session, row_id, skip_locked=True) if base else None
-        if base is None or row is None or row.lease_until is None:
+        if base is None or seen is None:
             return False
+        rows.lock_rows_of_session(session, [base.id], seen.session_id)  # by id, since the next job may be planned
+        row = rows.lock_row(session, row_id, skip_locked=True)
         now = clock.now(session)
-        if row.lease_until >= now and not worker_is_gone:
+        if row is None or row.lease_until is None:
             return False
+        # Another worker that started with us may have been quicker, and the lease be a living one's by now.
+        if row.lease_owner != dead_owner if dead_owner else row.lease_until >= now:
+            return False
+        if dead_owner:
+            # Before the ring, which would find the session busy until the dead worker's lock has run out.
+            base_id, session_id = base.id, row.session_id
+            database.after_commit(session, lambda: services.locks.free(base_id, session_id))
         leases.take_back(session, services, base, row, now)
-        held = (base.id, row.session_id)
-    if worker_is_gone:
-        # Else the requeued job would find its session busy until the dead worker's lock has run out.
-        services.locks.free(*held)
     return True
 
 
 def requeue_leases_of_dead(services: Services, owner_prefix: str, alive: Callable[[str], bool]) -> int:
     """A starting worker takes back what its own dead predecessors held, without waiting for their leases."""
     with services.database.reading() as session:
-        dead = [row_id for row_id, owner in rows.leases_of(session, owner_prefix) if not alive(owner)]
-    return sum(requeue(services, row_id, worker_is_gone=True) for row_id in dead)
+        leased = rows.leases_of(session, owner_prefix)
+    dead = [(row_id, owner) for row_id, owner in leased if not alive(owner)]
+    return sum(requeue(services, row_id, dead_owner=owner) for row_id, owner in dead)
 
 
 def wake_idle(services: Services) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -27,6 +28,8 @@ from memorybase.telemetry import get_logger
 from memorybase.vectors import CollectionRef
 
 log = get_logger(__name__)
+
+RETRY_SECONDS = 1.0  # between two tries to put a job back while the database is away
 
 
 @dataclass(slots=True)
@@ -129,6 +132,12 @@ class Guard:
             if not jobs.claim_holds(session, job_id=self._claim.job_id, epoch=self._claim.epoch):
                 raise errors.ClaimLost
 
+    def let_go(self) -> None:
+        """Give the session lock back, before the ring for the next job: its worker must not find the session busy."""
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.release()
+
     def begin_embedding(self, total: int) -> None:
         """From here on a lost worker counts against the job. Raises ClaimLost."""
         with self._services.database.transaction() as session:
@@ -185,10 +194,25 @@ def release(services: Services, claim: Claim, *, wrote: bool) -> None:
 def postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> datetime | None:
     """Put the job back for later: the environment failed, and that is never counted against the job.
 
-    Returns when it may run again, or None when the claim is lost.
+    Returns when it may run again, or None when the claim is lost. Waits for a database that is away.
     """
+    give_up = time.monotonic() + services.settings.job_deadline_seconds
+    while True:
+        try:
+            return _postpone(services, claim, error, wrote=wrote)
+        except errors.DatabaseUnavailable:
+            # Without it there is no other work, and left to its lease the job would count this worker as lost.
+            if time.monotonic() >= give_up:
+                raise
+            time.sleep(RETRY_SECONDS)
+
+
+def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> datetime | None:
     with services.database.transaction() as session:
-        rows.lock_row(session, claim.row_id)  # before the job, as everybody does
+        base = bases.share_base(session, claim.memory_base_id)
+        # Rows before the job, and both rows of a session in build, as everybody does.
+        locked = rows.lock_rows_of_session(session, [claim.memory_base_id], claim.session_id)
+        rows.lock_row(session, claim.row_id)
         now = clock.now(session)
         job = jobs.lock_job(session, claim.job_id)
         if job is None or job.state != JobState.RUNNING or job.epoch != claim.epoch:
@@ -205,7 +229,58 @@ def postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool)
             epoch=claim.epoch,
             audit_at=audit_time(now, services.settings) if wrote else None,
         )
+        if base is not None and job.kind == JobKind.REPAIR and base.building not in (None, job.generation):
+            _give_way(session, services, base, job, [r for r in locked if r.generation == base.building], now)
         return again
+
+
+def _give_way(
+    session: OrmSession,
+    services: Services,
+    base: MemoryBase,
+    job: IngestionJob,
+    build_rows: list[MemoryBaseSession],
+    now: datetime,
+) -> None:
+    """A repair of the serving store that fails must not hold up the session's build, which may be what heals it.
+
+    Its mark stays, so it is planned again behind the build's job.
+    """
+    job.state = JobState.CANCELLED
+    session.flush()
+    if plan_next(session, services, base, build_rows, now) is None:
+        job.state = JobState.QUEUED
+    else:
+        job.finished_at = now
+    session.flush()
+
+
+def compare_and_set(
+    session: OrmSession, claim: Claim, *, to_seq: int, cursor_id: UUID | None
+) -> tuple[MemoryBase, MemoryBaseSession, datetime]:
+    """Move the cursor if nothing has changed since the claim: the base, the row as it is now, the moment.
+
+    The locks are taken in everybody's order. Raises ClaimLost when somebody else did it, or the base is going.
+    """
+    # Whoever may complete a build takes the base alone, so that of two last advances one sees the other.
+    lock = bases.lock_base if claim.is_build else bases.share_base
+    base = lock(session, claim.memory_base_id)
+    # During a build the session has two rows: a capture takes them by id, and so do we, whichever is ours.
+    rows.lock_rows_of_session(session, [claim.memory_base_id], claim.session_id)
+    now = clock.now(session)
+    row = rows.compare_and_advance(
+        session,
+        row_id=claim.row_id,
+        epoch=claim.epoch,
+        generation=claim.generation,
+        from_seq=claim.from_seq,
+        to_seq=to_seq,
+        cursor_id=cursor_id,
+        now=now,
+    )
+    if base is None or base.deleting_at is not None or row is None:
+        raise errors.ClaimLost
+    return base, row, now
 
 
 def finish(
@@ -295,6 +370,12 @@ def _isolate(
 def _bury_deadly(
     session: OrmSession, base: MemoryBase, row: MemoryBaseSession, job: IngestionJob, now: datetime
 ) -> None:
+    if job.audit:
+        # It may have died of a message that only the store lacks, and only the store could say which. Without the
+        # audit the session goes on; a comparison shows what is missing.
+        row.audit_at = None
+        log.warning("audit_given_up", job_id=str(job.id), session_row=str(row.id))
+        return
     generation = bases.fetch_generation(session, base.id, row.generation)
     if job.kind == JobKind.REPAIR:
         suspects = ledger.messages_to_write(

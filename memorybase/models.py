@@ -284,7 +284,7 @@ class Generation(Base):
     collection_name: Mapped[str] = mapped_column(String(128))
     collection_id: Mapped[UUID]
     created_at: Mapped[datetime]
-    retired_at: Mapped[datetime | None]
+    retired_at: Mapped[datetime | None]  # None again once its collection is dropped
 
 
 class MemoryBaseSession(Base):

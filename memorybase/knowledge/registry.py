@@ -306,6 +306,8 @@ def _collection_name(kb_id: UUID) -> str:
 def _check_name(name: str) -> None:
     if not name.strip():
         raise errors.InvalidRequest("The name is empty", field="name")
+    if name in {".", ".."}:  # clients take these out of an address, so nobody could ask for it
+        raise errors.InvalidRequest("The name cannot stand in a path", field="name")
     if len(name) > NAME_LENGTH:
         raise errors.InvalidRequest("The name is too long", field="name", value=len(name), limit=NAME_LENGTH)
     check_text(name, "name")

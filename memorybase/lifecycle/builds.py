@@ -63,8 +63,13 @@ def regenerate(
     # A name is made once a generation; left over from a regenerate that died here, it is empty and used now.
     ref = create_collection(services, base_id, number, base.flow_id, embedder)
     chosen = capture or Capture(serving.capture)
-    with services.database.transaction() as session:
-        planned = _begin(session, services, base_id, number, chosen, embedder, ref)
+    try:
+        with services.database.transaction() as session:
+            planned = _begin(session, services, base_id, number, chosen, embedder, ref)
+    except errors.NotFound:
+        # Deleted since we looked, and the deletion may have passed before there was this collection.
+        services.vectors.delete_collection(ref.name)
+        raise
     log.info("regenerate_started", memory_base_id=str(base_id), generation=number, jobs=len(planned))
     return RegenerateResult(number, planned)
 
@@ -178,7 +183,7 @@ def drop_retired(services: Services) -> int:
     for generation in retired:
         services.vectors.delete_collection(generation.collection_name)
         with services.database.transaction() as session:
-            bases.delete_generation(session, generation.memory_base_id, generation.generation)
+            bases.empty_generation(session, generation.memory_base_id, generation.generation)
     return len(retired)
 
 
@@ -209,7 +214,7 @@ def _abandon(session: OrmSession, base: MemoryBase, now: datetime) -> None:
 def cancel_job(services: Services, user_id: UUID, job_id: UUID) -> None:
     """Cancel an active job: what it would have covered is pending again. A job of a build ends the build.
 
-    A repair cannot be cancelled, since the store must follow the messages. Raises NotFound, Conflict.
+    A repair of what is served cannot be cancelled, since the store must follow the messages. Raises NotFound, Conflict.
     """
     with services.database.transaction() as session:
         seen = jobs.fetch_owned_job(session, user_id, job_id)
@@ -220,7 +225,8 @@ def cancel_job(services: Services, user_id: UUID, job_id: UUID) -> None:
         job = jobs.lock_job(session, job_id)
         if job is None or job.state not in (JobState.QUEUED, JobState.RUNNING):
             raise errors.Conflict("The job has ended", field="job_id", value=str(job_id))
-        if job.kind == JobKind.REPAIR:
+        # A build is given up by any of its jobs: one that cannot go on may have nothing but a repair left.
+        if job.kind == JobKind.REPAIR and job.generation != base.building:
             raise errors.Conflict("A repair cannot be cancelled: the store must follow the messages",
                                   field="job_id", value=str(job_id))  # fmt: skip
         now = clock.now(session)

@@ -36,9 +36,10 @@ def delete_flow(services: Services, user_id: UUID, flow_id: UUID) -> bool:
         if conversations.fetch_flow(session, user_id, flow_id) is None:
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         now = clock.now(session)
+        # The flow first: a memory base made meanwhile is then either refused, or here and seen.
+        conversations.begin_flow_deletion(session, flow_id, now)
         for base_id in bases.base_ids_of_flow(session, flow_id):
             bases.begin_deletion(session, base_id, now)
-        conversations.begin_flow_deletion(session, flow_id, now)
     log.info("flow_deletion_began", flow_id=str(flow_id))
     return _drain(services, lambda: finish_flow_deletion(services, flow_id))
 

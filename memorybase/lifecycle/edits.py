@@ -180,16 +180,14 @@ def _locked_session(
 def retry_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_letter_id: UUID) -> list[UUID]:
     """Try a dead letter again, by a repair; the repairs' ids. Raises NotFound."""
     with services.database.transaction() as session:
-        base, letter = _locked_dead_letter(session, user_id, base_id, dead_letter_id)
-        row = rows.lock_row(session, letter.row_id)
-        if row is None:
-            raise errors.NotFound("There is no such dead letter", field="dead_letter_id", value=str(dead_letter_id))
+        base, letter, locked = _locked_dead_letter(session, user_id, base_id, dead_letter_id)
         now = clock.now(session)
         letter.state = "retrying"
         letter.updated_at = now
-        row.dirty += 1
+        for row in locked:
+            if row.id == letter.row_id:
+                row.dirty += 1
         session.flush()
-        locked = rows.lock_rows_of_session(session, [base_id], row.session_id)
         job = planning.plan_next(session, services, base, locked, now)
         return _ids([job] if job else [])
 
@@ -197,21 +195,24 @@ def retry_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_let
 def discard_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_letter_id: UUID) -> None:
     """Put a dead letter away for good; its message stays in SQL. Raises NotFound."""
     with services.database.transaction() as session:
-        _base, letter = _locked_dead_letter(session, user_id, base_id, dead_letter_id)
+        _base, letter, _rows = _locked_dead_letter(session, user_id, base_id, dead_letter_id)
         letter.state = "discarded"
         letter.updated_at = clock.now(session)
 
 
 def _locked_dead_letter(
     session: OrmSession, user_id: UUID, base_id: UUID, dead_letter_id: UUID
-) -> tuple[MemoryBase, DeadLetter]:
+) -> tuple[MemoryBase, DeadLetter, list[MemoryBaseSession]]:
+    """A dead letter behind its session's rows: whatever heals or buries it has ended, or waits for us."""
     base = bases.share_base(session, base_id)
     if base is None or base.user_id != user_id or base.deleting_at is not None:
         raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
+    session_id = ledger.session_of_dead_letter(session, base_id, dead_letter_id)
+    locked = rows.lock_rows_of_session(session, [base_id], session_id) if session_id is not None else []
     letter = ledger.fetch_dead_letter(session, base_id, dead_letter_id)
     if letter is None or letter.state == "discarded":
         raise errors.NotFound("There is no such dead letter", field="dead_letter_id", value=str(dead_letter_id))
-    return base, letter
+    return base, letter, locked
 
 
 def _ids(planned: Sequence[IngestionJob]) -> list[UUID]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from memorybase import chunking, errors, leases, projection
+from memorybase import chunking, database, leases, projection
 from memorybase.leases import Claim, Guard
 from memorybase.lifecycle.builds import complete_build
-from memorybase.queries import bases, clock, conversations, ledger, rows
+from memorybase.queries import conversations, ledger
 from memorybase.queries.conversations import CountedMessage
 from memorybase.queries.ledger import Held
 from memorybase.services import Services
@@ -41,15 +41,15 @@ def repair(services: Services, claim: Claim, guard: Guard) -> None:
     audit = _audit(services, claim) if claim.audit else Audit([], set())
     difference = _difference(services, claim, audit.lost)
     done = projection.project(services, claim, difference.write, guard)
-    written = projection.chunk_ids_of(claim, done.held)
+    written = set(projection.chunk_ids_of(claim, done.held))
     outdated = projection.chunk_ids_of(claim, [*difference.replaced, *difference.gone])
     # New chunks first, then the old ones go: what is served is never without the message. What was just written
     # again under the id it had, or stood there unrecorded from an attempt before, stays.
-    doomed = [chunk for chunk in dict.fromkeys([*outdated, *audit.extra]) if chunk not in set(written)]
+    doomed = [chunk for chunk in dict.fromkeys([*outdated, *audit.extra]) if chunk not in written]
     if doomed:
         guard.check()
         services.vectors.delete(claim.collection, doomed)
-    _record(services, claim, difference, done)
+    _record(services, claim, guard, difference, done)
 
 
 def _difference(services: Services, claim: Claim, lost: set[UUID]) -> Difference:
@@ -67,7 +67,7 @@ def _difference(services: Services, claim: Claim, lost: set[UUID]) -> Difference
             also=lost,
             limit=limit,
         )
-        gone = ledger.entries_without_message(session, claim.row_id, limit=limit)
+        gone = ledger.entries_to_drop(session, claim.row_id, limit=limit)
         entries = ledger.entries(session, claim.memory_base_id, claim.generation, [m.id for m in write])
         buried = ledger.dead_letters_without_message(session, claim.row_id)
     return Difference(write, list(entries.values()), gone, buried, len(write) < limit and len(gone) < limit)
@@ -102,23 +102,9 @@ def _stored_under(services: Services, claim: Claim, session_id: str) -> set[str]
     return {chunk for page in services.vectors.iter_ids(claim.collection, session_id=session_id) for chunk in page}
 
 
-def _record(services: Services, claim: Claim, difference: Difference, done: leases.Projection) -> None:
+def _record(services: Services, claim: Claim, guard: Guard, difference: Difference, done: leases.Projection) -> None:
     with services.database.transaction() as session:
-        lock = bases.lock_base if claim.is_build else bases.share_base
-        base = lock(session, claim.memory_base_id)
-        now = clock.now(session)
-        row = rows.compare_and_advance(
-            session,
-            row_id=claim.row_id,
-            epoch=claim.epoch,
-            generation=claim.generation,
-            from_seq=claim.from_seq,
-            to_seq=claim.from_seq,
-            cursor_id=None,
-            now=now,
-        )
-        if base is None or base.deleting_at is not None or row is None:
-            raise errors.ClaimLost
+        base, row, now = leases.compare_and_set(session, claim, to_seq=claim.from_seq, cursor_id=None)
         failed = {failure.message_id for failure in done.failures}
         removed = [*difference.gone, *(held for held in difference.replaced if held.message_id in failed)]
         ledger.forget(session, base.id, claim.generation, [held.message_id for held in removed])
@@ -130,6 +116,8 @@ def _record(services: Services, claim: Claim, difference: Difference, done: leas
         if difference.complete:
             # Marks made since the claim stay: their edit may have come after our reading.
             row.repaired = max(row.repaired, claim.dirty)
+        database.after_commit(session, guard.let_go)
         leases.finish(session, services, claim, base, row, done, now)
-        complete_build(session, services, base, now)
+        if claim.is_build:
+            complete_build(session, services, base, now)
     log.info("store_repaired", written=len(done.held), removed=len(difference.gone))

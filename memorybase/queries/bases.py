@@ -17,6 +17,7 @@ COMPARE_LIMIT = 50
 
 def share_bases_of_flow(session: OrmSession, flow_id: UUID) -> list[MemoryBase]:
     """The flow's living memory bases, share-locked: none is regenerated or deleted until this transaction ends."""
+    _queue_up(session, sa.and_(MemoryBase.flow_id == flow_id, MemoryBase.deleting_at.is_(None)))
     return list(
         session.scalars(
             sa.select(MemoryBase)
@@ -30,6 +31,7 @@ def share_bases_of_flow(session: OrmSession, flow_id: UUID) -> list[MemoryBase]:
 
 def share_base(session: OrmSession, base_id: UUID) -> MemoryBase | None:
     """The memory base, living or being deleted, share-locked."""
+    _queue_up(session, MemoryBase.id == base_id)
     return session.scalar(
         sa.select(MemoryBase)
         .where(MemoryBase.id == base_id)
@@ -40,12 +42,27 @@ def share_base(session: OrmSession, base_id: UUID) -> MemoryBase | None:
 
 def lock_base(session: OrmSession, base_id: UUID) -> MemoryBase | None:
     """The memory base, locked against every capture, claim and advance."""
+    _queue_up(session, MemoryBase.id == base_id, alone=True)
     return session.scalar(
         sa.select(MemoryBase)
         .where(MemoryBase.id == base_id)
         .with_for_update(key_share=True)
         .execution_options(populate_existing=True)
     )
+
+
+def _queue_up(session: OrmSession, which: sa.ColumnElement[bool], *, alone: bool = False) -> None:
+    """Wait for one's turn at the memory bases.
+
+    PostgreSQL lets share locks on a row overtake whoever waits to have the row alone: under steady captures a
+    regenerate, a deletion or a build's last advance would wait without end. Advisory locks are granted in order.
+    """
+    if session.get_bind().dialect.name == "sqlite":
+        return
+    take = sa.func.pg_advisory_xact_lock if alone else sa.func.pg_advisory_xact_lock_shared
+    wanted = sa.select(MemoryBase.id).where(which).order_by(MemoryBase.id).subquery()
+    key = sa.func.hashtextextended(sa.cast(wanted.c.id, sa.Text), 0)
+    session.execute(sa.select(take(key)).select_from(wanted))
 
 
 def fetch_base(session: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase | None:
@@ -191,10 +208,16 @@ def set_mismatch(session: OrmSession, base_id: UUID, serving: int, mismatch: boo
     )
 
 
-def delete_generation(session: OrmSession, base_id: UUID, generation: int) -> None:
-    """A retired generation's rows, jobs, ledger and dead letters go with it."""
+def empty_generation(session: OrmSession, base_id: UUID, generation: int) -> None:
+    """Rows, jobs, ledger and dead letters of a retired generation whose collection is gone.
+
+    Its own row stays, so that its number, and with it the collection's name, is never given again: a sweeper that is
+    late with dropping it must not hit a newer one.
+    """
     ledger.delete_generation(session, base_id, generation)
     rows.delete_rows_of_generation(session, base_id, generation)
     session.execute(
-        sa.delete(Generation).where(Generation.memory_base_id == base_id, Generation.generation == generation)
+        sa.update(Generation)
+        .where(Generation.memory_base_id == base_id, Generation.generation == generation)
+        .values(retired_at=None)
     )

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase import errors
 from memorybase.models import Capture, Flow, Message, Run, Session
 from memorybase.queries.writes import insert
 
@@ -78,7 +79,7 @@ def open_session(
     )  # fmt: skip
     opened = lock_session(session, flow_id, session_id)
     if opened is None:  # the row was there when the insert looked and is gone now: a delete in between
-        raise sa.exc.NoResultFound("session vanished between insert and lock")
+        raise errors.ConstraintViolated("The session vanished between insert and lock")
     return opened
 
 

@@ -126,18 +126,21 @@ def messages_to_write(
     return [CountedMessage(*row) for row in rows]
 
 
-def entries_without_message(session: OrmSession, row_id: UUID, *, limit: int) -> list[Held]:
-    """What the ledger holds of messages that are gone."""
+def entries_to_drop(session: OrmSession, row_id: UUID, *, limit: int) -> list[Held]:
+    """What the ledger holds of messages that are gone, or that are settled dead letters in a later version."""
     rows = session.execute(
         sa.select(Entry.message_id, Entry.version, Entry.chunks)
         .outerjoin(Message, Message.id == Entry.message_id)
-        .where(Entry.row_id == row_id, Message.id.is_(None))
+        .where(
+            Entry.row_id == row_id,
+            sa.or_(Message.id.is_(None), _settled(Entry.memory_base_id, Entry.generation)),
+        )
         .limit(limit)
     )
     return [Held(*row) for row in rows]
 
 
-def _settled(base_id: UUID, generation: int) -> sa.Exists:
+def _settled(base_id: UUID | sa.SQLColumnExpression[UUID], generation: int | sa.SQLColumnExpression[int]) -> sa.Exists:
     return (
         sa.exists()
         .where(
@@ -147,7 +150,7 @@ def _settled(base_id: UUID, generation: int) -> sa.Exists:
             DeadLetter.version == Message.version,
             DeadLetter.state.in_(SETTLED),
         )
-        .correlate(Message)
+        .correlate(Message, Entry)
     )
 
 
@@ -223,8 +226,16 @@ def messages_of_sessions(session: OrmSession, flow_id: UUID, session_ids: Sequen
     return set(session.scalars(stored.union(remembered)))
 
 
+def session_of_dead_letter(session: OrmSession, base_id: UUID, dead_letter_id: UUID) -> str | None:
+    return session.scalar(
+        sa.select(MemoryBaseSession.session_id)
+        .join(DeadLetter, DeadLetter.row_id == MemoryBaseSession.id)
+        .where(DeadLetter.id == dead_letter_id, DeadLetter.memory_base_id == base_id)
+    )
+
+
 def fetch_dead_letter(session: OrmSession, base_id: UUID, dead_letter_id: UUID) -> DeadLetter | None:
-    """A dead letter of the serving generation or the build."""
+    """A dead letter of the serving generation or the build, locked."""
     return session.scalar(
         sa.select(DeadLetter)
         .join(MemoryBase, MemoryBase.id == DeadLetter.memory_base_id)
@@ -233,6 +244,8 @@ def fetch_dead_letter(session: OrmSession, base_id: UUID, dead_letter_id: UUID) 
             DeadLetter.memory_base_id == base_id,
             DeadLetter.generation.in_([MemoryBase.serving, MemoryBase.building]),
         )
+        .with_for_update(of=DeadLetter)
+        .execution_options(populate_existing=True)
     )
 
 

@@ -1,0 +1,538 @@
+"""Two things at once, on both databases: the orders of events that a single-minded reading of the flow forgets."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
+
+from memorybase import errors, ingestion, leases, lifecycle
+from memorybase.lifecycle import builds
+from memorybase.models import Flow, Session
+from memorybase.queries import bases, conversations, jobs, ledger, rows
+
+
+def texts(count: int, start: int = 0) -> list[str]:
+    return [f"message number {n}" for n in range(start, start + count)]
+
+
+def filled(world: World, count: int = 5, session_id: str = "s") -> UUID:
+    base = world.new_base(threshold=1)
+    world.say(session_id, *texts(count))
+    world.settle()
+    world.assert_all_ingested(base)
+    return base
+
+
+def edit(world: World, message_id: UUID, content: str) -> list[UUID]:
+    return lifecycle.edit_message(world.services, world.user_id, message_id, {"content": content})
+
+
+def rename(world: World, old: str, new: str) -> None:
+    lifecycle.update_session(world.services, world.user_id, world.flow_id, old, new_session_id=new)
+
+
+def regenerate(world: World, base: UUID) -> lifecycle.RegenerateResult:
+    return lifecycle.regenerate(world.services, world.user_id, base)
+
+
+def rest(world: World) -> None:
+    """Work until nothing is left, through leases, backoffs and audits."""
+    for _ in range(6):
+        world.settle()
+        world.pass_time(121)
+    world.settle()
+
+
+def beside(action: Callable[[], object], seconds: float = 0.7) -> threading.Thread:
+    """Begin something in another thread and give it the time to end, or to reach a lock that we hold."""
+    thread = threading.Thread(target=action)
+    thread.start()
+    thread.join(seconds)
+    return thread
+
+
+# A build and what goes on beside it
+
+
+def test_a_repair_that_cannot_succeed_does_not_hold_up_the_build_that_would_heal_it(world: World) -> None:
+    base = filled(world, 300)
+    world.vectors.delete_collection(world.ref(base).name)
+    edit(world, world.messages()[0].id, "edited while the collection was gone")
+    world.drain()
+    assert [(job.kind, job.state) for job in world.active_jobs(base)] == [("repair", "queued")]
+    regenerate(world, base)
+    edit(world, world.messages()[1].id, "edited during the build")
+    rest(world)
+    assert world.base(base).serving == 2
+    world.assert_all_ingested(base)
+
+
+def test_a_repair_of_the_serving_store_goes_on_beside_a_build(world: World) -> None:
+    base = filled(world, 300)
+    regenerate(world, base)
+    world.queue.clear()
+    edit(world, world.messages()[0].id, "edited during the build")
+    world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert", times=3)
+    rest(world)
+    assert world.base(base).serving == 2
+    world.assert_all_ingested(base)
+
+
+def test_a_slow_sweeper_does_not_drop_a_build_that_was_begun_after_another_swept(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = filled(world)
+    lifecycle.cancel_job(world.services, world.user_id, regenerate(world, base).jobs[0].id)
+    world.pass_time(61)
+    delete_collection = world.vectors.delete_collection
+
+    def another_sweeps_and_a_build_begins(name: str) -> None:
+        monkeypatch.undo()
+        assert world.sweep().retired == 1
+        regenerate(world, base)
+        delete_collection(name)
+
+    monkeypatch.setattr(world.vectors, "delete_collection", another_sweeps_and_a_build_begins)
+    world.sweep()
+    world.say("s", "captures go on")
+    rest(world)
+    assert world.base(base).building is None
+    world.assert_all_ingested(base)
+
+
+def test_a_capture_and_an_advance_during_a_build_do_not_lock_each_other_out(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = filled(world)
+    # The build's row sorts before the serving one, so a capture takes it first.
+    monkeypatch.setattr(builds, "uuid4", lambda: UUID(int=1))
+    regenerate(world, base)
+    world.drain()
+    monkeypatch.undo()
+    base = filled(world, session_id="t")
+    monkeypatch.setattr(builds, "uuid4", lambda: UUID(int=2))
+    edit(world, world.messages("t")[0].id, "edited")
+    (ring,) = [ring for ring in world.queue.rings[-2:] if ring.memory_base_id == base]
+    world.queue.clear()
+    regenerate(world, base)
+    monkeypatch.undo()
+    compare_and_advance = rows.compare_and_advance
+    failures: list[BaseException] = []
+    capturing: list[threading.Thread] = []
+
+    def say() -> None:
+        try:
+            world.say("t", "in the middle of it")
+        except BaseException as exc:  # noqa: BLE001 - handed to the test
+            failures.append(exc)
+
+    def let_a_capture_come(*args: Any, **kwargs: Any) -> Any:
+        monkeypatch.undo()
+        row = compare_and_advance(*args, **kwargs)
+        capturing.append(beside(say))
+        return row
+
+    monkeypatch.setattr(rows, "compare_and_advance", let_a_capture_come)
+    assert world.run(ring) == ingestion.JobOutcome.DONE
+    capturing[0].join(30)
+    assert failures == []
+    rest(world)
+    world.assert_all_ingested(base)
+
+
+def test_captures_that_never_pause_do_not_keep_a_regenerate_waiting(postgres_url: str, tmp_path: Path) -> None:
+    """On PostgreSQL alone: SQLite has one writer at a time, and no share locks that could overtake."""
+    world = build_world(postgres_url, tmp_path)
+    base = world.new_base()
+    done: list[str] = []
+
+    def share() -> None:
+        with world.services.database.transaction() as session:
+            bases.share_base(session, base)
+        done.append("capture")
+
+    def lock() -> None:
+        with world.services.database.transaction() as session:
+            bases.lock_base(session, base)
+            done.append("regenerate")
+
+    with world.services.database.transaction() as session:
+        bases.share_base(session, base)
+        waiting = beside(lock)
+        overtaking = beside(share)
+        assert done == []
+    waiting.join(30)
+    overtaking.join(30)
+    assert done == ["regenerate", "capture"]
+    world.services.database.dispose()
+
+
+def test_a_regenerate_of_a_base_deleted_meanwhile_leaves_no_collection(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = filled(world)
+    create_collection = world.vectors.create_collection
+
+    def deleted_first(*args: Any) -> Any:
+        monkeypatch.undo()
+        assert lifecycle.delete_memory_base(world.services, world.user_id, base)
+        return create_collection(*args)
+
+    monkeypatch.setattr(world.vectors, "create_collection", deleted_first)
+    with pytest.raises(errors.NotFound):
+        regenerate(world, base)
+    assert world.vectors.names() == []
+
+
+def test_a_build_that_cannot_go_on_can_be_given_up_whatever_its_job_is(world: World) -> None:
+    base = filled(world)
+    old = world.ref(base)
+    regenerate(world, base)
+    # Its first job is done and an edit is in the way of the flip when its collection is lost.
+
+    def meanwhile(*_: object) -> None:
+        world.vectors.after_upsert = None
+        edit(world, world.messages()[0].id, "edited during the build")
+
+    world.vectors.after_upsert = meanwhile
+    assert world.run(world.queue.rings[-1]) == ingestion.JobOutcome.DONE
+    (lost,) = set(world.vectors.names()) - {old.name}
+    world.vectors.delete_collection(lost)
+    for _ in range(3):
+        world.drain()
+        world.pass_time(121)
+        world.sweep()
+    (job,) = world.active_jobs(base)
+    assert (job.kind, job.state, job.generation) == ("repair", "queued", 2)
+    with pytest.raises(errors.BuildActive):
+        regenerate(world, base)
+    lifecycle.cancel_job(world.services, world.user_id, job.id)
+    rest(world)
+    assert world.base(base).serving == 1
+    world.assert_all_ingested(base)
+    regenerate(world, base)
+    rest(world)
+    world.assert_all_ingested(base)
+
+
+def test_a_repair_of_what_is_served_cannot_be_cancelled(world: World) -> None:
+    base = filled(world)
+    (job_id,) = edit(world, world.messages()[0].id, "edited")
+    with pytest.raises(errors.Conflict):
+        lifecycle.cancel_job(world.services, world.user_id, job_id)
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+# Lost workers
+
+
+def test_of_two_starting_workers_the_second_takes_nothing_from_the_first(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    world.embedder.before_embed = crash_after()
+    with pytest.raises(WorkerKilled):
+        world.drain()
+    requeued: list[int] = []
+
+    def start(alive: Callable[[str], bool]) -> int:
+        return ingestion.requeue_leases_of_dead(world.services, "", alive)
+
+    def the_other_is_quicker(_: str) -> bool:
+        """It takes the lease back, and a living worker claims the job."""
+        assert start(lambda owner: owner != WORKER) == 1
+        world.embedder.before_embed = crash_after()
+        with pytest.raises(WorkerKilled):
+            world.run(world.queue.rings[-1], owner="alive")
+        requeued.append(1)
+        return False
+
+    assert start(the_other_is_quicker) == 0
+    assert requeued == [1]
+    (job,) = world.jobs(base)
+    assert (job.state, job.deaths, world.row(base, "s").lease_owner) == ("running", 1, "alive")
+    rest(world)
+    world.assert_all_ingested(base)
+
+
+def test_a_later_wording_that_ends_every_worker_takes_the_earlier_one_out_of_the_store(world: World) -> None:
+    base = filled(world)
+
+    def die_of_poison(batch: Any) -> None:
+        if any("poison" in text for text in batch):
+            raise WorkerKilled
+
+    world.embedder.before_embed = die_of_poison
+    edit(world, world.messages()[1].id, "poison")
+    survive(world, base)
+    (letter,) = world.dead_letters(base)
+    assert (letter.error_code, letter.version) == ("worker_lost", 2)
+    world.assert_exact(base)
+    assert world.row(base, "s").total_processed == 4
+
+
+def survive(world: World, base: UUID) -> None:
+    for _ in range(20):
+        with contextlib.suppress(WorkerKilled):
+            world.drain()
+        world.locks.expire(base, "s")
+        world.pass_time(61)
+        world.sweep()
+    world.embedder.before_embed = None
+    world.settle()
+
+
+def test_a_lost_message_that_ends_every_worker_that_writes_it_again_does_not_stop_its_session(world: World) -> None:
+    base = filled(world)
+    world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
+    with world.services.database.transaction() as session:
+        row = rows.lock_row(session, world.row(base, "s").id)
+        assert row is not None
+        row.audit_at = row.last_sync_at
+    lost = world.messages()[0].content
+    deaths = []
+
+    def die_of_it(batch: Any) -> None:
+        if any(message.content in batch for message in world.messages()[:5]):
+            deaths.append(lost)
+            raise WorkerKilled
+
+    world.embedder.before_embed = die_of_it
+    world.say("s", "what comes after")
+    survive(world, base)
+    assert len(deaths) <= 6
+    assert world.row(base, "s").cursor_seq == 6
+
+
+def test_a_database_that_is_away_when_a_job_fails_costs_the_job_no_life(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = world.new_base(threshold=1)
+    world.say("s", "harmless")
+    monkeypatch.setattr(leases, "RETRY_SECONDS", 0.01)
+    left = [3]
+    lock_job = jobs.lock_job
+
+    def away(*args: Any) -> Any:
+        if left[0] > 0:
+            left[0] -= 1
+            raise errors.DatabaseUnavailable
+        return lock_job(*args)
+
+    def lose_the_database(*_: object) -> None:
+        world.vectors.before_upsert = None
+        monkeypatch.setattr(jobs, "lock_job", away)
+        raise errors.VectorStoreUnavailable
+
+    world.vectors.before_upsert = lose_the_database
+    assert world.run(world.queue.rings[0]) == ingestion.JobOutcome.POSTPONED
+    (job,) = world.jobs(base)
+    assert (job.state, job.attempts, job.deaths) == ("queued", 0, 0)
+
+
+def test_a_database_that_stays_away_leaves_the_job_to_its_lease(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = world.new_base(threshold=1)
+    world.say("s", "harmless")
+    settings = world.services.settings
+    impatient = settings.model_copy(update={"job_deadline_seconds": 0.05})
+    monkeypatch.setattr(leases, "RETRY_SECONDS", 0.01)
+
+    def away(*_: object) -> None:
+        raise errors.DatabaseUnavailable
+
+    def lose_the_database(*_: object) -> None:
+        monkeypatch.setattr(jobs, "lock_job", away)
+        raise errors.VectorStoreUnavailable
+
+    world.vectors.before_upsert = lose_the_database
+    with pytest.raises(errors.DatabaseUnavailable):
+        ingestion.run_job(dataclasses.replace(world.services, settings=impatient), world.queue.rings[0], owner=WORKER)
+    monkeypatch.undo()
+    world.vectors.before_upsert = None
+    assert not world.locks.held(base, "s")
+    rest(world)
+    world.assert_all_ingested(base)
+
+
+# Names and their sessions
+
+
+def test_a_capture_into_a_session_that_is_just_being_removed_begins_it_anew(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = world.new_base(threshold=1)
+    lock_session = conversations.lock_session
+
+    def gone_when_looked_for(session: Any, flow_id: UUID, session_id: str) -> Session | None:
+        monkeypatch.undo()
+        # What another transaction's delete, between our insert and our look, would leave us with.
+        session.execute(sa.delete(Session).where(Session.flow_id == flow_id, Session.session_id == session_id))
+        return lock_session(session, flow_id, session_id)
+
+    monkeypatch.setattr(conversations, "lock_session", gone_when_looked_for)
+    assert world.say("s", "hello").messages[0].seq == 1
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+# Deletion
+
+
+def test_a_base_made_while_its_flow_is_deleted_does_not_keep_the_flow(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base_ids_of_flow = bases.base_ids_of_flow
+    creating: list[threading.Thread] = []
+
+    def create() -> None:
+        with contextlib.suppress(errors.NotFound):
+            world.new_base()
+
+    def another_is_made(*args: Any) -> Any:
+        monkeypatch.undo()
+        found = base_ids_of_flow(*args)
+        creating.append(beside(create))
+        return found
+
+    monkeypatch.setattr(bases, "base_ids_of_flow", another_is_made)
+    lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+    creating[0].join(30)
+    world.sweep()
+    world.sweep()
+    assert world.vectors.names() == []
+    with world.services.database.reading() as session:
+        assert session.get(Flow, world.flow_id) is None
+
+
+def test_a_flow_deleted_during_a_capture_leaves_nothing_of_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    insert_messages = conversations.insert_messages
+    deleting: list[threading.Thread] = []
+
+    def delete() -> None:
+        lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+
+    def delete_the_flow_first(*args: Any) -> None:
+        monkeypatch.undo()
+        deleting.append(beside(delete))
+        insert_messages(*args)
+
+    monkeypatch.setattr(conversations, "insert_messages", delete_the_flow_first)
+    world.say("s", "too late")
+    deleting[0].join(30)
+    world.sweep()
+    assert world.messages() == []
+    with world.services.database.reading() as session:
+        assert session.scalars(sa.select(Session)).all() == []
+
+
+# Dead letters
+
+
+@pytest.mark.parametrize("call", [lifecycle.retry_dead_letter, lifecycle.discard_dead_letter])
+def test_a_dead_letter_that_is_healed_meanwhile_is_not_found(
+    world: World, monkeypatch: pytest.MonkeyPatch, call: Callable[..., object]
+) -> None:
+    base = world.new_base(threshold=1)
+    world.embedder.reject("poison")
+    (captured,) = world.say("s", "poison").messages
+    world.settle()
+    (letter,) = world.dead_letters(base)
+    edit(world, captured.id, "harmless")
+    ring = world.queue.rings[-1]
+    world.queue.clear()
+    unbury = ledger.unbury
+    answers: list[object] = []
+    asking: list[threading.Thread] = []
+
+    def ask() -> None:
+        try:
+            answers.append(call(world.services, world.user_id, base, letter.id))
+        except Exception as exc:  # noqa: BLE001 - looked at below
+            answers.append(type(exc))
+
+    def ask_meanwhile(*args: Any) -> None:
+        unbury(*args)
+        if args[3] and not asking:  # the letter is gone, and nobody sees it yet
+            asking.append(beside(ask))
+
+    monkeypatch.setattr(ledger, "unbury", ask_meanwhile)
+    assert world.run(ring) == ingestion.JobOutcome.DONE
+    asking[0].join(30)
+    assert answers == [errors.NotFound]
+    rest(world)
+    world.assert_all_ingested(base)
+
+
+# Rings and answers
+
+
+def test_a_refused_flush_names_a_job_that_is_active(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = world.new_base(threshold=2)
+    world.say("s", *texts(2))
+    world.say("s", "one more")
+    ring = world.queue.rings[0]
+    active_job = jobs.active_job
+    waited: list[bool] = []
+    working: list[threading.Thread] = []
+
+    def let_it_end(*args: Any) -> Any:
+        monkeypatch.undo()
+        found = active_job(*args)
+        working.append(beside(lambda: world.run(ring)))
+        waited.append(working[0].is_alive())
+        return found
+
+    monkeypatch.setattr(jobs, "active_job", let_it_end)
+    with pytest.raises(errors.IngestionActive):
+        world.flush(base, "s")
+    assert waited == [True]
+    working[0].join(30)
+    world.flush(base, "s")
+    world.drain()
+    world.assert_all_ingested(base)
+
+
+def test_the_next_job_is_rung_when_its_session_is_free(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = world.new_base(threshold=1)
+    ring = world.queue.ring
+    held: list[bool] = []
+
+    def look(frozen: Any) -> int:
+        held.append(world.locks.held(base, "s"))
+        return ring(frozen)
+
+    monkeypatch.setattr(world.queue, "ring", look)
+    world.say("s", *texts(600))
+    world.drain()
+    # Another worker that takes the ring at once must not find the session busy and throw it away.
+    assert held == [False, False, False]
+    world.assert_all_ingested(base)
+
+
+# Sweep
+
+
+def test_a_sweep_step_that_breaks_stops_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = filled(world)
+    world.say("s", "one more")
+    world.queue.clear()
+    world.pass_time(61)
+
+    def broken(*_: object) -> int:
+        raise OSError
+
+    monkeypatch.setattr(ingestion, "plan_owed", broken)
+    report = world.sweep()
+    assert report.failed_steps == ["planned"]
+    assert report.rung == 1
+    world.drain()
+    world.assert_all_ingested(base)
