@@ -12,7 +12,8 @@ from fastapi.routing import APIRoute
 from starlette.types import ASGIApp
 
 from api import failures
-from api.middleware import REQUEST_ID, BodyBound, EncodedSlashes, RequestContext
+from api.limits import Gate
+from api.middleware import REQUEST_ID, BodyBound, EncodedIds, RequestContext
 from api.routes import ROUTERS
 from memorybase import __version__, telemetry
 from memorybase.services import Services
@@ -39,6 +40,7 @@ def create_app(services: Services | None = None) -> FastAPI:
     )
     app.state.settings = settings
     app.state.services = services
+    app.state.gate = Gate(settings)
     failures.install(app)
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
@@ -62,7 +64,7 @@ def __getattr__(name: str) -> ASGIApp:
 
 def _surround(app: FastAPI, settings: Settings) -> None:
     # The last one added is the first that a request meets.
-    app.add_middleware(EncodedSlashes)
+    app.add_middleware(EncodedIds)
     app.add_middleware(BodyBound, max_body_bytes=settings.max_body_bytes)
     if settings.cors_origins:
         app.add_middleware(

@@ -11,7 +11,8 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPBearer
 
-from api.middleware import SLASH
+from api.limits import Gate
+from api.middleware import path_text
 from api.schemas import ERRORS, Stored
 from memorybase import catalog, errors, keys, messages
 from memorybase.keys import Principal
@@ -31,10 +32,7 @@ class KeyedRoute(APIRoute):
         handler = super().get_route_handler()
 
         async def keyed(request: Request) -> Response:
-            secret = _secret(request)
-            if not secret:
-                raise errors.Unauthorized
-            request.state.principal = await run_in_threadpool(keys.authenticate, services_of(request), secret)
+            request.state.principal = await _authenticated(request)
             return await handler(request)
 
         return keyed
@@ -94,10 +92,10 @@ async def _flow_in_query(
     request: Request, flow_id: Annotated[Stored | None, Query(max_length=ID_LENGTH)] = None
 ) -> UUID | None:
     return None if flow_id is None else _resolved(request, "flow", flow_id)[0]
+
+
 async def _required_flow_in_query(request: Request, flow_id: Annotated[Stored, Query(max_length=ID_LENGTH)]) -> UUID:
     return _resolved(request, "flow", flow_id)[0]
-
-
 
 
 async def _run_in_query(
@@ -106,13 +104,25 @@ async def _run_in_query(
     return None if run_id is None else _resolved(request, "run", run_id)[0]
 
 
-def path_text(segment: str) -> str:
-    """A path segment as the caller meant it."""
-    return segment.replace(SLASH, "/")
-
-
 def _resolved(request: Request, kind: messages.IdKind, value: str) -> tuple[UUID, str | None]:
     return messages.resolve_id(request.state.principal.user_id, kind, path_text(value))
+
+
+async def _authenticated(request: Request) -> Principal:
+    gate: Gate = request.app.state.gate
+    secret = _secret(request)
+    address = request.client.host if request.client else ""
+    name = gate.admit(secret, address)
+    if not secret:
+        gate.refused(name, address)
+        raise errors.Unauthorized
+    try:
+        principal = await run_in_threadpool(keys.authenticate, services_of(request), secret)
+    except errors.Unauthorized:
+        gate.refused(name, address)
+        raise
+    gate.opened(name)
+    return principal
 
 
 def _secret(request: Request) -> str:
@@ -130,6 +140,6 @@ PageDep = Annotated[catalog.PageRequest, Depends(_page_request)]
 FlowId = Annotated[UUID, Depends(_flow_in_path)]
 RunId = Annotated[UUID, Depends(_run_in_path)]
 MessageId = Annotated[UUID, Depends(_message_in_path)]
+FlowNamed = Annotated[UUID, Depends(_required_flow_in_query)]
 FlowFilter = Annotated[UUID | None, Depends(_flow_in_query)]
 RunFilter = Annotated[UUID | None, Depends(_run_in_query)]
-FlowNamed = Annotated[UUID, Depends(_required_flow_in_query)]

@@ -5,6 +5,7 @@ What a caller sent comes back only as an id, a number or a word of a closed list
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -164,6 +165,9 @@ def _clean(text: str) -> str:
 def _headers(error: errors.MemorybaseError) -> dict[str, str]:
     if isinstance(error, errors.Unauthorized):
         return {"WWW-Authenticate": "Bearer"}
+    if isinstance(error, errors.RateLimited):
+        wait = error.details.get("retry_after_seconds")
+        return {"Retry-After": str(math.ceil(wait) if isinstance(wait, float) else RETRY_AFTER_JOB)}
     if isinstance(error, errors.IngestionActive):
         return {"Retry-After": str(RETRY_AFTER_JOB)}
     if error.retryable or error.status_code == HTTPStatus.SERVICE_UNAVAILABLE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_to_bytes
 from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -13,8 +13,8 @@ from api import failures
 from memorybase import errors
 from memorybase.telemetry import bound, get_logger
 
-# Stands for a slash inside one segment of a path; a noncharacter, so no id has it.
-SLASH = "\ufdd0"
+# Stands for a slash inside one segment of a path; where an id has it, or the other one, that is written with the other.
+_SLASH, _ESCAPE = "\ufdd0", "\ufdd1"
 REQUEST_ID = "X-Request-Id"
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
@@ -92,18 +92,46 @@ class BodyBound:
         await answer(scope, receive, send)
 
 
-class EncodedSlashes:
-    """An encoded slash belongs to an id; decoded like the others it would split the path."""
+class EncodedIds:
+    """Ids as they were meant: an encoded slash belongs to its id, decoded like the others it would split the path; and
+    one that is no UTF-8 is refused, since decoded with replacements it would be another id."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        raw: bytes = scope.get("raw_path") or b"" if scope["type"] == "http" else b""
-        if b"%2f" in raw.lower():
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        raw: bytes = scope.get("raw_path") or b""
+        for field, encoded in (("path", raw), ("query", scope["query_string"])):
+            if not _is_utf8(encoded):
+                error = errors.InvalidRequest(f"The {field} is not UTF-8", field=field)
+                await failures.render(error, str(scope.get("request_id", "")))(scope, receive, send)
+                return
+        if b"%2f" in raw.lower() or (raw and not {_SLASH, _ESCAPE}.isdisjoint(scope["path"])):
             segments = raw.split(b"?")[0].decode("ascii", "replace").split("/")
-            scope["path"] = "/".join(unquote(segment).replace("/", SLASH) for segment in segments)
+            scope["path"] = "/".join(_hidden(unquote(segment)) for segment in segments)
         await self.app(scope, receive, send)
+
+
+def _is_utf8(encoded: bytes) -> bool:
+    if b"%" not in encoded and encoded.isascii():
+        return True
+    try:
+        unquote_to_bytes(encoded).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def path_text(segment: str) -> str:
+    """A path segment as the caller meant it."""
+    return segment.replace(_SLASH, "/").replace(_ESCAPE + "0", _SLASH).replace(_ESCAPE + "1", _ESCAPE)
+
+
+def _hidden(segment: str) -> str:
+    return segment.replace(_ESCAPE, _ESCAPE + "1").replace(_SLASH, _ESCAPE + "0").replace("/", _SLASH)
 
 
 def _has_body(headers: Headers) -> bool:

@@ -23,6 +23,7 @@
         ├── Forbidden                 403
         ├── NotFound                  404
         ├── TooLarge                  413
+        ├── RateLimited               429, says when to come back
         └── Conflict                  409
             ├── NameTaken
             ├── MessageConflict
@@ -213,6 +214,14 @@ class TooLarge(CallerError):
 
     code = "too_large"
     status_code = 413
+
+
+class RateLimited(CallerError):
+    """Too many calls in a short time."""
+
+    code = "rate_limited"
+    status_code = 429
+    retryable = True
 
 
 class Conflict(CallerError):

@@ -52,7 +52,7 @@ class Claim:
     user_id: UUID
     flow_id: UUID
     session_id: str
-    renamed_from: str | None
+    renamed_from: tuple[str, ...]
     generation: int
     is_build: bool
     from_seq: int
@@ -85,7 +85,7 @@ def new_claim(
         user_id=base.user_id,
         flow_id=base.flow_id,
         session_id=row.session_id,
-        renamed_from=row.renamed_from,
+        renamed_from=tuple(row.renamed_from or ()),
         generation=row.generation,
         is_build=base.building is not None and row.generation == base.building,
         from_seq=job.from_seq,
@@ -214,6 +214,8 @@ def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool
         locked = rows.lock_rows_of_session(session, [claim.memory_base_id], claim.session_id)
         rows.lock_row(session, claim.row_id)
         now = clock.now(session)
+        audit_at = audit_time(now, services.settings) if wrote else None
+        rows.release_lease(session, row_id=claim.row_id, epoch=claim.epoch, audit_at=audit_at)
         job = jobs.lock_job(session, claim.job_id)
         if job is None or job.state != JobState.RUNNING or job.epoch != claim.epoch:
             return None
@@ -223,12 +225,6 @@ def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool
         job.outages += 1
         job.attempts -= 1
         job.error = describe(error)
-        rows.release_lease(
-            session,
-            row_id=claim.row_id,
-            epoch=claim.epoch,
-            audit_at=audit_time(now, services.settings) if wrote else None,
-        )
         if base is not None and job.kind == JobKind.REPAIR and base.building not in (None, job.generation):
             _give_way(session, services, base, job, [r for r in locked if r.generation == base.building], now)
         return again

@@ -335,7 +335,7 @@ class MemoryBaseSession(Base):
     lease_owner: Mapped[str | None] = mapped_column(Text)
     dirty: Mapped[int] = mapped_column(default=0)  # times marked by edits and deletes
     repaired: Mapped[int] = mapped_column(default=0)  # the mark that the last finished repair had seen
-    renamed_from: Mapped[str | None] = mapped_column(String(ID_LENGTH))  # a late write may still arrive under it
+    renamed_from: Mapped[list[str] | None] = mapped_column(Json)  # a late write may still arrive under these
     audit_at: Mapped[datetime | None]  # compare the store's ids with the ledger then
     job_cap: Mapped[int | None]  # counted messages a job after workers were lost; doubles with success
     idle_due_at: Mapped[datetime | None]

@@ -80,6 +80,11 @@ class Settings(BaseSettings):
     max_query_chars: int = Field(8_000, ge=1, description="A search query.")
     max_top_k: int = Field(100, ge=1, description="Results a search.")
     max_documents_per_request: int = Field(200, ge=1, description="Documents in one POST to a knowledge base.")
+    rate_limit_per_second: int = Field(200, ge=0, description="Calls a second of one key, a process; 0 is off.")
+    rate_limit_burst: int = Field(1_000, ge=1, description="Calls of one key at once, after a quiet time.")
+    unauthorized_per_second: int = Field(
+        5, ge=0, description="Calls a second without a valid key from one address, a process; 0 is off."
+    )
     cors_origins: list[str] = Field(default_factory=list, description="Allowed origins; empty means CORS is off.")
 
     # Logging and metrics.

@@ -28,8 +28,8 @@ WITHHELD_FIELDS = frozenset({
     "secret", "snippet", "text", "texts", "token",
 })  # fmt: skip
 WITHHELD = "[withheld]"
-# Libraries that log every request or statement at INFO.
-CHATTY = ("alembic", "chromadb", "httpcore", "httpx", "kombu", "sentence_transformers", "urllib3")
+# Libraries that log every request or statement at INFO, or a task's arguments at DEBUG.
+CHATTY = ("alembic", "celery.pool", "chromadb", "httpcore", "httpx", "kombu", "sentence_transformers", "urllib3")
 _URL_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*@")
 
 

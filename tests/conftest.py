@@ -23,6 +23,8 @@ from memorybase.settings import Settings
 
 # A busy machine is not a failed property.
 hypothesis.settings.register_profile("memorybase", deadline=None)
+# Hours instead of seconds, for the state machine above all: pytest --hypothesis-profile=long
+hypothesis.settings.register_profile("long", deadline=None, max_examples=10_000, stateful_step_count=80)
 hypothesis.settings.load_profile("memorybase")
 
 AnyServer = TypeVar("AnyServer", bound=Server)

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from fastapi import Path, Response
 
-from api.deps import FlowId, PageDep, Reader, RunId, ServicesDep, Writer, keyed_router, path_text
+from api.deps import FlowId, PageDep, Reader, RunId, ServicesDep, Writer, keyed_router
+from api.middleware import path_text
 from api.schemas import Accepted, CaptureBody, FlowBody
 from memorybase import catalog, ingestion, lifecycle, messages
 from memorybase.catalog import FlowView, Page, RunView

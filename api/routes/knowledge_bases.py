@@ -6,7 +6,8 @@ from typing import Annotated
 
 from fastapi import Depends, Path, Query, Response
 
-from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router, path_text
+from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.middleware import path_text
 from api.schemas import DocumentsAnswer, DocumentsBody, DocumentSearchBody, KnowledgeBaseBody
 from memorybase import knowledge, messages
 from memorybase.catalog import Page

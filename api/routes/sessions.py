@@ -6,7 +6,8 @@ from typing import Annotated
 
 from fastapi import Path, Query
 
-from api.deps import FlowFilter, FlowNamed, PageDep, Reader, ServicesDep, Writer, keyed_router, path_text
+from api.deps import FlowFilter, FlowNamed, PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.middleware import path_text
 from api.schemas import Identifier, SessionChanges
 from memorybase import catalog, lifecycle, messages
 from memorybase.catalog import Page, SessionView

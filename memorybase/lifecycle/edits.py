@@ -112,7 +112,7 @@ def update_session(
         now = clock.now(session)
         base_ids = [base.id for base in living]
         for row in rows.lock_rows_of_session(session, base_ids, session_id):
-            row.renamed_from = session_id
+            row.renamed_from = [*(row.renamed_from or ()), session_id]
             row.audit_at = leases.audit_time(now, services.settings)
         session.flush()
         # A worker that holds a job of this session reads by the old id: it loses its claim and finds nothing.

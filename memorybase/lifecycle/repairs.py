@@ -76,14 +76,8 @@ def _difference(services: Services, claim: Claim, lost: set[UUID]) -> Difference
 def _audit(services: Services, claim: Claim) -> Audit:
     """Compare the session's ids in the store with the ledger, id by id."""
     stored = _stored_under(services, claim, claim.session_id)
-    if claim.renamed_from is not None:
-        # By now another session may have that name: only what is of our messages is ours.
-        late = {chunk: chunking.parse_chunk_id(chunk) for chunk in _stored_under(services, claim, claim.renamed_from)}
-        with services.database.reading() as session:
-            own = conversations.ids_in_session(
-                session, claim.flow_id, claim.session_id, {parsed.message_id for parsed in late.values() if parsed}
-            )
-        stored |= {chunk for chunk, parsed in late.items() if parsed and parsed.message_id in own}
+    for former in set(claim.renamed_from) - {claim.session_id}:
+        stored |= _left_under(services, claim, former)
     with services.database.reading() as session:
         held = ledger.entries_of_row(session, claim.row_id)
     expected = {
@@ -102,6 +96,18 @@ def _stored_under(services: Services, claim: Claim, session_id: str) -> set[str]
     return {chunk for page in services.vectors.iter_ids(claim.collection, session_id=session_id) for chunk in page}
 
 
+def _left_under(services: Services, claim: Claim, former: str) -> set[str]:
+    """What a late write has left under a former name of the session."""
+    late = {chunk: chunking.parse_chunk_id(chunk) for chunk in _stored_under(services, claim, former)}
+    # By now another session may have that name, and what is of its messages is its own. All else is ours, also what is
+    # of messages that are gone: nobody else would look for it.
+    with services.database.reading() as session:
+        others = conversations.ids_in_session(
+            session, claim.flow_id, former, {parsed.message_id for parsed in late.values() if parsed}
+        )
+    return {chunk for chunk, parsed in late.items() if parsed and parsed.message_id not in others}
+
+
 def _record(services: Services, claim: Claim, guard: Guard, difference: Difference, done: leases.Projection) -> None:
     with services.database.transaction() as session:
         base, row, now = leases.compare_and_set(session, claim, to_seq=claim.from_seq, cursor_id=None)
@@ -111,7 +117,8 @@ def _record(services: Services, claim: Claim, guard: Guard, difference: Differen
         ledger.unbury(session, base.id, claim.generation, difference.buried)
         row.total_processed -= len(removed)
         row.total_chunks -= sum(held.chunks for held in removed)
-        if claim.audit and difference.complete:
+        if claim.audit and difference.complete and (row.audit_at is None or row.audit_at <= now):
+            # One that is asked for later may be for a write that came behind our look at the store.
             row.audit_at = row.renamed_from = None
         if difference.complete:
             # Marks made since the claim stay: their edit may have come after our reading.

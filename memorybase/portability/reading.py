@@ -6,13 +6,13 @@ imported. The last line is of type `end`: without it the export broke off.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
-
-import orjson
 
 from memorybase import __version__, errors
 from memorybase.models import Flow, Message, Run, Session
@@ -170,4 +170,13 @@ def _of(row: object, *names: str) -> dict[str, Any]:
 
 
 def _line(kind: str, **fields: Any) -> bytes:
-    return orjson.dumps({"type": kind, **fields}, option=orjson.OPT_APPEND_NEWLINE)
+    # Not orjson: it knows no integers beyond 64 bits, and what was captured may hold some.
+    return (
+        json.dumps({"type": kind, **fields}, ensure_ascii=False, separators=(",", ":"), default=_written).encode()
+        + b"\n"
+    )
+
+
+def _written(value: Any) -> str:
+    """As orjson does: a UUID in its hyphenated form, a time in ISO 8601."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)

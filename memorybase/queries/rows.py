@@ -139,11 +139,12 @@ def renew_lease(session: OrmSession, *, row_id: UUID, epoch: int, until: datetim
 
 
 def release_lease(session: OrmSession, *, row_id: UUID, epoch: int, audit_at: datetime | None) -> None:
-    """Give the lease back, if it is still this claim's; what may have been written is audited then."""
-    values: dict[str, object] = {"lease_until": None, "lease_owner": None}
+    """Give the lease back, if it is still this claim's; what may have been written is audited then, in any case."""
+    session.execute(
+        sa.update(Row).where(Row.id == row_id, Row.epoch == epoch).values(lease_until=None, lease_owner=None)
+    )
     if audit_at is not None:
-        values["audit_at"] = audit_at
-    session.execute(sa.update(Row).where(Row.id == row_id, Row.epoch == epoch).values(**values))
+        session.execute(sa.update(Row).where(Row.id == row_id).values(audit_at=audit_at))
 
 
 def expired_leases(session: OrmSession, now: datetime, *, limit: int) -> list[UUID]:

@@ -210,7 +210,7 @@ def upgrade() -> None:
         sa.Column("lease_owner", sa.Text(), nullable=True),
         sa.Column("dirty", sa.Integer(), nullable=False),
         sa.Column("repaired", sa.Integer(), nullable=False),
-        sa.Column("renamed_from", sa.String(length=128), nullable=True),
+        sa.Column("renamed_from", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=True),
         sa.Column("audit_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("job_cap", sa.Integer(), nullable=True),
         sa.Column("idle_due_at", sa.DateTime(timezone=True), nullable=True),

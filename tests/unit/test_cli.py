@@ -14,7 +14,10 @@ from memorybase.stack.children import _absolute_sqlite, import_path
 from memorybase.stack.redis_server import RedisBinary, configure
 from memorybase.stack.state import LOG_BYTES, DataDir, RunningStack, settings_in_use
 
-COMMANDS = ("up", "demo", "doctor", "export", "import", "search", "migrate", "prepare", "sweep", "reconcile", "dead-letters", "keys")
+COMMANDS = (
+    "up", "demo", "doctor", "export", "import", "search", "migrate", "prepare", "sweep", "reconcile", "dead-letters",
+    "keys",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

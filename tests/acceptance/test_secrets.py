@@ -1,0 +1,127 @@
+"""What was said and who may call is in no log of a real stack; names of things never become paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+import httpx
+import pytest
+from harness.stack import KEY, EmbeddedStack
+from harness.waiting import wait_until
+
+from memorybase.knowledge.registry import METADATA_FILE
+
+# In everything that a caller says; never part of a log line, whatever the level.
+SECRET = "xyzzy7q"
+ESCAPING = ("../../../outside", "/tmp/outside", "../..", "a/../../outside", "..\\outside", "C:\\outside", "~/outside")
+
+
+class LoudStack(EmbeddedStack):
+    """With every log line that there is."""
+
+    def environment(self) -> dict[str, str]:
+        return super().environment() | {"MEMORYBASE_LOG_LEVEL": "DEBUG"}
+
+
+class Caller:
+    def __init__(self, url: str) -> None:
+        headers = {"Authorization": f"Bearer {KEY}"}
+        self.http = httpx.Client(base_url=f"{url}/v1", headers=headers, trust_env=False, timeout=60)
+
+    def call(self, method: str, path: str, *expected: int, **options: Any) -> Any:
+        answer = self.http.request(method, path, **options)
+        assert answer.status_code in (expected or (200,)), f"{method} {path}: {answer.status_code} {answer.text}"
+        return answer.json() if answer.content else None
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[EmbeddedStack, str]]:
+    """A stack that has done everything with secret words, stopped; and the secret of a key that it made."""
+    stack = LoudStack(tmp_path_factory.mktemp("secrets") / "deep" / "er")
+    stack.directory.mkdir(parents=True)
+    try:
+        stack.start()
+        caller = Caller(stack.url)
+        with caller.http:
+            secret = speak(caller)
+        stack.stop()
+        yield stack, secret
+    finally:
+        stack.close()
+
+
+def speak(caller: Caller) -> str:
+    """Say the secret wherever something can be said, also where it is refused; the new key's secret."""
+    caller.call("PUT", "/flows/f", 201, json={"name": f"{SECRET} flow"})
+    base = caller.call("POST", "/memories", 201, json={"name": SECRET, "flow_id": "f", "threshold": 1})["id"]
+    said = [
+        {"role": "assistant", "content": f"{SECRET} word", "metadata": {"k": SECRET}, "id": f"{SECRET}-id"},
+        {"role": "user", "content": [{"type": "text", "text": SECRET}], "sender_name": SECRET},
+    ]
+    run = {"session_id": f"{SECRET}/session", "end_user_id": f"{SECRET}-user", "run_id": f"{SECRET}-run"}
+    message = caller.call("POST", "/flows/f/runs", 201, json=run | {"messages": said})["messages"][0]["id"]
+    wait_until(lambda: caller.call("GET", f"/memories/{base}")["total_processed"] == 1, 60, "the message is ingested")
+    caller.call("POST", "/flows/f/runs", 409, json=run | {"messages": [said[0] | {"content": f"{SECRET} other"}]})
+    caller.call("PATCH", f"/messages/{message}", json={"content": f"{SECRET} edited"})
+    assert caller.call("POST", f"/memories/{base}/search", json={"query": f"{SECRET} word"})["results"]
+    caller.call("GET", "/messages", params={"session_id": SECRET})
+    refuse(caller, base)
+    return documents_and_keys(caller)
+
+
+def refuse(caller: Caller, base: str) -> None:
+    """Errors are logged more often than what goes well."""
+    caller.call(
+        "POST", "/flows/f/runs", 422, json={"session_id": "s", "messages": [{"role": SECRET, "content": SECRET}]}
+    )
+    caller.call("POST", "/flows/f/runs", 422, json={"session_id": f"{SECRET}\0", "messages": []})
+    caller.call("POST", "/flows/f/runs", 400, content=f'{{"{SECRET}'.encode())
+    caller.call("POST", f"/memories/{base}/search", 422, json={"query": SECRET, "top_k": SECRET})
+    caller.call("GET", f"/flows/{SECRET}", 404)
+    caller.call("GET", "/flows", 401, headers={"Authorization": f"Bearer mb_{SECRET}"})
+
+
+def documents_and_keys(caller: Caller) -> str:
+    for name in (f"{SECRET} book", *ESCAPING):
+        caller.call("POST", "/knowledge-bases", 201, json={"name": name})
+        path = f"/knowledge-bases/{quote(name, safe='')}"
+        caller.call("POST", f"{path}/documents", json={"documents": [{"text": f"{SECRET} text", "id": name}]})
+        caller.call("POST", f"{path}/search", json={"query": SECRET})
+    secret: str = caller.call("POST", "/keys", 201, json={"name": SECRET, "scopes": ["read"]})["secret"]
+    caller.call("GET", "/flows", headers={"Authorization": f"Bearer {secret}"})
+    caller.call("GET", "/keys", 403, headers={"Authorization": f"Bearer {secret}"})
+    return secret
+
+
+def test_no_log_has_what_was_said_or_a_key(used: tuple[EmbeddedStack, str]) -> None:
+    stack, secret = used
+    logs = [stack.log, *sorted((stack.data / "logs").iterdir())]
+    assert {"api.log", "worker.log", "sweeper.log", "chroma.log", "redis.log"} <= {log.name for log in logs}
+    assert any("[debug" in line for line in (stack.data / "logs" / "worker.log").read_text().splitlines())
+    for log in logs:
+        for word in (SECRET, KEY, secret):
+            lines = [line for line in log.read_text(errors="replace").splitlines() if word in line]
+            assert not lines, f"{log.name} says what nobody should read there: {lines[:3]}"
+
+
+def test_no_secret_of_a_key_is_on_disk(used: tuple[EmbeddedStack, str]) -> None:
+    stack, secret = used
+    written = [file for file in stack.data.rglob("*") if file.is_file() and not file.is_symlink()]
+    assert written
+    assert [file for file in written if secret.encode() in file.read_bytes()] == []
+
+
+def test_names_become_no_paths(used: tuple[EmbeddedStack, str]) -> None:
+    stack, _ = used
+    root = stack.directory.parent.parent
+    outside = [file for file in root.rglob("*") if file.is_file() and not file.is_relative_to(stack.data)]
+    assert outside == [stack.log]
+    assert not Path("/tmp/outside").exists()
+    folders = list((stack.data / "knowledge_bases").iterdir())
+    assert len(folders) == len(ESCAPING) + 2  # and the book, and the memory base's
+    assert all(UUID(folder.name) and [f.name for f in folder.iterdir()] == [METADATA_FILE] for folder in folders)
+    assert not any("outside" in file.name for file in stack.data.rglob("*"))

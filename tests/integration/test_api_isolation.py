@@ -1,0 +1,451 @@
+"""No operation shows or changes what is another user's: each is called with the ids of an owner by somebody else.
+
+Every operation of the OpenAPI document has its attempts below. A new one fails here until it has some.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import sqlalchemy as sa
+from harness.api import Api, open_api
+
+from api.openapi import document
+from memorybase import keys
+from memorybase.models import Base, Flow, Generation, KnowledgeBase, MemoryBase
+from memorybase.settings import Settings
+
+METHODS = {"get", "post", "put", "patch", "delete"}
+CONTRACT: dict[str, Any] = json.loads(document())
+
+
+class Operation(NamedTuple):
+    id: str
+    method: str
+    path: str
+    ids: frozenset[str]  # the parameters and fields that take an id or a name of something
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A call by somebody else. Anything but 404 needs a reason: why it addresses nothing of the owner."""
+
+    path: str
+    expect: int = 404
+    body: Any = None
+    query: dict[str, Any] = field(default_factory=dict)
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Things:
+    """One user's ids and names."""
+
+    of: str
+    flow: str
+    base: str
+    run: str
+    message: str
+    parent: str  # another message, which somebody else may have named before the lists are looked at
+    job: str
+    dead_letter: str
+    key: str
+
+    @property
+    def words(self) -> set[str]:
+        """Whatever would give the user away: ids, and everything that was said, which has the user's name in it."""
+        return {self.flow, self.base, self.run, self.message, self.job, self.dead_letter, self.key, f"{self.of}-"}
+
+    def named(self, what: str) -> str:
+        return f"{self.of}-{what}"
+
+
+OWN_NAMES = "names and strings of the caller's own are unique within one user, so this makes another thing"
+OWN_LIST = "a list of what is the caller's"
+FREE_TEXT = "a session or an end user is free text within a flow of the caller's"
+NO_USER = "it belongs to no user"
+
+Cases = dict[str, Callable[[Things, Things], list[Attempt]]]
+
+
+def of_flow(path: str, *, body: Any = None) -> Callable[[Things, Things], list[Attempt]]:
+    """By the flow's UUID and by its owner's own id, which is nobody's id here."""
+    return lambda o, _: [Attempt(path.format(flow_id=each), body=body) for each in (o.flow, o.named("flow"))]
+
+
+def of_base(path: str = "", *, body: Any = None, **query: Any) -> Callable[[Things, Things], list[Attempt]]:
+    return lambda o, _: [Attempt(f"/memories/{o.base}{path}", body=body, query=query)]
+
+
+def of_message(body: Any = None) -> Callable[[Things, Things], list[Attempt]]:
+    return lambda o, _: [Attempt(f"/messages/{each}", body=body) for each in (o.message, o.named("message"))]
+
+
+def of_job(path: str = "") -> Callable[[Things, Things], list[Attempt]]:
+    return lambda o, _: [Attempt(f"/jobs/{o.job}{path}")]
+
+
+def of_knowledge_base(path: str = "", *, body: Any = None) -> Callable[[Things, Things], list[Attempt]]:
+    """An ordinary one and that of a memory base."""
+    return lambda o, _: [Attempt(f"/knowledge-bases/{o.named(each)}{path}", body=body) for each in ("book", "notes-kb")]
+
+
+def of_dead_letter(path: str = "") -> Callable[[Things, Things], list[Attempt]]:
+    return lambda o, e: [
+        Attempt(f"/memories/{base}/dead-letters/{letter}{path}")
+        for base, letter in ((o.base, o.dead_letter), (e.base, o.dead_letter), (o.base, e.dead_letter))
+    ]
+
+
+def flush(path: str) -> Callable[[Things, Things], list[Attempt]]:
+    return lambda o, e: [
+        Attempt(f"/memories/{o.base}{path}"),
+        Attempt(f"/memories/{o.base}{path}", body={"session_id": o.named("session")}),
+        Attempt(f"/memories/{e.base}{path}", body={"session_id": o.named("session")}),
+    ]
+
+
+def searches(o: Things) -> list[dict[str, Any]]:
+    """Filters that name something of the owner; each finds nothing of it."""
+    asked = {"query": "cat sleeps", "neighbors": 2}
+    return [
+        asked | {"session_id": o.named("session")},
+        asked | {"end_user_id": o.named("end-user")},
+        asked | {"exclude_message_ids": [o.message, o.named("message")]},
+    ]
+
+
+def run_body(**fields: Any) -> dict[str, Any]:
+    message = {"role": "assistant", "content": "mine"} | fields.pop("message", {})
+    return {"session_id": "eve-session", "messages": [message], **fields}
+
+
+CASES: Cases = {
+    "health_live": lambda _o, _e: [Attempt("/health/live", 200, why=NO_USER)],
+    "health_ready": lambda _o, _e: [Attempt("/health/ready", 503, why=NO_USER)],
+    "get_metrics": lambda _o, _e: [Attempt("/metrics", 200, why="counts over all users, without any name or id")],
+    "create_flow": lambda _o, _e: [Attempt("/flows", 201, {"name": "shared-flow"}, why=OWN_NAMES)],
+    "put_flow": lambda o, _: [
+        Attempt(f"/flows/{o.flow}", body={"name": "taken over"}),
+        Attempt("/flows/shared-flow", 201, {"name": "mine"}, why=OWN_NAMES),
+    ],
+    "list_flows": lambda _o, _e: [Attempt("/flows", 200, why=OWN_LIST)],
+    "get_flow": of_flow("/flows/{flow_id}"),
+    "delete_flow": of_flow("/flows/{flow_id}"),
+    "capture_run": lambda o, e: [
+        Attempt(f"/flows/{o.flow}/runs", body=run_body()),
+        Attempt(f"/flows/{o.named('flow')}/runs", body=run_body()),
+        Attempt(f"/flows/{e.flow}/runs", body=run_body(run_id=o.run)),
+        *(
+            Attempt(f"/flows/{e.flow}/runs", body=run_body(message={"id": o.message}, on_conflict=rule))
+            for rule in ("error", "keep", "update")
+        ),
+        Attempt(
+            f"/flows/{e.flow}/runs", 201,
+            run_body(session_id="shared-session", end_user_id="shared-end-user", run_id="shared-run",
+                     message={"id": "shared-message", "parent_message_id": o.parent}),
+            why=f"{OWN_NAMES}; a parent is a label that nothing follows; {FREE_TEXT}",
+        ),
+    ],
+    "list_runs": of_flow("/flows/{flow_id}/runs"),
+    "get_run_of_flow": lambda o, e: [
+        Attempt(f"/flows/{flow}/runs/{run}")
+        for flow, run in ((o.flow, o.run), (e.flow, o.run), (o.flow, e.run), (o.named("flow"), o.named("run-2")))
+    ],
+    "get_run": lambda o, _: [Attempt(f"/runs/{each}") for each in (o.run, o.named("run-2"))],
+    "create_memory_base": lambda o, e: [
+        Attempt("/memories", body={"name": "mine", "flow_id": o.flow}),
+        Attempt("/memories", body={"name": "mine", "flow_id": o.named("flow")}),
+        Attempt(
+            "/memories", 201,
+            {"name": "shared-notes", "kb_name": "shared-notes-kb", "flow_id": e.flow,
+             "id": o.base, "user_id": "somebody"},
+            why=f"{OWN_NAMES}; id and user_id mean nothing there",
+        ),
+    ],
+    "list_memory_bases": lambda o, _: [
+        Attempt("/memories", 200, why=OWN_LIST),
+        *(Attempt("/memories", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
+    ],
+    "get_memory_base": of_base(),
+    "update_memory_base": of_base(body={"name": "taken over", "threshold": 1}),
+    "delete_memory_base": of_base(),
+    "list_memory_base_sessions": of_base("/sessions"),
+    "flush_memory_base": flush("/flush"),
+    "sync_memory_base": flush("/update"),
+    "regenerate_memory_base": of_base("/regenerate"),
+    "check_mismatch": of_base("/mismatch"),
+    "list_jobs": lambda o, e: [
+        Attempt(f"/memories/{o.base}/jobs"),
+        Attempt(f"/memories/{e.base}/jobs", 200, query={"session_id": o.named("session")}, why=FREE_TEXT),
+    ],
+    "list_dead_letters": of_base("/dead-letters"),
+    "retry_dead_letter": of_dead_letter("/retry"),
+    "discard_dead_letter": of_dead_letter(),
+    "get_job": of_job(),
+    "watch_job": of_job("/events"),
+    "cancel_job": of_job(),
+    "list_messages": lambda o, e: [
+        Attempt("/messages", 200, why=OWN_LIST),
+        *(Attempt("/messages", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
+        Attempt("/messages", query={"memory_base_id": o.base}),
+        Attempt("/messages", query={"memory_base_id": o.base, "flow_id": e.flow}),
+        Attempt("/messages", query={"memory_base_id": e.base, "flow_id": o.flow}),
+        *(Attempt("/messages", query={"run_id": each}) for each in (o.run, o.named("run-2"))),
+        Attempt("/messages", 200, query={"session_id": o.named("session-2")}, why=FREE_TEXT),
+        Attempt("/messages", 200, query={"end_user_id": o.named("end-user-2")}, why=FREE_TEXT),
+    ],
+    "get_message": of_message(),
+    "edit_message": of_message({"content": "taken over"}),
+    "delete_message": of_message(),
+    "list_sessions": lambda o, _: [
+        Attempt("/sessions", 200, why=OWN_LIST),
+        *(Attempt("/sessions", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
+        Attempt("/sessions", 200, query={"end_user_id": o.named("end-user-2")}, why=FREE_TEXT),
+    ],
+    "update_session": lambda o, e: [
+        Attempt("/sessions", body={"flow_id": flow, "session_id": o.named("session-2"), "metadata": {"x": 1}})
+        for flow in (o.flow, o.named("flow"), e.flow)
+    ] + [
+        Attempt(
+            "/sessions", 200,
+            {"flow_id": e.flow, "session_id": e.named("session-3"), "new_session_id": "shared-session-2"},
+            why=FREE_TEXT,
+        )
+    ],
+    "delete_session": lambda o, e: [
+        Attempt("/sessions", query={"flow_id": flow, "session_id": o.named("session-3")})
+        for flow in (o.flow, o.named("flow"), e.flow)
+    ],
+    "erase_end_user": lambda o, _: [Attempt(f"/end-users/{o.named(each)}") for each in ("end-user", "end-user-2")],
+    "export_lines": lambda o, e: [
+        Attempt("/export", 200, why=OWN_LIST),
+        *(Attempt("/export", query={"flow_id": each}) for each in (o.flow, o.named("flow"))),
+        Attempt("/export", query={"memory_base_id": o.base}),
+        Attempt("/export", query={"memory_base_id": o.base, "flow_id": e.flow}),
+        Attempt("/export", query={"memory_base_id": e.base, "flow_id": o.flow}),
+        Attempt("/export", 200, query={"end_user_id": o.named("end-user-2")}, why=FREE_TEXT),
+    ],
+    "import_lines": lambda o, e: [
+        Attempt("/import", body={"type": "flow", "id": o.flow, "name": "taken over"}),
+        Attempt("/import", body={"type": "session", "flow_id": o.flow, "session_id": "s"}),
+        Attempt("/import", body={"type": "run", "flow_id": e.flow, "session_id": "s", "id": o.run}),
+        Attempt("/import", body={"type": "message", "flow_id": o.flow, "session_id": "s", "run_id": e.run,
+                                 "id": e.message, "role": "assistant", "content": "mine"}),
+        Attempt("/import", body={"type": "message", "flow_id": e.flow, "session_id": "s", "run_id": "new",
+                                 "id": o.message, "role": "assistant", "content": "mine"},
+                query={"on_conflict": "update"}),
+    ],
+    "search_memory_base": lambda o, e: [
+        Attempt(f"/memories/{o.base}/search", body={"query": "cat"}),
+        *(Attempt(f"/memories/{e.base}/search", 200, each, why="filters of a search of the caller's own")
+          for each in searches(o)),
+    ],
+    "search_flow": lambda o, e: [
+        *(Attempt("/search", body={"query": "cat", "flow_id": each}) for each in (o.flow, o.named("flow"))),
+        *(Attempt("/search", 200, {"flow_id": e.flow, **each}, why="filters of a search of the caller's own")
+          for each in searches(o)),
+    ],
+    "list_knowledge_bases": lambda _o, _e: [
+        Attempt("/knowledge-bases", 200, why=OWN_LIST),
+        Attempt("/knowledge-bases", 200, query={"for_retrieval": "true"}, why=OWN_LIST),
+    ],
+    "create_knowledge_base": lambda _o, _e: [
+        Attempt("/knowledge-bases", 201, {"name": "shared-book"}, why=OWN_NAMES)
+    ],
+    "get_knowledge_base": of_knowledge_base(),
+    "delete_knowledge_base": of_knowledge_base(),
+    "add_documents": of_knowledge_base("/documents", body={"documents": [{"id": "owner-document", "text": "mine"}]}),
+    "rebuild_knowledge_base": of_knowledge_base("/rebuild"),
+    "search_knowledge_base": of_knowledge_base("/search", body={"query": "cat"}),
+    "create_key": lambda _o, _e: [
+        Attempt("/keys", 201, {"name": "shared-key", "scopes": ["read"]}, why=OWN_NAMES)
+    ],
+    "list_keys": lambda _o, _e: [Attempt("/keys", 200, why=OWN_LIST)],
+    "revoke_key": lambda o, _: [Attempt(f"/keys/{o.key}")],
+}  # fmt: skip
+
+# Fields that end like an id and name nothing that is stored.
+NO_IDS = {"request_id"}
+# Whose rows a table without any of these columns holds: those of nobody.
+UNOWNED_TABLES = {"heartbeats"}
+
+
+def operations() -> list[Operation]:
+    return [
+        Operation(item[method]["operationId"], method.upper(), path.removeprefix("/v1"), _ids(path, item[method]))
+        for path, item in CONTRACT["paths"].items()
+        for method in sorted(METHODS & item.keys())
+    ]
+
+
+def _ids(path: str, operation: dict[str, Any]) -> frozenset[str]:
+    in_path = set(re.findall(r"{(\w+)}", path))
+    named = {each["name"] for each in operation.get("parameters", [])} | set(_fields(operation))
+    return frozenset(in_path | {each for each in named if re.search(r"_ids?$", each)} - NO_IDS)
+
+
+def _fields(operation: dict[str, Any]) -> Iterator[str]:
+    said = json.dumps(operation.get("requestBody", {}))
+    for name in re.findall(r"#/components/schemas/(\w+)", said):
+        yield from CONTRACT["components"]["schemas"][name].get("properties", {})
+
+
+OPERATIONS = operations()
+
+
+# The stage: an owner who has one of everything, and somebody else who has as much.
+
+
+@dataclass
+class Stage:
+    owner: Api
+    eve: Api
+    mine: Things  # the owner's
+    hers: Things
+
+    def snapshot(self) -> dict[str, Any]:
+        """Every row of the owner in every table, the owner's collections, files and rings."""
+        with self.owner.services.database.reading() as session:
+            flows = list(session.scalars(sa.select(Flow.id).where(Flow.user_id == self.owner.user_id)))
+            bases = list(session.scalars(sa.select(MemoryBase.id).where(MemoryBase.user_id == self.owner.user_id)))
+            books = list(
+                session.scalars(sa.select(KnowledgeBase.id).where(KnowledgeBase.user_id == self.owner.user_id))
+            )
+            owned = {
+                "user_id": [self.owner.user_id], "flow_id": flows, "memory_base_id": bases, "knowledge_base_id": books,
+            }  # fmt: skip
+            found: dict[str, Any] = {}
+            for table in Base.metadata.sorted_tables:
+                column = next((each for each in owned if each in table.c), "id" if table.name == "users" else None)
+                if column is None:
+                    assert table.name in UNOWNED_TABLES, f"say in this test whose the rows of {table.name} are"
+                    continue
+                whose = owned.get(column, [self.owner.user_id])
+                rows = session.execute(sa.select(table).where(table.c[column].in_(whose)))
+                found[table.name] = sorted(repr(tuple(row)) for row in rows)
+            collections = [
+                *session.scalars(sa.select(Generation.collection_name).where(Generation.memory_base_id.in_(bases))),
+                *session.scalars(sa.select(KnowledgeBase.collection_name).where(KnowledgeBase.id.in_(books))),
+            ]
+        stored = self.owner.vectors._collections
+        found["collections"] = {name: repr(stored[name].records) for name in collections if name is not None}
+        folder = self.owner.services.settings.knowledge_dir
+        found["files"] = {str(file): file.read_text() for book in books for file in (folder / str(book)).iterdir()}
+        found["rings"] = sum(ring.memory_base_id in bases for ring in self.owner.queue.rings)
+        return found
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    settings = Settings(
+        data_dir=tmp_path_factory.mktemp("isolation"), embedding_model="fake", api_key="key-of-the-settings",
+        rate_limit_per_second=0, drain_seconds=0,
+    )  # fmt: skip
+    with open_api(settings) as api:
+        api.embedders.get().reject("poison")
+        eve = api.of_user("eve")
+        stage = Stage(api, eve, furnish(api, "owner"), furnish(eve, "eve"))
+        furnish_shared(api)
+        assert all(stage.snapshot().values()), "the owner has something of everything"
+        yield stage
+
+
+def furnish(api: Api, name: str) -> Things:
+    """One of everything, said and named with the user's name; two jobs wait."""
+    flow = api.call("PUT", f"/flows/{name}-flow", json={"name": f"{name}-flow"}, expect=201).json()["id"]
+    base = api.memory(f"{name}-notes", f"{name}-flow", kb_name=f"{name}-notes-kb", threshold=2)["id"]
+    said = [{"role": "assistant", "content": f"{name}-secret cat sleeps", "id": f"{name}-message"},
+            {"role": "assistant", "content": f"{name}-secret poison"}]  # fmt: skip
+    where = f"/flows/{name}-flow/runs"
+    body = {"session_id": f"{name}-session", "end_user_id": f"{name}-end-user", "run_id": f"{name}-run"}
+    run = api.post(where, body | {"messages": said}, expect=201)
+    api.work()
+    for number in (2, 3):
+        again = {"session_id": f"{name}-session-{number}", "run_id": f"{name}-run-{number}",
+                 "end_user_id": f"{name}-end-user-{number}"}  # fmt: skip
+        api.post(where, again | {"messages": [{"role": "assistant", "content": f"{name}-pending"}] * 2}, expect=201)
+    api.post("/knowledge-bases", {"name": f"{name}-book"}, expect=201)
+    document = {"id": f"{name}-document", "text": f"{name}-secret cat", "metadata": {"k": f"{name}-value"}}
+    api.post(f"/knowledge-bases/{name}-book/documents", {"documents": [document]})
+    key, _ = keys.create_key(api.services, api.user_id, name=f"{name}-key", scopes=["read"])
+    return Things(
+        of=name, flow=flow, base=base, run=run["run_id"], message=run["messages"][0]["id"],
+        parent=run["messages"][1]["id"],
+        job=api.get(f"/memories/{base}/jobs", state="queued")["items"][0]["id"],
+        dead_letter=api.get(f"/memories/{base}/dead-letters")["items"][0]["id"], key=str(key.id),
+    )  # fmt: skip
+
+
+def furnish_shared(owner: Api) -> None:
+    """What the other user will make under the same names."""
+    owner.flow("shared-flow")
+    said = [{"role": "assistant", "content": "owner-secret", "id": "shared-message"}]
+    for session, user in (("shared-session", "shared-end-user"), ("shared-session-2", None)):
+        body = {"session_id": session, "end_user_id": user, "run_id": session.replace("session", "run")}
+        owner.post("/flows/shared-flow/runs", body | {"messages": said}, expect=201)
+        said = [{"role": "assistant", "content": "owner-secret"}]
+    owner.memory("shared-notes", "shared-flow", kb_name="shared-notes-kb")
+    owner.post("/knowledge-bases", {"name": "shared-book"}, expect=201)
+    keys.create_key(owner.services, owner.user_id, name="shared-key", scopes=["read"])
+
+
+# The walk.
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.id)
+def test_another_users_things_are_neither_shown_nor_changed(stage: Stage, operation: Operation) -> None:
+    assert operation.id in CASES, (
+        f"{operation.method} {operation.path} has no attempts: add '{operation.id}' to CASES in {Path(__file__).name}, "
+        f"with calls that put the owner's ids into {sorted(operation.ids) or 'it'} and expect 404. Where nothing of "
+        "the owner is addressed, say why"
+    )
+    attempts = CASES[operation.id](stage.mine, stage.hers)
+    for attempt in attempts:
+        before = stage.snapshot()
+        answer = stage.eve.call(
+            operation.method, attempt.path, expect=attempt.expect, json=attempt.body, params=attempt.query
+        )
+        after = stage.snapshot()
+        for part, held in before.items():
+            assert after[part] == held, f"{operation.method} {attempt.path} changed the owner's {part}"
+        sent = f"{attempt.path} {json.dumps(attempt.body)} {attempt.query}"
+        shown = {word for word in stage.mine.words if word in answer.text and word not in sent}
+        assert not shown, f"{operation.method} {attempt.path} shows the owner's {shown}: {answer.text}"
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.id)
+def test_the_attempts_are_honest(stage: Stage, operation: Operation) -> None:
+    """Each is a call of its operation, each way in is tried with an id of the owner, and other answers say why."""
+    attempts = CASES[operation.id](stage.mine, stage.hers)
+    shape = re.compile(re.sub(r"{\w+}", "[^/]+", operation.path))
+    assert all(shape.fullmatch(attempt.path) for attempt in attempts)
+    assert all(attempt.expect == 404 or attempt.why for attempt in attempts), "say why that is no 404"
+    places = {name: _given(operation, attempts, name) for name in operation.ids}
+    owned = (stage.mine.flow, stage.mine.base, stage.mine.run, stage.mine.message, stage.mine.job,
+             stage.mine.dead_letter, stage.mine.key, "owner-", "shared-")  # fmt: skip
+    untried = [name for name, given in places.items() if not any(word in given for word in owned)]
+    assert not untried, f"{operation.id}: no attempt puts something of the owner into {untried}"
+    if "{" in operation.path:
+        assert any(attempt.expect == 404 for attempt in attempts)
+
+
+def _given(operation: Operation, attempts: list[Attempt], name: str) -> str:
+    """Whatever the attempts put there, as one text."""
+    found: list[Any] = []
+    for attempt in attempts:
+        for segment, wanted in zip(attempt.path.split("/"), operation.path.split("/"), strict=True):
+            if wanted == f"{{{name}}}":
+                found.append(segment)
+        found += [place[name] for place in (attempt.query, attempt.body or {}) if name in place]
+    return json.dumps(found)
+
+
+def test_no_case_is_left_over() -> None:
+    assert CASES.keys() <= {operation.id for operation in OPERATIONS}, "remove the cases of operations that are gone"

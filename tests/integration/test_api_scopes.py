@@ -1,0 +1,130 @@
+"""Every operation asks for the one scope that the reference documents; expired and revoked keys open nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import pytest
+import sqlalchemy as sa
+from harness.api import Api, open_api
+
+from api.openapi import document
+from memorybase import keys
+from memorybase.models import ApiKey
+from memorybase.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+METHODS = {"get", "post", "put", "patch", "delete"}
+_ROW = re.compile(r"^\| `([A-Z]+) (/[^`?]*)`[^|]*\| (\w+)(?:, or none)? \|")  # or none: a setting opens it
+
+
+class Operation(NamedTuple):
+    id: str
+    method: str
+    path: str
+
+
+def operations() -> list[Operation]:
+    paths: dict[str, Any] = json.loads(document())["paths"]
+    return [
+        Operation(item[method]["operationId"], method.upper(), path.removeprefix("/v1"))
+        for path, item in paths.items()
+        for method in sorted(METHODS & item.keys())
+    ]
+
+
+def documented_scopes() -> dict[tuple[str, str], str]:
+    """What docs/reference/api.md says, by method and path."""
+    lines = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8").splitlines()
+    found = (_ROW.match(line) for line in lines)
+    return {(match[1], match[2]): match[3] for match in found if match}
+
+
+OPERATIONS = operations()
+SCOPES = documented_scopes()
+KEYED = [each for each in OPERATIONS if SCOPES.get((each.method, each.path)) != "none"]
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    settings = Settings(
+        data_dir=tmp_path_factory.mktemp("scopes"), embedding_model="fake", api_key="the-key-from-the-settings",
+        unauthorized_per_second=0,
+    )  # fmt: skip
+    with open_api(settings) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def of_scope(api: Api) -> dict[str, Api]:
+    return {scope: api.of_user("local", scope) for scope in keys.SCOPES}
+
+
+def answer_of(api: Api, operation: Operation) -> tuple[int, Any]:
+    """The status and the error of a call that addresses nothing; the scope is looked at before the body."""
+    path = re.sub(r"{\w+}", str(uuid4()), operation.path)
+    body = None if operation.method in {"GET", "DELETE"} else {}
+    answer = api.client.request(
+        operation.method, f"/v1{path}", headers={"Authorization": f"Bearer {api.secret}"}, json=body
+    )
+    return answer.status_code, answer.json()["error"] if answer.status_code >= 400 else None
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.id)
+def test_exactly_the_documented_scope_is_let_in(of_scope: dict[str, Api], operation: Operation) -> None:
+    wanted = SCOPES.get((operation.method, operation.path))
+    assert wanted in {*keys.SCOPES, "none"}, (
+        f"docs/reference/api.md has no row for {operation.method} {operation.path}, or its second cell is no scope"
+    )
+    for scope, key in of_scope.items():
+        status, error = answer_of(key, operation)
+        if wanted in {scope, "none"}:
+            assert status not in {401, 403}, f"a {scope} key is refused, though the reference says it is enough"
+        else:
+            assert status == 403, f"a {scope} key gets {status}, though the reference asks for {wanted}"
+            assert (error["code"], error["details"]) == ("forbidden", {"scope": wanted})
+
+
+def test_the_reference_names_no_call_that_does_not_exist() -> None:
+    assert SCOPES.keys() <= {(each.method, each.path) for each in OPERATIONS}
+
+
+@pytest.mark.parametrize("operation", KEYED, ids=lambda each: each.id)
+def test_without_a_key_nothing_opens(api: Api, operation: Operation) -> None:
+    stranger = Api(api.client, api.services, api.user_id, api.vectors, api.queue, api.embedders, "mb_unknown")
+    assert answer_of(stranger, operation)[0] == 401
+
+
+@pytest.fixture(scope="module")
+def expired(api: Api) -> Api:
+    key = api.of_user("local")
+    assert answer_of(key, OPERATIONS[0])[0] == 200
+    _change(api, key, expires_at=datetime.now(UTC) - timedelta(seconds=1))
+    return key
+
+
+@pytest.fixture(scope="module")
+def revoked(api: Api) -> Api:
+    key = api.of_user("local")
+    keys.authenticate(api.services, key.secret)
+    _change(api, key, revoked_at=datetime.now(UTC))
+    return key
+
+
+def _change(api: Api, key: Api, **values: Any) -> None:
+    with api.services.database.transaction() as session:
+        mine = ApiKey.key_hash == keys._hash(key.secret)
+        session.execute(sa.update(ApiKey).where(mine).values(**values))
+
+
+@pytest.mark.parametrize("operation", KEYED, ids=lambda each: each.id)
+def test_an_expired_and_a_revoked_key_open_nothing(expired: Api, revoked: Api, operation: Operation) -> None:
+    for key in (expired, revoked):
+        status, error = answer_of(key, operation)
+        assert (status, error["code"]) == (401, "unauthorized")

@@ -1,0 +1,134 @@
+"""Orders of events that the state machine found, each as short as it gets."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from harness.world import World
+
+from memorybase import errors, lifecycle
+from memorybase.ingestion import JobOutcome
+from memorybase.lifecycle import repairs
+
+
+def rename(world: World, old: str, new: str) -> None:
+    lifecycle.update_session(world.services, world.user_id, world.flow_id, old, new_session_id=new)
+
+
+def rest(world: World) -> None:
+    """Work until nothing is left, through leases and audits."""
+    for _ in range(4):
+        world.settle()
+        world.pass_time(121)
+    world.settle()
+
+
+def test_a_late_write_under_a_former_name_is_found_though_its_message_is_gone(world: World) -> None:
+    base = world.new_base(threshold=1)
+    (captured,) = world.say("s", "the only one").messages
+
+    def freeze_while_the_session_is_renamed(*_: object) -> None:
+        world.vectors.before_upsert = None
+        rename(world, "s", "t")
+        lifecycle.delete_message(world.services, world.user_id, captured.id)
+
+    world.vectors.before_upsert = freeze_while_the_session_is_renamed
+    assert world.run(world.queue.rings[0]) == JobOutcome.LOST
+    assert len(world.stored(base)) == 1  # it came late, under the former name
+    rest(world)
+    assert world.stored(base) == set()
+    world.assert_exact(base)
+
+
+def test_a_late_write_under_the_name_before_the_last_is_found(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.say("s", "the only one")
+
+    def freeze_while_the_session_is_renamed_twice(*_: object) -> None:
+        world.vectors.before_upsert = None
+        rename(world, "s", "t")
+        rename(world, "t", "u")
+
+    world.vectors.before_upsert = freeze_while_the_session_is_renamed_twice
+    assert world.run(world.queue.rings[0]) == JobOutcome.LOST
+    rest(world)
+    assert len(world.stored(base)) == 1
+    world.assert_all_ingested(base)
+
+
+def test_a_session_that_takes_a_former_name_keeps_what_is_its_own(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.say("s", "of the first")
+    world.settle()
+    rename(world, "s", "t")
+    world.say("s", "of the second")
+    rest(world)
+    world.assert_all_ingested(base)
+    assert len(world.stored(base)) == 2
+
+
+@pytest.mark.parametrize("ends", ["lost", "failed"])
+def test_a_write_that_comes_after_the_audit_is_audited_too(world: World, ends: str) -> None:
+    base = world.new_base(threshold=1)
+    (captured,) = world.say("s", "the first wording").messages
+
+    def freeze_for_many_leases(*_: object) -> None:
+        world.vectors.before_upsert = None
+        world.locks.expire(base, "s")
+        world.pass_time(61)
+        world.sweep()
+        world.settle()
+        lifecycle.edit_message(world.services, world.user_id, captured.id, {"content": "the second wording"})
+        rest(world)
+        assert world.row(base, "s").audit_at is None
+        if ends == "failed":
+            world.vectors.fail_next(errors.VectorStoreUnavailable(), on="stored_ids")
+
+    world.vectors.before_upsert = freeze_for_many_leases
+    assert world.run(world.queue.rings[0]) == JobOutcome.LOST
+    assert len(world.stored(base)) == 2
+    rest(world)
+    world.assert_all_ingested(base)
+
+
+def test_an_audit_that_runs_while_a_late_write_is_reported_is_not_the_last(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = world.new_base(threshold=1)
+    (captured,) = world.say("s", "the first wording").messages
+    ring = world.queue.rings[0]
+    thaw, audited = threading.Event(), threading.Event()
+    outcomes: list[JobOutcome] = []
+    stale = threading.Thread(target=lambda: outcomes.append(world.run(ring)))
+
+    def freeze(*_: object) -> None:
+        if threading.current_thread() is stale:
+            audited.set()
+            assert thaw.wait(30)
+
+    world.vectors.before_upsert = freeze
+    stale.start()
+    assert audited.wait(30)
+    world.locks.expire(base, "s")
+    world.pass_time(61)
+    world.sweep()
+    world.settle()
+    lifecycle.edit_message(world.services, world.user_id, captured.id, {"content": "the second wording"})
+    world.settle()
+    look = repairs._audit
+
+    def write_behind_the_look(*args: Any) -> Any:
+        found = look(*args)
+        thaw.set()
+        stale.join(30)
+        return found
+
+    monkeypatch.setattr(repairs, "_audit", write_behind_the_look)
+    world.pass_time(61)
+    world.settle()
+    assert outcomes == [JobOutcome.LOST]
+    assert len(world.stored(base)) == 2
+    rest(world)
+    world.assert_all_ingested(base)
