@@ -261,7 +261,7 @@ def test_and_so_it_may_on_postgresql(postgresql: Api) -> None:
 
 
 def test_what_was_kept_comes_out_and_goes_in_again(sqlite: Api) -> None:
-    """Numbers beyond 64 bits, separators and emoji, as lines; for another flow's sake nothing is doubled."""
+    """Numbers beyond 64 bits, separators and emoji, as lines; nothing is doubled."""
     sqlite.flow("f")
     odd = {"k": [10**30, 5e-324, *(text for text in ODD_TEXTS if storable(text))]}
     message = {"role": "user", "content": "\u2028🙂", "metadata": odd}
