@@ -235,13 +235,16 @@ def _run_claimed(services: Services, frozen: FrozenJob, lock: HeldLock | None, o
     except errors.ClaimLost:
         log.warning("claim_lost")
         leases.release(services, claim, wrote=True)
-        return JobOutcome.LOST
+        again = None
     except Exception as error:
         again = leases.postpone(services, claim, error, wrote=True)
         log.warning("job_postponed", error_type=type(error).__name__, until=again and again.isoformat(),
                     exc_info=not isinstance(error, errors.MemorybaseError))  # fmt: skip
-        return JobOutcome.POSTPONED if again else JobOutcome.LOST
-    return JobOutcome.DONE
+    else:
+        return JobOutcome.DONE
+    if again is None:
+        lifecycle.remove_late_writes(services, claim)
+    return JobOutcome.POSTPONED if again else JobOutcome.LOST
 
 
 def claim_job(services: Services, frozen: FrozenJob, owner: str) -> Claim | None:

@@ -42,7 +42,7 @@ from memorybase.lifecycle.reconciling import (
     find_orphans,
     reconcile_base,
 )
-from memorybase.lifecycle.repairs import repair
+from memorybase.lifecycle.repairs import remove_late_writes, repair
 
 __all__ = [
     "MAX_IDLE_SECONDS",
@@ -74,6 +74,7 @@ __all__ = [
     "reconcile_base",
     "regenerate",
     "remove_deleted_sessions",
+    "remove_late_writes",
     "repair",
     "retry_dead_letter",
     "update_memory_base",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from memorybase import chunking, database, leases, projection
+from memorybase import chunking, database, errors, leases, projection
 from memorybase.leases import Claim, Guard
 from memorybase.lifecycle.builds import complete_build
-from memorybase.queries import conversations, ledger
+from memorybase.queries import conversations, ledger, rows
 from memorybase.queries.conversations import CountedMessage
 from memorybase.queries.ledger import Held
 from memorybase.services import Services
@@ -90,6 +90,20 @@ def _audit(services: Services, claim: Claim) -> Audit:
     if lost or extra:
         log.warning("audit_found", session_row=str(claim.row_id), lost_messages=len(lost), extra_chunks=len(extra))
     return Audit(extra, lost)
+
+
+def remove_late_writes(services: Services, claim: Claim) -> None:
+    """Take away what a lost claim has written of a session that is gone, best effort: no audit will come for it."""
+    try:
+        with services.database.reading() as session:
+            if rows.fetch_row(session, claim.row_id) is not None:
+                return
+        late = sorted(_left_under(services, claim, claim.session_id))
+        if late:
+            services.vectors.delete(claim.collection, late)
+            log.warning("late_writes_removed", chunks=len(late))
+    except errors.EnvironmentFailure as error:
+        log.warning("late_writes_not_removed", error_code=error.code)
 
 
 def _stored_under(services: Services, claim: Claim, session_id: str) -> set[str]:

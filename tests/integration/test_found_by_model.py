@@ -93,6 +93,22 @@ def test_a_write_that_comes_after_the_audit_is_audited_too(world: World, ends: s
     world.assert_all_ingested(base)
 
 
+def test_a_write_that_comes_after_its_session_is_gone_does_not_stay(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.say("s", "deleted for good")
+
+    def freeze_until_the_session_is_gone(*_: object) -> None:
+        world.vectors.before_upsert = None
+        world.locks.expire(base, "s")
+        lifecycle.delete_session(world.services, world.user_id, world.flow_id, "s")
+        rest(world)
+        assert world.rows(base) == []
+
+    world.vectors.before_upsert = freeze_until_the_session_is_gone
+    assert world.run(world.queue.rings[0]) == JobOutcome.LOST
+    assert world.stored(base) == set()
+
+
 def test_an_audit_that_runs_while_a_late_write_is_reported_is_not_the_last(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
