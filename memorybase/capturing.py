@@ -18,6 +18,7 @@ from memorybase.messages import NewMessage, message_fingerprint, message_text
 from memorybase.models import MemoryBase, Message, Run, Session
 from memorybase.queries import conversations
 from memorybase.queries.conversations import KnownMessage
+from memorybase.queries.deleted import Deleted
 from memorybase.services import Services
 
 
@@ -152,10 +153,20 @@ def current_fingerprint(message: Message) -> bytes:
     )  # fmt: skip
 
 
+def stays_deleted(past: Deleted, conversation: Session) -> bool:
+    """A runtime that posts its whole state brings no message back that was deleted out of its session."""
+    return past.kept_out and past.conversation_id == conversation.id
+
+
 def message_rows(
-    messages: Mapping[UUID, NewMessage], conversation: Session, run_id: UUID, first_seq: int, now: datetime
+    messages: Mapping[UUID, NewMessage],
+    before: Mapping[UUID, Deleted],
+    conversation: Session,
+    run_id: UUID,
+    first_seq: int,
+    now: datetime,
 ) -> list[dict[str, Any]]:
-    """Rows to insert, numbered on from the session's counter."""
+    """Rows to insert, numbered on from the session's counter, in versions that no store has ever held."""
     return [
         {
             "id": message_id,
@@ -176,7 +187,7 @@ def message_rows(
             "files": message.files,
             "meta": message.metadata,
             "status": message.status,
-            "version": 1,
+            "version": before[message_id].version + 1 if message_id in before else 1,
             "text_bytes": text_bytes(message.content),
             "fingerprint": message_fingerprint(message),
             # Without one of its own a message is as old as its capture; a microsecond apart keeps their order.

@@ -24,7 +24,7 @@ from memorybase.leases import Claim, Guard, Projection
 from memorybase.locks import HeldLock
 from memorybase.messages import NewMessage
 from memorybase.models import IngestionJob, JobKind, JobState, MemoryBase, MemoryBaseSession, Session
-from memorybase.queries import bases, clock, conversations, heartbeats, jobs, ledger, rows
+from memorybase.queries import bases, clock, conversations, deleted, heartbeats, jobs, ledger, rows
 from memorybase.services import FrozenJob, Services
 from memorybase.telemetry import bound, get_logger
 
@@ -52,6 +52,7 @@ class CapturedMessage:
     external_id: str | None
     seq: int
     created: bool
+    deleted: bool  # known, deleted by itself, and therefore not stored again
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +111,13 @@ def _capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureR
         capturing.bind_end_user(conversation, request.end_user_id)
         run_is_new = capturing.open_run(session, conversation, run_id, request.run_external_id, request.messages, now)
         known = capturing.match_known(session, user_id, conversation, messages, request.on_conflict)
-        new = {message_id: message for message_id, message in messages.items() if message_id not in known}
+        unknown = {message_id: message for message_id, message in messages.items() if message_id not in known}
+        before = deleted.fetch(session, flow_id, unknown.keys())
+        kept_out = {key: past for key, past in before.items() if capturing.stays_deleted(past, conversation)}
+        new = {message_id: message for message_id, message in unknown.items() if message_id not in kept_out}
         first = conversation.last_seq + 1
-        conversations.insert_messages(session, capturing.message_rows(new, conversation, run_id, first, now))
+        conversations.insert_messages(session, capturing.message_rows(new, before, conversation, run_id, first, now))
+        deleted.forget(session, flow_id, new.keys() & before.keys())
         if new:
             conversation.last_seq += len(new)
             conversation.last_captured_at = now
@@ -123,9 +128,11 @@ def _capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureR
         ingestion = trigger(session, services, living, conversation, now)
     log.info("run_captured", run_id=str(run_id), flow_id=str(flow_id), messages=len(new), known=len(known))
     seqs = {message_id: first + place for place, message_id in enumerate(new)}
+    seqs |= {message_id: stored.seq for message_id, stored in known.items()}
+    seqs |= {message_id: past.seq for message_id, past in kept_out.items()}
     captured = [
         CapturedMessage(
-            message_id, message.external_id, seqs.get(message_id) or known[message_id].seq, message_id in new
+            message_id, message.external_id, seqs[message_id], created=message_id in new, deleted=message_id in kept_out
         )
         for message_id, message in messages.items()
     ]
@@ -305,9 +312,7 @@ def ingest(services: Services, claim: Claim, guard: Guard) -> None:
             from_seq=claim.from_seq,
             to_seq=claim.to_seq,
         )
-        settled = ledger.settled_dead_letters(
-            session, claim.memory_base_id, claim.generation, [message.id for message in messages]
-        )
+        settled = ledger.settled_dead_letters(session, claim.row_id, [message.id for message in messages])
     wanted = [message for message in messages if (message.id, message.version) not in settled]
     done = projection.project(services, claim, wanted, guard)
     advance(services, claim, guard, done, cursor_id=messages[-1].id if messages else None)
@@ -344,6 +349,7 @@ class SweepReport:
     builds: int = 0
     retired: int = 0
     sessions_removed: int = 0
+    ids_forgotten: int = 0
     mismatches: int = 0
     failed_steps: list[str] = field(default_factory=list)
 
@@ -363,6 +369,7 @@ def sweep(services: Services) -> SweepReport:
         "builds": lifecycle.finish_builds,
         "retired": lifecycle.drop_retired,
         "sessions_removed": lifecycle.remove_deleted_sessions,
+        "ids_forgotten": lifecycle.forget_deleted,
         "mismatches": lifecycle.compare_counts,
     }
     for name, step in steps.items():

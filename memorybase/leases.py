@@ -292,15 +292,14 @@ def finish(
 
     Plans what is owed next. Raises ClaimLost when the job is no longer this claim's.
     """
-    messages, chunks = ledger.record(
-        session, base_id=base.id, generation=claim.generation, row_id=row.id, held=done.held
-    )
-    row.total_processed += messages
-    row.total_chunks += chunks
-    ledger.unbury(session, base.id, claim.generation, [held.message_id for held in done.held])
+    gain = ledger.record(session, base_id=base.id, generation=claim.generation, row_id=row.id, held=done.held)
+    row.total_processed += gain.messages
+    row.total_chunks += gain.chunks
+    ledger.unbury(session, row.id, [held.message_id for held in done.held])
     ledger.bury(session, base_id=base.id, generation=claim.generation, row_id=row.id, failures=done.failures, now=now)
-    if claim.retried:
-        # An attempt before this one may have written what no ledger knows, of a message edited since.
+    if claim.retried or (gain.outdated and claim.kind != JobKind.REPAIR):
+        # An attempt before this one may have written what no ledger knows, of a message edited since; and only a
+        # repair removes the chunks of an entry that it writes over.
         row.audit_at = audit_time(now, services.settings)
     if row.job_cap is not None:
         doubled = row.job_cap * 2
@@ -376,8 +375,7 @@ def _bury_deadly(
     if job.kind == JobKind.REPAIR:
         suspects = ledger.messages_to_write(
             session,
-            base_id=base.id,
-            generation=row.generation,
+            row_id=row.id,
             flow_id=row.flow_id,
             session_id=row.session_id,
             capture=generation.capture,

@@ -243,6 +243,25 @@ class Message(Base):
     edited_at: Mapped[datetime | None]
 
 
+class DeletedMessage(Base):
+    """What is left of a deleted message: its id and its last version. `kept_out`: deleted by itself, and posted again
+    with its session it is not stored. No foreign key to the session: the version must outlive it."""
+
+    __tablename__ = "deleted_messages"
+    __table_args__ = (
+        Index("ix_deleted_messages_conversation", "conversation_id"),
+        Index("ix_deleted_messages_expires", "expires_at"),
+    )
+
+    flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id", ondelete="CASCADE"), primary_key=True)
+    message_id: Mapped[UUID] = mapped_column(primary_key=True)
+    conversation_id: Mapped[UUID]  # sessions.id, which a rename leaves as it is
+    seq: Mapped[int] = mapped_column(BigInteger)
+    version: Mapped[int]
+    kept_out: Mapped[bool]
+    expires_at: Mapped[datetime | None]  # set once the session is gone
+
+
 class MemoryBase(Base):
     __tablename__ = "memory_bases"
     __table_args__ = (
@@ -393,16 +412,16 @@ class IngestionJob(Base):
 
 
 class LedgerEntry(Base):
-    """What a generation holds of a message: this version, in so many chunks. No foreign key to the message, since
-    the entry must outlive it until the store has followed."""
+    """What a generation holds of a session's message: this version, in so many chunks. No foreign key to the message,
+    since the entry must outlive it until the store has followed; by then the id may be a message of another session."""
 
     __tablename__ = "ledger"
-    __table_args__ = (Index("ix_ledger_row", "row_id"),)
+    __table_args__ = (Index("ix_ledger_message", "memory_base_id", "generation", "message_id"),)
 
-    memory_base_id: Mapped[UUID] = mapped_column(ForeignKey("memory_bases.id", ondelete="CASCADE"), primary_key=True)
-    generation: Mapped[int] = mapped_column(primary_key=True)
+    row_id: Mapped[UUID] = mapped_column(ForeignKey("memory_base_sessions.id", ondelete="CASCADE"), primary_key=True)
     message_id: Mapped[UUID] = mapped_column(primary_key=True)
-    row_id: Mapped[UUID] = mapped_column(ForeignKey("memory_base_sessions.id", ondelete="CASCADE"))
+    memory_base_id: Mapped[UUID] = mapped_column(ForeignKey("memory_bases.id", ondelete="CASCADE"))
+    generation: Mapped[int]
     version: Mapped[int]
     chunks: Mapped[int]
 
@@ -412,8 +431,8 @@ class DeadLetter(Base):
 
     __tablename__ = "dead_letters"
     __table_args__ = (
-        UniqueConstraint("memory_base_id", "generation", "message_id"),
-        Index("ix_dead_letters_row", "row_id"),
+        UniqueConstraint("row_id", "message_id"),
+        Index("ix_dead_letters_generation", "memory_base_id", "generation"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)

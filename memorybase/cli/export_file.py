@@ -70,11 +70,12 @@ def import_export(client: Client, file: Path) -> None:
                 "POST", "/import", content=body, headers={"Content-Type": "application/x-ndjson"}
             )
             counts = answer.pop("messages")
-            for name, count in {**answer, "new": counts["created"], "known": counts["known"]}.items():
+            for name, count in (answer | counts).items():
                 total[name] = total.get(name, 0) + count
             bar.advance(task, len(body))
     said = ", ".join(f"{total.get(kind, 0)} {kind}" for kind in ("flows", "sessions", "runs"))
-    typer.echo(f"{said}; messages: {total.get('new', 0)} new, {total.get('known', 0)} already there")
+    kept_out = f", {total['deleted']} deleted here and left out" if total.get("deleted") else ""
+    typer.echo(f"{said}; messages: {total.get('created', 0)} new, {total.get('known', 0)} already there{kept_out}")
 
 
 def _parts(file: Path) -> Iterator[bytes]:

@@ -23,6 +23,7 @@ from memorybase.lifecycle.deletion import (
     delete_flow,
     delete_memory_base,
     finish_deletions,
+    forget_deleted,
     remove_deleted_sessions,
 )
 from memorybase.lifecycle.edits import (
@@ -70,6 +71,7 @@ __all__ = [
     "find_orphans",
     "finish_builds",
     "finish_deletions",
+    "forget_deleted",
     "put_flow",
     "reconcile_base",
     "regenerate",

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from uuid import UUID
 
 from memorybase import errors, knowledge
-from memorybase.queries import bases, clock, conversations, jobs, ledger, rows
+from memorybase.queries import bases, clock, conversations, deleted, jobs, ledger, rows
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 
 DRAIN_POLL_SECONDS = 0.1
+LATE_WRITE = timedelta(days=1)  # no frozen worker's request to the store arrives later than this
 DELETE_PAGE = 5_000  # rows a statement, so that no deletion holds its locks for long
 
 
@@ -127,5 +129,12 @@ def _remove_session(services: Services, flow_id: UUID, session_id: str) -> bool:
         if waiting or any(jobs.active_job(session, base.id, session_id) for base in living):
             return False
         rows.delete_rows_of_session(session, flow_id, session_id)
+        deleted.let_expire(session, conversation, clock.now(session) + LATE_WRITE)
         conversations.delete_session(session, conversation)
         return True
+
+
+def forget_deleted(services: Services) -> int:
+    """Ids of deleted messages that nothing can depend on any more; how many are forgotten now."""
+    with services.database.transaction() as session:
+        return deleted.forget_expired(session, clock.now(session), limit=DELETE_PAGE)

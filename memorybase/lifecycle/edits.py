@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import capturing, errors, leases, planning
 from memorybase.models import DeadLetter, Flow, IngestionJob, MemoryBase, MemoryBaseSession, Message, Session
-from memorybase.queries import bases, clock, conversations, jobs, ledger, portability, rows
+from memorybase.queries import bases, clock, conversations, deleted, jobs, ledger, portability, rows
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -66,6 +66,7 @@ def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[
     """Remove a message; search no longer finds it from this commit on. The ids of the repairs. Raises NotFound."""
     with services.database.transaction() as session:
         living, conversation, message = _locked_message(session, user_id, message_id)
+        deleted.remember_message(session, conversation, message)
         session.delete(message)
         session.flush()
         now = clock.now(session)
@@ -133,6 +134,7 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
         living, conversation = _locked_session(session, user_id, flow_id, session_id)
         now = clock.now(session)
         chunks = portability.chunks_of_session(session, flow_id, session_id)
+        deleted.remember_session(session, conversation)
         messages, runs = conversations.delete_messages_of_session(session, flow_id, session_id)
         # The row stays, and its counter goes on, until no store holds anything of it.
         conversation.deleted_at = now

@@ -57,8 +57,7 @@ def _difference(services: Services, claim: Claim, lost: set[UUID]) -> Difference
     with services.database.reading() as session:
         write = ledger.messages_to_write(
             session,
-            base_id=claim.memory_base_id,
-            generation=claim.generation,
+            row_id=claim.row_id,
             flow_id=claim.flow_id,
             session_id=claim.session_id,
             capture=claim.capture,
@@ -68,7 +67,7 @@ def _difference(services: Services, claim: Claim, lost: set[UUID]) -> Difference
             limit=limit,
         )
         gone = ledger.entries_to_drop(session, claim.row_id, limit=limit)
-        entries = ledger.entries(session, claim.memory_base_id, claim.generation, [m.id for m in write])
+        entries = ledger.entries(session, claim.row_id, [m.id for m in write])
         buried = ledger.dead_letters_without_message(session, claim.row_id)
     return Difference(write, list(entries.values()), gone, buried, len(write) < limit and len(gone) < limit)
 
@@ -127,8 +126,8 @@ def _record(services: Services, claim: Claim, guard: Guard, difference: Differen
         base, row, now = leases.compare_and_set(session, claim, to_seq=claim.from_seq, cursor_id=None)
         failed = {failure.message_id for failure in done.failures}
         removed = [*difference.gone, *(held for held in difference.replaced if held.message_id in failed)]
-        ledger.forget(session, base.id, claim.generation, [held.message_id for held in removed])
-        ledger.unbury(session, base.id, claim.generation, difference.buried)
+        ledger.forget(session, row.id, [held.message_id for held in removed])
+        ledger.unbury(session, row.id, difference.buried)
         row.total_processed -= len(removed)
         row.total_chunks -= sum(held.chunks for held in removed)
         if claim.audit and difference.complete and (row.audit_at is None or row.audit_at <= now):

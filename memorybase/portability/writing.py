@@ -13,7 +13,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 from memorybase import capturing, errors, ingestion, lifecycle, messages
-from memorybase.ingestion import CaptureRequest
+from memorybase.ingestion import CapturedMessage, CaptureRequest
 from memorybase.messages import IdKind, NewMessage
 from memorybase.models import ID_LENGTH, NAME_LENGTH
 from memorybase.portability.reading import FORMAT
@@ -30,8 +30,11 @@ _MESSAGE_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class MessageTally:
+    """`deleted`: were deleted out of a session that lives on, and stay so."""
+
     created: int = 0
     known: int = 0
+    deleted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,9 +222,16 @@ def _store(
         run_external_id=item.run_external_id, end_user_id=item.place.end_user_id, on_conflict=on_conflict,
     )  # fmt: skip
     result = ingestion.capture(services, user_id, item.place.flow_id, request)
-    created = sum(message.created for message in result.messages)
-    tally = MessageTally(answer.messages.created + created, answer.messages.known + len(result.messages) - created)
+    tally = _counted(answer.messages, result.messages)
     return replace(answer, runs=answer.runs + item.is_run, messages=tally)
+
+
+def _counted(tally: MessageTally, captured: Sequence[CapturedMessage]) -> MessageTally:
+    created = sum(message.created for message in captured)
+    kept_out = sum(message.deleted for message in captured)
+    return MessageTally(
+        tally.created + created, tally.known + len(captured) - created - kept_out, tally.deleted + kept_out
+    )
 
 
 def _open_session(services: Services, user_id: UUID, item: _Session) -> None:

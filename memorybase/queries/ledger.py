@@ -27,6 +27,14 @@ class Held(NamedTuple):
     chunks: int
 
 
+class Gain(NamedTuple):
+    """What a ledger has more than before. `outdated`: an entry of another version was written over."""
+
+    messages: int
+    chunks: int
+    outdated: bool
+
+
 class Failure(NamedTuple):
     """Why a message could not be embedded."""
 
@@ -36,28 +44,30 @@ class Failure(NamedTuple):
     error: str
 
 
-def record(
-    session: OrmSession, *, base_id: UUID, generation: int, row_id: UUID, held: Sequence[Held]
-) -> tuple[int, int]:
-    """Write entries; how many messages and how many chunks the ledger has gained by it."""
+def record(session: OrmSession, *, base_id: UUID, generation: int, row_id: UUID, held: Sequence[Held]) -> Gain:
+    """Write entries."""
     if not held:
-        return 0, 0
-    before = entries(session, base_id, generation, [h.message_id for h in held])
+        return Gain(0, 0, outdated=False)
+    before = entries(session, row_id, [h.message_id for h in held])
     statement = insert(session, Entry)
     session.execute(
         statement.on_conflict_do_update(
-            index_elements=["memory_base_id", "generation", "message_id"],
+            index_elements=["row_id", "message_id"],
             set_={"version": statement.excluded.version, "chunks": statement.excluded.chunks},
         ),
         [{"memory_base_id": base_id, "generation": generation, "row_id": row_id, **h._asdict()} for h in held],
     )
-    return len(held) - len(before), sum(h.chunks for h in held) - sum(h.chunks for h in before.values())
+    return Gain(
+        len(held) - len(before),
+        sum(h.chunks for h in held) - sum(h.chunks for h in before.values()),
+        outdated=any(before[h.message_id].version != h.version for h in held if h.message_id in before),
+    )
 
 
-def entries(session: OrmSession, base_id: UUID, generation: int, ids: Collection[UUID]) -> dict[UUID, Held]:
+def entries(session: OrmSession, row_id: UUID, ids: Collection[UUID]) -> dict[UUID, Held]:
     rows = session.execute(
         sa.select(Entry.message_id, Entry.version, Entry.chunks).where(
-            Entry.memory_base_id == base_id, Entry.generation == generation, Entry.message_id.in_(ids)
+            Entry.row_id == row_id, Entry.message_id.in_(ids)
         )
     )
     return {row.message_id: Held(*row) for row in rows}
@@ -80,19 +90,14 @@ def entries_of_generation(session: OrmSession, base_id: UUID, generation: int) -
         yield row_id, Held(message_id, version, chunks)
 
 
-def forget(session: OrmSession, base_id: UUID, generation: int, ids: Collection[UUID]) -> None:
-    session.execute(
-        sa.delete(Entry).where(
-            Entry.memory_base_id == base_id, Entry.generation == generation, Entry.message_id.in_(ids)
-        )
-    )
+def forget(session: OrmSession, row_id: UUID, ids: Collection[UUID]) -> None:
+    session.execute(sa.delete(Entry).where(Entry.row_id == row_id, Entry.message_id.in_(ids)))
 
 
 def messages_to_write(
     session: OrmSession,
     *,
-    base_id: UUID,
-    generation: int,
+    row_id: UUID,
     flow_id: UUID,
     session_id: str,
     capture: Capture,
@@ -107,10 +112,7 @@ def messages_to_write(
     """
     rows = session.execute(
         counted_columns()
-        .outerjoin(
-            Entry,
-            sa.and_(Entry.message_id == Message.id, Entry.memory_base_id == base_id, Entry.generation == generation),
-        )
+        .outerjoin(Entry, sa.and_(Entry.message_id == Message.id, Entry.row_id == row_id))
         .where(
             Message.flow_id == flow_id,
             Message.session_id == session_id,
@@ -118,7 +120,7 @@ def messages_to_write(
             Message.seq > start_seq,
             Message.seq <= cursor_seq,
             sa.or_(Entry.message_id.is_(None), Entry.version != Message.version, Message.id.in_(also)),
-            ~_settled(base_id, generation),
+            ~_settled(row_id),
         )
         .order_by(Message.seq)
         .limit(limit)
@@ -127,25 +129,37 @@ def messages_to_write(
 
 
 def entries_to_drop(session: OrmSession, row_id: UUID, *, limit: int) -> list[Held]:
-    """What the ledger holds of messages that are gone, or that are settled dead letters in a later version."""
+    """What the ledger holds of messages that are gone, or that are settled dead letters in a later version.
+
+    A message beyond the cursor came back after its deletion: what is held is of its life before.
+    """
     rows = session.execute(
         sa.select(Entry.message_id, Entry.version, Entry.chunks)
-        .outerjoin(Message, Message.id == Entry.message_id)
+        .join(MemoryBaseSession, MemoryBaseSession.id == Entry.row_id)
+        .outerjoin(Message, _is_message(Entry.message_id))
         .where(
             Entry.row_id == row_id,
-            sa.or_(Message.id.is_(None), _settled(Entry.memory_base_id, Entry.generation)),
+            sa.or_(Message.id.is_(None), Message.seq > MemoryBaseSession.cursor_seq, _settled(Entry.row_id)),
         )
         .limit(limit)
     )
     return [Held(*row) for row in rows]
 
 
-def _settled(base_id: UUID | sa.SQLColumnExpression[UUID], generation: int | sa.SQLColumnExpression[int]) -> sa.Exists:
+def _is_message(message_id: sa.SQLColumnExpression[UUID]) -> sa.ColumnElement[bool]:
+    """The message of that id in the session of the joined row; in another session it is another message."""
+    return sa.and_(
+        Message.id == message_id,
+        Message.flow_id == MemoryBaseSession.flow_id,
+        Message.session_id == MemoryBaseSession.session_id,
+    )
+
+
+def _settled(row_id: UUID | sa.SQLColumnExpression[UUID]) -> sa.Exists:
     return (
         sa.exists()
         .where(
-            DeadLetter.memory_base_id == base_id,
-            DeadLetter.generation == generation,
+            DeadLetter.row_id == row_id,
             DeadLetter.message_id == Message.id,
             DeadLetter.version == Message.version,
             DeadLetter.state.in_(SETTLED),
@@ -154,14 +168,11 @@ def _settled(base_id: UUID | sa.SQLColumnExpression[UUID], generation: int | sa.
     )
 
 
-def settled_dead_letters(
-    session: OrmSession, base_id: UUID, generation: int, ids: Collection[UUID]
-) -> set[tuple[UUID, int]]:
+def settled_dead_letters(session: OrmSession, row_id: UUID, ids: Collection[UUID]) -> set[tuple[UUID, int]]:
     """Which messages are settled dead letters, by id and version."""
     rows = session.execute(
         sa.select(DeadLetter.message_id, DeadLetter.version).where(
-            DeadLetter.memory_base_id == base_id,
-            DeadLetter.generation == generation,
+            DeadLetter.row_id == row_id,
             DeadLetter.message_id.in_(ids),
             DeadLetter.state.in_(SETTLED),
         )
@@ -181,7 +192,7 @@ def bury(
         )  # fmt: skip
         session.execute(
             statement.on_conflict_do_update(
-                index_elements=["memory_base_id", "generation", "message_id"],
+                index_elements=["row_id", "message_id"],
                 set_={
                     "version": failure.version,
                     "state": "dead",
@@ -194,20 +205,17 @@ def bury(
         )
 
 
-def unbury(session: OrmSession, base_id: UUID, generation: int, ids: Collection[UUID]) -> None:
+def unbury(session: OrmSession, row_id: UUID, ids: Collection[UUID]) -> None:
     """Messages that made it, or are gone, are no dead letters."""
-    session.execute(
-        sa.delete(DeadLetter).where(
-            DeadLetter.memory_base_id == base_id, DeadLetter.generation == generation, DeadLetter.message_id.in_(ids)
-        )
-    )
+    session.execute(sa.delete(DeadLetter).where(DeadLetter.row_id == row_id, DeadLetter.message_id.in_(ids)))
 
 
 def dead_letters_without_message(session: OrmSession, row_id: UUID) -> list[UUID]:
     return list(
         session.scalars(
             sa.select(DeadLetter.message_id)
-            .outerjoin(Message, Message.id == DeadLetter.message_id)
+            .join(MemoryBaseSession, MemoryBaseSession.id == DeadLetter.row_id)
+            .outerjoin(Message, _is_message(DeadLetter.message_id))
             .where(DeadLetter.row_id == row_id, Message.id.is_(None))
         )
     )
@@ -257,8 +265,8 @@ def delete_generation(session: OrmSession, base_id: UUID, generation: int) -> No
 
 def delete_entries_of_base(session: OrmSession, base_id: UUID, *, limit: int) -> int:
     """Up to `limit` entries, so that no deletion is one long statement; how many went."""
-    doomed = sa.select(Entry.generation, Entry.message_id).where(Entry.memory_base_id == base_id).limit(limit)
+    doomed = sa.select(Entry.row_id, Entry.message_id).where(Entry.memory_base_id == base_id).limit(limit)
     pairs = session.execute(doomed).all()
-    for generation in {pair.generation for pair in pairs}:
-        forget(session, base_id, generation, [p.message_id for p in pairs if p.generation == generation])
+    for row_id in {pair.row_id for pair in pairs}:
+        forget(session, row_id, [pair.message_id for pair in pairs if pair.row_id == row_id])
     return len(pairs)

@@ -212,8 +212,8 @@ def edited_messages(
             Message.seq <= Row.cursor_seq,
             # Without an entry it is a dead letter, which an edit may have cured.
             sa.or_(
-                LedgerEntry.version != Message.version,
-                sa.and_(LedgerEntry.message_id.is_(None), Message.version > 1),
+                _held(target) != Message.version,
+                sa.and_(_held(target).is_(None), Message.version > 1),
             ),
             *_session_scope(session_id, end_user_id),
         )
@@ -277,27 +277,30 @@ def _beside(
 
 
 def _facts(target: Target, *, metadata: bool) -> sa.Select[Any]:
+    return sa.select(
+        Message.id,
+        Message.flow_id,
+        Message.session_id,
+        Session.end_user_id,
+        Message.role,
+        Message.version,
+        Message.timestamp,
+        _held(target).label("held"),
+        (Message.meta if metadata else sa.null()).label("metadata"),
+    ).join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
+
+
+def _held(target: Target) -> sa.ScalarSelect[int]:
+    """The latest version that the generation holds: under an id used again an earlier one may be on its way out."""
     return (
-        sa.select(
-            Message.id,
-            Message.flow_id,
-            Message.session_id,
-            Session.end_user_id,
-            Message.role,
-            Message.version,
-            Message.timestamp,
-            LedgerEntry.version.label("held"),
-            (Message.meta if metadata else sa.null()).label("metadata"),
+        sa.select(sa.func.max(LedgerEntry.version))
+        .where(
+            LedgerEntry.memory_base_id == target.memory_base_id,
+            LedgerEntry.generation == target.generation,
+            LedgerEntry.message_id == Message.id,
         )
-        .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
-        .outerjoin(
-            LedgerEntry,
-            sa.and_(
-                LedgerEntry.memory_base_id == target.memory_base_id,
-                LedgerEntry.generation == target.generation,
-                LedgerEntry.message_id == Message.id,
-            ),
-        )
+        .correlate(Message)
+        .scalar_subquery()
     )
 
 

@@ -68,6 +68,22 @@ def upgrade() -> None:
     )
     op.create_index("ix_flows_page", "flows", ["user_id", "created_at", "id"], unique=False)
     op.create_table(
+        "deleted_messages",
+        sa.Column("flow_id", sa.Uuid(), nullable=False),
+        sa.Column("message_id", sa.Uuid(), nullable=False),
+        sa.Column("conversation_id", sa.Uuid(), nullable=False),
+        sa.Column("seq", sa.BigInteger(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("kept_out", sa.Boolean(), nullable=False),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["flow_id"], ["flows.id"], name=op.f("fk_deleted_messages_flow_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("flow_id", "message_id", name=op.f("pk_deleted_messages")),
+    )
+    op.create_index("ix_deleted_messages_conversation", "deleted_messages", ["conversation_id"], unique=False)
+    op.create_index("ix_deleted_messages_expires", "deleted_messages", ["expires_at"], unique=False)
+    op.create_table(
         "memory_bases",
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("user_id", sa.Uuid(), nullable=False),
@@ -325,14 +341,9 @@ def upgrade() -> None:
             ["row_id"], ["memory_base_sessions.id"], name=op.f("fk_dead_letters_row_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_dead_letters")),
-        sa.UniqueConstraint(
-            "memory_base_id",
-            "generation",
-            "message_id",
-            name=op.f("uq_dead_letters_memory_base_id_generation_message_id"),
-        ),
+        sa.UniqueConstraint("row_id", "message_id", name=op.f("uq_dead_letters_row_id_message_id")),
     )
-    op.create_index("ix_dead_letters_row", "dead_letters", ["row_id"], unique=False)
+    op.create_index("ix_dead_letters_generation", "dead_letters", ["memory_base_id", "generation"], unique=False)
     op.create_table(
         "ingestion_jobs",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -393,10 +404,10 @@ def upgrade() -> None:
     )
     op.create_table(
         "ledger",
+        sa.Column("row_id", sa.Uuid(), nullable=False),
+        sa.Column("message_id", sa.Uuid(), nullable=False),
         sa.Column("memory_base_id", sa.Uuid(), nullable=False),
         sa.Column("generation", sa.Integer(), nullable=False),
-        sa.Column("message_id", sa.Uuid(), nullable=False),
-        sa.Column("row_id", sa.Uuid(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("chunks", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(
@@ -405,15 +416,15 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(
             ["row_id"], ["memory_base_sessions.id"], name=op.f("fk_ledger_row_id"), ondelete="CASCADE"
         ),
-        sa.PrimaryKeyConstraint("memory_base_id", "generation", "message_id", name=op.f("pk_ledger")),
+        sa.PrimaryKeyConstraint("row_id", "message_id", name=op.f("pk_ledger")),
     )
-    op.create_index("ix_ledger_row", "ledger", ["row_id"], unique=False)
+    op.create_index("ix_ledger_message", "ledger", ["memory_base_id", "generation", "message_id"], unique=False)
 
 
 def downgrade() -> None:
     if op.get_context().dialect.name == "postgresql":
         op.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
-    op.drop_index("ix_ledger_row", table_name="ledger")
+    op.drop_index("ix_ledger_message", table_name="ledger")
     op.drop_table("ledger")
     op.drop_index(
         "uq_ingestion_jobs_active",
@@ -431,7 +442,7 @@ def downgrade() -> None:
     )
     op.drop_index("ix_ingestion_jobs_page", table_name="ingestion_jobs")
     op.drop_table("ingestion_jobs")
-    op.drop_index("ix_dead_letters_row", table_name="dead_letters")
+    op.drop_index("ix_dead_letters_generation", table_name="dead_letters")
     op.drop_table("dead_letters")
     op.drop_index("ix_messages_run", table_name="messages")
     op.drop_index("ix_messages_page", table_name="messages")
@@ -477,6 +488,9 @@ def downgrade() -> None:
     op.drop_index("ix_memory_bases_page", table_name="memory_bases")
     op.drop_index(op.f("ix_memory_bases_flow_id"), table_name="memory_bases")
     op.drop_table("memory_bases")
+    op.drop_index("ix_deleted_messages_expires", table_name="deleted_messages")
+    op.drop_index("ix_deleted_messages_conversation", table_name="deleted_messages")
+    op.drop_table("deleted_messages")
     op.drop_index("ix_flows_page", table_name="flows")
     op.drop_table("flows")
     op.drop_index(op.f("ix_api_keys_user_id"), table_name="api_keys")

@@ -20,12 +20,14 @@ from memorybase.models import (
     Base,
     Capture,
     DeadLetter,
+    DeletedMessage,
     Generation,
     IngestionJob,
     LedgerEntry,
     MemoryBase,
     MemoryBaseSession,
     Message,
+    Session,
     User,
 )
 from memorybase.services import FrozenJob, Services
@@ -109,6 +111,8 @@ class World:
             MemoryBaseSession: ("lease_until", "idle_due_at", "audit_at"),
             IngestionJob: ("available_at", "ring_at", "rung_at"),
             Generation: ("retired_at",),
+            Session: ("last_captured_at",),
+            DeletedMessage: ("expires_at",),
         }
         gone = timedelta(seconds=seconds)
         with self.services.database.transaction() as session:
@@ -117,11 +121,6 @@ class World:
                     for name in names:
                         moment = getattr(row, name)
                         setattr(row, name, moment and moment - gone)
-            session.execute(sa.text("UPDATE sessions SET last_captured_at = last_captured_at"))
-            from memorybase.models import Session
-
-            for conversation in session.scalars(sa.select(Session)):
-                conversation.last_captured_at -= gone
 
     # Looking.
 

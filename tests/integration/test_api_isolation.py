@@ -358,7 +358,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 
 def furnish(api: Api, name: str) -> Things:
-    """One of everything, said and named with the user's name; two jobs wait."""
+    """One of everything, said and named with the user's name, and a deleted message; two jobs wait."""
     flow = api.call("PUT", f"/flows/{name}-flow", json={"name": f"{name}-flow"}, expect=201).json()["id"]
     base = api.memory(f"{name}-notes", f"{name}-flow", kb_name=f"{name}-notes-kb", threshold=2)["id"]
     said = [{"role": "assistant", "content": f"{name}-secret cat sleeps", "id": f"{name}-message"},
@@ -371,6 +371,10 @@ def furnish(api: Api, name: str) -> Things:
         again = {"session_id": f"{name}-session-{number}", "run_id": f"{name}-run-{number}",
                  "end_user_id": f"{name}-end-user-{number}"}  # fmt: skip
         api.post(where, again | {"messages": [{"role": "assistant", "content": f"{name}-pending"}] * 2}, expect=201)
+    takes_back = {"session_id": f"{name}-session-2", "end_user_id": f"{name}-end-user-2", "run_id": f"{name}-run-2"}
+    slip = {"role": "user", "content": f"{name}-secret", "id": f"{name}-slip"}
+    slipped = api.post(where, takes_back | {"messages": [slip]}, expect=201)["messages"][0]["id"]
+    api.call("DELETE", f"/messages/{slipped}")
     api.post("/knowledge-bases", {"name": f"{name}-book"}, expect=201)
     document = {"id": f"{name}-document", "text": f"{name}-secret cat", "metadata": {"k": f"{name}-value"}}
     api.post(f"/knowledge-bases/{name}-book/documents", {"documents": [document]})

@@ -461,7 +461,7 @@ def test_a_dead_letter_that_is_healed_meanwhile_is_not_found(
 
     def ask_meanwhile(*args: Any) -> None:
         unbury(*args)
-        if args[3] and not asking:  # the letter is gone, and nobody sees it yet
+        if args[2] and not asking:  # the letter is gone, and nobody sees it yet
             asking.append(beside(ask))
 
     monkeypatch.setattr(ledger, "unbury", ask_meanwhile)

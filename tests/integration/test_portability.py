@@ -147,7 +147,7 @@ class TestImport:
         lines = exported(home)
         answer = imported(away, lines)
         assert answer == {
-            "lines": len(lines), "flows": 2, "sessions": 3, "runs": 5, "messages": {"created": 10, "known": 0},
+            "lines": len(lines), "flows": 2, "sessions": 3, "runs": 5, "messages": {"created": 10, "known": 0, "deleted": 0},
         }  # fmt: skip
         again = exported(away)
         assert again[-1] == lines[-1]
@@ -169,14 +169,14 @@ class TestImport:
         filled(home)
         before = exported(home)
         answer = imported(home, before)
-        assert answer["messages"] == {"created": 0, "known": 10}
+        assert answer["messages"] == {"created": 0, "known": 10, "deleted": 0}
         assert exported(home)[1:] == before[1:]
 
     def test_what_was_erased_comes_back_under_its_ids(self, home: Api) -> None:
         filled(home)
         before = exported(home)
         home.delete("/sessions", flow_id="a/flow", session_id="s", expect=200)
-        assert imported(home, before)["messages"] == {"created": 4, "known": 6}
+        assert imported(home, before)["messages"] == {"created": 4, "known": 6, "deleted": 0}
         after = exported(home)
         assert sorted(repr(kept(x)) for x in of("message", after)) == sorted(
             repr(kept(x)) for x in of("message", before)

@@ -30,7 +30,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from memorybase import capturing, chunking, errors, ingestion, lifecycle, planning
+from memorybase import chunking, errors, ingestion, lifecycle, planning
 from memorybase.models import Base, Capture, Generation, JobKind, MemoryBase
 from memorybase.services import FrozenJob
 from memorybase.vectors import CollectionRef
@@ -98,7 +98,7 @@ class Protocol(RuleBasedStateMachine):
         self.sql = sqlite3.connect(path, isolation_level=None)
         self.alive: dict[UUID, Known] = {}
         self.bases: dict[UUID, set[UUID]] = {}  # each with the messages that it was told to skip
-        self.gone: set[UUID] = set()
+        self.kept_out: dict[UUID, str] = {}  # deleted one by one out of this session
         self.requests: list[Request] = []
         self.marks = Marks()
         self.texts = self.made = 0
@@ -146,12 +146,12 @@ class Protocol(RuleBasedStateMachine):
         gone = self.alive[message_id].session
         if whole:
             lifecycle.delete_session(self.world.services, self.world.user_id, self.world.flow_id, gone)
-            self.gone |= {key for key, known in self.alive.items() if known.session == gone}
+            self.alive = {key: known for key, known in self.alive.items() if known.session != gone}
+            self.kept_out = {key: session for key, session in self.kept_out.items() if session != gone}
         else:
             lifecycle.delete_message(self.world.services, self.world.user_id, message_id)
-            self.gone.add(message_id)
-        for key in self.gone & self.alive.keys():
-            del self.alive[key]
+            self.kept_out[message_id] = gone
+            del self.alive[message_id]
 
     @precondition(lambda self: self.alive)
     @rule(which=pick, new=sessions)
@@ -163,6 +163,7 @@ class Protocol(RuleBasedStateMachine):
             for key, known in self.alive.items():
                 if known.session == old:
                     self.alive[key] = replace(known, session=new)
+            self.kept_out = {key: new if session == old else session for key, session in self.kept_out.items()}
 
     # Workers, and what happens to them.
 
@@ -493,18 +494,17 @@ class Protocol(RuleBasedStateMachine):
         return raw | ({"tool_call_id": "call"} if role == "tool" else {})
 
     def _post(self, request: Request, on_conflict: str) -> None:
-        ids = capturing.identify([self.world.message(raw) for raw in request.messages], request.run_id)
-        if self.gone & ids.keys():
-            return  # an id is given once
         answer = self.world.say(request.session, *request.messages, run_id=request.run_id, on_conflict=on_conflict)
         for raw, captured in zip(request.messages, answer.messages, strict=True):
+            assert captured.deleted == (self.kept_out.get(captured.id) == request.session)
             if captured.created:
                 assert captured.id not in self.alive
+                self.kept_out.pop(captured.id, None)
                 known = Known(request.session, raw["role"], raw["role"] == "assistant", raw["content"])
                 self.alive[captured.id] = known
                 for skipped in self.bases.values():
                     skipped.discard(captured.id)
-            else:
+            elif not captured.deleted:
                 assert self.alive[captured.id].session == request.session
                 if on_conflict == "update":
                     self.alive[captured.id] = replace(self.alive[captured.id], text=raw["content"])

@@ -95,6 +95,7 @@ class Client(threading.Thread):
         self.acknowledged = 0
         self.deleted = 0
         self._runs: list[tuple[str, dict[str, Any], list[str]]] = []  # to replay: flow, body, ids
+        self._removed: set[str] = set()  # one by one, out of sessions that live
 
     def run(self) -> None:
         actions = (self._capture, self._edit, self._remove, self._replay, self._flush, self._erase_session)
@@ -138,14 +139,17 @@ class Client(threading.Thread):
         if message_id := self._any_message():
             self.caller.call("DELETE", f"/messages/{message_id}", 200, repeated=(404,))
             self._forget([message_id])
+            self._removed.add(message_id)
 
     def _replay(self) -> None:
-        """The same run again, as a client does that never got the answer: nothing new may come of it."""
-        untouched = [run for run in self._runs if all(self._untouched(message_id) for message_id in run[2])]
-        if untouched:
-            flow, body, ids = self.rng.choice(untouched)
+        """The same run again, as a client does that never got the answer, or that posts its whole state after every
+        turn: nothing new may come of it, and nothing that was deleted may come back."""
+        known = [run for run in self._runs if all(self._untouched(m) or m in self._removed for m in run[2])]
+        if known:
+            flow, body, ids = self.rng.choice(known)
             answer = self.caller.call("POST", f"/flows/{flow}/runs", 200, json=body).json()
-            if [message["id"] for message in answer["messages"]] != ids:
+            expected = [(message_id, message_id in self._removed) for message_id in ids]
+            if [(message["id"], message["deleted"]) for message in answer["messages"]] != expected:
                 self.orders.complaints.append("a replay was answered with other messages")
             self.orders.counts["replays"] += 1
 
@@ -164,6 +168,8 @@ class Client(threading.Thread):
             query = {"flow_id": flow, "session_id": session_id}
             self.caller.call("DELETE", "/sessions", 200, 202, 204, repeated=(404,), params=query)
             self._forget([m for m, kept in self.kept.items() if (kept.flow, kept.session) == (flow, session_id)])
+            # Its runs are gone too, and posting one again would begin the session anew.
+            self._runs = [run for run in self._runs if (run[0], run[1]["session_id"]) != (flow, session_id)]
             self.orders.counts["sessions_deleted"] += 1
 
     def _forget(self, message_ids: list[str]) -> None:

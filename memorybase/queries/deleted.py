@@ -1,0 +1,83 @@
+"""Deleted messages: their ids, so that none comes back unasked, and their versions, so that none is given twice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.models import DeletedMessage, Message, Session
+from memorybase.queries.writes import insert
+
+
+class Deleted(NamedTuple):
+    """A deleted message as a capture of its id finds it. `conversation_id` is the primary key of its session."""
+
+    message_id: UUID
+    conversation_id: UUID
+    seq: int
+    version: int
+    kept_out: bool
+
+
+def remember_message(session: OrmSession, conversation: Session, message: Message) -> None:
+    """One message is about to be deleted: while its session lives, its id stays deleted."""
+    _remember(session, conversation, Message.id == message.id, kept_out=True)
+
+
+def remember_session(session: OrmSession, conversation: Session) -> None:
+    """A whole session is about to be emptied: whoever posts it again begins it anew, in further versions."""
+    _remember(session, conversation, Message.session_id == conversation.session_id, kept_out=False)
+    session.execute(
+        sa.update(DeletedMessage).where(DeletedMessage.conversation_id == conversation.id).values(kept_out=False)
+    )
+
+
+def _remember(session: OrmSession, conversation: Session, which: sa.ColumnElement[bool], *, kept_out: bool) -> None:
+    doomed = sa.select(
+        Message.flow_id, Message.id, sa.literal(conversation.id, sa.Uuid()), Message.seq, Message.version,
+        sa.literal(kept_out),
+    ).where(Message.flow_id == conversation.flow_id, which)  # fmt: skip
+    columns = ["flow_id", "message_id", "conversation_id", "seq", "version", "kept_out"]
+    session.execute(insert(session, DeletedMessage).from_select(columns, doomed))
+
+
+def fetch(session: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Deleted]:
+    """Which of the ids were messages of this flow."""
+    rows = session.execute(
+        sa.select(
+            DeletedMessage.message_id, DeletedMessage.conversation_id, DeletedMessage.seq, DeletedMessage.version,
+            DeletedMessage.kept_out,
+        ).where(DeletedMessage.flow_id == flow_id, DeletedMessage.message_id.in_(ids))
+    )  # fmt: skip
+    return {row.message_id: Deleted(*row) for row in rows}
+
+
+def forget(session: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> None:
+    """These are messages again, and carry their versions themselves."""
+    if ids:
+        session.execute(
+            sa.delete(DeletedMessage).where(DeletedMessage.flow_id == flow_id, DeletedMessage.message_id.in_(ids))
+        )
+
+
+def let_expire(session: OrmSession, conversation: Session, when: datetime) -> None:
+    """The session is gone from SQL and from every store; its versions matter until no late write can come."""
+    session.execute(
+        sa.update(DeletedMessage).where(DeletedMessage.conversation_id == conversation.id).values(expires_at=when)
+    )
+
+
+def forget_expired(session: OrmSession, now: datetime, *, limit: int) -> int:
+    """How many went, at most `limit`."""
+    doomed = (
+        sa.select(DeletedMessage.flow_id, DeletedMessage.message_id).where(DeletedMessage.expires_at < now).limit(limit)
+    )
+    pairs = session.execute(doomed).all()
+    for flow_id in {pair.flow_id for pair in pairs}:
+        forget(session, flow_id, [pair.message_id for pair in pairs if pair.flow_id == flow_id])
+    return len(pairs)

@@ -1,0 +1,217 @@
+"""Ids that come again after their deletion: what was deleted stays so, and what is new is not taken for the old."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+from harness.world import World
+
+from memorybase import errors, lifecycle
+from memorybase.lifecycle.deletion import LATE_WRITE
+from memorybase.models import DeletedMessage
+
+OLD, NEW = "the old text", "the new text"
+
+
+def reply(content: str, message_id: str = "m1") -> dict[str, Any]:
+    return {"id": message_id, "role": "assistant", "content": content}
+
+
+def said(world: World, content: str = OLD, session_id: str = "s") -> UUID:
+    """The message m1 beside another, ingested."""
+    first = world.say(session_id, reply(content), "beside it").messages[0]
+    world.settle()
+    return first.id
+
+
+def delete_message(world: World, message_id: UUID) -> None:
+    lifecycle.delete_message(world.services, world.user_id, message_id)
+
+
+def delete_session(world: World, session_id: str = "s") -> None:
+    lifecycle.delete_session(world.services, world.user_id, world.flow_id, session_id)
+
+
+def stored_texts(world: World, base: UUID) -> list[str]:
+    return sorted(record.text for record in world.vectors.records(world.ref(base)).values())
+
+
+def rest(world: World) -> None:
+    for _ in range(4):
+        world.settle()
+        world.pass_time(121)
+    world.settle()
+
+
+def remembered(world: World) -> list[DeletedMessage]:
+    with world.services.database.reading() as session:
+        return list(session.scalars(sa.select(DeletedMessage)))
+
+
+class TestOneMessage:
+    def test_it_stays_deleted_when_the_whole_state_is_posted_again(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        message_id = said(world)
+        delete_message(world, message_id)
+        answer = world.say("s", reply(OLD), "a new turn")
+        assert (answer.messages[0].id, answer.messages[0].seq) == (message_id, 1)
+        assert [(m.created, m.deleted) for m in answer.messages] == [(False, True), (True, False)]
+        rest(world)
+        assert stored_texts(world, base) == ["a new turn", "beside it"]
+        world.assert_all_ingested(base)
+
+    @pytest.mark.parametrize("on_conflict", ["error", "keep", "update"])
+    def test_other_content_does_not_bring_it_back_either(self, world: World, on_conflict: Any) -> None:
+        world.new_base(threshold=1)
+        delete_message(world, said(world))
+        answer = world.say("s", reply(NEW), on_conflict=on_conflict)
+        assert [message.deleted for message in answer.messages] == [True]
+        assert len(world.messages("s")) == 1
+
+    def test_it_stays_deleted_under_the_sessions_new_name(self, world: World) -> None:
+        delete_message(world, said(world))
+        lifecycle.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
+        assert [message.deleted for message in world.say("t", reply(OLD)).messages] == [True]
+
+    def test_a_replay_of_a_run_without_message_ids_does_not_bring_it_back(self, world: World) -> None:
+        run = UUID(int=7)
+        first = world.say("s", "one", "two", run_id=run).messages[0]
+        delete_message(world, first.id)
+        answer = world.say("s", "one", "two", run_id=run)
+        assert not answer.created
+        assert [(m.id == first.id, m.deleted) for m in answer.messages] == [(True, True), (False, False)]
+
+    def test_in_another_session_it_is_a_new_message(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        delete_message(world, said(world))
+        answer = world.say("t", reply(NEW))
+        assert [(m.created, m.deleted) for m in answer.messages] == [(True, False)]
+        rest(world)
+        assert stored_texts(world, base) == ["beside it", NEW]
+        world.assert_all_ingested(base)
+        with pytest.raises(errors.MessageConflict):
+            world.say("s", reply(OLD))
+
+
+class TestWholeSession:
+    def test_posted_again_before_its_stores_have_followed(self, world: World) -> None:
+        """The version goes on: the ledger's entry of the deleted text is not taken for the new message's."""
+        base = world.new_base(threshold=1)
+        said(world)
+        delete_session(world)
+        world.say("s", reply(NEW))
+        rest(world)
+        assert [(m.content, m.version) for m in world.messages("s")] == [(NEW, 2)]
+        assert stored_texts(world, base) == [NEW]
+        world.assert_exact(base)
+
+    def test_posted_again_below_the_threshold(self, world: World) -> None:
+        """Until it is ingested, nothing of its former life may be held in its name."""
+        base = world.new_base(threshold=2)
+        said(world)
+        delete_session(world)
+        world.say("s", reply(NEW))
+        world.settle()
+        assert stored_texts(world, base) == []
+        assert world.ledger(base) == []
+
+    @pytest.mark.parametrize("before_repair", [True, False])
+    def test_posted_again_into_another_session(self, world: World, *, before_repair: bool) -> None:
+        base = world.new_base(threshold=1)
+        said(world)
+        delete_session(world)
+        if not before_repair:
+            world.settle()
+        world.say("t", reply(NEW))
+        if before_repair:
+            other_first(world, "t")
+            assert len([entry for entry in world.ledger(base) if entry.version == 2]) == 1
+        rest(world)
+        assert stored_texts(world, base) == [NEW]
+        assert [entry.version for entry in world.ledger(base)] == [2]
+        world.assert_exact(base)
+
+    def test_the_deletion_of_a_session_ends_that_of_its_messages(self, world: World) -> None:
+        delete_message(world, said(world))
+        delete_session(world)
+        assert [message.created for message in world.say("s", reply(NEW)).messages] == [True]
+
+    def test_late_writes_of_the_former_life_do_not_meet_the_new_one(self, world: World) -> None:
+        """A worker sleeps through the deletion, and the id begins anew elsewhere: the two texts have two ids."""
+        base = world.new_base(threshold=1)
+        world.say("s", reply(OLD))
+        ring = world.queue.rings[0]
+
+        def sleep(*_: object) -> None:
+            world.vectors.before_upsert = None
+            world.locks.expire(base, "s")
+            delete_session(world)
+            rest(world)
+            world.say("t", reply(NEW))
+            rest(world)
+
+        world.vectors.before_upsert = sleep
+        world.run(ring)
+        rest(world)
+        assert stored_texts(world, base) == [NEW]
+        world.assert_exact(base)
+
+
+def other_first(world: World, session_id: str) -> None:
+    """Run the jobs of this session before those of any other."""
+    for ring in [ring for ring in world.queue.rings if ring.session_id == session_id]:
+        world.run(ring)
+
+
+class TestDeadLetters:
+    def test_a_letter_of_the_former_life_does_not_go_with_the_new_message(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.embedders.get("fake").reject("poison")
+        said(world, "poison one")
+        assert len(world.dead_letters(base)) == 1
+        delete_session(world)
+        world.say("t", reply("poison two"))
+        other_first(world, "t")
+        rest(world)
+        (letter,) = world.dead_letters(base)
+        assert letter.version == 2
+        world.assert_exact(base)
+
+    def test_a_former_lifes_letter_does_not_keep_the_new_message_out(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.embedders.get("fake").reject("poison")
+        said(world, "poison one")
+        delete_session(world)
+        world.say("s", reply(NEW))
+        rest(world)
+        assert stored_texts(world, base) == [NEW]
+        assert world.dead_letters(base) == []
+
+
+class TestForgetting:
+    def test_the_trace_goes_a_day_after_the_session(self, world: World) -> None:
+        world.new_base(threshold=1)
+        said(world)
+        delete_session(world)
+        rest(world)
+        assert [trace.expires_at is not None for trace in remembered(world)] == [True, True]
+        world.pass_time(LATE_WRITE.total_seconds() + 1)
+        assert world.sweep().ids_forgotten == 2
+        assert remembered(world) == []
+
+    def test_of_a_living_session_it_is_kept(self, world: World) -> None:
+        delete_message(world, said(world))
+        world.pass_time(2 * LATE_WRITE.total_seconds())
+        assert world.sweep().ids_forgotten == 0
+        assert [message.deleted for message in world.say("s", reply(OLD)).messages] == [True]
+
+    def test_it_holds_no_text_and_goes_with_the_flow(self, world: World) -> None:
+        delete_message(world, said(world))
+        assert {column.name for column in sa.inspect(DeletedMessage).columns} == {
+            "flow_id", "message_id", "conversation_id", "seq", "version", "kept_out", "expires_at",
+        }  # fmt: skip
+        lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+        assert remembered(world) == []
