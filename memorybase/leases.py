@@ -292,14 +292,15 @@ def finish(
 
     Plans what is owed next. Raises ClaimLost when the job is no longer this claim's.
     """
-    gain = ledger.record(session, base_id=base.id, generation=claim.generation, row_id=row.id, held=done.held)
-    row.total_processed += gain.messages
-    row.total_chunks += gain.chunks
+    messages, chunks = ledger.record(
+        session, base_id=base.id, generation=claim.generation, row_id=row.id, held=done.held
+    )
+    row.total_processed += messages
+    row.total_chunks += chunks
     ledger.unbury(session, row.id, [held.message_id for held in done.held])
     ledger.bury(session, base_id=base.id, generation=claim.generation, row_id=row.id, failures=done.failures, now=now)
-    if claim.retried or (gain.outdated and claim.kind != JobKind.REPAIR):
-        # An attempt before this one may have written what no ledger knows, of a message edited since; and only a
-        # repair removes the chunks of an entry that it writes over.
+    if claim.retried:
+        # An attempt before this one may have written what no ledger knows, of a message edited since.
         row.audit_at = audit_time(now, services.settings)
     if row.job_cap is not None:
         doubled = row.job_cap * 2

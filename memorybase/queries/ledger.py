@@ -27,14 +27,6 @@ class Held(NamedTuple):
     chunks: int
 
 
-class Gain(NamedTuple):
-    """What a ledger has more than before. `outdated`: an entry of another version was written over."""
-
-    messages: int
-    chunks: int
-    outdated: bool
-
-
 class Failure(NamedTuple):
     """Why a message could not be embedded."""
 
@@ -44,10 +36,12 @@ class Failure(NamedTuple):
     error: str
 
 
-def record(session: OrmSession, *, base_id: UUID, generation: int, row_id: UUID, held: Sequence[Held]) -> Gain:
-    """Write entries."""
+def record(
+    session: OrmSession, *, base_id: UUID, generation: int, row_id: UUID, held: Sequence[Held]
+) -> tuple[int, int]:
+    """Write entries; how many messages and how many chunks the ledger has gained by it."""
     if not held:
-        return Gain(0, 0, outdated=False)
+        return 0, 0
     before = entries(session, row_id, [h.message_id for h in held])
     statement = insert(session, Entry)
     session.execute(
@@ -57,11 +51,7 @@ def record(session: OrmSession, *, base_id: UUID, generation: int, row_id: UUID,
         ),
         [{"memory_base_id": base_id, "generation": generation, "row_id": row_id, **h._asdict()} for h in held],
     )
-    return Gain(
-        len(held) - len(before),
-        sum(h.chunks for h in held) - sum(h.chunks for h in before.values()),
-        outdated=any(before[h.message_id].version != h.version for h in held if h.message_id in before),
-    )
+    return len(held) - len(before), sum(h.chunks for h in held) - sum(h.chunks for h in before.values())
 
 
 def entries(session: OrmSession, row_id: UUID, ids: Collection[UUID]) -> dict[UUID, Held]:

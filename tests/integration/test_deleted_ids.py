@@ -9,9 +9,10 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import errors, lifecycle
+from memorybase import errors, lifecycle, recall
 from memorybase.lifecycle.deletion import LATE_WRITE
 from memorybase.models import DeletedMessage
+from memorybase.recall import SearchRequest
 
 OLD, NEW = "the old text", "the new text"
 
@@ -128,7 +129,10 @@ class TestWholeSession:
         world.say("t", reply(NEW))
         if before_repair:
             other_first(world, "t")
-            assert len([entry for entry in world.ledger(base) if entry.version == 2]) == 1
+            assert sorted(entry.version for entry in world.ledger(base)) == [1, 1, 2]  # one is on its way out
+            wanted = SearchRequest(memory_base_id=base, query=NEW)
+            (hit,) = recall.search(world.services, world.user_id, wanted).results
+            assert (hit.session_id, hit.content, hit.pending) == ("t", NEW, False)
         rest(world)
         assert stored_texts(world, base) == [NEW]
         assert [entry.version for entry in world.ledger(base)] == [2]

@@ -147,7 +147,8 @@ class TestImport:
         lines = exported(home)
         answer = imported(away, lines)
         assert answer == {
-            "lines": len(lines), "flows": 2, "sessions": 3, "runs": 5, "messages": {"created": 10, "known": 0, "deleted": 0},
+            "lines": len(lines), "flows": 2, "sessions": 3, "runs": 5,
+            "messages": {"created": 10, "known": 0, "deleted": 0},
         }  # fmt: skip
         again = exported(away)
         assert again[-1] == lines[-1]
