@@ -14,10 +14,12 @@ T ?= tests
 HOST ?= 127.0.0.1
 PORT ?= 8000
 DATA_DIR ?= memorybase-data
-# What `make chaos` does: seconds of faults, the seed that chooses them (empty: a new one), sqlite or postgresql.
+# What `make chaos` does: seconds of faults, the seed that chooses them (empty: a new one), sqlite or postgresql,
+# messages a second that the clients aim at.
 DURATION ?= 60
 SEED ?=
 DATABASE ?= sqlite
+RATE ?= 50
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -30,7 +32,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "  variables: PYTHON, TORCH_INDEX (the CPU build of torch), T (tests to run), HOST, PORT, DATA_DIR, DURATION, SEED, DATABASE"
+	@echo "  variables: PYTHON, TORCH_INDEX (the CPU build of torch), T (tests to run), HOST, PORT, DATA_DIR, DURATION, SEED, DATABASE, RATE"
 
 demo: $(INSTALLED) ## capture a conversation, kill the worker in the middle, count that nothing was lost
 	$(BIN)/memorybase demo --data-dir $(DATA_DIR)/demo
@@ -45,7 +47,7 @@ test: $(INSTALLED_DEV) ## all tests
 	$(BIN)/python -m pytest $(T)
 
 chaos: $(INSTALLED_DEV) ## kill, freeze and restart everything at random, then count what was lost: DURATION=600 SEED=7
-	PYTHONPATH=tests $(BIN)/python -m harness.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE)
+	PYTHONPATH=tests $(BIN)/python -m harness.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --rate $(RATE)
 
 lint: $(INSTALLED_DEV) ## ruff: rules and format
 	$(BIN)/ruff check .
