@@ -14,7 +14,6 @@ from memorybase.lifecycle.builds import (
     RegenerateResult,
     cancel_job,
     complete_build,
-    drop_retired,
     finish_builds,
     regenerate,
 )
@@ -22,6 +21,7 @@ from memorybase.lifecycle.comparing import Mismatch, check_mismatch, compare_cou
 from memorybase.lifecycle.deletion import (
     delete_flow,
     delete_memory_base,
+    drop_retired,
     finish_deletions,
     forget_deleted,
     remove_deleted_sessions,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
@@ -19,7 +18,6 @@ from memorybase.models import (
     JobKind,
     JobState,
     MemoryBase,
-    MemoryBaseSession,
 )
 from memorybase.queries import bases, clock, jobs, rows
 from memorybase.services import Services
@@ -104,41 +102,12 @@ def _begin(
     session.add(new_generation(services, base_id, number, GenerationState.BUILDING, capture, embedder, ref, now))
     base.building = number
     session.flush()
-    built = [_row_to_build(row, number) for row in rows.rows_of_generation(session, base_id, base.serving)]
-    rows.add_rows(session, built)
+    rows.begin_build(session, base_id, base.serving, number)
     # What waits for the old generation goes into the new one; what runs may finish, since it is served meanwhile.
-    waiting = [
-        job.id
-        for job in jobs.active_jobs_of_base(session, base_id)
-        if job.state == JobState.QUEUED and job.kind != JobKind.REPAIR
-    ]
-    jobs.cancel_jobs(session, waiting, now, "superseded by a regenerate")
-    planned = _plan(session, services, base, built, now)
+    jobs.cancel_jobs_of_base(session, base_id, now, "superseded by a regenerate", which=jobs.waits_to_ingest())
+    owed = rows.rows_to_build(session, base_id, number, limit=PLANNED_AT_ONCE)
+    planned = [job for row in owed if (job := planning.plan_next(session, services, base, [row], now))]
     complete_build(session, services, base, now)
-    return planned
-
-
-def _row_to_build(row: MemoryBaseSession, generation: int) -> MemoryBaseSession:
-    # Everything that is covered now, and what a running job is about to cover, has to be in the new generation
-    # before it serves.
-    covered = max(row.cursor_seq, row.target_seq)
-    return MemoryBaseSession(
-        id=uuid4(), memory_base_id=row.memory_base_id, generation=generation, flow_id=row.flow_id,
-        session_id=row.session_id, start_seq=row.start_seq, cursor_seq=row.start_seq, target_seq=covered,
-        build_seq=covered, total_processed=0, total_chunks=0, epoch=0, dirty=0, repaired=0,
-        idle_due_at=row.idle_due_at,
-    )  # fmt: skip
-
-
-def _plan(
-    session: OrmSession, services: Services, base: MemoryBase, built: Sequence[MemoryBaseSession], now: datetime
-) -> list[IngestionJob]:
-    planned: list[IngestionJob] = []
-    for row in built:
-        if row.target_seq > row.cursor_seq and len(planned) < PLANNED_AT_ONCE:
-            job = planning.plan_next(session, services, base, [row], now)
-            if job is not None:
-                planned.append(job)
     return planned
 
 
@@ -150,8 +119,7 @@ def complete_build(session: OrmSession, services: Services, base: MemoryBase, no
     if base.building is None or not rows.build_is_complete(session, base.id, base.building):
         return False
     old, new = base.serving, base.building
-    repairs = [job.id for job in jobs.active_jobs_of_base(session, base.id) if job.generation == old]
-    jobs.cancel_jobs(session, repairs, now, "its generation was replaced")
+    jobs.cancel_jobs_of_base(session, base.id, now, "its generation was replaced", which=jobs.of_generation(old))
     bases.retire_generation(session, base.id, old, now)
     bases.set_serving(session, base.id, new)
     session.refresh(base)
@@ -175,37 +143,13 @@ def finish_builds(services: Services) -> int:
     return finished
 
 
-def drop_retired(services: Services) -> int:
-    """Drop collections that were replaced a while ago: searches that began before are over by now."""
-    with services.database.reading() as session:
-        before = clock.now(session) - timedelta(seconds=services.settings.retire_seconds)
-        retired = bases.retired_generations(session, before)
-    for generation in retired:
-        services.vectors.delete_collection(generation.collection_name)
-        with services.database.transaction() as session:
-            bases.empty_generation(session, generation.memory_base_id, generation.generation)
-    return len(retired)
-
-
 def _abandon(session: OrmSession, base: MemoryBase, now: datetime) -> None:
     """Give up a build: the old generation goes on, and is owed what the build was."""
     if base.building is None:
         return
-    building = {row.session_id: row for row in rows.rows_of_generation(session, base.id, base.building)}
-    serving = {row.session_id: row for row in rows.rows_of_generation(session, base.id, base.serving)}
-    for session_id, row in building.items():
-        old = serving.get(session_id)
-        if old is None:
-            old = MemoryBaseSession(
-                id=uuid4(), memory_base_id=base.id, generation=base.serving, flow_id=row.flow_id,
-                session_id=session_id, start_seq=row.start_seq, cursor_seq=row.start_seq, target_seq=row.start_seq,
-                build_seq=0, total_processed=0, total_chunks=0, epoch=0, dirty=0, repaired=0,
-            )  # fmt: skip
-            session.add(old)
-        old.target_seq = max(old.target_seq, row.target_seq)
-        old.idle_due_at = row.idle_due_at
-    doomed = [job.id for job in jobs.active_jobs_of_base(session, base.id) if job.generation == base.building]
-    jobs.cancel_jobs(session, doomed, now, "the build was abandoned")
+    rows.end_build(session, base.id, base.serving, base.building)
+    abandoned = jobs.of_generation(base.building)
+    jobs.cancel_jobs_of_base(session, base.id, now, "the build was abandoned", which=abandoned)
     bases.retire_generation(session, base.id, base.building, now)
     base.building = None
     session.flush()

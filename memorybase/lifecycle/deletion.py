@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
 from memorybase import errors, knowledge
-from memorybase.queries import bases, clock, conversations, deleted, jobs, ledger, rows
+from memorybase.queries import bases, clock, conversations, deleted, jobs, rows
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -85,13 +86,33 @@ def finish_deletion(services: Services, base_id: UUID) -> bool:
         services.vectors.delete_collection(name)
     if entry is not None:
         knowledge.remove_metadata(services, entry.id)
-    while True:
-        with services.database.transaction() as session:
-            if ledger.delete_entries_of_base(session, base_id, limit=DELETE_PAGE) < DELETE_PAGE:
-                bases.delete_base(session, base_id)
-                break
+    _delete_in_pages(services, partial(bases.delete_rows_of_base, base_id=base_id))
+    with services.database.transaction() as session:
+        bases.delete_base(session, base_id)
     log.info("memory_base_deleted", memory_base_id=str(base_id))
     return True
+
+
+def drop_retired(services: Services) -> int:
+    """Drop collections that were replaced a while ago: searches that began before are over by now."""
+    with services.database.reading() as session:
+        before = clock.now(session) - timedelta(seconds=services.settings.retire_seconds)
+        retired = bases.retired_generations(session, before)
+    for each in retired:
+        base_id, generation = each.memory_base_id, each.generation
+        services.vectors.delete_collection(each.collection_name)
+        _delete_in_pages(services, partial(bases.delete_rows_of_generation, base_id=base_id, generation=generation))
+        with services.database.transaction() as session:
+            bases.mark_dropped(session, base_id, generation)
+    return len(retired)
+
+
+def _delete_in_pages(services: Services, delete_some: Callable[..., bool]) -> None:
+    """No statement takes long, no transaction holds its locks for long; after a crash the rest is found again."""
+    more = True
+    while more:
+        with services.database.transaction() as session:
+            more = delete_some(session, limit=DELETE_PAGE)
 
 
 def finish_flow_deletion(services: Services, flow_id: UUID) -> bool:
@@ -101,11 +122,9 @@ def finish_flow_deletion(services: Services, flow_id: UUID) -> bool:
     waiting = [base_id for base_id in owned if not finish_deletion(services, base_id)]
     if waiting:
         return False
-    while True:
-        with services.database.transaction() as session:
-            if conversations.delete_messages_of_flow(session, flow_id, limit=DELETE_PAGE) < DELETE_PAGE:
-                conversations.delete_flow(session, flow_id)
-                break
+    _delete_in_pages(services, partial(conversations.delete_rows_of_flow, flow_id=flow_id))
+    with services.database.transaction() as session:
+        conversations.delete_flow(session, flow_id)
     log.info("flow_deleted", flow_id=str(flow_id))
     return True
 
@@ -128,6 +147,7 @@ def _remove_session(services: Services, flow_id: UUID, session_id: str) -> bool:
         waiting = [r for r in locked if r.dirty > r.repaired or r.audit_at or r.target_seq > r.cursor_seq]
         if waiting or any(jobs.active_job(session, base.id, session_id) for base in living):
             return False
+        # One statement, though a retired generation may still have its ledger: it is one session's.
         rows.delete_rows_of_session(session, flow_id, session_id)
         deleted.let_expire(session, conversation, clock.now(session) + LATE_WRITE)
         conversations.delete_session(session, conversation)

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.models import IS_ACTIVE, Generation, GenerationState, IngestionJob, KnowledgeBase, MemoryBase
-from memorybase.queries import jobs, ledger, rows
+from memorybase.models import (
+    IS_ACTIVE,
+    DeadLetter,
+    Generation,
+    GenerationState,
+    IngestionJob,
+    KnowledgeBase,
+    LedgerEntry,
+    MemoryBase,
+    MemoryBaseSession,
+)
+from memorybase.queries import bounds, jobs
 
 COMPARE_EVERY_SECONDS = 60  # a base at rest is looked at this often
 COMPARE_LIMIT = 50
@@ -108,13 +120,23 @@ def begin_deletion(session: OrmSession, base_id: UUID, now: datetime) -> None:
     base = lock_base(session, base_id)
     if base is not None and base.deleting_at is None:
         base.deleting_at = now
-        active = jobs.active_jobs_of_base(session, base_id)
-        jobs.cancel_jobs(session, [job.id for job in active], now, "the memory base was deleted")
+        jobs.cancel_jobs_of_base(session, base_id, now, "the memory base was deleted")
         session.flush()
 
 
+def delete_rows_of_base(session: OrmSession, base_id: UUID, *, limit: int) -> bool:
+    """Up to `limit` rows of what hangs on a base; False once only its generations are left."""
+    return _delete_some_of(session, lambda table: table.memory_base_id == base_id, limit)
+
+
+def _delete_some_of(session: OrmSession, which: Callable[[type[Any]], sa.ColumnElement[bool]], limit: int) -> bool:
+    # The session's row last: by then nothing refers to it, and its deletion takes nothing else along.
+    tables = (LedgerEntry, DeadLetter, IngestionJob, MemoryBaseSession)
+    return any(bounds.delete_some(session, table, which(table), limit=limit) for table in tables)
+
+
 def delete_base(session: OrmSession, base_id: UUID) -> None:
-    """The base and all that hangs on it."""
+    """The base and what still hangs on it: its generations and its entry in the registry."""
     session.execute(sa.delete(MemoryBase).where(MemoryBase.id == base_id))
 
 
@@ -208,14 +230,19 @@ def set_mismatch(session: OrmSession, base_id: UUID, serving: int, mismatch: boo
     )
 
 
-def empty_generation(session: OrmSession, base_id: UUID, generation: int) -> None:
-    """Rows, jobs, ledger and dead letters of a retired generation whose collection is gone.
+def delete_rows_of_generation(session: OrmSession, base_id: UUID, generation: int, *, limit: int) -> bool:
+    """Up to `limit` rows of what hangs on a generation; False once nothing is left."""
+    return _delete_some_of(
+        session, lambda table: sa.and_(table.memory_base_id == base_id, table.generation == generation), limit
+    )
+
+
+def mark_dropped(session: OrmSession, base_id: UUID, generation: int) -> None:
+    """A retired generation's collection is gone, and all that hung on it.
 
     Its own row stays, so that its number, and with it the collection's name, is never given again: a sweeper that is
     late with dropping it must not hit a newer one.
     """
-    ledger.delete_generation(session, base_id, generation)
-    rows.delete_rows_of_generation(session, base_id, generation)
     session.execute(
         sa.update(Generation)
         .where(Generation.memory_base_id == base_id, Generation.generation == generation)

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.models import Capture, Flow, Message, Run, Session
+from memorybase.models import Capture, DeletedMessage, Flow, Message, Run, Session
+from memorybase.queries import bounds
 from memorybase.queries.writes import insert
 
 
@@ -223,6 +224,8 @@ def fetch_range(
 
 def delete_messages_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
     """Every message and run of a session; how many of each."""
+    # One statement each, however long the session: the whole of it goes in one transaction, for everybody at once. One
+    # that is too long for the statement timeout is refused as a whole; then its flow's deletion goes in pages.
     said = session.execute(sa.delete(Message).where(Message.flow_id == flow_id, Message.session_id == session_id))
     runs = session.execute(sa.delete(Run).where(Run.flow_id == flow_id, Run.session_id == session_id))
     return said.rowcount, runs.rowcount  # type: ignore[attr-defined]
@@ -265,16 +268,15 @@ def flows_in_deletion(session: OrmSession) -> list[UUID]:
     return list(session.scalars(sa.select(Flow.id).where(Flow.deleting_at.is_not(None))))
 
 
-def delete_messages_of_flow(session: OrmSession, flow_id: UUID, *, limit: int) -> int:
-    """Up to `limit` messages; how many went."""
-    doomed = sa.select(Message.id).where(Message.flow_id == flow_id).limit(limit)
-    gone = session.execute(sa.delete(Message).where(Message.id.in_(doomed.scalar_subquery())))
-    return gone.rowcount  # type: ignore[attr-defined,no-any-return]
+def delete_rows_of_flow(session: OrmSession, flow_id: UUID, *, limit: int) -> bool:
+    """Up to `limit` rows of what hangs on a flow whose memory bases are gone; False once nothing is left."""
+    # Each behind what refers to it, so that its deletion takes nothing else along.
+    tables: tuple[type[Any], ...] = (Message, Run, DeletedMessage, Session)
+    return any(bounds.delete_some(session, table, table.flow_id == flow_id, limit=limit) for table in tables)
 
 
 def delete_flow(session: OrmSession, flow_id: UUID) -> None:
-    """The flow, its sessions and runs."""
-    session.execute(sa.delete(Session).where(Session.flow_id == flow_id))
+    """The flow, and what a capture that began before the deletion has left behind us."""
     session.execute(sa.delete(Flow).where(Flow.id == flow_id))
 
 

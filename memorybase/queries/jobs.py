@@ -10,7 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.models import IS_ACTIVE, IngestionJob, JobState, MemoryBase
+from memorybase.models import IS_ACTIVE, IngestionJob, JobKind, JobState, MemoryBase
 from memorybase.queries.writes import insert
 
 Job = IngestionJob
@@ -99,6 +99,26 @@ def cancel_jobs(session: OrmSession, ids: Sequence[UUID], now: datetime, reason:
             .where(Job.id.in_(ids), IS_ACTIVE)
             .values(state=JobState.CANCELLED, finished_at=now, error=reason)
         )
+
+
+def cancel_jobs_of_base(
+    session: OrmSession, base_id: UUID, now: datetime, reason: str, *, which: sa.ColumnElement[bool] | None = None
+) -> None:
+    """The same for all active jobs of a base, or for those of them that are meant; in one statement."""
+    session.execute(
+        sa.update(Job)
+        .where(Job.memory_base_id == base_id, IS_ACTIVE, sa.true() if which is None else which)
+        .values(state=JobState.CANCELLED, finished_at=now, error=reason)
+    )
+
+
+def waits_to_ingest() -> sa.ColumnElement[bool]:
+    """A job that nobody runs, and that is no repair."""
+    return sa.and_(Job.state == JobState.QUEUED, Job.kind != JobKind.REPAIR)
+
+
+def of_generation(generation: int) -> sa.ColumnElement[bool]:
+    return Job.generation == generation
 
 
 def jobs_to_ring(session: OrmSession, now: datetime, *, rung_before: datetime | None, limit: int) -> list[Job]:

@@ -245,18 +245,3 @@ def fetch_dead_letter(session: OrmSession, base_id: UUID, dead_letter_id: UUID) 
         .with_for_update(of=DeadLetter)
         .execution_options(populate_existing=True)
     )
-
-
-def delete_generation(session: OrmSession, base_id: UUID, generation: int) -> None:
-    """Everything that a generation held or could not hold."""
-    for table in (Entry, DeadLetter):
-        session.execute(sa.delete(table).where(table.memory_base_id == base_id, table.generation == generation))
-
-
-def delete_entries_of_base(session: OrmSession, base_id: UUID, *, limit: int) -> int:
-    """Up to `limit` entries, so that no deletion is one long statement; how many went."""
-    doomed = sa.select(Entry.row_id, Entry.message_id).where(Entry.memory_base_id == base_id).limit(limit)
-    pairs = session.execute(doomed).all()
-    for row_id in {pair.row_id for pair in pairs}:
-        forget(session, row_id, [pair.message_id for pair in pairs if pair.row_id == row_id])
-    return len(pairs)

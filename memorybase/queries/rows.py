@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.models import IS_ACTIVE, IngestionJob, LedgerEntry, MemoryBase, MemoryBaseSession, Message
-from memorybase.queries.writes import insert
+from memorybase.queries.writes import insert, new_id
 
 Row = MemoryBaseSession
 
@@ -30,9 +32,62 @@ def ensure_row(
     )  # fmt: skip
 
 
-def add_rows(session: OrmSession, rows: Sequence[Row]) -> None:
-    session.add_all(rows)
-    session.flush()
+def begin_build(session: OrmSession, base_id: UUID, serving: int, building: int) -> None:
+    """A row of the build for each of the serving generation, at its beginning, with what is covered now for target.
+
+    One statement: it runs under the base's lock. What a running job is about to cover has to be in the new generation
+    too before that serves.
+    """
+    covered = sa.case((Row.target_seq > Row.cursor_seq, Row.target_seq), else_=Row.cursor_seq)
+    session.execute(_copied_rows(session, base_id, serving, building, target_seq=covered, build_seq=covered))
+
+
+def end_build(session: OrmSession, base_id: UUID, serving: int, building: int) -> None:
+    """What the build was owed is owed to the serving generation from now on. One statement, as to begin it."""
+    copied = _copied_rows(session, base_id, building, serving, target_seq=Row.target_seq, build_seq=sa.literal(0))
+    owed = copied.excluded.target_seq
+    session.execute(
+        copied.on_conflict_do_update(
+            index_elements=["memory_base_id", "session_id", "generation"],
+            set_={
+                "target_seq": sa.case((owed > Row.target_seq, owed), else_=Row.target_seq),
+                "idle_due_at": copied.excluded.idle_due_at,
+            },
+        )
+    )
+
+
+def _copied_rows(
+    session: OrmSession,
+    base_id: UUID,
+    source: int,
+    generation: int,
+    *,
+    target_seq: sa.SQLColumnExpression[int],
+    build_seq: sa.SQLColumnExpression[int],
+) -> postgresql.Insert:
+    """A row in a generation for each that another has, with nothing ingested."""
+    nothing = sa.literal(0)
+    values: dict[str, Any] = {
+        "id": new_id(session), "memory_base_id": Row.memory_base_id, "generation": sa.literal(generation),
+        "flow_id": Row.flow_id, "session_id": Row.session_id, "start_seq": Row.start_seq, "cursor_seq": Row.start_seq,
+        "target_seq": target_seq, "build_seq": build_seq, "total_processed": nothing, "total_chunks": nothing,
+        "epoch": nothing, "dirty": nothing, "repaired": nothing, "idle_due_at": Row.idle_due_at,
+    }  # fmt: skip
+    there = sa.select(*values.values()).where(Row.memory_base_id == base_id, Row.generation == source)
+    return insert(session, Row).from_select(list(values), there)
+
+
+def rows_to_build(session: OrmSession, base_id: UUID, generation: int, *, limit: int) -> list[Row]:
+    """Rows of a build that are owed something."""
+    return list(
+        session.scalars(
+            sa.select(Row)
+            .where(Row.memory_base_id == base_id, Row.generation == generation, Row.target_seq > Row.cursor_seq)
+            .order_by(Row.id)
+            .limit(limit)
+        )
+    )
 
 
 def lock_rows_of_session(session: OrmSession, base_ids: Sequence[UUID], session_id: str) -> list[Row]:
@@ -88,14 +143,6 @@ def lock_row(session: OrmSession, row_id: UUID, *, skip_locked: bool = False) ->
 
 def fetch_row(session: OrmSession, row_id: UUID) -> Row | None:
     return session.get(Row, row_id)
-
-
-def rows_of_generation(session: OrmSession, base_id: UUID, generation: int) -> list[Row]:
-    return list(
-        session.scalars(
-            sa.select(Row).where(Row.memory_base_id == base_id, Row.generation == generation).order_by(Row.id)
-        )
-    )
 
 
 def compare_and_advance(
@@ -220,10 +267,6 @@ def build_is_complete(session: OrmSession, base_id: UUID, generation: int) -> bo
         Row.memory_base_id == base_id, Row.generation == generation, Row.dirty > Row.repaired
     )
     return session.scalar(behind.limit(1)) is None and session.scalar(edited.limit(1)) is None
-
-
-def delete_rows_of_generation(session: OrmSession, base_id: UUID, generation: int) -> None:
-    session.execute(sa.delete(Row).where(Row.memory_base_id == base_id, Row.generation == generation))
 
 
 def rows_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> list[Row]:

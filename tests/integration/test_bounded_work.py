@@ -1,0 +1,168 @@
+"""However large a base, a flow or a session: no statement deletes without bound, none has too many parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+from harness.world import World
+
+from memorybase import lifecycle
+from memorybase.lifecycle import builds, deletion
+from memorybase.models import Base
+from memorybase.queries import bases
+
+PAGE = 10
+SESSIONS = 25
+
+
+def filled(world: World) -> UUID:
+    base = world.new_base(threshold=2)
+    world.embedder.reject("poison")
+    for number in range(SESSIONS):
+        world.say(f"s{number}", "a message", "poison")
+    world.settle()
+    world.assert_all_ingested(base)
+    return base
+
+
+@contextmanager
+def most_rows_deleted(world: World) -> Iterator[list[int]]:
+    """How many rows each DELETE of the meantime took away, those of its cascades too."""
+    gone: list[int] = []
+
+    def count(connection: sa.Connection) -> int:
+        counts = [
+            sa.select(sa.func.count()).select_from(table).scalar_subquery() for table in Base.metadata.tables.values()
+        ]
+        wanted = str(sa.select(sum(counts[1:], counts[0])).compile(connection))
+        cursor = connection.connection.cursor()
+        cursor.execute(wanted)
+        (number,) = cursor.fetchone() or (0,)
+        cursor.close()
+        return int(number)
+
+    def before(connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if statement.startswith("DELETE"):
+            gone.append(count(connection))
+
+    def after(connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if statement.startswith("DELETE"):
+            gone[-1] -= count(connection)
+
+    engine = world.services.database.engine
+    sa.event.listen(engine, "before_cursor_execute", before)
+    sa.event.listen(engine, "after_cursor_execute", after)
+    try:
+        yield gone
+    finally:
+        sa.event.remove(engine, "before_cursor_execute", before)
+        sa.event.remove(engine, "after_cursor_execute", after)
+
+
+@pytest.fixture
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deletion, "DELETE_PAGE", PAGE)
+
+
+@pytest.mark.usefixtures("small_pages")
+class TestDeletion:
+    def test_a_large_base_goes_in_pages(self, world: World) -> None:
+        base = filled(world)
+        with most_rows_deleted(world) as gone:
+            assert lifecycle.delete_memory_base(world.services, world.user_id, base)
+        assert world.rows(base) == world.jobs(base) == world.ledger(base) == world.dead_letters(base) == []
+        assert sum(gone) >= SESSIONS * 4
+        assert max(gone) <= PAGE
+
+    def test_a_large_flow_goes_in_pages(self, world: World) -> None:
+        base = filled(world)
+        for message in world.messages()[:SESSIONS]:
+            lifecycle.delete_message(world.services, world.user_id, message.id)
+        world.settle()
+        with most_rows_deleted(world) as gone:
+            assert lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+        assert world.messages() == world.rows(base) == []
+        assert sum(gone) >= SESSIONS * 8
+        assert max(gone) <= PAGE
+
+    def test_a_large_replaced_generation_goes_in_pages(self, world: World) -> None:
+        base = filled(world)
+        lifecycle.regenerate(world.services, world.user_id, base)
+        world.settle()
+        world.pass_time(61)
+        with most_rows_deleted(world) as gone:
+            assert lifecycle.drop_retired(world.services) == 1
+        assert {row.generation for row in [*world.rows(base), *world.jobs(base), *world.ledger(base)]} == {2}
+        assert sum(gone) >= SESSIONS * 4
+        assert max(gone) <= PAGE
+        world.assert_all_ingested(base)
+
+    def test_whoever_is_beaten_to_a_page_does_not_take_it_for_the_last(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        base = filled(world)
+        real = bases.delete_rows_of_base
+        limits = iter([0])
+
+        def beaten(session: Any, base_id: UUID, *, limit: int) -> bool:
+            return real(session, base_id, limit=next(limits, limit))
+
+        monkeypatch.setattr(bases, "delete_rows_of_base", beaten)
+        with most_rows_deleted(world) as gone:
+            assert lifecycle.delete_memory_base(world.services, world.user_id, base)
+        assert max(gone) <= PAGE
+
+
+@contextmanager
+def rows_written_by_one(world: World) -> Iterator[list[str]]:
+    """Each INSERT or UPDATE of session rows meanwhile; one of many rows from outside stands there many times."""
+    sent: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, _context: Any, many: bool) -> None:
+        if statement.startswith(("INSERT INTO memory_base_sessions", "UPDATE memory_base_sessions")):
+            sent.extend([statement] * (len(parameters) if many else 1))
+
+    engine = world.services.database.engine
+    sa.event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield sent
+    finally:
+        sa.event.remove(engine, "before_cursor_execute", note)
+
+
+class TestBuilds:
+    def test_a_build_begins_in_one_statement(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        base = filled(world)
+        monkeypatch.setattr(builds, "PLANNED_AT_ONCE", PAGE)
+        before = {row.session_id: row for row in world.rows(base)}
+        with rows_written_by_one(world) as written:
+            begun = lifecycle.regenerate(world.services, world.user_id, base)
+        assert len(written) == 1
+        assert len(begun.jobs) == PAGE
+        built = [row for row in world.rows(base) if row.generation == 2]
+        assert len({row.id for row in built}) == SESSIONS
+        for row in built:
+            assert (row.cursor_seq, row.target_seq, row.build_seq) == (0, before[row.session_id].cursor_seq, 2)
+            assert row.cursor_id is row.lease_until is row.audit_at is row.job_cap is None
+        world.settle()
+        world.assert_all_ingested(base)
+        assert world.base(base).serving == 2
+
+    def test_a_build_is_given_up_in_one_statement(self, world: World) -> None:
+        base = filled(world)
+        begun = lifecycle.regenerate(world.services, world.user_id, base)
+        world.say("s0", "captured during the build", "and more of it")
+        world.say("never seen by the old generation", "one", "two")
+        with rows_written_by_one(world) as written:
+            lifecycle.cancel_job(world.services, world.user_id, begun.jobs[0].id)
+        assert len(written) == 1
+        world.settle()
+        world.assert_all_ingested(base)
+        serving = {row.session_id: row for row in world.rows(base) if row.generation == 1}
+        assert len(serving) == SESSIONS + 1
+        assert serving["s0"].cursor_seq == 4
