@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 from uuid import UUID
 
+from sqlalchemy.orm import Session as OrmSession
+
 from memorybase import chunking, errors
 from memorybase.models import MemoryBase
-from memorybase.queries import bases, clock, jobs, ledger, rows
+from memorybase.queries import bases, clock, ledger, rows
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import CollectionRef
@@ -46,15 +47,6 @@ class Differences:
         return bool(self.missing or self.extra)
 
 
-@dataclass(frozen=True, slots=True)
-class _Expected:
-    """What the serving ledger says, and the sessions whose jobs are at work right now."""
-
-    chunks: dict[str, UUID]  # chunk id -> session row
-    busy_rows: set[UUID]
-    busy_messages: set[UUID]
-
-
 def check_mismatch(services: Services, user_id: UUID, base_id: UUID) -> Mismatch:
     """Compare the serving generation id by id and remember the answer. Raises NotFound."""
     with services.database.reading() as session:
@@ -80,61 +72,59 @@ def check_mismatch(services: Services, user_id: UUID, base_id: UUID) -> Mismatch
 
 def compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Differences:
     """Compare the serving generation id by id and remember whether it differs. Raises VectorStoreUnavailable."""
+    stored: set[str] | None
     try:
-        stored = _ids(services.vectors.iter_ids(ref))
+        stored = {chunk for page in services.vectors.iter_ids(ref) for chunk in page}
     except errors.CollectionMissing:
-        stored = set()
+        stored = None
     # The store is read first: what an advance adds to the ledger after that is looked up again below.
-    expected = _expected(services, base)
-    missing = {chunk for chunk, row in expected.chunks.items() if chunk not in stored and row not in expected.busy_rows}
-    extra = {chunk for chunk in stored - expected.chunks.keys() if not _in_flight(chunk, expected)}
-    if missing or extra:
-        missing, extra = _look_again(services, base, ref, missing, extra)
-    found = Differences(len(expected.chunks), len(stored), {chunk: expected.chunks[chunk] for chunk in missing}, extra)
+    found = _differences(services, base, stored)
+    if found:
+        found = _look_again(services, base, ref, found)
     with services.database.transaction() as session:
         bases.set_mismatch(session, base.id, base.serving, bool(found), clock.now(session))
     return found
 
 
-def _look_again(
-    services: Services, base: MemoryBase, ref: CollectionRef, missing: set[str], extra: set[str]
-) -> tuple[set[str], set[str]]:
+def _look_again(services: Services, base: MemoryBase, ref: CollectionRef, first: Differences) -> Differences:
     """Two reads of two systems are never one moment: only what differs both times is a difference."""
+    present: set[str] | None
     try:
-        present = services.vectors.stored_ids(ref, sorted(missing | extra))
+        present = services.vectors.stored_ids(ref, sorted(first.missing.keys() | first.extra))
     except errors.CollectionMissing:
-        present = set()
-    expected = _expected(services, base)
-    still_missing = {
-        chunk
-        for chunk in missing - present
-        if chunk in expected.chunks and expected.chunks[chunk] not in expected.busy_rows
-    }
-    still_extra = {
-        chunk for chunk in extra & present if chunk not in expected.chunks and not _in_flight(chunk, expected)
-    }
-    return still_missing, still_extra
+        present = None
+    second = _differences(services, base, present)
+    missing = {chunk: row for chunk, row in first.missing.items() if chunk in second.missing}
+    return Differences(first.expected, first.found, missing, first.extra & second.extra)
 
 
-def _ids(pages: Iterable[list[str]]) -> set[str]:
-    return {chunk for page in pages for chunk in page}
-
-
-def _expected(services: Services, base: MemoryBase) -> _Expected:
+def _differences(services: Services, base: MemoryBase, stored: set[str] | None) -> Differences:
+    """Against what the ledger says now, without what is in flight; None: there is no collection."""
     with services.database.reading() as session:
-        chunks = {
+        expected = {
             chunk: row_id
             for row_id, held in ledger.entries_of_generation(session, base.id, base.serving)
             for chunk in chunking.chunk_ids(base.id, held.message_id, held.version, held.chunks)
         }
-        active = jobs.active_jobs_of_base(session, base.id)
-        busy_messages = ledger.messages_of_sessions(session, base.flow_id, [job.session_id for job in active])
-    return _Expected(chunks, {job.row_id for job in active}, busy_messages)
+        if stored is None:  # nothing is on its way to a collection that is gone
+            return Differences(len(expected), 0, expected, set())
+        at_work = rows.rows_at_work(session, base.id, base.serving)
+        missing = {chunk: row for chunk, row in expected.items() if chunk not in stored and row not in at_work}
+        extra = stored - expected.keys()
+        if extra and at_work:
+            extra -= _in_flight(session, base, extra, at_work)
+    return Differences(len(expected), len(stored), missing, extra)
 
 
-def _in_flight(chunk: str, expected: _Expected) -> bool:
-    parsed = chunking.parse_chunk_id(chunk)
-    return parsed is not None and parsed.message_id in expected.busy_messages
+def _in_flight(session: OrmSession, base: MemoryBase, chunks: set[str], at_work: set[UUID]) -> set[str]:
+    """Which of these are of messages whose session is being worked on, or is about to be."""
+    messages: dict[UUID, list[str]] = {}
+    for chunk in chunks:
+        parsed = chunking.parse_chunk_id(chunk)
+        if parsed is not None:
+            messages.setdefault(parsed.message_id, []).append(chunk)
+    owners = rows.rows_of_messages(session, base, messages)
+    return {chunk for message_id, row in owners.items() if row in at_work for chunk in messages[message_id]}
 
 
 def compare_counts(services: Services) -> int:
@@ -163,8 +153,8 @@ def _counts_differ(services: Services, base_id: UUID) -> bool:
         count = -1
     with services.database.transaction() as session:
         after = rows.chunks_of_generation(session, base_id, base.serving)
-        if before != after or jobs.active_jobs_of_base(session, base_id):
-            return False  # at work: the next pass may find it at rest
+        if count >= 0 and (before != after or rows.rows_at_work(session, base_id, base.serving)):
+            return False  # the next pass may find it at rest
         # An empty base whose collection is gone has lost its place to write: that is a mismatch too.
         bases.set_mismatch(session, base_id, base.serving, count != after, clock.now(session))
         return count != after

@@ -21,7 +21,7 @@ from memorybase.models import (
     MemoryBase,
     MemoryBaseSession,
 )
-from memorybase.queries import bounds, jobs
+from memorybase.queries import bounds, jobs, rows
 
 COMPARE_EVERY_SECONDS = 60  # a base at rest is looked at this often
 COMPARE_LIMIT = 50
@@ -141,8 +141,13 @@ def delete_base(session: OrmSession, base_id: UUID) -> None:
 
 
 def bases_to_compare(session: OrmSession, now: datetime) -> list[UUID]:
-    """Living bases without active jobs whose last comparison is a minute old."""
+    """Living bases at rest whose last comparison is a minute old."""
     busy = sa.exists().where(IngestionJob.memory_base_id == MemoryBase.id, IS_ACTIVE)
+    marked = sa.exists().where(
+        MemoryBaseSession.memory_base_id == MemoryBase.id,
+        MemoryBaseSession.generation == MemoryBase.serving,
+        rows.is_marked(),
+    )
     return list(
         session.scalars(
             sa.select(MemoryBase.id)
@@ -153,6 +158,7 @@ def bases_to_compare(session: OrmSession, now: datetime) -> list[UUID]:
                     MemoryBase.mismatch_checked_at < now - timedelta(seconds=COMPARE_EVERY_SECONDS),
                 ),
                 ~busy,
+                ~marked,
             )
             .order_by(MemoryBase.mismatch_checked_at.nulls_first())
             .limit(COMPARE_LIMIT)

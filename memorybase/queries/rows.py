@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
@@ -12,6 +12,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.models import IS_ACTIVE, IngestionJob, LedgerEntry, MemoryBase, MemoryBaseSession, Message
+from memorybase.queries.bounds import pages
 from memorybase.queries.writes import insert, new_id
 
 Row = MemoryBaseSession
@@ -90,7 +91,9 @@ def rows_to_build(session: OrmSession, base_id: UUID, generation: int, *, limit:
     )
 
 
-def lock_rows_of_session(session: OrmSession, base_ids: Sequence[UUID], session_id: str) -> list[Row]:
+def lock_rows_of_session(
+    session: OrmSession, base_ids: Sequence[UUID], session_id: str, *, skip_locked: bool = False
+) -> list[Row]:
     """The session's rows in the serving and building generations of the bases, locked in id order."""
     if not base_ids:
         return []
@@ -104,10 +107,21 @@ def lock_rows_of_session(session: OrmSession, base_ids: Sequence[UUID], session_
                 Row.generation.in_([MemoryBase.serving, MemoryBase.building]),
             )
             .order_by(Row.id)
-            .with_for_update(key_share=True, of=Row)
+            .with_for_update(key_share=True, of=Row, skip_locked=skip_locked)
             .execution_options(populate_existing=True)
         )
     )
+
+
+def try_lock_rows_of_session(session: OrmSession, base: MemoryBase, session_id: str) -> bool:
+    """The same locks without waiting for anybody; False: somebody holds one of the rows, so not all are locked."""
+    locked = lock_rows_of_session(session, [base.id], session_id, skip_locked=True)
+    there = sa.select(sa.func.count()).where(
+        Row.memory_base_id == base.id,
+        Row.session_id == session_id,
+        Row.generation.in_([base.serving, base.building]),
+    )
+    return len(locked) == session.scalar(there)
 
 
 def audit_at_once(session: OrmSession, row_id: UUID, now: datetime) -> bool:
@@ -116,8 +130,29 @@ def audit_at_once(session: OrmSession, row_id: UUID, now: datetime) -> bool:
     return marked.rowcount == 1  # type: ignore[attr-defined,no-any-return]
 
 
-def rows_of_messages(session: OrmSession, base: MemoryBase, message_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+def rows_at_work(session: OrmSession, base_id: UUID, generation: int) -> set[UUID]:
+    """Rows whose part of the store is about to change: an active job, a repair that is owed, an audit that waits."""
+    active = sa.select(IngestionJob.row_id).where(
+        IngestionJob.memory_base_id == base_id, IngestionJob.generation == generation, IS_ACTIVE
+    )
+    marked = sa.select(Row.id).where(Row.memory_base_id == base_id, Row.generation == generation, is_marked())
+    return {*session.scalars(active), *session.scalars(marked)}
+
+
+def is_marked() -> sa.ColumnElement[bool]:
+    """A repair is owed, or an audit waits for its time."""
+    return sa.or_(Row.audit_at.is_not(None), Row.dirty > Row.repaired)
+
+
+def rows_of_messages(session: OrmSession, base: MemoryBase, message_ids: Iterable[UUID]) -> dict[UUID, UUID]:
     """The serving generation's session row of each message that SQL still knows of."""
+    found: dict[UUID, UUID] = {}
+    for some in pages(message_ids):
+        found.update(_rows_of_some(session, base, some))
+    return found
+
+
+def _rows_of_some(session: OrmSession, base: MemoryBase, message_ids: Sequence[UUID]) -> dict[UUID, UUID]:
     serving = sa.and_(Row.memory_base_id == base.id, Row.generation == base.serving)
     stored = (
         sa.select(Message.id, Row.id)

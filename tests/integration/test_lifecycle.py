@@ -7,6 +7,7 @@ import dataclasses
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,7 +16,7 @@ import sqlalchemy as sa
 from harness.world import WorkerKilled, World, crash_after
 
 from memorybase import errors, ingestion, knowledge, lifecycle
-from memorybase.models import KnowledgeBase, MemoryBase, Session
+from memorybase.models import KnowledgeBase, MemoryBase, MemoryBaseSession, Session
 from memorybase.queries import rows
 
 
@@ -452,6 +453,77 @@ def test_what_a_job_has_in_flight_is_neither_missing_nor_extra(world: World) -> 
     world.drain()
     assert [answer.state for answer in answers] == ["ok"]
     assert answers[0].found == 8
+
+
+def compared(world: World, base: UUID) -> str:
+    return lifecycle.check_mismatch(world.services, world.user_id, base).state
+
+
+def counted(world: World) -> int:
+    """How many bases the sweeper's quick look finds to differ."""
+    with world.services.database.transaction() as session:
+        session.execute(sa.update(MemoryBase).values(mismatch_checked_at=None))
+    return lifecycle.compare_counts(world.services)
+
+
+def test_what_a_cancelled_job_has_written_is_no_mismatch_before_its_audit(world: World) -> None:
+    base = filled(world)
+
+    def cancel(*_: object) -> None:
+        world.vectors.after_upsert = None
+        (job,) = world.active_jobs(base)
+        lifecycle.cancel_job(world.services, world.user_id, job.id)
+
+    world.vectors.after_upsert = cancel
+    world.say("s", *texts(3, start=10))
+    world.drain()
+    assert world.active_jobs(base) == []
+    assert len(world.stored(base)) == 8
+    assert (compared(world, base), counted(world)) == ("ok", 0)
+    world.pass_time(61)
+    world.settle()
+    world.assert_exact(base)
+    assert (compared(world, base), counted(world)) == ("ok", 0)
+
+
+@pytest.mark.parametrize("mark", [{"audit_at": datetime(2100, 1, 1, tzinfo=UTC)}, {"dirty": 1}])
+def test_a_loss_behind_a_mark_is_found_when_the_session_is_at_rest(world: World, mark: dict[str, Any]) -> None:
+    base = filled(world)
+    world.say("other", *texts(2))
+    world.settle()
+    set_on_row(world, base, mark)
+    lost = [chunk for chunk, record in world.vectors.records(world.ref(base)).items()
+            if record.metadata["session_id"] == "s"][:1]  # fmt: skip
+    world.vectors.lose(world.ref(base), lost)
+    assert (compared(world, base), counted(world)) == ("ok", 0)
+    set_on_row(world, base, {"audit_at": None, "dirty": 0})
+    assert (compared(world, base), counted(world)) == ("mismatch", 1)
+
+
+def test_a_loss_beside_a_marked_session_is_found_at_once(world: World) -> None:
+    base = filled(world)
+    world.say("other", *texts(2))
+    world.settle()
+    set_on_row(world, base, {"dirty": 1})
+    lost = [chunk for chunk, record in world.vectors.records(world.ref(base)).items()
+            if record.metadata["session_id"] == "other"][:1]  # fmt: skip
+    world.vectors.lose(world.ref(base), lost)
+    assert compared(world, base) == "mismatch"
+
+
+def test_a_collection_that_is_gone_is_a_mismatch_whatever_is_at_work(world: World) -> None:
+    base = filled(world)
+    set_on_row(world, base, {"dirty": 1})
+    world.vectors.delete_collection(world.ref(base).name)
+    found = lifecycle.check_mismatch(world.services, world.user_id, base)
+    assert (found.state, found.missing) == ("mismatch", 5)
+
+
+def set_on_row(world: World, base: UUID, values: dict[str, Any]) -> None:
+    with world.services.database.transaction() as session:
+        session.execute(
+            sa.update(MemoryBaseSession).where(MemoryBaseSession.id == world.row(base, "s").id).values(values)
+        )
 
 
 def test_the_sweeper_notices_a_lost_chunk_by_the_count(world: World) -> None:
