@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
 from uuid import UUID
 
 from memorybase import errors
@@ -13,12 +12,9 @@ from memorybase.catalog.conversations import MessageView, found_base, message_vi
 from memorybase.models import ACTIVE_STATES, DeadLetter, IngestionJob, JobKind, JobState
 from memorybase.queries import catalog_bases as queries
 from memorybase.queries import jobs
+from memorybase.queries.bounds import pages
 from memorybase.queries.catalog_paging import AnyRow, Page, PageRequest
 from memorybase.services import Services
-
-Item = TypeVar("Item")
-
-IDS_A_QUERY = 500  # databases bound the parameters of one statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +101,7 @@ def job_states(services: Services, job_ids: Sequence[UUID]) -> dict[UUID, JobSta
     """The states of jobs that the caller was given."""
     states: dict[UUID, JobState] = {}
     with services.database.reading() as session:
-        for some in _some(job_ids):
+        for some in pages(job_ids):
             states.update({job.id: JobState(job.state) for job in queries.jobs_of_ids(session, some)})
     return states
 
@@ -115,7 +111,7 @@ def owed_targets(services: Services, user_id: UUID, base_id: UUID, session_ids: 
     targets: dict[str, int] = {}
     with services.database.reading() as session:
         base = found_base(session, user_id, base_id)
-        for some in _some(session_ids):
+        for some in pages(session_ids):
             targets.update(queries.owed_targets(session, base, some))
     return targets
 
@@ -125,13 +121,9 @@ def jobs_pending(services: Services, base_id: UUID, targets: dict[str, int]) -> 
     with services.database.reading() as session:
         return any(
             from_seq < targets[session_id]
-            for some in _some(list(targets))
+            for some in pages(targets)
             for session_id, from_seq in queries.active_ranges(session, base_id, some)
         )
-
-
-def _some(values: Sequence[Item]) -> Iterable[list[Item]]:
-    return (list(values[start : start + IDS_A_QUERY]) for start in range(0, len(values), IDS_A_QUERY))
 
 
 def _job(job: IngestionJob) -> JobView:

@@ -23,7 +23,6 @@ log = get_logger(__name__)
 
 # A collection is made a moment before the row that names it; after so long that row does not come any more.
 ORPHANED_AFTER = timedelta(hours=1)
-IDS_A_QUERY = 500  # databases bound the parameters of one statement
 
 _COLLECTION = re.compile(r"mb-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-g([1-9][0-9]{0,8})")
 
@@ -96,10 +95,8 @@ def _answer(
 def _mend(services: Services, base: MemoryBase, ref: CollectionRef, differences: Differences) -> tuple[int, int]:
     strangers = {chunk: chunking.parse_chunk_id(chunk) for chunk in differences.extra}
     messages = sorted({parsed.message_id for parsed in strangers.values() if parsed})
-    known: dict[UUID, UUID] = {}
     with services.database.reading() as session:
-        for start in range(0, len(messages), IDS_A_QUERY):
-            known.update(rows.rows_of_messages(session, base, messages[start : start + IDS_A_QUERY]))
+        known = rows.rows_of_messages(session, base, messages)
     # No job writes what is of no message; what is of one may be on its way, and goes by an audit under its claim.
     doomed = sorted(chunk for chunk, parsed in strangers.items() if parsed is None or parsed.message_id not in known)
     if doomed:

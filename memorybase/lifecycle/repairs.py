@@ -63,13 +63,14 @@ def _difference(services: Services, claim: Claim, lost: set[UUID]) -> Difference
             capture=claim.capture,
             start_seq=claim.start_seq,
             cursor_seq=claim.from_seq,
-            also=lost,
+            also=sorted(lost)[:limit],  # the next audit finds those beyond
             limit=limit,
         )
         gone = ledger.entries_to_drop(session, claim.row_id, limit=limit)
         entries = ledger.entries(session, claim.row_id, [m.id for m in write])
         buried = ledger.dead_letters_without_message(session, claim.row_id)
-    return Difference(write, list(entries.values()), gone, buried, len(write) < limit and len(gone) < limit)
+    complete = len(write) < limit and len(gone) < limit and len(lost) <= limit
+    return Difference(write, list(entries.values()), gone, buried, complete)
 
 
 def _audit(services: Services, claim: Claim) -> Audit:

@@ -135,13 +135,16 @@ def known_messages(session: OrmSession, ids: Iterable[UUID]) -> dict[UUID, Known
 
 def ids_in_session(session: OrmSession, flow_id: UUID, session_id: str, ids: Iterable[UUID]) -> set[UUID]:
     """Which of the ids are messages of that session."""
-    return set(
-        session.scalars(
-            sa.select(Message.id).where(
-                Message.flow_id == flow_id, Message.session_id == session_id, Message.id.in_(list(ids))
+    found: set[UUID] = set()
+    for some in bounds.pages(ids):
+        found.update(
+            session.scalars(
+                sa.select(Message.id).where(
+                    Message.flow_id == flow_id, Message.session_id == session_id, Message.id.in_(some)
+                )
             )
         )
-    )
+    return found
 
 
 def insert_messages(session: OrmSession, rows: Sequence[dict[str, Any]]) -> None:

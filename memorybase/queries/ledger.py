@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.models import Capture, DeadLetter, LedgerEntry, MemoryBase, MemoryBaseSession, Message
+from memorybase.queries.bounds import pages
 from memorybase.queries.conversations import CountedMessage, counted, counted_columns
 from memorybase.queries.writes import insert
 
@@ -55,12 +56,15 @@ def record(
 
 
 def entries(session: OrmSession, row_id: UUID, ids: Collection[UUID]) -> dict[UUID, Held]:
-    rows = session.execute(
-        sa.select(Entry.message_id, Entry.version, Entry.chunks).where(
-            Entry.row_id == row_id, Entry.message_id.in_(ids)
+    found: dict[UUID, Held] = {}
+    for some in pages(ids):
+        rows = session.execute(
+            sa.select(Entry.message_id, Entry.version, Entry.chunks).where(
+                Entry.row_id == row_id, Entry.message_id.in_(some)
+            )
         )
-    )
-    return {row.message_id: Held(*row) for row in rows}
+        found.update((row.message_id, Held(*row)) for row in rows)
+    return found
 
 
 def entries_of_row(session: OrmSession, row_id: UUID) -> list[Held]:
@@ -81,7 +85,8 @@ def entries_of_generation(session: OrmSession, base_id: UUID, generation: int) -
 
 
 def forget(session: OrmSession, row_id: UUID, ids: Collection[UUID]) -> None:
-    session.execute(sa.delete(Entry).where(Entry.row_id == row_id, Entry.message_id.in_(ids)))
+    for some in pages(ids):
+        session.execute(sa.delete(Entry).where(Entry.row_id == row_id, Entry.message_id.in_(some)))
 
 
 def messages_to_write(
@@ -197,7 +202,8 @@ def bury(
 
 def unbury(session: OrmSession, row_id: UUID, ids: Collection[UUID]) -> None:
     """Messages that made it, or are gone, are no dead letters."""
-    session.execute(sa.delete(DeadLetter).where(DeadLetter.row_id == row_id, DeadLetter.message_id.in_(ids)))
+    for some in pages(ids):
+        session.execute(sa.delete(DeadLetter).where(DeadLetter.row_id == row_id, DeadLetter.message_id.in_(some)))
 
 
 def dead_letters_without_message(session: OrmSession, row_id: UUID) -> list[UUID]:
@@ -209,19 +215,6 @@ def dead_letters_without_message(session: OrmSession, row_id: UUID) -> list[UUID
             .where(DeadLetter.row_id == row_id, Message.id.is_(None))
         )
     )
-
-
-def messages_of_sessions(session: OrmSession, flow_id: UUID, session_ids: Sequence[str]) -> set[UUID]:
-    """Every message id of some sessions, those only the ledger remembers too."""
-    if not session_ids:
-        return set()
-    stored = sa.select(Message.id).where(Message.flow_id == flow_id, Message.session_id.in_(session_ids))
-    remembered = (
-        sa.select(Entry.message_id)
-        .join(MemoryBaseSession, MemoryBaseSession.id == Entry.row_id)
-        .where(MemoryBaseSession.flow_id == flow_id, MemoryBaseSession.session_id.in_(session_ids))
-    )
-    return set(session.scalars(stored.union(remembered)))
 
 
 def session_of_dead_letter(session: OrmSession, base_id: UUID, dead_letter_id: UUID) -> str | None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
-from harness.world import World
+from harness.world import World, build_world
 
 from memorybase import lifecycle
 from memorybase.lifecycle import builds, deletion
 from memorybase.models import Base
-from memorybase.queries import bases
+from memorybase.queries import bases, clock, conversations, ledger, rows
 
 PAGE = 10
 SESSIONS = 25
@@ -166,3 +167,55 @@ class TestBuilds:
         serving = {row.session_id: row for row in world.rows(base) if row.generation == 1}
         assert len(serving) == SESSIONS + 1
         assert serving["s0"].cursor_seq == 4
+
+
+MANY = 70_000  # more parameters than PostgreSQL takes, or SQLite as it is built by default
+
+
+class TestParameters:
+    """What has grown without bound is asked for in pages."""
+
+    def test_ids_of_a_session(self, world: World) -> None:
+        said = [message.id for message in world.say("s", "one", "two").messages]
+        with world.services.database.reading() as session:
+            found = conversations.ids_in_session(session, world.flow_id, "s", [*some_ids(), *said])
+        assert found == set(said)
+
+    def test_entries_of_the_ledger(self, world: World) -> None:
+        base = filled(world)
+        entry = world.ledger(base)[0]
+        ids = [*some_ids(), entry.message_id]
+        with world.services.database.transaction() as session:
+            assert set(ledger.entries(session, entry.row_id, ids)) == {entry.message_id}
+            assert set(rows.rows_of_messages(session, world.base(base), ids).values()) == {entry.row_id}
+            ledger.unbury(session, entry.row_id, ids)
+            ledger.forget(session, entry.row_id, ids)
+        assert entry.message_id not in {each.message_id for each in world.ledger(base)}
+
+    def test_an_audit_that_finds_more_lost_than_a_job_takes_comes_back_for_the_rest(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path, job_max_messages=4)
+        base = world.new_base(threshold=1)
+        world.say("s", *(f"message {number}" for number in range(10)))
+        world.settle()
+        world.vectors.lose(world.ref(base), sorted(world.stored(base)))
+        row_id = world.row(base, "s").id
+        asked_for: list[int] = []
+        real = ledger.messages_to_write
+
+        def count(session: Any, *, also: Any, **wanted: Any) -> Any:
+            asked_for.append(len(also))
+            return real(session, also=also, **wanted)
+
+        monkeypatch.setattr(ledger, "messages_to_write", count)
+        with world.services.database.transaction() as session:
+            assert rows.audit_at_once(session, row_id, clock.now(session))
+        world.settle()
+        world.assert_all_ingested(base)
+        assert asked_for == [4, 4, 2]
+        world.services.database.dispose()
+
+
+def some_ids() -> list[UUID]:
+    return [uuid4() for _ in range(MANY)]
