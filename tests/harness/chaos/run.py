@@ -16,7 +16,7 @@ import httpx
 
 from harness.chaos.clients import Client, Kept, Operator, Orders
 from harness.chaos.cluster import KEY, Cluster, Plan
-from harness.chaos.invariants import Sampler, check, unrest
+from harness.chaos.invariants import Chroma, Sampler, check, unrest
 from harness.chaos.nemesis import Nemesis
 
 THRESHOLD = 20
@@ -87,7 +87,7 @@ def _run(cluster: Cluster, report: Report) -> None:
     bases = _make_bases(cluster)
     clients = [Client(number, plan, orders, bases) for number in range(plan.clients)]
     operator = Operator(plan, orders, bases)
-    sampler = Sampler(cluster)
+    sampler = Sampler(cluster.settings.resolved_database_url)
     with (cluster.directory / "faults.log").open("w") as log:
         nemesis = Nemesis(cluster, log)
         for thread in (*clients, operator, sampler):
@@ -102,7 +102,8 @@ def _run(cluster: Cluster, report: Report) -> None:
     kept: dict[str, Kept] = {}
     for client in clients:
         kept |= client.kept
-    findings = check(cluster, kept, operator.deleted)
+    store = Chroma(cluster.settings.chroma_url, cluster.services.vectors)
+    findings = check(cluster.services.database, store, kept, operator.deleted)
     report.violations = [*orders.complaints, *calm, *sampler.violations, *findings.violations]
     report.faults, report.exits = dict(nemesis.faults), dict(nemesis.exits)
     report.acknowledged = sum(client.acknowledged for client in clients)
@@ -138,7 +139,7 @@ def _settle(cluster: Cluster, orders: Orders, threads: tuple[Client | Operator, 
     with _http(cluster) as client:
         while time.monotonic() < deadline:
             pending = _flush_all(client)
-            left = [*unrest(cluster), *pending]
+            left = [*unrest(cluster.services.database), *pending]
             if not left:
                 return []
             time.sleep(FLUSH_SECONDS)

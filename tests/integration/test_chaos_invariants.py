@@ -1,0 +1,404 @@
+"""Each thing that a run of faults checks is seen to fail: one thing is tampered with, and just that is reported."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+import pytest
+from harness import ChromaServer
+from harness.chaos.clients import Kept
+from harness.chaos.invariants import OF_A_BASE, Chroma, Findings, Sampler, check, unrest
+from harness.chaos.rest import FILE, LONG, SYSTEM, Rest
+from harness.waiting import wait_until
+from harness.world import build_world
+
+from memorybase import chunking
+from memorybase.models import Base
+from memorybase.vectors import ChromaStore, VectorRecord
+
+GONE = uuid4()  # a memory base that was deleted
+
+
+@pytest.fixture(scope="module")
+def settled(tmp_path_factory: pytest.TempPathFactory) -> Rest:
+    folder = tmp_path_factory.mktemp("settled")
+    return Rest(build_world(f"sqlite:///{folder / FILE}", folder))
+
+
+@pytest.fixture
+def rest(settled: Rest, tmp_path: Path) -> Iterator[Rest]:
+    copied = settled.copied(tmp_path)
+    yield copied
+    copied.world.services.database.dispose()
+
+
+Tamper = Callable[[Rest], object]
+
+
+def moved_to_another_flow(rest: Rest) -> None:
+    rest.update("messages", "flow_id = :flow", rest.system, flow=rest.world.new_flow().hex)
+
+
+def skipped(rest: Rest) -> None:
+    """As if the cursor had gone past a message that was never read."""
+    message = rest.message("last")
+    rest.world.services.vectors.delete(rest.ref, rest.chunks(message))
+    rest.count("one", -1, -1)
+    rest.execute(f"DELETE FROM ledger WHERE message_id = '{message.id.hex}'")
+
+
+def counted_too_many(rest: Rest) -> None:
+    """As if a message that is not counted had been embedded."""
+    message = rest.system
+    row = rest.world.row(rest.base, "one")
+    rest.copy("ledger", message_id=message.id.hex, row_id=row.id.hex, version=1, chunks=1)
+    rest.chunk(chunking.chunk_id(rest.base, message.id, 1, 0))
+    rest.count("one", 1, 1)
+
+
+def in_two_sessions(rest: Rest) -> None:
+    entry = rest.message("last").id.hex
+    row = rest.world.row(rest.base, "two")
+    rest.copy("ledger", message_id=entry, row_id=row.id.hex, version=1, chunks=1)
+    rest.count("two", 1, 1)
+
+
+def never_picked_up(rest: Rest) -> None:
+    """As if a capture had met no memory base."""
+    rest.execute("UPDATE memory_bases SET threshold = 100")
+    captured = rest.world.say("three", "unseen").messages[0].id
+    rest.kept[str(captured)] = Kept("flow", "three", "assistant", "unseen")
+
+
+def behind(rest: Rest) -> None:
+    rest.update("memory_base_sessions", "cursor_seq = :seq", seq=rest.message("last").seq - 1)
+
+
+def lost_in_the_store(rest: Rest) -> None:
+    rest.world.vectors.lose(rest.ref, rest.chunks(rest.message(LONG))[1:])
+
+
+def stray_in_the_store(rest: Rest) -> None:
+    rest.chunk(chunking.chunk_id(rest.base, rest.message("edited").id, 1, 0))
+
+
+def unreadable(rest: Rest) -> None:
+    rest.world.vectors.damage(rest.ref, rest.chunks(rest.message("last")))
+
+
+def twice_in_the_store(rest: Rest) -> None:
+    rest.store.twice = rest.chunks(rest.message("last"))
+
+
+def retired_and_there(rest: Rest) -> None:
+    (first,) = {f"mb-{rest.base}-g1"} - rest.store.names()
+    rest.world.vectors.create_collection(first, {})
+
+
+def serving_nothing(rest: Rest) -> None:
+    rest.execute("UPDATE memory_bases SET serving = 7")
+
+
+# What is done, what is reported (and nothing else), how many are lost, how many doubled.
+TAMPERED: dict[str, tuple[Tamper, tuple[str, ...], int, int]] = {
+    "a message gone": (
+        lambda rest: rest.execute(f"DELETE FROM messages WHERE id = '{rest.system.id.hex}'"),
+        ("acknowledged messages missing in SQL: 1",), 1, 0,
+    ),
+    "another content": (
+        lambda rest: rest.update("messages", "content = '\"other\"'", rest.system),
+        ("messages with another content or place: 1",), 1, 0,
+    ),
+    "another session": (
+        lambda rest: rest.update("messages", "session_id = 'two', seq = 99", rest.system),
+        ("messages with another content or place: 1",), 1, 0,
+    ),
+    "another role": (
+        lambda rest: rest.update("messages", "role = 'tool'", rest.system),
+        ("messages with another content or place: 1",), 1, 0,
+    ),
+    "another flow": (moved_to_another_flow, ("messages with another content or place: 1",), 1, 0),
+    "a message too many": (
+        lambda rest: rest.world.say("one", SYSTEM),
+        ("messages in SQL that nobody was promised: 1",), 0, 1,
+    ),
+    "skipped": (skipped, ("counted, not in the ledger: 1",), 1, 0),
+    "no dead letter": (
+        lambda rest: rest.execute("DELETE FROM dead_letters"),
+        ("counted, not in the ledger: 1",), 1, 0,
+    ),
+    "a dead letter of another version": (
+        lambda rest: rest.execute("UPDATE dead_letters SET version = 2"),
+        ("counted, not in the ledger: 1",), 1, 0,
+    ),
+    "not counted": (counted_too_many, ("in the ledger, not counted: 1",), 0, 1),
+    "an old version": (
+        lambda rest: rest.update("messages", "version = version + 1", rest.message("last")),
+        ("another version in the ledger: 1",), 1, 0,
+    ),
+    "in two sessions": (in_two_sessions, ("in the ledger of another session: 1",), 0, 1),
+    "behind the last message": (behind, ("counted beyond the cursor: 1",), 1, 0),
+    "never picked up": (never_picked_up, ("counted, not in the ledger: 1", "counted beyond the cursor: 1"), 2, 0),
+    "total_processed": (
+        lambda rest: rest.count("two", 1, 0),
+        ("total_processed is not what the ledger holds: 1, such as two: 2 for 1",), 0, 0,
+    ),
+    "total_chunks": (
+        lambda rest: rest.count("two", 0, -1),
+        ("total_chunks is not what the ledger holds: 1, such as two: 0 for 1",), 0, 0,
+    ),
+    "lost in the store": (lost_in_the_store, ("chunks missing in Chroma: 2",), 2, 0),
+    "stray in the store": (stray_in_the_store, ("chunks of nothing in Chroma: 1",), 0, 1),
+    "unreadable": (unreadable, ("chunks without an embedding: 1",), 1, 0),
+    "twice in the store": (twice_in_the_store, ("chunks twice in Chroma: 1",), 0, 1),
+    "no collection": (
+        lambda rest: rest.world.vectors.delete_collection(rest.ref.name),
+        ("the collection is gone",), 7, 0,
+    ),
+    "another's collection": (
+        lambda rest: rest.world.vectors.replace_collection(rest.ref.name),
+        ("the collection is gone",), 7, 0,
+    ),
+    "no generation": (serving_nothing, ("g7: the generation is gone",), 0, 0),
+    "a retired collection": (retired_and_there, ("collections of retired generations: 1",), 0, 0),
+    "a deleted collection": (
+        lambda rest: rest.world.vectors.create_collection(f"mb-{GONE}-g1", {}),
+        ("collections of deleted bases: 1",), 0, 0,
+    ),
+    **{
+        f"{table} of a deleted base": (
+            lambda rest, table=table: left_behind(rest, table), (f"deleted bases still in {table}: 1",), 0, 0,
+        )
+        for table in OF_A_BASE
+    },
+}  # fmt: skip
+
+
+def left_behind(rest: Rest, table: str) -> None:
+    """A row of a deleted base, such as foreign keys would not allow."""
+    fresh = {"id": uuid4().hex, "row_id": uuid4().hex, "name": "left", "memory_base_id": GONE.hex, "state": "done"}
+    if table == "memory_bases":
+        fresh |= {"id": GONE.hex}
+    elif table in {"dead_letters", "generations"}:
+        del fresh["state"]
+    columns = Base.metadata.tables[table].columns.keys()
+    rest.copy(table, **{name: value for name, value in fresh.items() if name in columns})
+
+
+class TestAtRest:
+    def test_nothing_is_found(self, rest: Rest) -> None:
+        findings = rest.check(GONE)
+        assert findings == Findings(dead_letters=1, in_ledgers=5, chunks=7)
+        assert unrest(rest.world.services.database) == []
+
+    @pytest.mark.parametrize("name", TAMPERED)
+    def test_what_is_tampered_with_is_found(self, rest: Rest, name: str) -> None:
+        tamper, expected, lost, doubled = TAMPERED[name]
+        tamper(rest)
+        findings = rest.check(GONE)
+        assert len(findings.violations) == len(expected), findings.violations
+        for found, wanted in zip(findings.violations, expected, strict=True):
+            assert wanted in found
+        assert (findings.lost, findings.doubled, findings.stray_collections) == (lost, doubled, 0)
+
+    def test_a_collection_of_nothing_is_a_stray(self, rest: Rest) -> None:
+        rest.world.vectors.create_collection(f"mb-{uuid4()}-g1", {})
+        assert rest.check(GONE) == Findings(dead_letters=1, in_ledgers=5, chunks=7, stray_collections=1)
+
+    def test_only_outputs_count_where_only_they_do(self, rest: Rest) -> None:
+        rest.execute("UPDATE generations SET capture = 'outputs'")
+        (found,) = rest.check().violations
+        assert "in the ledger, not counted: 1" in found
+
+    def test_what_lies_before_the_start_does_not_count(self, rest: Rest) -> None:
+        rest.update("memory_base_sessions", "start_seq = cursor_seq")
+        (found,) = rest.check().violations
+        assert "in the ledger, not counted: 4" in found
+
+    def test_every_table_of_a_base_is_looked_at(self) -> None:
+        tables = {name for name, table in Base.metadata.tables.items() if "memory_base_id" in table.columns}
+        assert OF_A_BASE.keys() == tables | {"memory_bases"}
+
+
+@pytest.mark.parametrize(
+    ("tamper", "expected"),
+    [
+        (lambda rest: rest.update("memory_base_sessions", "target_seq = cursor_seq + 1"), "1 sessions owed work"),
+        (lambda rest: rest.update("memory_base_sessions", "dirty = repaired + 1"), "1 sessions owed work"),
+        (lambda rest: rest.update("memory_base_sessions", "audit_at = '2030-01-01'"), "1 sessions owed work"),
+        (lambda rest: rest.update("memory_base_sessions", "lease_until = '2030-01-01'"), "1 leases"),
+        (lambda rest: rest.update("ingestion_jobs", "state = 'queued'"), "1 active jobs"),
+        (lambda rest: rest.update("ingestion_jobs", "state = 'running'"), "1 active jobs"),
+        (lambda rest: rest.execute("UPDATE memory_bases SET building = 3"), "1 builds"),
+        (lambda rest: rest.execute("UPDATE memory_bases SET deleting_at = created_at"), "1 deletions"),
+        (
+            lambda rest: rest.execute("UPDATE generations SET retired_at = created_at WHERE state = 'retired'"),
+            "1 retired generations",
+        ),
+        (lambda rest: rest.update("sessions", "deleted_at = created_at"), "1 deleted sessions"),
+    ],
+)
+def test_each_kind_of_unrest_is_seen(rest: Rest, tamper: Tamper, expected: str) -> None:
+    tamper(rest)
+    assert unrest(rest.world.services.database) == [expected]
+
+
+@pytest.fixture
+def sampler(rest: Rest) -> Iterator[Sampler]:
+    """One that has looked at a session with an active job."""
+    rest.update("ingestion_jobs", "state = 'queued'")
+    made = Sampler(str(rest.world.services.database.url))
+    made.look()
+    made.look()
+    assert (made.violations, made.samples) == ([], 2)
+    yield made
+    made._database.dispose()
+
+
+class TestSampler:
+    @pytest.mark.parametrize(
+        ("change", "expected"),
+        [
+            ("cursor_seq = cursor_seq - 1", "(cursor, epoch) went from"),
+            ("epoch = epoch - 1", "(cursor, epoch) went from"),
+            ("cursor_seq = cursor_seq + 1, epoch = epoch - 1", "(cursor, epoch) went from"),
+        ],
+    )
+    def test_nothing_goes_back(self, rest: Rest, sampler: Sampler, change: str, expected: str) -> None:
+        rest.update("memory_base_sessions", "cursor_seq = cursor_seq + 5, epoch = epoch + 5")
+        sampler.look()
+        assert sampler.violations == []
+        rest.update("memory_base_sessions", change)
+        sampler.look()
+        sampler.look()
+        assert len(sampler.violations) == 1
+        assert expected in sampler.violations[0]
+
+    def test_one_active_job_a_session(self, rest: Rest, sampler: Sampler) -> None:
+        rest.execute("UPDATE ingestion_jobs SET state = 'queued' WHERE rowid IN "
+                     "(SELECT rowid FROM ingestion_jobs WHERE session_id = 'two' LIMIT 1)")  # fmt: skip
+        sampler.look()
+        assert sampler.violations == []
+        connection = sqlite3.connect(rest.world.services.settings.data_dir / FILE)
+        connection.execute("DROP INDEX uq_ingestion_jobs_active")
+        connection.close()
+        rest.copy("ingestion_jobs", id=uuid4().hex, state="running", session_id="one")
+        sampler.look()
+        assert sampler.violations == [f"2 active jobs of {(rest.base, 'one')}"]
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "row_id = '0123456789abcdef0123456789abcdef'", "memory_base_id = '0123456789abcdef0123456789abcdef'",
+            "kind = 'ingest'", "generation = 9", "from_seq = from_seq - 1", "to_seq = to_seq + 1",
+            "cursor_id = '0123456789abcdef0123456789abcdef'", "embedder = 'other'", "chunker = 'other'",
+            "session_id = 'two'",
+        ],
+    )  # fmt: skip
+    def test_the_arguments_of_a_job_stay(self, rest: Rest, sampler: Sampler, change: str) -> None:
+        rest.execute(f"UPDATE ingestion_jobs SET {change} WHERE state = 'queued'")
+        sampler.look()
+        (found,) = sampler.violations
+        assert found.startswith("the arguments of job ")
+
+    def test_it_looks_all_the_time(self, rest: Rest) -> None:
+        sampler = Sampler(str(rest.world.services.database.url))
+        sampler.start()
+        wait_until(lambda: sampler.samples, what="a first look")
+        rest.update("memory_base_sessions", "epoch = epoch - 1")
+        wait_until(lambda: sampler.violations, what="a second look")
+        sampler.stop()
+        assert not sampler.is_alive()
+        assert len(sampler.violations) == 1
+
+    def test_one_that_never_saw_anything_says_so(self, tmp_path: Path) -> None:
+        sampler = Sampler(f"sqlite:///{tmp_path / 'without-tables.db'}")
+        sampler.start()
+        sampler.look()
+        sampler.stop()
+        assert sampler.violations == ["the sampler never saw anything"]
+
+    def test_one_that_breaks_says_so(self, rest: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
+        sampler = Sampler(str(rest.world.services.database.url))
+        sampler.look()
+
+        def broken(_session: object) -> None:
+            raise ValueError("broken")
+
+        monkeypatch.setattr(sampler, "_look", broken)
+        sampler.start()
+        wait_until(lambda: not sampler.is_alive(), what="its end")
+        sampler.stop()
+        assert sampler.violations == ["the sampler ended: ValueError: broken"]
+
+
+class TestChroma:
+    """The same over a real Chroma, asked past the adapter."""
+
+    COUNT = 1100  # the index goes to files after the first thousand
+
+    @pytest.fixture
+    def vectors(self, own_chroma: ChromaServer) -> Iterator[ChromaStore]:
+        store = ChromaStore(own_chroma.url, timeout_seconds=20)
+        yield store
+        store.close()
+
+    @pytest.fixture
+    def records(self, rest: Rest, vectors: ChromaStore) -> list[VectorRecord]:
+        """What the ledger says, in Chroma."""
+        ref = vectors.create_collection(rest.ref.name, {})
+        rest.execute("UPDATE generations SET collection_id = :id WHERE state = 'serving'", id=ref.id.hex)
+        last = rest.message("last").id.hex
+        rest.execute("UPDATE ledger SET chunks = :n WHERE message_id = :last", n=self.COUNT, last=last)
+        rest.count("one", 0, self.COUNT - 1)
+        vector = np.ones(4, dtype=np.float32)
+        ids = [
+            chunk
+            for entry in rest.world.ledger(rest.base)
+            if entry.generation == 2
+            for chunk in chunking.chunk_ids(rest.base, entry.message_id, entry.version, entry.chunks)
+        ]
+        made = [VectorRecord(chunk, vector, "text", {"session_id": "s"}) for chunk in ids]
+        vectors.upsert(ref, made)
+        return made
+
+    def test_what_is_missing_extra_unreadable_or_left(
+        self,
+        rest: Rest,
+        own_chroma: ChromaServer,
+        vectors: ChromaStore,
+        records: list[VectorRecord],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr("harness.chaos.invariants.ID_PAGE", 500)
+        chroma, ref, total = Chroma(own_chroma.url, vectors), rest.ref, len(records)
+
+        def found() -> Findings:
+            return check(rest.world.services.database, chroma, rest.kept, [str(GONE)])
+
+        assert found() == Findings(dead_letters=1, in_ledgers=5, chunks=total)
+        vectors.delete(ref, [records[0].id])
+        assert (found().lost, found().doubled, found().chunks) == (1, 0, total - 1)
+        vectors.upsert(ref, [records[0], VectorRecord("extra", records[0].vector, "text", {"session_id": "s"})])
+        assert (found().lost, found().doubled, found().chunks) == (0, 1, total + 1)
+        vectors.delete(ref, ["extra"])
+        vectors.create_collection(f"mb-{GONE}-g1", {})
+        assert found().violations == [f"collections of deleted bases: 1, such as mb-{GONE}-g1"]
+        vectors.delete_collection(f"mb-{GONE}-g1")
+        own_chroma.stop()
+        (index,) = [path for path in own_chroma.data.iterdir() if path.is_dir()]
+        shutil.rmtree(index)
+        own_chroma.start()
+        damaged = found()
+        (violation,) = damaged.violations
+        assert f"chunks without an embedding: {damaged.lost}, " in violation
+        assert (damaged.lost > 900, damaged.doubled, damaged.chunks) == (True, 0, total)
+        vectors.delete_collection(ref.name)
+        (violation,) = found().violations
+        assert violation.endswith("the collection is gone")
+        assert found().lost == total
