@@ -99,7 +99,8 @@ def update_session(
     with services.database.transaction() as session:
         if new_session_id is not None:
             bases.share_bases_of_flow(session, flow_id)
-            # Both names in one order: two renames, there and back, must not wait for each other.
+            # Both names in Python's order, as a flush takes its sessions: whoever locks two must not wait for another
+            # who has the second and wants the first.
             for name in sorted({session_id, new_session_id}):
                 conversations.lock_session(session, flow_id, name)
         living, conversation = _locked_session(session, user_id, flow_id, session_id)

@@ -248,7 +248,7 @@ def deleted_sessions(session: OrmSession, *, limit: int) -> list[Session]:
 
 
 def sessions_of_flow(session: OrmSession, flow_id: UUID, *, after: str, limit: int) -> list[Session]:
-    """Sessions with anything captured, by session id: pages for work over all of them, in lock order."""
+    """Sessions with anything captured, by session id in the database's order: pages for work over all of them."""
     return list(
         session.scalars(
             sa.select(Session)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -473,6 +474,35 @@ def test_a_dead_letter_that_is_healed_meanwhile_is_not_found(
 
 
 # Rings and answers
+
+
+def test_a_flush_and_a_rename_take_sessions_in_one_order_whatever_the_collation(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["B", "a", "Ä", "ä", "_"]
+    for name in names:
+        world.say(name, "hello")
+    base = world.new_base()
+    locked: list[str] = []
+    lock, page = conversations.lock_session, conversations.sessions_of_flow
+
+    def note(session: Any, flow_id: UUID, session_id: str) -> Any:
+        locked.append(session_id)
+        return lock(session, flow_id, session_id)
+
+    def as_another_collation_has_it(*which: Any, **bounds: Any) -> Any:
+        return sorted(page(*which, **bounds), key=lambda found: found.session_id.lower(), reverse=True)
+
+    monkeypatch.setattr(conversations, "lock_session", note)
+    monkeypatch.setattr(conversations, "sessions_of_flow", as_another_collation_has_it)
+    world.flush(base)
+    flushed = list(locked)
+    assert flushed == sorted(names)
+    for first, second in itertools.permutations(names, 2):
+        locked.clear()
+        with pytest.raises(errors.SessionConflict):
+            rename(world, first, second)
+        assert locked[:2] == sorted([first, second], key=flushed.index)
 
 
 def test_a_refused_flush_names_a_job_that_is_active(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
