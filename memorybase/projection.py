@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from memorybase import chunking, errors
 from memorybase.embedding import Embedder
 from memorybase.leases import Claim, Guard, Projection, describe
@@ -74,8 +77,10 @@ def _blame(
     projection: Projection,
     error: Exception,
 ) -> None:
-    """Halve until the one message stands alone; but first make sure that it is a message and not the model."""
-    embedder.embed([CANARY])
+    """Halve until the one message stands alone; but first make sure that it is a message and not the model or store."""
+    (vector,) = embedder.embed([CANARY])
+    if isinstance(error, errors.VectorRejected):
+        _store_a_canary(services, claim, messages[0], vector, guard)
     if len(messages) > 1:
         middle = len(messages) // 2
         _project(services, claim, embedder, messages[:middle], guard, projection)
@@ -85,6 +90,26 @@ def _blame(
     code = error.code if isinstance(error, errors.MemorybaseError) else "unexpected"
     log.warning("message_failed", message_id=str(message.id), error_code=code, error_type=type(error).__name__)
     projection.failures.append(Failure(message.id, message.version, code, describe(error)))
+
+
+def _store_a_canary(
+    services: Services, claim: Claim, message: CountedMessage, vector: NDArray[np.float32], guard: Guard
+) -> None:
+    """A store that refuses this harmless record too refuses every one. Raises VectorStoreUnavailable.
+
+    No message has a version 0, so the record takes no other's place, and no search shows it. What a crash leaves of it
+    is of the session, and in no ledger: the audit of what the lost worker wrote takes it away.
+    """
+    chunk = chunking.chunk_id(claim.memory_base_id, message.id, 0, 0)
+    guard.check()
+    try:
+        services.vectors.upsert(
+            claim.collection,
+            [VectorRecord(id=chunk, vector=vector, text=CANARY, metadata=_metadata(claim, message, 0))],
+        )
+    except errors.VectorRejected as refusal:
+        raise errors.VectorStoreUnavailable("The vector store refuses every record") from refusal
+    services.vectors.delete(claim.collection, [chunk])
 
 
 def _write(

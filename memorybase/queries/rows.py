@@ -11,7 +11,16 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.models import IS_ACTIVE, IngestionJob, LedgerEntry, MemoryBase, MemoryBaseSession, Message
+from memorybase.models import (
+    IS_ACTIVE,
+    DeletedMessage,
+    IngestionJob,
+    LedgerEntry,
+    MemoryBase,
+    MemoryBaseSession,
+    Message,
+    Session,
+)
 from memorybase.queries.bounds import pages
 from memorybase.queries.writes import insert, new_id
 
@@ -145,7 +154,7 @@ def is_marked() -> sa.ColumnElement[bool]:
 
 
 def rows_of_messages(session: OrmSession, base: MemoryBase, message_ids: Iterable[UUID]) -> dict[UUID, UUID]:
-    """The serving generation's session row of each message that SQL still knows of."""
+    """The serving generation's session row of each message that SQL still knows of, if only as a deleted one."""
     found: dict[UUID, UUID] = {}
     for some in pages(message_ids):
         found.update(_rows_of_some(session, base, some))
@@ -164,7 +173,13 @@ def _rows_of_some(session: OrmSession, base: MemoryBase, message_ids: Sequence[U
         LedgerEntry.generation == base.serving,
         LedgerEntry.message_id.in_(message_ids),
     )
-    return {row[0]: row[1] for row in session.execute(stored.union(remembered))}
+    deleted = (
+        sa.select(DeletedMessage.message_id, Row.id)
+        .join(Session, Session.id == DeletedMessage.conversation_id)
+        .join(Row, sa.and_(serving, Row.session_id == Session.session_id))
+        .where(DeletedMessage.flow_id == base.flow_id, DeletedMessage.message_id.in_(message_ids))
+    )
+    return {row[0]: row[1] for row in session.execute(stored.union(remembered, deleted))}
 
 
 def lock_row(session: OrmSession, row_id: UUID, *, skip_locked: bool = False) -> Row | None:

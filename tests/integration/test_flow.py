@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,10 +14,11 @@ import pytest
 import sqlalchemy as sa
 from harness.world import WORKER, WorkerKilled, World, crash_after
 
-from memorybase import errors, ingestion, leases, lifecycle, planning
+from memorybase import errors, ingestion, leases, lifecycle, planning, projection
 from memorybase.models import IngestionJob, Session
 from memorybase.planning import freeze
 from memorybase.queries import conversations, jobs
+from memorybase.vectors import VectorRecord
 
 
 def texts(count: int, start: int = 0) -> list[str]:
@@ -338,6 +340,66 @@ def test_a_model_that_fails_on_everything_buries_nothing(world: World) -> None:
     world.pass_time(120)
     world.settle()
     world.assert_all_ingested(base)
+
+
+def test_a_store_that_refuses_everything_buries_nothing(world: World) -> None:
+    base = world.new_base(threshold=4)
+
+    def refuse(*_: object) -> None:
+        raise errors.VectorRejected(status=422, reason="InvalidArgumentError")
+
+    world.vectors.before_upsert = refuse
+    world.say("s", *texts(4))
+    world.drain()
+    assert world.dead_letters(base) == []
+    (job,) = world.jobs(base)
+    assert (job.state, job.attempts, job.outages) == ("queued", 0, 1)
+    assert world.vectors.calls["upsert"] == 0
+    assert job.error == "The vector store refuses every record"
+    world.vectors.before_upsert = None
+    world.pass_time(120)
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+def refuse_poison(_ref: object, records: Sequence[VectorRecord]) -> None:
+    if any("poison" in record.text for record in records):
+        raise errors.VectorRejected(status=413)
+
+
+def test_the_one_message_that_the_store_refuses_becomes_a_dead_letter(world: World) -> None:
+    base = world.new_base(threshold=9)
+    world.vectors.before_upsert = refuse_poison
+    world.say("s", *texts(5), "poison", *texts(3, start=5))
+    world.settle()
+    world.assert_exact(base)
+    (letter,) = world.dead_letters(base)
+    assert letter.error_code == "vector_rejected"
+    assert world.row(base, "s").total_processed == 8
+
+
+def test_a_worker_killed_between_a_canary_and_its_removal_leaves_nothing_in_the_end(world: World) -> None:
+    base = world.new_base(threshold=4)
+    world.vectors.before_upsert = refuse_poison
+
+    def crash(_ref: object, records: Sequence[VectorRecord]) -> None:
+        if records[0].text == projection.CANARY:
+            raise WorkerKilled
+
+    world.vectors.after_upsert = crash
+    world.say("s", *texts(3), "poison")
+    with pytest.raises(WorkerKilled):
+        world.drain()
+    world.vectors.after_upsert = None
+    assert len(world.stored(base)) == 1
+    # The message is gone when the job is done again: no other canary takes the place of this one.
+    lifecycle.delete_message(world.services, world.user_id, world.messages()[0].id)
+    assert lifecycle.check_mismatch(world.services, world.user_id, base).state == "ok"
+    for _ in range(3):
+        world.pass_time(61)
+        world.settle()
+    world.assert_exact(base)
+    assert lifecycle.check_mismatch(world.services, world.user_id, base).state == "ok"
 
 
 def test_a_message_that_ends_every_worker_is_found_and_buried(world: World) -> None:
