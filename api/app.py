@@ -15,7 +15,7 @@ from api import failures
 from api.limits import Gate
 from api.middleware import REQUEST_ID, BodyBound, EncodedIds, RequestContext
 from api.routes import ROUTERS
-from memorybase import __version__, telemetry
+from memorybase import __version__, metrics, telemetry
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -41,6 +41,7 @@ def create_app(services: Services | None = None) -> FastAPI:
     app.state.settings = settings
     app.state.services = services
     app.state.gate = Gate(settings)
+    app.state.exposition = metrics.Exposition()
     failures.install(app)
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)

@@ -6,7 +6,9 @@ base or a session: the numbers are of the whole installation, and as few as the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, exposition
 from prometheus_client.core import GaugeMetricFamily
@@ -19,6 +21,8 @@ from memorybase.vitals import Vitals
 CONTENT_TYPE = exposition.CONTENT_TYPE_PLAIN_0_0_4
 # A capture is one short transaction: milliseconds alone, a second behind a queue of writers, ten behind a stuck one.
 CAPTURE_BUCKETS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+KEEP_SECONDS = 2.0  # scrapers come every few seconds; more of them, or a storm, cost nothing
 
 _OF_THIS_PROCESS = CollectorRegistry(auto_describe=True)
 
@@ -60,23 +64,43 @@ HEARTBEAT_AGE = "memorybase_heartbeat_age_seconds"
 DATABASE_UP = "memorybase_database_up"
 
 
-def exposed(services: Services) -> bytes:
-    """Everything, in the text format. The database away: what this process counted, and that it is away."""
-    now = CollectorRegistry(auto_describe=False)
-    now.register(_Now(services))
-    return exposition.generate_latest(_OF_THIS_PROCESS) + exposition.generate_latest(now)
+class Exposition:
+    """What a process shows to whoever scrapes it. SQL is asked once in a while, however many scrape, however often."""
+
+    def __init__(self, *, keep_seconds: float = KEEP_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
+        self.keep_seconds = keep_seconds
+        self._clock = clock
+        self._asking = threading.Lock()
+        self._asked_at: float | None = None
+        self._seen: Vitals | None = None
+
+    def text(self, services: Services) -> bytes:
+        """Everything, in the text format. The database away: what this process counted, and that it is away."""
+        now = CollectorRegistry(auto_describe=False)
+        now.register(_Now(self._vitals(services)))
+        return exposition.generate_latest(_OF_THIS_PROCESS) + exposition.generate_latest(now)
+
+    def _vitals(self, services: Services) -> Vitals | None:
+        with self._asking:
+            if self._asked_at is None or self._clock() - self._asked_at >= self.keep_seconds:
+                try:
+                    self._seen = vitals.take(services)
+                except errors.EnvironmentFailure:
+                    self._seen = None
+                # Behind the answer: those who waited for it take it, and a database that is away is not asked by each.
+                self._asked_at = self._clock()
+            return self._seen
 
 
 class _Now:
-    """A collector of what SQL says at this moment."""
+    """A collector of what SQL has said."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, seen: Vitals | None) -> None:
+        self._seen = seen
 
     def collect(self) -> Iterator[Metric]:
-        try:
-            seen = vitals.take(self._services)
-        except errors.EnvironmentFailure:
+        seen = self._seen
+        if seen is None:
             yield GaugeMetricFamily(DATABASE_UP, "Whether the database answered this scrape.", 0)
             return
         yield GaugeMetricFamily(DATABASE_UP, "Whether the database answered this scrape.", 1)

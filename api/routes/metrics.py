@@ -41,7 +41,8 @@ router = APIRouter(
 )
 def get_metrics(services: ServicesDep, request: Request) -> Response:
     """Prometheus's text format. The numbers are of the whole installation; what is counted, of this process."""
+    exposition: metrics.Exposition = request.app.state.exposition
     caller: Principal | None = getattr(request.state, "principal", None)
     if caller is not None:
         caller.require("read")
-    return Response(metrics.exposed(services), media_type=metrics.CONTENT_TYPE)
+    return Response(exposition.text(services), media_type=metrics.CONTENT_TYPE)
