@@ -173,7 +173,7 @@ def get_knowledge_base(services: Services, user_id: UUID, name: str) -> Knowledg
 
 def create(services: Services, user_id: UUID, *, name: str, embedding_model: str | None = None) -> KnowledgeBaseView:
     """An ordinary knowledge base; raises NameTaken with existing_id, ModelUnavailable, VectorStoreUnavailable."""
-    _check_name(name)
+    check_name(name, "name")
     settings = services.settings
     embedder = services.embedders.get(services.settings.allowed_model(embedding_model))
     kb_id = uuid4()
@@ -303,14 +303,16 @@ def _collection_name(kb_id: UUID) -> str:
     return f"knowledge-{kb_id}"
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str, field: str) -> None:
+    """Raises InvalidRequest for what no knowledge base, and no memory base, may be called."""
     if not name.strip():
-        raise errors.InvalidRequest("The name is empty", field="name")
-    if name in {".", ".."}:  # clients take these out of an address, so nobody could ask for it
-        raise errors.InvalidRequest("The name cannot stand in a path", field="name")
+        raise errors.InvalidRequest("The name is empty", field=field)
+    # Clients take these out of an address, so nobody could ask for it; and a tool that makes a folder of it is misled.
+    if name in {".", ".."}:
+        raise errors.InvalidRequest("The name cannot stand in a path", field=field, value=name)
     if len(name) > NAME_LENGTH:
-        raise errors.InvalidRequest("The name is too long", field="name", value=len(name), limit=NAME_LENGTH)
-    check_text(name, "name")
+        raise errors.InvalidRequest("The name is too long", field=field, value=len(name), limit=NAME_LENGTH)
+    check_text(name, field)
 
 
 def _view(row: AnyRow) -> KnowledgeBaseView:

@@ -82,8 +82,11 @@ def put_flow(
 def create_memory_base(services: Services, user_id: UUID, new: NewMemoryBase) -> UUID:
     """A memory base with its collection and registry entry; its id.
 
-    Raises NotFound (flow), NameTaken (name or kb_name, with existing_id), ModelUnavailable, VectorStoreUnavailable.
+    Raises NotFound (flow), NameTaken (name or kb_name, with existing_id), InvalidRequest, ModelUnavailable,
+    VectorStoreUnavailable.
     """
+    knowledge.check_name(new.name, "name")
+    knowledge.check_name(new.kb_name or new.name, "kb_name")
     _check_bounds(services, threshold=new.threshold, idle_after=new.idle_after)
     base_id = uuid4()
     with services.database.reading() as session:
@@ -210,6 +213,8 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
     for name in changes:
         if name not in CHANGEABLE:
             raise errors.InvalidRequest("This cannot be changed", field=name, limit=list(CHANGEABLE))
+    if "name" in changes:
+        knowledge.check_name(changes["name"], "name")
     _check_bounds(services, threshold=changes.get("threshold"), idle_after=changes.get("idle_after"))
     try:
         with services.database.transaction() as session:

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import json
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
@@ -638,6 +639,40 @@ def test_metadata_of_the_knowledge_base_says_that_it_is_a_memory_bases(world: Wo
     (folder,) = world.services.settings.knowledge_dir.glob("*")
     written = json.loads((folder / knowledge.METADATA_FILE).read_text())
     assert written["is_memory_base"] is True
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_name_that_would_lead_elsewhere_in_a_path_is_refused(world: World, name: str) -> None:
+    base = world.new_base(name="a name", kb_name="another")
+    makers: dict[str, Callable[[], object]] = {
+        "name": lambda: world.new_base(name=name, kb_name="fine"),
+        "kb_name": lambda: world.new_base(name="fine", kb_name=name),
+    }
+    for field, make in makers.items():
+        with pytest.raises(errors.InvalidRequest) as refused:
+            make()
+        assert (refused.value.field, refused.value.value) == (field, name)
+    with pytest.raises(errors.InvalidRequest) as refused:
+        lifecycle.update_memory_base(world.services, world.user_id, base, {"name": name})
+    assert refused.value.field == "name"
+    with pytest.raises(errors.InvalidRequest):
+        knowledge.create(world.services, world.user_id, name=name)
+    assert len(world.vectors.names()) == 1
+
+
+def test_no_name_becomes_a_path(world: World) -> None:
+    folder = world.services.settings.knowledge_dir
+    names = ["../outside", "/tmp/absolute", "a/b", "..\\outside", "./.", "../../memorybase.db"]
+    around = {path for path in folder.parent.rglob("*") if folder not in {path, *path.parents}}
+    for name in names:
+        base = world.new_base(name=name, kb_name=f"{name} of a base")
+        lifecycle.update_memory_base(world.services, world.user_id, base, {"name": f"{name} renamed"})
+        knowledge.create(world.services, world.user_id, name=name)
+    with world.services.database.reading() as session:
+        entries = {str(entry.id) for entry in session.scalars(sa.select(KnowledgeBase))}
+    assert {path.name for path in folder.iterdir()} == entries
+    assert len(entries) == 2 * len(names)
+    assert {path for path in folder.parent.rglob("*") if folder not in {path, *path.parents}} == around
 
 
 def test_a_base_cannot_be_made_while_the_store_is_away(world: World) -> None:
