@@ -28,6 +28,7 @@ RETRY_AFTER_JOB = 1
 RETRY_AFTER_OUTAGE = 5
 
 _LIMITS = ("max_length", "min_length", "le", "lt", "ge", "gt")
+_LENGTHS = {"string_too_long", "string_too_short", "too_long", "too_short"}
 _CLOSED_LISTS = {"enum", "literal_error", "uuid_parsing", "uuid_type"}
 _MESSAGES = {
     "extra_forbidden": "Unknown field",
@@ -136,10 +137,10 @@ def _message(found: Mapping[str, Any]) -> str:
 
 def _value(found: Mapping[str, Any]) -> object:
     value = found.get("input")
+    if isinstance(value, str | list | dict) and found["type"] in _LENGTHS:
+        return len(value)
     if isinstance(value, bool | int | float):
         return value
-    if isinstance(value, str) and found["type"] in {"string_too_long", "string_too_short"}:
-        return len(value)
     return value if isinstance(value, str) and found["type"] in _CLOSED_LISTS else None
 
 

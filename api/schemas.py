@@ -8,10 +8,12 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema, model_validator
 
+from memorybase import knowledge, recall
 from memorybase.knowledge import DocumentResult
 from memorybase.lifecycle import MAX_IDLE_SECONDS
 from memorybase.messages import why_unstorable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture, JobState
+from memorybase.settings import Settings
 
 Role = Literal["user", "assistant", "system", "tool"]
 MAX_WAIT_SECONDS = 60
@@ -39,6 +41,12 @@ def _aware(value: datetime) -> datetime:
 
 def _absent(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
+
+
+def _up_to(setting: str, what: str = "") -> str:
+    """A bound that a setting gives is no schema's to promise; it is said with the setting's default."""
+    default = Settings.model_fields[setting].default
+    return f"At most {default}{what and ' '}{what}, by the setting {setting}."
 
 
 _CONTENT = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}]}
@@ -72,7 +80,7 @@ class CaptureBody(Body):
     end_user_id: Identifier | None = None
     on_conflict: Literal["error", "keep", "update"] = "error"
     messages: list[Any] = Field(
-        description="{role, content, ...}, {text, sender} or {type, content}",
+        description="{role, content, ...}, {text, sender} or {type, content}. " + _up_to("max_messages_per_run"),
         json_schema_extra={"items": {"type": "object"}},
     )
 
@@ -82,7 +90,7 @@ class MemoryBaseBody(Body):
 
     name: Name
     flow_id: Identifier
-    threshold: int = Field(default=50, ge=1)
+    threshold: int = Field(default=50, ge=1, description=_up_to("max_threshold"))
     kb_name: Name | None = None
     auto_capture: bool = True
     capture: Capture = Capture.OUTPUTS
@@ -100,7 +108,7 @@ class MemoryBaseBody(Body):
 
 class MemoryBaseChanges(Body):
     name: Name = NOT_GIVEN
-    threshold: Annotated[int, Field(ge=1)] = NOT_GIVEN
+    threshold: Annotated[int, Field(ge=1, description=_up_to("max_threshold"))] = NOT_GIVEN
     auto_capture: bool = NOT_GIVEN
     idle_after: Annotated[int, Field(ge=0, le=MAX_IDLE_SECONDS)] = NOT_GIVEN
 
@@ -137,19 +145,19 @@ class KeyBody(Body):
 class SearchBody(Body):
     """What to look for in one memory base. `since` and `until` are inclusive."""
 
-    query: Stored = Field(min_length=1)
-    top_k: int = Field(default=10, ge=1)
+    query: Stored = Field(min_length=1, description=_up_to("max_query_chars", "characters"))
+    top_k: int = Field(default=10, ge=1, description=_up_to("max_top_k"))
     mode: Literal["dense"] = "dense"
     session_id: Identifier | None = None
     end_user_id: Identifier | None = None
     roles: list[Role] | None = Field(default=None, max_length=8)
     since: Moment | None = None
     until: Moment | None = None
-    metadata: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = Field(default=None, max_length=recall.MAX_FILTER_KEYS)
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
-    neighbors: int = Field(default=0, ge=0)
+    neighbors: int = Field(default=0, ge=0, le=recall.MAX_NEIGHBORS)
     include_pending: bool = True
-    exclude_message_ids: list[Identifier] = Field(default_factory=list)
+    exclude_message_ids: list[Identifier] = Field(default_factory=list, max_length=recall.MAX_EXCLUDED)
     explain: bool = False
 
 
@@ -167,20 +175,20 @@ class KnowledgeBaseBody(Body):
 class DocumentBody(Body):
     """A text; without metadata, what is stored of it stays."""
 
-    text: str
-    id: str | None = None
+    text: str = Field(min_length=1, max_length=knowledge.MAX_DOCUMENT_CHARS)
+    id: str | None = Field(default=None, min_length=1, max_length=ID_LENGTH)
     metadata: dict[str, Any] | None = None
 
 
 class DocumentsBody(Body):
-    documents: list[DocumentBody]
+    documents: list[DocumentBody] = Field(min_length=1, description=_up_to("max_documents_per_request"))
 
 
 class DocumentSearchBody(Body):
-    query: str = Field(min_length=1)
-    top_k: int = Field(default=10, ge=1)
+    query: str = Field(min_length=1, description=_up_to("max_query_chars", "characters"))
+    top_k: int = Field(default=10, ge=1, description=_up_to("max_top_k"))
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
-    metadata: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = Field(default=None, max_length=knowledge.MAX_FILTER_KEYS)
 
 
 class ErrorBody(BaseModel):

@@ -6,7 +6,13 @@ memory base's knowledge base is listed with the others, but written, searched an
 
 from __future__ import annotations
 
-from memorybase.knowledge.documents import MAX_DOCUMENT_CHARS, DocumentHit, DocumentResult, NewDocument
+from memorybase.knowledge.documents import (
+    MAX_DOCUMENT_CHARS,
+    MAX_FILTER_KEYS,
+    DocumentHit,
+    DocumentResult,
+    NewDocument,
+)
 from memorybase.knowledge.registry import (
     METADATA_FILE,
     DocumentAnswer,
@@ -29,6 +35,7 @@ from memorybase.knowledge.registry import (
 
 __all__ = [
     "MAX_DOCUMENT_CHARS",
+    "MAX_FILTER_KEYS",
     "METADATA_FILE",
     "DocumentAnswer",
     "DocumentHit",

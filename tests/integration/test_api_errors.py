@@ -91,6 +91,40 @@ def test_a_wrong_parameter_is_422_with_its_bound(api: Api, path: str, field: str
     assert (error["field"], error.get("limit")) == (field, limit)
 
 
+SEARCH = {"flow_id": "f", "query": "q"}
+DOCUMENTS, DOCUMENT_SEARCH = "/knowledge-bases/kb/documents", "/knowledge-bases/kb/search"
+KEYS = {str(number): number for number in range(21)}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field", "value", "limit"),
+    [
+        ("/search", SEARCH | {"top_k": 0}, "top_k", 0, 1),
+        ("/search", SEARCH | {"top_k": 101}, "top_k", 101, 100),
+        ("/search", SEARCH | {"neighbors": 21}, "neighbors", 21, 20),
+        ("/search", SEARCH | {"neighbors": -1}, "neighbors", -1, 0),
+        ("/search", SEARCH | {"min_score": 1.5}, "min_score", 1.5, 1.0),
+        ("/search", SEARCH | {"metadata": KEYS}, "metadata", 21, 20),
+        ("/search", SEARCH | {"exclude_message_ids": ["x"] * 1_001}, "exclude_message_ids", 1_001, 1_000),
+        ("/search", SEARCH | {"session_id": "x" * 129}, "session_id", 129, 128),
+        ("/search", SEARCH | {"query": "x" * 8_001}, "query", 8_001, 8_000),
+        ("/memories", {"name": "n", "flow_id": "f", "idle_after": -1}, "idle_after", -1, 0),
+        ("/memories", {"name": "n", "flow_id": "f", "idle_after": 31_536_001}, "idle_after", 31_536_001, 31_536_000),
+        ("/memories", {"name": "n", "flow_id": "f", "threshold": 0}, "threshold", 0, 1),
+        (DOCUMENTS, {"documents": []}, "documents", 0, 1),
+        (DOCUMENTS, {"documents": [{"text": "t"}] * 201}, "documents", 201, 200),
+        (DOCUMENTS, {"documents": [{"text": "t", "id": "x" * 129}]}, "documents[0].id", 129, 128),
+        (DOCUMENTS, {"documents": [{"text": ""}]}, "documents[0].text", 0, 1),
+        (DOCUMENT_SEARCH, {"query": "q", "top_k": 101}, "top_k", 101, 100),
+        (DOCUMENT_SEARCH, {"query": "q", "metadata": KEYS}, "metadata", 21, 20),
+    ],
+)  # fmt: skip
+def test_a_bound_is_in_the_answer(api: Api, path: str, body: Any, field: str, value: object, limit: object) -> None:
+    api.flow("f")
+    error = api.refused("POST", path, 422, json=body)
+    assert (error["field"], error["value"], error["limit"]) == (field, value, limit)
+
+
 def test_every_wrong_field_is_named(api: Api) -> None:
     error = api.refused("POST", "/memories", 422, json={"name": "", "threshold": 0, "x": 1})
     named = {error["field"], *(other["field"] for other in error["details"]["others"])}
