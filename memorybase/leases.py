@@ -393,9 +393,13 @@ def _bury_deadly(
             from_seq=job.from_seq,
             to_seq=job.to_seq,
         )
+    # A wording that came since the last worker began is not the one it died of, though a repair may owe that message
+    # first now. Without a suspect the next job takes one message alone again.
+    unseen = conversations.edited_since(session, [m.id for m in suspects], job.started_at) if job.started_at else set()
     failures = [
         ledger.Failure(m.id, m.version, "worker_lost", f"{job.deaths} workers were lost on this message alone")
         for m in suspects
+        if m.id not in unseen
     ]
     ledger.bury(session, base_id=base.id, generation=row.generation, row_id=row.id, failures=failures, now=now)
 

@@ -147,6 +147,14 @@ def ids_in_session(session: OrmSession, flow_id: UUID, session_id: str, ids: Ite
     return found
 
 
+def edited_since(session: OrmSession, ids: Iterable[UUID], moment: datetime) -> set[UUID]:
+    """Which of these messages have been edited after that moment."""
+    found: set[UUID] = set()
+    for some in bounds.pages(ids):
+        found.update(session.scalars(sa.select(Message.id).where(Message.id.in_(some), Message.edited_at > moment)))
+    return found
+
+
 def insert_messages(session: OrmSession, rows: Sequence[dict[str, Any]]) -> None:
     if rows:
         session.execute(sa.insert(Message), rows)

@@ -281,6 +281,32 @@ def test_a_later_wording_that_ends_every_worker_takes_the_earlier_one_out_of_the
     assert world.row(base, "s").total_processed == 4
 
 
+@pytest.mark.parametrize("place", [0, 3])
+def test_a_wording_that_came_after_the_last_death_is_not_blamed_for_it(world: World, place: int) -> None:
+    base = filled(world)
+    messages = world.messages()
+
+    def die_of_poison(batch: Any) -> None:
+        if any("poison" in text for text in batch):
+            raise WorkerKilled
+
+    world.embedder.before_embed = die_of_poison
+    edit(world, messages[3].id, "poison")
+    for death in range(3):
+        with pytest.raises(WorkerKilled):
+            world.drain()
+        if death == 2:
+            edit(world, messages[place].id, "harmless")
+        world.locks.expire(base, "s")
+        world.pass_time(61)
+        world.sweep()
+    assert world.dead_letters(base) == []
+    survive(world, base)
+    assert [letter.message_id for letter in world.dead_letters(base)] == ([] if place == 3 else [messages[3].id])
+    world.assert_exact(base)
+    assert "harmless" in world.embedder.embedded
+
+
 def survive(world: World, base: UUID) -> None:
     for _ in range(20):
         with contextlib.suppress(WorkerKilled):
