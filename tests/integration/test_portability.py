@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from memorybase import cli, errors, lifecycle, portability
 from memorybase.cli import export_file, import_file
 from memorybase.client import Client
-from memorybase.models import LedgerEntry
+from memorybase.models import Flow, LedgerEntry
 from memorybase.portability import reading
 from memorybase.settings import Settings
 
@@ -139,6 +139,30 @@ class TestExport:
         filled(home)
         home.delete("/sessions", flow_id="a/flow", session_id="t", expect=200)
         assert exported(home)[-1]["sessions"] == 2
+        with home.services.database.transaction() as session:
+            session.execute(sa.update(Flow).where(Flow.external_id == "other").values(deleting_at=Flow.created_at))
+        assert (exported(home)[-1]["flows"], exported(home)[-1]["sessions"]) == (1, 1)
+
+    def test_nothing_of_another_user(self, home: Api) -> None:
+        filled(home)
+        base = home.memory(flow="other")["id"]
+        (flow,) = [line["id"] for line in of("flow", exported(home)) if line["external_id"] == "other"]
+        stranger = home.of_user("stranger")
+        assert exported(stranger)[-1] == {"type": "end", "flows": 0, "sessions": 0, "runs": 0, "messages": 0}
+        for which in ({"flow_id": flow}, {"memory_base_id": base}):
+            assert stranger.refused("GET", "/export", 404, params=which)["code"] == "not_found"
+
+    def test_an_answer_to_somebody_elses_message_does_not_name_it(self, home: Api) -> None:
+        home.flow()
+        stranger = home.of_user("stranger")
+        stranger.flow("theirs")
+        raw = {"id": "their-name-for-it", "role": "user", "content": "x"}
+        theirs = stranger.post("/flows/theirs/runs", {"session_id": "s", "messages": [raw]}, expect=201)
+        parent = theirs["messages"][0]["id"]
+        answer = {"role": "assistant", "content": "y", "parent_message_id": parent}
+        home.post("/flows/support/runs", {"session_id": "s", "messages": [answer]}, expect=201)
+        (line,) = of("message", exported(home))
+        assert (line["parent_message_id"], line["parent_external_id"]) == (parent, None)
 
 
 class TestImport:
@@ -206,6 +230,34 @@ class TestImport:
         assert home.get("/messages/a-1")["content"] == "edited since"
         imported(home, lines, on_conflict="update")
         assert home.get("/messages/a-1")["content"] == "a third text"
+
+    def test_what_is_there_keeps_its_name_and_its_metadata(self, home: Api) -> None:
+        filled(home)
+        before = exported(home)
+        home.call("PUT", "/flows/a%2Fflow", json={"name": "renamed since"})
+        home.patch("/sessions", {"flow_id": "a/flow", "session_id": "s", "metadata": {"topic": "changed since"}})
+        imported(home, before)
+        assert {line["name"] for line in of("flow", exported(home))} == {"renamed since", "other"}
+        (session,) = [line for line in of("session", exported(home)) if line["metadata"]]
+        assert session["metadata"] == {"topic": "changed since"}
+
+    def test_an_empty_session_has_its_end_user_and_keeps_it(self, home: Api) -> None:
+        home.flow()
+        line = {"type": "session", "flow_id": "support", "session_id": "s", "end_user_id": "ada"}
+        imported(home, [line])
+        imported(home, [line])
+        assert [session["end_user_id"] for session in of("session", exported(home))] == ["ada"]
+        refused = imported(home, [line | {"end_user_id": "eve"}], expect=409)["error"]
+        assert (refused["code"], refused["details"]["line"]) == ("session_conflict", 1)
+
+    def test_runs_of_more_messages_than_a_request_may_hold(self, home: Api) -> None:
+        filled(home)
+        lines = exported(home)
+        (message,) = [line for line in of("message", lines) if line["external_id"] == "a-1"]
+        many = [message | {"external_id": f"m-{n}", "id": f"m-{n}"} for n in range(51)]  # a request holds 50
+        assert imported(home, [*of("flow", lines), *many])["messages"]["created"] == 51
+        message["content"] = "x" * 50_001
+        assert imported(home, [message], expect=422)["error"]["field"] == "line 1"
 
     def test_it_triggers_as_a_capture_does(self, home: Api, away: Api) -> None:
         filled(home)

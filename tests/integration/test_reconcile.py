@@ -18,9 +18,9 @@ from memorybase.cli import dead_letters
 from memorybase.cli import reconciling as reconcile_cli
 from memorybase.client import Client
 from memorybase.lifecycle import Reconciled
-from memorybase.models import Generation
-from memorybase.queries import clock
-from memorybase.vectors import CollectionRef, VectorRecord
+from memorybase.models import Generation, MemoryBase, MemoryBaseSession, Message
+from memorybase.queries import bounds, clock
+from memorybase.vectors import CollectionRef, StoredCollection, VectorRecord
 
 
 def filled(world: World, *sessions: str) -> UUID:
@@ -84,6 +84,32 @@ class TestBases:
         world.settle()
         world.assert_all_ingested(base)
 
+    def test_whatever_sql_knows_of_a_message_keeps_its_chunks(self, world: World) -> None:
+        world.embedder.reject("poison")
+        base = filled(world)
+        world.say("s", "poison")
+        world.settle()
+        dead = next(m for m in world.messages() if m.content == "poison")  # in no ledger
+        forgotten = world.messages()[0]  # in the ledger alone
+        with world.services.database.transaction() as session:
+            session.execute(sa.delete(Message).where(Message.id == forgotten.id))
+        for message in (dead, forgotten):
+            stray = chunking.chunk_id(base, message.id, 9, 0)
+            copied(world, base, stray)
+            done = reconcile(world, base, repair=True)
+            assert (done.extra, done.marked, done.removed) == (1, 1, 0)
+            assert stray in world.stored(base)
+            world.vectors.lose(world.ref(base), [stray])
+            with world.services.database.transaction() as session:
+                session.execute(sa.update(MemoryBaseSession).values(audit_at=None))
+
+    def test_what_is_of_another_flow_goes_at_once(self, world: World) -> None:
+        base = filled(world)
+        captured = world.say("s", "elsewhere", flow_id=world.new_flow())
+        copied(world, base, chunking.chunk_id(base, captured.messages[0].id, 1, 0))
+        done = reconcile(world, base, repair=True)
+        assert (done.extra, done.marked, done.removed) == (1, 0, 1)
+
     def test_chunks_of_no_message_go_at_once(self, world: World) -> None:
         base = filled(world)
         copied(world, base, chunking.chunk_id(base, uuid4(), 1, 0), session_id="never heard of")
@@ -97,8 +123,12 @@ class TestBases:
         world.say("s", "four")
         (message,) = [m for m in world.messages() if m.seq == 4]
         copied(world, base, chunking.chunk_id(base, message.id, 1, 0))
+        rewritten = min(world.stored(base))
+        record = world.vectors.records(world.ref(base))[rewritten]
+        world.vectors.lose(world.ref(base), [rewritten])
         done = reconcile(world, base, repair=True)
-        assert (done.state, done.extra, done.removed) == ("ok", 0, 0)
+        assert (done.state, done.missing, done.extra, done.removed) == ("ok", 0, 0, 0)
+        world.vectors.upsert(world.ref(base), [record])
         world.settle()
         world.assert_all_ingested(base)
 
@@ -129,6 +159,26 @@ class TestBases:
 
     def test_a_base_that_is_gone_is_no_answer(self, world: World) -> None:
         assert lifecycle.reconcile_base(world.services, uuid4(), repair=True) is None
+        base = filled(world)
+        with world.services.database.transaction() as session:
+            session.get_one(MemoryBase, base).deleting_at = world.base(base).created_at
+        assert lifecycle.reconcile_base(world.services, base, repair=True) is None
+
+    def test_a_collection_that_goes_in_the_midst_is_gone(self, world: World) -> None:
+        base = filled(world)
+        copied(world, base, "no chunk id of ours")
+        world.vectors.fail_next(errors.CollectionMissing(), on="delete")
+        assert reconcile(world, base, repair=True).state == "gone"
+
+    def test_more_strays_than_one_question_holds(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("memorybase.queries.rows.pages", lambda ids: bounds.pages(ids, 1))
+        base = filled(world, "s", "t", "u")
+        for session_id in ("s", "t", "u"):
+            copied(world, base, chunking.chunk_id(base, world.messages(session_id)[0].id, 9, 0), session_id=session_id)
+        done = reconcile(world, base, repair=True)
+        assert (done.extra, done.marked, done.removed) == (3, 3, 0)
+        world.settle()
+        world.assert_all_ingested(base)
 
 
 class TestOrphans:
@@ -151,6 +201,36 @@ class TestOrphans:
         assert [orphan.ref for orphan in dropped] == [old]
         assert old.name not in world.vectors.names()
         assert {young.name, ageless.name, world.ref(base).name, "kb-somebody-elses"} <= set(world.vectors.names())
+
+    def test_an_age_that_is_none_makes_nothing_old(self, world: World) -> None:
+        names = [f"mb-{uuid4()}-g1" for _ in range(3)]
+        for name, said in zip(names, (True, 1.5, "yesterday"), strict=True):
+            world.vectors.create_collection(name, {"created_at": said})
+        orphans = lifecycle.find_orphans(world.services)
+        assert {(o.ref.name, o.created_at, o.old) for o in orphans} == {(name, None, False) for name in names}
+
+    def test_a_base_that_comes_while_it_looks_is_in_use(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        listed = world.vectors.list_collections
+
+        def list_collections() -> list[StoredCollection]:
+            world.new_base()
+            return listed()
+
+        monkeypatch.setattr(world.vectors, "list_collections", list_collections)
+        assert lifecycle.find_orphans(world.services) == []
+
+    def test_numbers_that_no_regenerate_takes_any_more_are_orphans(self, world: World) -> None:
+        base, other = filled(world), world.new_base()
+        first = world.ref(base)
+        lifecycle.regenerate(world.services, world.user_id, base)
+        world.settle()
+        world.pass_time(120)
+        world.sweep()
+        with world.services.database.transaction() as session:
+            session.execute(sa.delete(Generation).where(Generation.generation == 1, Generation.memory_base_id == base))
+            session.get_one(MemoryBase, other).deleting_at = world.base(other).created_at
+        left = {collection(world, name, 4_000).name for name in (first.name, f"mb-{other}-g2")}
+        assert {orphan.ref.name for orphan in lifecycle.find_orphans(world.services)} == left
 
     def test_every_generation_in_use_keeps_its_collection(self, world: World) -> None:
         base = filled(world)

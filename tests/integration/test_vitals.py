@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,9 +14,9 @@ from harness.world import World
 from prometheus_client.parser import text_string_to_metric_families
 from typer.testing import CliRunner
 
-from memorybase import cli, ingestion, metrics, vitals
+from memorybase import cli, ingestion, lifecycle, metrics, vitals
 from memorybase.cli import doctor as doctor_cli
-from memorybase.models import Heartbeat, IngestionJob
+from memorybase.models import Heartbeat, IngestionJob, MemoryBase
 from memorybase.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +52,7 @@ class TestVitals:
         world.say("below", "a", "b")
         assert vitals.take(world.services).pending_messages == 0
         world.say("reached", "a", "b", "c", {"role": "system", "content": "never counted"})
+        world.say("reached", "not due yet")
         seen = vitals.take(world.services)
         assert (seen.pending_sessions, seen.pending_messages) == (1, 3)
         assert seen.oldest_pending_seconds is not None
@@ -71,6 +73,23 @@ class TestVitals:
         with world.services.database.transaction() as session:
             session.execute(sa.text("UPDATE memory_bases SET deleting_at = created_at"))
         assert vitals.take(world.services).pending_sessions == 0
+
+    def test_a_build_owes_in_place_of_what_is_served(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", "a", "b")
+        lifecycle.regenerate(world.services, world.user_id, base)
+        assert {row.target_seq - row.cursor_seq for row in world.rows(base)} == {2}
+        seen = vitals.take(world.services)
+        assert (seen.pending_sessions, seen.pending_messages) == (1, 2)
+
+    def test_a_job_at_work_is_not_stuck(self, world: World) -> None:
+        world.new_base(threshold=1)
+        world.say("s", "a")
+        world.pass_time(61)
+        seen: list[vitals.Vitals] = []
+        world.embedder.before_embed = lambda _texts: seen.append(vitals.take(world.services))
+        world.drain()
+        assert [(each.jobs_queued, each.jobs_running, each.stuck_jobs) for each in seen] == [(0, 1, 0)]
 
     def test_jobs_are_stuck_once_due_for_a_minute(self, world: World) -> None:
         world.new_base(threshold=1)
@@ -123,6 +142,32 @@ class TestVitals:
         world.sweep()
         assert vitals.take(world.services).mismatched_memory_bases == 1
 
+    def test_only_what_somebody_can_see_is_a_dead_letter_or_a_drift(self, world: World) -> None:
+        world.embedder.reject("poison")
+        base, other = world.new_base(threshold=1), world.new_base(threshold=1)
+        world.say("s", "poison")
+        world.settle()
+        lifecycle.regenerate(world.services, world.user_id, base)
+        world.settle()
+        assert sorted(letter.generation for letter in world.dead_letters(base)) == [1, 2]
+        assert vitals.take(world.services).dead_letters == 2
+        with world.services.database.transaction() as session:
+            session.execute(sa.update(MemoryBase).values(mismatch=True))
+        assert vitals.take(world.services).mismatched_memory_bases == 2
+        with world.services.database.transaction() as session:
+            session.get_one(MemoryBase, other).deleting_at = world.base(other).created_at
+        seen = vitals.take(world.services)
+        assert (seen.dead_letters, seen.mismatched_memory_bases) == (1, 1)
+        (letter,) = [each for each in world.dead_letters(base) if each.generation == 2]
+        lifecycle.discard_dead_letter(world.services, world.user_id, base, letter.id)
+        assert vitals.take(world.services).dead_letters == 0
+
+    def test_a_sign_of_life_from_the_future_is_of_now(self, world: World) -> None:
+        ingestion.beat(world.services, "worker@1", "worker")
+        with world.services.database.transaction() as session:
+            session.get_one(Heartbeat, "worker@1").beat_at += timedelta(seconds=60)
+        assert vitals.take(world.services).worker == vitals.Pulse(1, 0.0)
+
     def test_processes_by_kind(self, world: World) -> None:
         ingestion.beat(world.services, "worker@1", "worker")
         ingestion.beat(world.services, "worker@2", "worker")
@@ -152,6 +197,28 @@ class TestMetrics:
         done = scraped(api)
         assert (done["memorybase_pending_messages"], done["memorybase_jobs{state=queued}"]) == (0, 0)
         assert done["memorybase_database_up"] == 1
+
+    def test_each_number_stands_under_its_own_name(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+        told = vitals.Vitals(
+            pending_sessions=1, pending_messages=2, oldest_pending_seconds=3.0, jobs_queued=4, jobs_running=5,
+            oldest_job_seconds=6.0, stuck_jobs=7, queue_stands=True, dead_letters=8, mismatched_memory_bases=9,
+            worker=vitals.Pulse(10, 11.0), sweeper=vitals.Pulse(12, None),
+        )  # fmt: skip
+        monkeypatch.setattr(vitals, "take", lambda _services: told)
+        said = scraped(api)
+        names = (
+            "pending_sessions", "pending_messages", "oldest_pending_message_age_seconds", "jobs{state=queued}",
+            "jobs{state=running}", "oldest_job_age_seconds", "stuck_jobs", "dead_letters", "mismatched_memory_bases",
+            "processes{kind=worker}", "heartbeat_age_seconds{kind=worker}", "processes{kind=sweeper}",
+        )  # fmt: skip
+        assert [said[f"memorybase_{name}"] for name in names] == list(range(1, 13))
+        assert said["memorybase_queue_stands"] == 1
+        assert "memorybase_heartbeat_age_seconds{kind=sweeper}" not in said
+        monkeypatch.setattr(
+            vitals, "take", lambda _services: replace(told, queue_stands=False, oldest_job_seconds=None)
+        )
+        said = scraped(api)
+        assert (said["memorybase_queue_stands"], said["memorybase_oldest_job_age_seconds"]) == (0, 0)
 
     def test_on_postgresql(self, postgres_api: Api) -> None:
         postgres_api.flow()
