@@ -279,6 +279,10 @@ class TestImport:
             ('{"type": "session", "flow_id": "f"}', "line 2.session_id"),
             ('{"type": "session", "flow_id": "f", "session_id": "\\u0000"}', "line 2.session_id"),
             ('{"type": "session", "flow_id": "f", "session_id": "s", "metadata": [1]}', "line 2.metadata"),
+            (
+                '{"type": "session", "flow_id": "f", "session_id": "s", "metadata": {"k": "\\u0000"}}',
+                "line 2.metadata",
+            ),
             ('{"type": "run", "flow_id": "f", "session_id": "s"}', "line 2.id"),
             ('{"type": "message", "flow_id": "f", "session_id": "s", "run_id": "r", "role": "user"}', "line 2.id"),
             (
