@@ -16,7 +16,6 @@ import sqlalchemy as sa
 from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 
 from memorybase import errors, ingestion, leases, lifecycle
-from memorybase.lifecycle import builds
 from memorybase.models import Flow, Session
 from memorybase.queries import bases, conversations, jobs, ledger, rows
 
@@ -115,12 +114,12 @@ def test_a_capture_and_an_advance_during_a_build_do_not_lock_each_other_out(
 ) -> None:
     base = filled(world)
     # The build's row sorts before the serving one, so a capture takes it first.
-    monkeypatch.setattr(builds, "uuid4", lambda: UUID(int=1))
+    monkeypatch.setattr(rows, "new_id", lambda _session: sa.literal(UUID(int=1), sa.Uuid()))
     regenerate(world, base)
     world.drain()
     monkeypatch.undo()
     base = filled(world, session_id="t")
-    monkeypatch.setattr(builds, "uuid4", lambda: UUID(int=2))
+    monkeypatch.setattr(rows, "new_id", lambda _session: sa.literal(UUID(int=2), sa.Uuid()))
     edit(world, world.messages("t")[0].id, "edited")
     (ring,) = [ring for ring in world.queue.rings[-2:] if ring.memory_base_id == base]
     world.queue.clear()
