@@ -11,7 +11,7 @@ from fastapi.middleware.cors import CORSMiddleware
 from fastapi.routing import APIRoute
 from starlette.types import ASGIApp
 
-from api import failures
+from api import failures, waiting
 from api.limits import Gate
 from api.middleware import REQUEST_ID, BodyBound, EncodedIds, RequestContext
 from api.routes import ROUTERS
@@ -40,6 +40,7 @@ def create_app(services: Services | None = None) -> FastAPI:
     )
     app.state.settings = settings
     app.state.services = services
+    app.state.ending = False
     app.state.gate = Gate(settings)
     app.state.exposition = metrics.Exposition()
     failures.install(app)
@@ -87,7 +88,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
         telemetry.configure(app.state.settings)
         app.state.services = wiring.build(app.state.settings, role="api")
-    yield
+    with waiting.ended_by_signals(app):
+        yield
     if not given:
         app.state.services.database.dispose()
 

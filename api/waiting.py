@@ -1,13 +1,20 @@
-"""Waiting for jobs without holding a thread: async between short looks, each look in a thread of its own."""
+"""Waiting for jobs without holding a thread: async between short looks, each look in a thread of its own.
+
+Nobody waits longer than the server lives: asked to end, it would cut what has not answered.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import signal
+import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import TypeVar
 
-from fastapi import Request
+from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import TypeAdapter
 
@@ -23,27 +30,54 @@ KEEP_ALIVE_SECONDS = 15.0  # proxies cut streams that say nothing for long
 _JOB = TypeAdapter(JobView)
 
 
+@contextmanager
+def ended_by_signals(app: FastAPI) -> Iterator[None]:
+    """Hear the signals that end the server, beside its own handlers, which go on to end it."""
+    if threading.current_thread() is not threading.main_thread():  # signals are heard nowhere else
+        yield
+        return
+    previous = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        app.state.ending = True
+        handler = previous[signal.Signals(number)]
+        if callable(handler):
+            handler(number, frame)
+
+    for number, handler in previous.items():
+        if callable(handler):  # else the default action ends the process, and nobody waits
+            signal.signal(number, hear)
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            if signal.getsignal(number) is hear:
+                signal.signal(number, handler)
+
+
 async def until(
     request: Request, look: Callable[[], Looked], ended: Callable[[Looked], bool], *, seconds: float
 ) -> Looked:
-    """What the last look saw: at its end, when the time is over, or when the caller has hung up."""
+    """What the last look saw: at its end, when the time is over, when the caller has hung up or the server ends."""
     deadline = time.monotonic() + seconds
     pause = FIRST_PAUSE_SECONDS
     while True:
         seen = await run_in_threadpool(look)
         left = deadline - time.monotonic()
-        if ended(seen) or left <= 0 or await request.is_disconnected():
+        if ended(seen) or left <= 0 or request.app.state.ending or await request.is_disconnected():
             return seen
         await asyncio.sleep(min(pause, left))
         pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
 
 
-async def job_events(first: JobView, look: Callable[[], JobView]) -> AsyncIterator[bytes]:
-    """The job, again whenever it has changed, until it has ended or is gone."""
+async def job_events(request: Request, first: JobView, look: Callable[[], JobView]) -> AsyncIterator[bytes]:
+    """The job, again whenever it has changed, until it has ended or is gone; or until the server ends."""
     shown, said = first, time.monotonic()
     yield _event("job", shown)
     while not shown.ended:
         await asyncio.sleep(LONGEST_PAUSE_SECONDS)
+        if request.app.state.ending:
+            return
         try:
             seen = await run_in_threadpool(look)
         except errors.NotFound:

@@ -391,14 +391,16 @@ def requeue_expired(services: Services) -> int:
     return sum(requeue(services, row_id) for row_id in expired)
 
 
-def requeue(services: Services, row_id: UUID, *, dead_owner: str | None = None) -> bool:
+def requeue(services: Services, row_id: UUID, *, dead_owner: str | None = None, stopped: bool = False) -> bool:
     """Take the lease of a lost worker away: of that dead owner, or of anybody once it has expired."""
     with services.database.transaction() as session:
         seen = rows.fetch_row(session, row_id)
         base = bases.share_base(session, seen.memory_base_id) if seen else None
         if base is None or seen is None:
             return False
-        rows.lock_rows_of_session(session, [base.id], seen.session_id)  # by id, since the next job may be planned
+        # By id, since the next job may be planned. A sweeper waits for nobody who is at work there, or hangs.
+        if not rows.try_lock_rows_of_session(session, base, seen.session_id, wait=dead_owner is not None):
+            return False
         row = rows.lock_row(session, row_id, skip_locked=True)
         now = clock.now(session)
         if row is None or row.lease_until is None:
@@ -410,16 +412,18 @@ def requeue(services: Services, row_id: UUID, *, dead_owner: str | None = None) 
             # Before the ring, which would find the session busy until the dead worker's lock has run out.
             base_id, session_id = base.id, row.session_id
             database.after_commit(session, lambda: services.locks.free(base_id, session_id))
-        leases.take_back(session, services, base, row, now)
+        leases.take_back(session, services, base, row, now, stopped=stopped)
     return True
 
 
-def requeue_leases_of_dead(services: Services, owner_prefix: str, alive: Callable[[str], bool]) -> int:
+def requeue_leases_of_dead(
+    services: Services, owner_prefix: str, alive: Callable[[str], bool], *, stopped: bool = False
+) -> int:
     """A starting worker takes back what its own dead predecessors held, without waiting for their leases."""
     with services.database.reading() as session:
         leased = rows.leases_of(session, owner_prefix)
     dead = [(row_id, owner) for row_id, owner in leased if not alive(owner)]
-    return sum(requeue(services, row_id, dead_owner=owner) for row_id, owner in dead)
+    return sum(requeue(services, row_id, dead_owner=owner, stopped=stopped) for row_id, owner in dead)
 
 
 def wake_idle(services: Services) -> int:

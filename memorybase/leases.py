@@ -322,9 +322,18 @@ def finish(
 
 
 def take_back(
-    session: OrmSession, services: Services, base: MemoryBase, row: MemoryBaseSession, now: datetime
+    session: OrmSession,
+    services: Services,
+    base: MemoryBase,
+    row: MemoryBaseSession,
+    now: datetime,
+    *,
+    stopped: bool = False,
 ) -> IngestionJob | None:
-    """Fence off a lost worker and requeue its job; returns the session's active job. The row is locked."""
+    """Fence off a lost worker and requeue its job; returns the session's active job. The row is locked.
+
+    One that was stopped on purpose says nothing about its job.
+    """
     row.epoch += 1
     row.lease_until = row.lease_owner = None
     row.audit_at = audit_time(now, services.settings)
@@ -334,8 +343,8 @@ def take_back(
         return None
     job.state = JobState.QUEUED
     job.available_at = job.ring_at = job.rung_at = now
-    job.error = "The worker was lost"
-    job.deaths += job.embedding_began
+    job.error = "The worker was stopped" if stopped else "The worker was lost"
+    job.deaths += job.embedding_began and not stopped
     session.flush()
     log.warning("job_requeued", job_id=str(job.id), deaths=job.deaths)
     if job.deaths >= services.settings.worker_deaths:

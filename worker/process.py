@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from uuid import UUID
@@ -20,8 +20,9 @@ from memorybase.settings import Settings
 
 # A process's start is read from a clock that may be set meanwhile; a pid is not taken again within this long.
 START_TOLERANCE_MILLISECONDS = 2_000
-# A stop that takes longer leaves the job to its lease and the next worker; supervisors kill soon after.
+# A stop that takes longer hands the job back, to the next worker; supervisors kill soon after.
 DRAIN_SECONDS = 15.0
+HAND_BACK_SECONDS = 3.0  # then the job is left to its lease after all: the database is away
 WATCH_SECONDS = 0.5  # how late the watchdog may be
 EXIT_SOFTWARE = 70  # sysexits.h: an internal software error
 # The embedder leaves the processor to captures and searches; it costs no throughput on an idle machine.
@@ -65,12 +66,13 @@ def be_nice() -> None:
 class Watchdog:
     """Ends the process when one job outlives its deadline, or a stop its drain.
 
-    The solo pool has no time limits, and a thread stuck inside a library cannot be interrupted. The lease then
-    runs out, or the next worker takes it over, which is the path of any lost worker.
+    The solo pool has no time limits, and a thread stuck inside a library cannot be interrupted. Past its deadline a
+    job is left to its lease or the next worker, the path of any lost worker; at a stop it is handed back.
     """
 
-    def __init__(self, deadline_seconds: float) -> None:
+    def __init__(self, deadline_seconds: float, hand_back: Callable[[], object] = lambda: None) -> None:
         self._deadline_seconds = deadline_seconds
+        self._hand_back = hand_back
         self._job: tuple[UUID, float] | None = None
         self._stop_by: float | None = None
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
@@ -98,6 +100,10 @@ class Watchdog:
                 os._exit(EXIT_SOFTWARE)
             if stop_by is not None and now > stop_by:
                 log.warning("drain_cut_short", job_id=str(job[0]) if job else None, after_seconds=DRAIN_SECONDS)
+                # In a thread of its own, since it may hang, and so that whatever it raises, the process ends.
+                handing_back = threading.Thread(target=self._hand_back, name="hand-back", daemon=True)
+                handing_back.start()
+                handing_back.join(HAND_BACK_SECONDS)
                 os._exit(EXIT_SOFTWARE)
 
 
@@ -158,6 +164,11 @@ class Pulse:
         self._answering = answering
 
 
+def hand_back(services: Services, owner: str) -> int:
+    """What this worker cannot end goes to the next one at once; that is no death of its job."""
+    return ingestion.requeue_leases_of_dead(services, owner, lambda holder: holder != owner, stopped=True)
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerProcess:
     """What a task needs of the process that it runs in."""
@@ -175,7 +186,7 @@ def start(services: Services) -> WorkerProcess:
     process = WorkerProcess(
         services=services,
         owner=owner,
-        watchdog=Watchdog(services.settings.job_deadline_seconds),
+        watchdog=Watchdog(services.settings.job_deadline_seconds, lambda: hand_back(services, owner)),
         pulse=Pulse(services, owner),
     )
     _load_model(services)

@@ -36,7 +36,7 @@ async def get_job(
     response_class=StreamingResponse,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
-async def watch_job(job_id: UUID, services: ServicesDep, caller: Reader) -> StreamingResponse:
+async def watch_job(job_id: UUID, services: ServicesDep, caller: Reader, request: Request) -> StreamingResponse:
     """Server-sent events: `job` with the job whenever it has changed, `end` with its last state."""
 
     def look() -> JobView:
@@ -44,7 +44,7 @@ async def watch_job(job_id: UUID, services: ServicesDep, caller: Reader) -> Stre
 
     first = await run_in_threadpool(look)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(waiting.job_events(first, look), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(waiting.job_events(request, first, look), media_type="text/event-stream", headers=headers)
 
 
 @router.delete("/jobs/{job_id}", status_code=204)

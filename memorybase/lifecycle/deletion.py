@@ -103,7 +103,12 @@ def drop_retired(services: Services) -> int:
         services.vectors.delete_collection(each.collection_name)
         _delete_in_pages(services, partial(bases.delete_rows_of_generation, base_id=base_id, generation=generation))
         with services.database.transaction() as session:
+            base = bases.share_base(session, base_id)  # a deletion waits, and removes what is written here
             bases.mark_dropped(session, base_id, generation)
+            entry = knowledge.entry_of_memory_base(session, base_id)
+            if entry is not None and base is not None and base.deleting_at is None:
+                # Again: whoever let the new generation serve may have died before this.
+                knowledge.write_metadata(services, entry)
     return len(retired)
 
 

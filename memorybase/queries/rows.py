@@ -122,9 +122,9 @@ def lock_rows_of_session(
     )
 
 
-def try_lock_rows_of_session(session: OrmSession, base: MemoryBase, session_id: str) -> bool:
-    """The same locks without waiting for anybody; False: somebody holds one of the rows, so not all are locked."""
-    locked = lock_rows_of_session(session, [base.id], session_id, skip_locked=True)
+def try_lock_rows_of_session(session: OrmSession, base: MemoryBase, session_id: str, *, wait: bool) -> bool:
+    """The same locks, without waiting for anybody unless told to; False: somebody holds one of the rows."""
+    locked = lock_rows_of_session(session, [base.id], session_id, skip_locked=not wait)
     there = sa.select(sa.func.count()).where(
         Row.memory_base_id == base.id,
         Row.session_id == session_id,

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import psycopg
 import pytest
 from harness import PostgresServer, RedisServer, wait_until
+from harness.gates import Change, gate
 from harness.pieces import PATIENCE, Topology, topology
 
 from memorybase.models import JobState
 from memorybase.settings import embedded
 
-GATE = 4_711  # the advisory lock that the trigger waits for
-
-# Table, and which update of it the worker is stopped in.
+# The change that the worker is stopped in.
 POINTS = {
-    "claiming": ("ingestion_jobs", "OLD.state = 'queued' AND NEW.state = 'running'"),
-    "claimed": ("ingestion_jobs", "NEW.embedding_began AND NOT OLD.embedding_began"),
-    "upserted": ("memory_base_sessions", "NEW.cursor_seq > OLD.cursor_seq"),
-    "advanced and not committed": ("ingestion_jobs", "NEW.state = 'done'"),
+    "claiming": Change("ingestion_jobs", "OLD.state = 'queued' AND NEW.state = 'running'"),
+    "claimed": Change("ingestion_jobs", "NEW.embedding_began AND NOT OLD.embedding_began"),
+    "upserted": Change("memory_base_sessions", "NEW.cursor_seq > OLD.cursor_seq"),
+    "advanced and not committed": Change("ingestion_jobs", "NEW.state = 'done'"),
 }
 
 
@@ -38,46 +35,15 @@ def stack(
         yield built, name
 
 
-class Gate:
-    """Whoever makes the update waits until the gate opens."""
-
-    def __init__(self, connection: psycopg.Connection, table: str) -> None:
-        self._connection = connection
-        self._table = table
-
-    def reached(self) -> bool:
-        waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-        return self._connection.execute(waiting).fetchone() is not None
-
-    def open(self) -> None:
-        self._connection.execute(f"SELECT pg_advisory_unlock({GATE})")
-        self._connection.execute(f"DROP TRIGGER IF EXISTS gate ON {self._table}".encode())
-
-
-@contextmanager
-def gate(postgres: PostgresServer, dbname: str, point: str) -> Iterator[Gate]:
-    table, when = POINTS[point]
-    with psycopg.connect(host=str(postgres.directory), user="memorybase", dbname=dbname, autocommit=True) as connection:
-        connection.execute(f"SELECT pg_advisory_lock({GATE})")
-        connection.execute(
-            "CREATE OR REPLACE FUNCTION gate() RETURNS trigger LANGUAGE plpgsql AS"
-            f" $$BEGIN PERFORM pg_advisory_xact_lock({GATE}); RETURN NEW; END$$"
-        )
-        connection.execute(
-            f"CREATE TRIGGER gate BEFORE UPDATE ON {table} FOR EACH ROW WHEN ({when}) EXECUTE FUNCTION gate()".encode()
-        )
-        yield Gate(connection, table)
-
-
 def test_a_worker_killed_at_a_named_point_loses_and_doubles_nothing(
     stack: tuple[Topology, str], own_postgres: PostgresServer
 ) -> None:
     built, dbname = stack
     worker = built.start_worker()
-    for number, point in enumerate(POINTS):
+    for number, (point, change) in enumerate(POINTS.items()):
         flow = f"flow-{number}"
         base = built.base(flow, threshold=20)
-        with gate(own_postgres, dbname, point) as held:
+        with gate(own_postgres, dbname, change.of(base)) as held:
             built.capture(*(f"note number {n} is about the harbour" for n in range(20)), flow=flow)
             wait_until(held.reached, PATIENCE, f"the worker is {point}")
             stored = len(built.stored(base))
@@ -102,7 +68,7 @@ def test_a_worker_killed_just_after_the_commit_of_the_advance_does_nothing_twice
     built, dbname = stack
     base = built.base(threshold=20)
     worker = built.start_worker()
-    with gate(own_postgres, dbname, "advanced and not committed") as held:
+    with gate(own_postgres, dbname, POINTS["advanced and not committed"].of(base)) as held:
         built.capture(*(f"note number {n} is about the harbour" for n in range(20)))
         wait_until(held.reached, PATIENCE, "the worker has advanced")
         # After the commit it would let go of the lock in Redis: it hangs there.

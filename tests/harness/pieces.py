@@ -72,7 +72,8 @@ class SweeperServer(Server):
 
     def answers(self) -> bool:
         with self.services.database.reading() as session:
-            return bool(session.scalars(sa.select(Heartbeat.name).where(Heartbeat.kind == "sweeper")).all())
+            own = sa.select(Heartbeat.name).where(Heartbeat.kind == "sweeper", Heartbeat.name.endswith(f":{self.pid}"))
+            return session.scalar(own) is not None
 
 
 class Topology:
@@ -86,7 +87,7 @@ class Topology:
         keys.ensure_local_user(self.services, KEY)
         self.api = ApiServer(settings)
         self.sweeper = SweeperServer(self.services)
-        self._cleanup = cleanup
+        self.cleanup = cleanup
         for server in (self.api, self.sweeper):
             cleanup.callback(server.close)
             server.start()
@@ -100,7 +101,7 @@ class Topology:
 
     def start_worker(self) -> WorkerServer:
         worker = WorkerServer(self.settings)
-        self._cleanup.callback(worker.close)
+        self.cleanup.callback(worker.close)
         worker.start()
         return worker
 

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -106,11 +107,13 @@ class PostgresServer(Server):
         # The parent first, so that it starts no other; sessions are processes of their own.
         super().freeze()
         for child in self._children():
-            child.suspend()
+            with suppress(psutil.NoSuchProcess):  # a session may end meanwhile
+                child.suspend()
 
     def thaw(self) -> None:
         for child in self._children():
-            child.resume()
+            with suppress(psutil.NoSuchProcess):
+                child.resume()
         super().thaw()
 
     def close(self) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,14 @@ from memorybase.models import Heartbeat
 from memorybase.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def sabotaged(settings: Settings, folder: Path, code: str) -> WorkerServer:
+    """A worker whose process runs this code when it starts."""
+    folder.mkdir()
+    # Python runs it where its folder is on PYTHONPATH.
+    (folder / "sitecustomize.py").write_text(code)
+    return WorkerServer(settings, changes={"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"})
 
 
 class WorkerServer(Server):

@@ -1,0 +1,223 @@
+"""A new version is rolled out under load: every process in turn is asked to end and followed by another one."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+import sqlalchemy as sa
+from harness import ChromaServer, PostgresServer, RedisServer, Server, wait_until
+from harness.gates import Change, gate
+from harness.pieces import KEY, PATIENCE, SweeperServer, Topology, topology
+from harness.worker import WorkerServer, sabotaged
+
+from memorybase.models import JobState, MemoryBaseSession, Message
+from memorybase.settings import embedded
+from worker.process import EXIT_SOFTWARE
+
+WORKERS = 3
+LEASE_SECONDS = 400.0  # a job that is left to its lease is not done before the test has failed
+SESSIONS = 6
+RUN_MESSAGES = 5
+
+# Its jobs take for ever, and it does not wait so long.
+ENDLESS_MODEL = """
+import time
+from memorybase.embedding.onnx import OnnxEmbedder
+from worker import process
+
+OnnxEmbedder._run = lambda self, batch: time.sleep(600)
+process.DRAIN_SECONDS = 1.0
+"""
+
+
+class Client(threading.Thread):
+    """Captures all the time; a run whose call was not answered is posted again, under the same ids."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(name="client", daemon=True)
+        self.acknowledged: list[str] = []
+        self.refused: list[str] = []
+        self._url = url
+        self._ended = threading.Event()
+
+    def run(self) -> None:
+        headers = {"Authorization": f"Bearer {KEY}"}
+        with httpx.Client(base_url=self._url, headers=headers, trust_env=False, timeout=30) as http:
+            for number in count():
+                if self._ended.wait(0.05):
+                    return
+                self._capture(http, number)
+
+    def stop(self) -> None:
+        self._ended.set()
+        self.join()
+
+    def _capture(self, http: httpx.Client, number: int) -> None:
+        ids = [f"run-{number}-{place}" for place in range(RUN_MESSAGES)]
+        said = [{"id": each, "role": "user", "content": f"note {each} is about the harbour"} for each in ids]
+        body = {"run_id": f"run-{number}", "session_id": f"s{number % SESSIONS}", "messages": said}
+        while True:
+            try:
+                answer = http.post("/flows/flow/runs", json=body)
+            except httpx.TransportError:
+                if self._ended.wait(0.05):
+                    return
+                continue
+            if answer.status_code in (200, 201):
+                self.acknowledged += ids
+            else:
+                self.refused.append(f"{answer.status_code} {answer.text}")
+            return
+
+
+@pytest.fixture(scope="module")
+def stack(
+    tmp_path_factory: pytest.TempPathFactory,
+    model_cache: Path,
+    redis_server: RedisServer,
+    chroma_server: ChromaServer,
+    postgres_server: PostgresServer,
+) -> Iterator[Topology]:
+    name = postgres_server.create_database()
+    settings = embedded(
+        tmp_path_factory.mktemp("data"), redis_url=redis_server.url, chroma_url=chroma_server.url,
+        model_dir=model_cache, database_url=postgres_server.url(name), sweep_seconds=0.5, lock_seconds=4.0,
+        lease_seconds=LEASE_SECONDS, embedding_threads=1,
+    )  # fmt: skip
+    with topology(settings) as built:
+        yield built
+    postgres_server.drop_database(name)
+
+
+def leases_of(stack: Topology, pid: int) -> list[UUID]:
+    with stack.services.database.reading() as session:
+        held = sa.select(MemoryBaseSession.id).where(MemoryBaseSession.lease_owner.contains(f":{pid}:"))
+        return list(session.scalars(held))
+
+
+def ask_to_end(server: Server) -> subprocess.Popen[bytes]:
+    assert server._process is not None
+    server._process.send_signal(signal.SIGTERM)
+    return server._process
+
+
+def test_an_api_that_is_asked_to_end_answers_what_it_has_begun(
+    stack: Topology, postgres_server: PostgresServer
+) -> None:
+    base = stack.base("held", threshold=100)
+    captured = Change("messages", "NEW.role = 'user'", event="INSERT")
+    dbname = str(sa.make_url(stack.settings.database_url).database)
+
+    def post() -> Any:
+        return stack.capture("the harbour is closed", flow="held")
+
+    def wait_for_a_job() -> httpx.Response:
+        return stack.client.get(f"/jobs/{job_id}", params={"wait": 60})
+
+    with ThreadPoolExecutor(2) as callers:
+        # No worker: the job waits, and whoever waits for it.
+        stack.capture("the harbour is open", flow="held")
+        job_id = stack.call("POST", f"/memories/{base}/flush", 202)["jobs"][0]["id"]
+        with gate(postgres_server, dbname, captured) as held:
+            waiting = callers.submit(wait_for_a_job)
+            posting = callers.submit(post)
+            wait_until(held.reached, PATIENCE, "the capture is in the middle of its transaction")
+            ended = ask_to_end(stack.api)
+            wait_until(lambda: not stack.api.answers(), PATIENCE, "no new connection is taken")
+            assert not posting.done()
+        assert posting.result(PATIENCE)["messages"][0]["created"] is True
+        answer = waiting.result(PATIENCE)
+        assert (answer.status_code, answer.json()["state"]) == (200, "queued")
+        assert ended.wait(30) == -signal.SIGTERM  # uvicorn ends in order, then by the signal that it was sent
+
+    stack.api.start()
+
+    assert stack.status(base)["pending_messages"] == 2
+    stack.call("DELETE", f"/memories/{base}", 202, 204)
+
+
+def test_a_worker_that_cannot_end_its_job_in_time_hands_it_back(stack: Topology, tmp_path: Path) -> None:
+    base = stack.base("endless", threshold=RUN_MESSAGES)
+    worker = sabotaged(stack.settings, tmp_path / "endless", ENDLESS_MODEL)
+    stack.cleanup.callback(worker.close)
+    worker.start()
+    stack.capture(*(f"note number {n} is about the harbour" for n in range(RUN_MESSAGES)), flow="endless")
+    wait_until(lambda: any(job.embedding_began for job in stack.jobs(base)), PATIENCE, "the model is at work")
+
+    assert ask_to_end(worker).wait(30) == EXIT_SOFTWARE
+
+    (job,) = stack.jobs(base)
+    assert (job.state, job.deaths) == (JobState.QUEUED, 0)
+    assert leases_of(stack, worker.pid) == []
+    next_one = stack.start_worker()
+    stack.wait_until_ingested(base, RUN_MESSAGES)
+    stack.assert_exact(base, RUN_MESSAGES)
+    next_one.stop()
+
+
+def test_processes_that_are_replaced_under_load_lose_nothing_and_hand_over_at_once(
+    stack: Topology, tmp_path: Path
+) -> None:
+    base = stack.base(threshold=RUN_MESSAGES)
+    numbers = count()
+
+    def launch(make: Callable[[], Server]) -> Server:
+        server = make()
+        server.log = tmp_path / f"{server.name}-{next(numbers)}.log"
+        stack.cleanup.callback(server.close)
+        server.launch()
+        return server
+
+    def worker() -> Server:
+        return WorkerServer(stack.settings, flags=("-n", f"rolling{next(numbers)}@%h"))
+
+    workers = [launch(worker) for _ in range(WORKERS)]
+    sweepers = [stack.sweeper, launch(lambda: SweeperServer(stack.services))]
+    for server in (*workers, *sweepers):
+        server.wait_until_it_answers()
+    client = Client(str(stack.client.base_url))
+    client.start()
+
+    for old in workers:
+        wait_until(lambda old=old: leases_of(stack, old.pid), PATIENCE, "it works on a job")  # type: ignore[misc]
+        ended = ask_to_end(old)
+        new = launch(worker)
+        assert ended.wait(30) == 0
+        assert leases_of(stack, old.pid) == []
+        new.wait_until_it_answers()
+    for old in sweepers:
+        ended = ask_to_end(old)
+        new = launch(lambda: SweeperServer(stack.services))
+        assert ended.wait(30) == 0
+        new.wait_until_it_answers()
+    ask_to_end(stack.api).wait(30)
+    stack.api.start()
+    answered = len(client.acknowledged)
+    wait_until(lambda: len(client.acknowledged) > answered, PATIENCE, "the client goes on")
+    client.stop()
+
+    assert client.refused == []
+    stack.wait_until_ingested(base, len(client.acknowledged))
+    assert_everything_once(stack, base, client.acknowledged)
+    assert all("Traceback" not in log.read_text() for log in tmp_path.glob("*.log"))
+
+
+def assert_everything_once(stack: Topology, base: str, acknowledged: list[str]) -> None:
+    stack.assert_exact(base, len(acknowledged))
+    with stack.services.database.reading() as session:
+        stored = session.scalars(sa.select(Message.external_id).where(Message.external_id.is_not(None)))
+        assert sorted(str(each) for each in stored) == sorted(acknowledged)
+    jobs = stack.jobs(base)
+    assert len(jobs) > WORKERS
+    assert {(job.state, job.attempts, job.deaths, job.outages) for job in jobs} == {(JobState.DONE, 1, 0, 0)}
+    assert stack.status(base)["dead_letters"] == 0
