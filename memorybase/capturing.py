@@ -13,7 +13,8 @@ from uuid import UUID, uuid5
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors, planning
+from memorybase import errors, indexing, planning
+from memorybase.keywords import Document
 from memorybase.messages import NewMessage, message_fingerprint, message_text
 from memorybase.models import MemoryBase, Message, Run, Session
 from memorybase.queries import conversations
@@ -160,6 +161,7 @@ def stays_deleted(past: Deleted, conversation: Session) -> bool:
 
 def message_rows(
     messages: Mapping[UUID, NewMessage],
+    documents: Mapping[UUID, Document],
     before: Mapping[UUID, Deleted],
     conversation: Session,
     run_id: UUID,
@@ -175,6 +177,7 @@ def message_rows(
             "run_id": run_id,
             "external_id": message.external_id,
             "seq": first_seq + place,
+            "place": conversation.first_place + first_seq + place,
             "role": message.role,
             "is_output": message.is_output,
             "is_dialogue": message.role in ("user", "assistant"),
@@ -189,6 +192,7 @@ def message_rows(
             "status": message.status,
             "version": before[message_id].version + 1 if message_id in before else 1,
             "text_bytes": text_bytes(message.content),
+            **indexing.columns(documents[message_id]),
             "fingerprint": message_fingerprint(message),
             # Without one of its own a message is as old as its capture; a microsecond apart keeps their order.
             "timestamp": message.timestamp or now + timedelta(microseconds=place),
@@ -226,6 +230,7 @@ def update_changed(
                 value=stored.external_id or str(message_id),
             )
         apply_edit(current, {"content": message.content, "files": message.files}, now)
+        indexing.replace(session, services, conversation, current)
         current.tool_calls = message.tool_calls
         current.tool_call_id = message.tool_call_id
         current.name = message.name

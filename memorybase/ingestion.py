@@ -19,7 +19,7 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import capturing, database, errors, leases, lifecycle, metrics, planning, projection
+from memorybase import capturing, database, errors, indexing, leases, lifecycle, metrics, planning, projection
 from memorybase.leases import Claim, Guard, Projection
 from memorybase.locks import HeldLock
 from memorybase.messages import NewMessage
@@ -95,6 +95,7 @@ def capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRe
 def _capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest) -> CaptureResult:
     run_id = request.run_id or uuid4()
     messages = capturing.identify(request.messages, run_id)
+    documents = indexing.analyze_all(services, messages)
     with services.database.transaction() as session:
         living = bases.share_bases_of_flow(session, flow_id)
         if conversations.fetch_flow(session, user_id, flow_id) is None:
@@ -116,7 +117,9 @@ def _capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureR
         kept_out = {key: past for key, past in before.items() if capturing.stays_deleted(past, conversation)}
         new = {message_id: message for message_id, message in unknown.items() if message_id not in kept_out}
         first = conversation.last_seq + 1
-        conversations.insert_messages(session, capturing.message_rows(new, before, conversation, run_id, first, now))
+        stored = capturing.message_rows(new, documents, before, conversation, run_id, first, now)
+        conversations.insert_messages(session, stored)
+        indexing.add(session, conversation, stored, documents)
         deleted.forget(session, flow_id, new.keys() & before.keys())
         if new:
             conversation.last_seq += len(new)

@@ -6,6 +6,7 @@ Lock order, everywhere: memory_bases, then sessions (the seq counter), then memo
 from __future__ import annotations
 
 import enum
+import secrets
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -24,6 +25,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    SmallInteger,
     String,
     Text,
     UniqueConstraint,
@@ -166,7 +168,12 @@ class Session(Base):
     flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id", ondelete="CASCADE"))
     session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
     end_user_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    # The keyword index knows a message by one number, its place: the session's first_place + seq. First places are
+    # random and far apart; should two sessions meet all the same, who reads a place compares the session too.
+    first_place: Mapped[int] = mapped_column(BigInteger, default=lambda: secrets.randbits(62))
     last_seq: Mapped[int] = mapped_column(BigInteger)
+    documents: Mapped[int] = mapped_column(BigInteger, default=0)  # messages in the keyword index
+    terms: Mapped[int] = mapped_column(BigInteger, default=0)  # their lengths together
     created_at: Mapped[datetime]
     last_captured_at: Mapped[datetime]
     deleted_at: Mapped[datetime | None]  # its messages are gone; the row goes when every store has followed
@@ -223,6 +230,7 @@ class Message(Base):
     run_id: Mapped[UUID] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     external_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
     seq: Mapped[int] = mapped_column(BigInteger)
+    place: Mapped[int] = mapped_column(BigInteger, index=True)  # sessions.first_place + seq
     role: Mapped[str] = mapped_column(String(16))
     is_output: Mapped[bool] = mapped_column(Boolean)
     is_dialogue: Mapped[bool] = mapped_column(Boolean)  # role user or assistant
@@ -237,10 +245,34 @@ class Message(Base):
     status: Mapped[str] = mapped_column(String(16))
     version: Mapped[int] = mapped_column(Integer, default=1)
     text_bytes: Mapped[int] = mapped_column(Integer)  # of the text parts: jobs are cut by it
+    terms: Mapped[int] = mapped_column(Integer, default=0)  # length for keyword search; 0: not in its index
+    traits: Mapped[int] = mapped_column(SmallInteger, default=0)  # keywords.Traits
     fingerprint: Mapped[bytes] = mapped_column(LargeBinary(32))  # SHA-256 of the content as captured
     timestamp: Mapped[datetime]
     captured_at: Mapped[datetime]
     edited_at: Mapped[datetime | None]
+
+
+class Posting(Base):
+    """How many times a term occurs in the message at a place. The term is a number, of one flow, and no text."""
+
+    __tablename__ = "postings"
+    __table_args__ = (Index("ix_postings_place", "place"), {"sqlite_with_rowid": False})
+
+    term: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    place: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    times: Mapped[int] = mapped_column(SmallInteger)
+
+
+class Speaker(Base):
+    """A word by which the sender of some message in a session is named, folded. Goes with the session."""
+
+    __tablename__ = "speakers"
+    __table_args__ = (Index("ix_speakers_conversation", "conversation_id"),)
+
+    flow_id: Mapped[UUID] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(NAME_LENGTH), primary_key=True)
+    conversation_id: Mapped[UUID] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True)
 
 
 class DeletedMessage(Base):

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from memorybase import errors
+from memorybase import errors, keywords
 
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
 
@@ -46,6 +46,11 @@ class Settings(BaseSettings):
     embedding_threads: int = Field(0, ge=0, le=256, description="Threads for one batch; 0 is the library's choice.")
     chunk_tokens: int = Field(254, ge=16, le=8192, description="Tokens a chunk, capped by the model's own limit.")
     chunk_overlap: int = Field(32, ge=0, le=1024, description="Tokens that neighbouring chunks share, at most.")
+
+    # Keyword search.
+    keyword_language: str = Field(
+        "english", description="Snowball's name of the language that words are stemmed in, or none."
+    )
 
     # Jobs: small enough that kill -9 costs seconds, large enough that a batch is full.
     job_max_messages: int = Field(256, ge=1, le=10_000, description="Counted messages a job.")
@@ -106,6 +111,9 @@ class Settings(BaseSettings):
             if low >= high:
                 message = f"{lower}={low:g} must be below {upper}={high:g}: timeouts nest"
                 raise ValueError(message)
+        if self.keyword_language not in keywords.languages():
+            message = f"keyword_language={self.keyword_language} must be one of {', '.join(keywords.languages())}"
+            raise ValueError(message)
         if self.chunk_overlap * 2 > self.chunk_tokens:
             message = f"chunk_overlap={self.chunk_overlap} must be at most half of chunk_tokens={self.chunk_tokens}"
             raise ValueError(message)

@@ -9,7 +9,7 @@ from functools import partial
 from uuid import UUID
 
 from memorybase import errors, knowledge
-from memorybase.queries import bases, clock, conversations, deleted, jobs, rows
+from memorybase.queries import bases, clock, conversations, deleted, jobs, postings, rows
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -127,6 +127,7 @@ def finish_flow_deletion(services: Services, flow_id: UUID) -> bool:
     waiting = [base_id for base_id in owned if not finish_deletion(services, base_id)]
     if waiting:
         return False
+    _delete_in_pages(services, partial(postings.remove_some_of_flow, flow_id=flow_id))
     _delete_in_pages(services, partial(conversations.delete_rows_of_flow, flow_id=flow_id))
     with services.database.transaction() as session:
         conversations.delete_flow(session, flow_id)

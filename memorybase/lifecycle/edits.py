@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import capturing, errors, leases, planning
+from memorybase import capturing, errors, indexing, leases, planning
 from memorybase.models import DeadLetter, Flow, IngestionJob, MemoryBase, MemoryBaseSession, Message, Session
 from memorybase.queries import bases, clock, conversations, deleted, jobs, ledger, portability, rows
 from memorybase.services import Services
@@ -57,6 +57,8 @@ def edit_message(services: Services, user_id: UUID, message_id: UUID, changes: M
         living, conversation, message = _locked_message(session, user_id, message_id)
         now = clock.now(session)
         capturing.apply_edit(message, changes, now)
+        if "content" in changes:
+            indexing.replace(session, services, conversation, message)
         session.flush()
         planned = planning.mark_edited(session, services, living, conversation.session_id, message.seq, now)
         return _ids(planned)
@@ -67,6 +69,7 @@ def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[
     with services.database.transaction() as session:
         living, conversation, message = _locked_message(session, user_id, message_id)
         deleted.remember_message(session, conversation, message)
+        indexing.remove(session, conversation, message)
         session.delete(message)
         session.flush()
         now = clock.now(session)
@@ -136,6 +139,7 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
         now = clock.now(session)
         chunks = portability.chunks_of_session(session, flow_id, session_id)
         deleted.remember_session(session, conversation)
+        indexing.remove_all(session, conversation)
         messages, runs = conversations.delete_messages_of_session(session, flow_id, session_id)
         # The row stays, and its counter goes on, until no store holds anything of it.
         conversation.deleted_at = now

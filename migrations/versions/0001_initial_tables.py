@@ -30,6 +30,15 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name=op.f("pk_heartbeats")),
     )
     op.create_table(
+        "postings",
+        sa.Column("term", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("place", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("times", sa.SmallInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("term", "place", name=op.f("pk_postings")),
+        sqlite_with_rowid=False,
+    )
+    op.create_index("ix_postings_place", "postings", ["place"], unique=False)
+    op.create_table(
         "users",
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("name", sa.String(length=200), nullable=False),
@@ -114,7 +123,10 @@ def upgrade() -> None:
         sa.Column("flow_id", sa.Uuid(), nullable=False),
         sa.Column("session_id", sa.String(length=128), nullable=False),
         sa.Column("end_user_id", sa.String(length=128), nullable=True),
+        sa.Column("first_place", sa.BigInteger(), nullable=False),
         sa.Column("last_seq", sa.BigInteger(), nullable=False),
+        sa.Column("documents", sa.BigInteger(), nullable=False),
+        sa.Column("terms", sa.BigInteger(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("last_captured_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("deleted_at", sa.DateTime(timezone=True), nullable=True),
@@ -187,6 +199,17 @@ def upgrade() -> None:
     )
     op.create_index("ix_runs_page", "runs", ["flow_id", "created_at", "id"], unique=False)
     op.create_index("ix_runs_session", "runs", ["flow_id", "session_id"], unique=False)
+    op.create_table(
+        "speakers",
+        sa.Column("flow_id", sa.Uuid(), nullable=False),
+        sa.Column("name", sa.String(length=200), nullable=False),
+        sa.Column("conversation_id", sa.Uuid(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["conversation_id"], ["sessions.id"], name=op.f("fk_speakers_conversation_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("flow_id", "name", "conversation_id", name=op.f("pk_speakers")),
+    )
+    op.create_index("ix_speakers_conversation", "speakers", ["conversation_id"], unique=False)
     op.create_table(
         "documents",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -287,6 +310,7 @@ def upgrade() -> None:
         sa.Column("run_id", sa.Uuid(), nullable=False),
         sa.Column("external_id", sa.String(length=128), nullable=True),
         sa.Column("seq", sa.BigInteger(), nullable=False),
+        sa.Column("place", sa.BigInteger(), nullable=False),
         sa.Column("role", sa.String(length=16), nullable=False),
         sa.Column("is_output", sa.Boolean(), nullable=False),
         sa.Column("is_dialogue", sa.Boolean(), nullable=False),
@@ -301,6 +325,8 @@ def upgrade() -> None:
         sa.Column("status", sa.String(length=16), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("text_bytes", sa.Integer(), nullable=False),
+        sa.Column("terms", sa.Integer(), nullable=False),
+        sa.Column("traits", sa.SmallInteger(), nullable=False),
         sa.Column("fingerprint", sa.LargeBinary(length=32), nullable=False),
         sa.Column("timestamp", sa.DateTime(timezone=True), nullable=False),
         sa.Column("captured_at", sa.DateTime(timezone=True), nullable=False),
@@ -319,6 +345,7 @@ def upgrade() -> None:
     op.create_index("ix_messages_dialogue", "messages", ["flow_id", "session_id", "is_dialogue", "seq"], unique=False)
     op.create_index("ix_messages_outputs", "messages", ["flow_id", "session_id", "is_output", "seq"], unique=False)
     op.create_index("ix_messages_page", "messages", ["flow_id", "captured_at", "id"], unique=False)
+    op.create_index(op.f("ix_messages_place"), "messages", ["place"], unique=False)
     op.create_index("ix_messages_run", "messages", ["run_id", "seq"], unique=False)
     op.create_table(
         "dead_letters",
@@ -445,6 +472,7 @@ def downgrade() -> None:
     op.drop_index("ix_dead_letters_generation", table_name="dead_letters")
     op.drop_table("dead_letters")
     op.drop_index("ix_messages_run", table_name="messages")
+    op.drop_index(op.f("ix_messages_place"), table_name="messages")
     op.drop_index("ix_messages_page", table_name="messages")
     op.drop_index("ix_messages_outputs", table_name="messages")
     op.drop_index("ix_messages_dialogue", table_name="messages")
@@ -474,6 +502,8 @@ def downgrade() -> None:
     op.drop_table("memory_base_sessions")
     op.drop_index("ix_documents_knowledge_base", table_name="documents")
     op.drop_table("documents")
+    op.drop_index("ix_speakers_conversation", table_name="speakers")
+    op.drop_table("speakers")
     op.drop_index("ix_runs_session", table_name="runs")
     op.drop_index("ix_runs_page", table_name="runs")
     op.drop_table("runs")
@@ -496,4 +526,6 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_api_keys_user_id"), table_name="api_keys")
     op.drop_table("api_keys")
     op.drop_table("users")
+    op.drop_index("ix_postings_place", table_name="postings")
+    op.drop_table("postings")
     op.drop_table("heartbeats")

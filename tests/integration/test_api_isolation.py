@@ -18,7 +18,7 @@ from harness.api import Api, open_api
 
 from api.openapi import document
 from memorybase import keys
-from memorybase.models import Base, Flow, Generation, KnowledgeBase, MemoryBase
+from memorybase.models import Base, Flow, Generation, KnowledgeBase, MemoryBase, Message
 from memorybase.settings import Settings
 
 METHODS = {"get", "post", "put", "patch", "delete"}
@@ -318,8 +318,10 @@ class Stage:
             books = list(
                 session.scalars(sa.select(KnowledgeBase.id).where(KnowledgeBase.user_id == self.owner.user_id))
             )
+            places = list(session.scalars(sa.select(Message.place).where(Message.flow_id.in_(flows))))
             owned = {
                 "user_id": [self.owner.user_id], "flow_id": flows, "memory_base_id": bases, "knowledge_base_id": books,
+                "place": places,
             }  # fmt: skip
             found: dict[str, Any] = {}
             for table in Base.metadata.sorted_tables:
@@ -361,7 +363,8 @@ def furnish(api: Api, name: str) -> Things:
     """One of everything, said and named with the user's name, and a deleted message; two jobs wait."""
     flow = api.call("PUT", f"/flows/{name}-flow", json={"name": f"{name}-flow"}, expect=201).json()["id"]
     base = api.memory(f"{name}-notes", f"{name}-flow", kb_name=f"{name}-notes-kb", threshold=2)["id"]
-    said = [{"role": "assistant", "content": f"{name}-secret cat sleeps", "id": f"{name}-message"},
+    said = [{"role": "assistant", "content": f"{name}-secret cat sleeps", "id": f"{name}-message",
+             "sender_name": name},
             {"role": "assistant", "content": f"{name}-secret poison"}]  # fmt: skip
     where = f"/flows/{name}-flow/runs"
     body = {"session_id": f"{name}-session", "end_user_id": f"{name}-end-user", "run_id": f"{name}-run"}

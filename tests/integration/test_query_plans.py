@@ -22,8 +22,9 @@ def fill(world: World, session_id: str, count: int) -> None:
     """A long history, as capture would have left it, without going through capture."""
     now = datetime.now(UTC)
     with world.services.database.transaction() as session:
-        session.add(Session(id=uuid4(), flow_id=world.flow_id, session_id=session_id, last_seq=count, created_at=now,
-                            last_captured_at=now, meta={}))  # fmt: skip
+        conversation = Session(id=uuid4(), flow_id=world.flow_id, session_id=session_id, last_seq=count, created_at=now,
+                               last_captured_at=now, meta={})  # fmt: skip
+        session.add(conversation)
         session.flush()
         run_id = uuid4()
         session.add(Run(id=run_id, flow_id=world.flow_id, session_id=session_id, created_at=now))
@@ -32,7 +33,7 @@ def fill(world: World, session_id: str, count: int) -> None:
             {"id": uuid4(), "flow_id": world.flow_id, "session_id": session_id, "run_id": run_id, "seq": seq,
              "role": "assistant", "is_output": seq % 2 == 0, "is_dialogue": True, "content": "text", "files": [],
              "meta": {}, "status": "completed", "version": 1, "text_bytes": 4, "fingerprint": b"", "timestamp": now,
-             "captured_at": now}
+             "captured_at": now, "place": conversation.first_place + seq}
             for seq in range(1, count + 1)
         ]  # fmt: skip
         session.execute(sa.insert(Message), rows)

@@ -17,6 +17,7 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
+from harness.index import assert_index_exact
 from harness.stage import POINTS, Stage
 from harness.world import World, build_world
 from hypothesis import HealthCheck, event, settings
@@ -483,6 +484,7 @@ class Protocol(RuleBasedStateMachine):
         self._none("SELECT id FROM ingestion_jobs WHERE state IN ('queued', 'running')")
         self._none("SELECT session_id FROM sessions WHERE deleted_at IS NOT NULL")
         self._none("SELECT id FROM dead_letters WHERE message_id NOT IN (SELECT id FROM messages)")
+        assert_index_exact(self.world)
 
     # Small words.
 

@@ -1,0 +1,145 @@
+"""Words as keyword search sees them: text to terms, and what a turn is by its form. Pure.
+
+Terms are the words of Unicode, folded, without stop words, stemmed by Snowball (Porter, "An algorithm for suffix
+stripping", 1980, and its successors). Chinese, Japanese and Korean, which write no spaces, give pairs of characters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntFlag
+from functools import lru_cache
+from itertools import pairwise
+from uuid import UUID
+
+import Stemmer
+
+MAX_TERMS = 1_000  # distinct ones of a message; more are no conversation, and the first ones say what it is about
+MAX_TERM_CHARS = 40
+MAX_COUNT = 255
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+_WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:'[^\W_{_CJK}]+)?")
+_IS_CJK = re.compile(rf"[{_CJK}]")
+
+# Words that say how something is said or asked, not what about. In other languages the rarity of a word decides alone.
+STOP_WORDS: Mapping[str, frozenset[str]] = {
+    "english": frozenset(
+        "a about after also am an and any are as at be because been before being between both but by can could did do "
+        "does don down during each few for from further had has have he her here hers him his how i if in into is it "
+        "its just like ll m me more most my no nor not now of off on once only or other our out over own re s same she "
+        "should so some such t than that the their them then there these they this those to too up ve very was we were "
+        "what when where which who whom why will with won would you your d".split()
+    )
+}
+
+_TIME = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|ago|recently|since|weekend"
+    r"|(?:last|next|this|past|few|couple of) (?:night|morning|days?|weeks?|weekends?|months?|years?|spring|summer"
+    r"|autumn|fall|winter|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|for \w+ years"
+    r"|january|february|march|april|june|july|august|september|october|november|december|may \d|(?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|once|twice|few|several|many|couple)\b", re.IGNORECASE
+)
+_ENDS_IN_QUESTION = re.compile(r"[?\uff1f\u061f][\s\"')\]]*(?:\n|$)")
+
+
+class Traits(IntFlag):
+    """What a turn is by its form."""
+
+    ASKS = 1  # there is a question in it
+    ENDS_IN_QUESTION = 2  # its first paragraph, so that an attachment's description does not hide it
+    TELLS_TIME = 4
+    TELLS_NUMBER = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A message as it is indexed. `length` counts every term, also beyond the bound on distinct ones."""
+
+    counts: dict[str, int]
+    length: int
+    traits: Traits
+
+
+class Analyzer:
+    """Text to terms in one language of Snowball's; "none" stems nothing."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self._stop_words = STOP_WORDS.get(language, frozenset())
+        self._local = threading.local()  # a stemmer is one thread's
+
+    def words(self, text: str) -> list[str]:
+        """The folded words, stop words and all."""
+        folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
+        found: list[str] = []
+        for match in _WORD.finditer(folded):
+            word = match[0]
+            if _IS_CJK.match(word):
+                found += [word] if len(word) == 1 else [one + other for one, other in pairwise(word)]
+            else:
+                found.append(word.removesuffix("'s").replace("'", "")[:MAX_TERM_CHARS])
+        return found
+
+    def terms(self, text: str) -> list[str]:
+        """The stems of the words that carry meaning, in order."""
+        return self._stems([word for word in self.words(text) if word not in self._stop_words])
+
+    def document(self, text: str) -> Document:
+        terms = self.terms(text)
+        counts = Counter(terms)
+        kept = dict(list(counts.items())[:MAX_TERMS])
+        return Document({term: min(count, MAX_COUNT) for term, count in kept.items()}, len(terms), traits_of(text))
+
+    def _stems(self, words: list[str]) -> list[str]:
+        if self.language == "none":
+            return words
+        stemmer = getattr(self._local, "stemmer", None)
+        if stemmer is None:
+            stemmer = self._local.stemmer = Stemmer.Stemmer(self.language)
+        stems: list[str] = stemmer.stemWords(words)
+        return stems
+
+
+@lru_cache
+def analyzer(language: str) -> Analyzer:
+    return Analyzer(language)
+
+
+def languages() -> list[str]:
+    """What an analyzer may be made for."""
+    return ["none", *sorted(Stemmer.algorithms())]
+
+
+def traits_of(text: str) -> Traits:
+    traits = Traits(0)
+    if "?" in text or "\uff1f" in text or "\u061f" in text:
+        traits |= Traits.ASKS
+    if _ENDS_IN_QUESTION.search(text.partition("\n")[0]):
+        traits |= Traits.ENDS_IN_QUESTION
+    if _TIME.search(text):
+        traits |= Traits.TELLS_TIME
+    if _NUMBER.search(text):
+        traits |= Traits.TELLS_NUMBER
+    return traits
+
+
+def term_key(flow_id: UUID, term: str) -> int:
+    """The signed 64-bit number under which a flow's index keeps a term: no two flows share one, and it is no text."""
+    digest = hashlib.blake2b(flow_id.bytes + term.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, signed=True)
+
+
+def name_words(name: str | None) -> set[str]:
+    """The words by which a question may name a speaker."""
+    return {word for word in analyzer("none").words(name or "") if len(word) > 1}

@@ -1,0 +1,43 @@
+"""Is the keyword index what the messages say?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from harness.world import World
+from memorybase import keywords
+from memorybase.messages import message_text
+from memorybase.models import Message, Posting, Session, Speaker
+
+
+def assert_index_exact(world: World) -> None:
+    """Every posting, count and speaker is what the messages as they are now say, and nothing else is there."""
+    analyzer = keywords.analyzer("english")
+    wanted: dict[tuple[int, int], int] = {}
+    totals: dict[UUID, Counter[str]] = {}
+    with world.services.database.reading() as session:
+        sessions = {(s.flow_id, s.session_id): s for s in session.scalars(sa.select(Session))}
+        names: set[tuple[UUID, str]] = set()
+        for message in session.scalars(sa.select(Message)):
+            conversation = sessions[message.flow_id, message.session_id]
+            assert message.place == conversation.first_place + message.seq
+            document = analyzer.document(message_text(message.content))
+            if message.role not in ("user", "assistant"):
+                assert message.terms == 0
+                continue
+            assert (message.terms, message.traits) == (document.length, document.traits)
+            for term, times in document.counts.items():
+                wanted[keywords.term_key(message.flow_id, term), message.place] = times
+            totals.setdefault(conversation.id, Counter()).update(documents=bool(document.counts), terms=document.length)
+            names |= {(conversation.id, name) for name in keywords.name_words(message.sender_name) if document.counts}
+        stored = {(row.term, row.place): row.times for row in session.scalars(sa.select(Posting))}
+        assert stored == wanted
+        for conversation in sessions.values():
+            total = totals.get(conversation.id, Counter())
+            assert (conversation.documents, conversation.terms) == (total["documents"], total["terms"])
+        speakers = {(row.conversation_id, row.name) for row in session.scalars(sa.select(Speaker))}
+        assert names <= speakers
+        assert {conversation for conversation, _ in speakers} <= {s.id for s in sessions.values()}

@@ -1,0 +1,86 @@
+"""Text to terms."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorybase import keywords
+from memorybase.keywords import MAX_COUNT, MAX_TERM_CHARS, MAX_TERMS, Traits, analyzer, term_key, traits_of
+
+ENGLISH = analyzer("english")
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("The cats were running", ["cat", "run"]),
+        ("Caroline's agencies weren't", ["carolin", "agenc", "werent"]),
+        ("caf\u00e9 CAF\u00c9 cafe\u0301", ["caf\u00e9"] * 3),
+        ("5 July, 2023", ["5", "juli", "2023"]),
+        ("snake_case e-mail", ["snake", "case", "e", "mail"]),
+        ("\u6211\u7231\u5317\u4eac", ["\u6211\u7231", "\u7231\u5317", "\u5317\u4eac"]),
+        ("\u732b", ["\u732b"]),
+        ("\u732b and dogs", ["\u732b", "dog"]),
+        ("\U0001f600 ?! \u0000", []),
+        ("", []),
+        ("what did you do", []),
+    ],
+)
+def test_text_gives_stems_without_stop_words(text: str, terms: list[str]) -> None:
+    assert ENGLISH.terms(text) == terms
+
+
+def test_another_language_is_stemmed_by_its_own_rules_and_none_by_no_rules() -> None:
+    assert analyzer("german").terms("die H\u00e4user") == ["die", "haus"]
+    assert analyzer("none").terms("The Houses") == ["the", "houses"]
+
+
+def test_a_document_counts_and_is_bounded() -> None:
+    document = ENGLISH.document("tea tea cake " + "sugar " * 300)
+    assert document.counts == {"tea": 2, "cake": 1, "sugar": MAX_COUNT}
+    assert document.length == 303
+    many = ENGLISH.document(" ".join(f"word{n}" for n in range(MAX_TERMS + 5)) + " " + "x" * 100_000)
+    assert (len(many.counts), many.length) == (MAX_TERMS, MAX_TERMS + 6)
+    assert max(map(len, ENGLISH.terms("y" * 500))) == MAX_TERM_CHARS
+
+
+@given(st.text())
+def test_any_text_has_terms_that_are_terms_of_their_own(text: str) -> None:
+    terms = analyzer("none").terms(text)
+    assert all(term and len(term) <= MAX_TERM_CHARS for term in terms)
+    assert ENGLISH.document(text).length == len(ENGLISH.terms(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "traits"),
+    [
+        ("Do you like it?", Traits.ASKS | Traits.ENDS_IN_QUESTION),
+        ("Really? I do.", Traits.ASKS),
+        ("Do you?\n[image: a cat]", Traits.ASKS | Traits.ENDS_IN_QUESTION),
+        ("\u662f\u5417\uff1f", Traits.ASKS | Traits.ENDS_IN_QUESTION),
+        ("I went last week", Traits.TELLS_TIME),
+        ("It was in 2022", Traits.TELLS_TIME | Traits.TELLS_NUMBER),
+        ("three kids", Traits.TELLS_NUMBER),
+        ("nothing of the kind", Traits(0)),
+    ],
+)
+def test_traits_are_seen_in_the_form(text: str, traits: Traits) -> None:
+    assert traits_of(text) == traits
+
+
+def test_a_key_is_of_one_flow_and_fits_a_signed_column() -> None:
+    one, other = UUID(int=1), UUID(int=2)
+    keys = {term_key(flow, f"term{n}") for flow in (one, other) for n in range(500)}
+    assert len(keys) == 1_000
+    assert all(-(2**63) <= key < 2**63 for key in keys)
+    assert min(keys) < 0 < max(keys)
+    assert term_key(one, "cat") == term_key(one, "cat")
+
+
+def test_names_are_words_of_more_than_one_letter() -> None:
+    assert keywords.name_words("Ada M. Lovelace") == {"ada", "lovelace"}
+    assert keywords.name_words(None) == set()
