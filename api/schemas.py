@@ -147,7 +147,7 @@ class SearchBody(Body):
 
     query: Stored = Field(min_length=1, description=_up_to("max_query_chars", "characters"))
     top_k: int = Field(default=10, ge=1, description=_up_to("max_top_k"))
-    mode: Literal["dense"] = "dense"
+    mode: Literal["hybrid", "dense", "keyword"] = "hybrid"
     session_id: Identifier | None = None
     end_user_id: Identifier | None = None
     roles: list[Role] | None = Field(default=None, max_length=8)
@@ -159,6 +159,7 @@ class SearchBody(Body):
     include_pending: bool = True
     exclude_message_ids: list[Identifier] = Field(default_factory=list, max_length=recall.MAX_EXCLUDED)
     explain: bool = False
+    half_life_days: float | None = Field(default=None, gt=0, le=recall.MAX_HALF_LIFE_DAYS, allow_inf_nan=False)
 
 
 class FlowSearchBody(SearchBody):

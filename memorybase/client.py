@@ -104,8 +104,9 @@ class Client:
         answer: Json = self.get(f"/memories/{memory_id}")
         return answer
 
-    def search(self, memory_id: str, query: str, top_k: int) -> list[Json]:
-        answer = self.call("POST", f"/memories/{memory_id}/search", json={"query": query, "top_k": top_k})
+    def search(self, memory_id: str, query: str, top_k: int, mode: str = "hybrid") -> list[Json]:
+        body = {"query": query, "top_k": top_k, "mode": mode}
+        answer = self.call("POST", f"/memories/{memory_id}/search", json=body)
         results: list[Json] = answer["results"]
         return results
 

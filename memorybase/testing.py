@@ -32,6 +32,7 @@ from memorybase.vectors import (
     CollectionRef,
     MetadataValue,
     StoredCollection,
+    StoredVector,
     VectorHit,
     VectorRecord,
     as_score,
@@ -152,6 +153,12 @@ class InMemoryVectors:
                 return set()
             collection = self._found(ref)
             return {id_ for id_ in ids if id_ in collection.records} - collection.damaged
+
+    def fetch(self, ref: CollectionRef, ids: Sequence[str]) -> dict[str, StoredVector]:
+        with self._call("fetch"):
+            collection = self._found(ref)
+            readable = {id_ for id_ in ids if id_ in collection.records} - collection.damaged
+            return {id_: StoredVector(collection.records[id_].vector, collection.records[id_].text) for id_ in readable}
 
     def delete(self, ref: CollectionRef, ids: Sequence[str]) -> None:
         with self._call("delete"):

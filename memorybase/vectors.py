@@ -86,6 +86,14 @@ class VectorHit:
     metadata: dict[str, MetadataValue]
 
 
+@dataclass(frozen=True, slots=True)
+class StoredVector:
+    """A chunk as it is stored."""
+
+    vector: NDArray[np.float32]
+    text: str
+
+
 class VectorStore(Protocol):
     """Collections of vectors in cosine space.
 
@@ -110,6 +118,9 @@ class VectorStore(Protocol):
 
     def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
         """Which of these can be read back together with their vector."""
+
+    def fetch(self, ref: CollectionRef, ids: Sequence[str]) -> dict[str, StoredVector]:
+        """These with their vectors; what is not stored, or cannot be read back, is left out."""
 
     def delete(self, ref: CollectionRef, ids: Sequence[str]) -> None:
         """Remove these; those already gone are fine."""
@@ -200,8 +211,14 @@ class ChromaStore:
     def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
         stored: set[str] = set()
         for batch in _batches(list(dict.fromkeys(ids)), READ_BATCH):
-            stored |= self._readable(ref, batch)
+            stored |= self._readable(ref, batch, ["embeddings"]).keys()
         return stored
+
+    def fetch(self, ref: CollectionRef, ids: Sequence[str]) -> dict[str, StoredVector]:
+        found: dict[str, StoredVector] = {}
+        for batch in _batches(list(dict.fromkeys(ids)), READ_BATCH):
+            found |= self._readable(ref, batch, ["embeddings", "documents"])
+        return found
 
     def delete(self, ref: CollectionRef, ids: Sequence[str]) -> None:
         for batch in _batches(ids, ID_BATCH):
@@ -265,17 +282,23 @@ class ChromaStore:
         if connected is not None:
             session_of(connected).close()
 
-    def _readable(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
+    def _readable(self, ref: CollectionRef, ids: Sequence[str], include: Any) -> dict[str, StoredVector]:
         # With the vectors (14 ms for 256, without them 2 ms), because a damaged index still lists its ids. One lost
         # vector fails the whole request, so ask for ever smaller parts until the lost ones stand alone.
         try:
             with self._collection(ref, "stored_ids") as collection:
-                return set(collection.get(ids=list(ids), include=["embeddings"])["ids"])
+                answer: Mapping[str, Any] = collection.get(ids=list(ids), include=include)
+                vectors = np.asarray(answer["embeddings"], dtype=np.float32)
+                texts = answer["documents"] or [""] * len(vectors)
+                rows = zip(answer["ids"], vectors, texts, strict=True)
+                return {id_: StoredVector(vector, text or "") for id_, vector, text in rows}
         except VectorUnreadable:
             if len(ids) == 1:
-                return set()
-        parts = _batches(ids, -(-len(ids) // DAMAGE_PARTS))
-        return set().union(*(self._readable(ref, part) for part in parts))
+                return {}
+        found: dict[str, StoredVector] = {}
+        for part in _batches(ids, -(-len(ids) // DAMAGE_PARTS)):
+            found |= self._readable(ref, part, include)
+        return found
 
     def _page_of_ids(self, ref: CollectionRef, where: dict[str, Any] | None, offset: int) -> list[str]:
         with self._collection(ref, "iter_ids") as collection:

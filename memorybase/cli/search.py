@@ -16,13 +16,14 @@ def search(
     *,
     memory: Annotated[str, typer.Option(help="The memory base's name.")],
     top_k: Annotated[int, typer.Option("--top-k", help="Results at most.", min=1, max=100)] = 5,
+    mode: Annotated[str, typer.Option(help="hybrid, keyword or dense.")] = "hybrid",
     data_dir: DataDirOption = None,
     url: UrlOption = None,
     key: KeyOption = None,
 ) -> None:
     """Search a memory base and print what was found, best first."""
     with connect(data_dir, url, key) as client:
-        results = client.search(client.find_memory(memory)["id"], query, top_k)
+        results = client.search(client.find_memory(memory)["id"], query, top_k, mode)
     if not results:
         typer.echo("nothing found")
         return

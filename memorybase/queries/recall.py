@@ -44,6 +44,26 @@ class Facts(NamedTuple):
     timestamp: datetime
     held: int | None
     metadata: dict[str, Any] | None
+    seq: int
+    place: int
+    sender_name: str | None
+    terms: int
+    traits: int
+    first_place: int
+    last_seq: int
+    session_terms: int
+
+    @property
+    def last_place(self) -> int:
+        return self.first_place + self.last_seq
+
+
+class Turn(NamedTuple):
+    """What the keyword index knows of a message."""
+
+    session_id: str
+    terms: int
+    traits: int
 
 
 class PendingMessage(NamedTuple):
@@ -93,6 +113,33 @@ def fetch_facts(session: OrmSession, target: Target, ids: Collection[UUID], *, m
     """The facts of those of these messages that exist. By primary key alone: the caller filters."""
     rows = session.execute(_facts(target, metadata=metadata).where(Message.id.in_(ids)))
     return {row.id: Facts(*row) for row in rows}
+
+
+def facts_at(session: OrmSession, target: Target, places: Collection[int], *, metadata: bool) -> dict[int, Facts]:
+    """The facts of the messages at these places that the memory base holds or will hold, by place."""
+    started = sa.select(Row.start_seq).where(
+        Row.memory_base_id == target.memory_base_id, Row.generation == target.generation,
+        Row.session_id == Message.session_id,
+    )  # fmt: skip
+    rows = session.execute(
+        _facts(target, metadata=metadata).where(
+            Message.place.in_(places),
+            counted(target.capture),
+            Message.seq > sa.func.coalesce(started.correlate(Message).scalar_subquery(), 0),
+        )
+    )
+    # With the flow among the conditions, SQLite reads all of its messages instead of these places.
+    return {row.place: Facts(*row) for row in rows if row.flow_id == target.flow_id}
+
+
+def turns_at(session: OrmSession, flow_id: UUID, places: Collection[int]) -> dict[int, Turn]:
+    """What the index knows of the flow's messages at these places."""
+    rows = session.execute(
+        sa.select(Message.place, Message.flow_id, Message.session_id, Message.terms, Message.traits).where(
+            Message.place.in_(places)
+        )
+    )
+    return {row.place: Turn(row.session_id, row.terms, row.traits) for row in rows if row.flow_id == flow_id}
 
 
 def small_selection(
@@ -287,6 +334,14 @@ def _facts(target: Target, *, metadata: bool) -> sa.Select[Any]:
         Message.timestamp,
         _held(target).label("held"),
         (Message.meta if metadata else sa.null()).label("metadata"),
+        Message.seq,
+        Message.place,
+        Message.sender_name,
+        Message.terms,
+        Message.traits,
+        Session.first_place,
+        Session.last_seq,
+        Session.terms.label("session_terms"),
     ).join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
 
 

@@ -1,10 +1,13 @@
 """Recall: a query to ranked messages.
 
     where to look, what is pending   one read transaction
+    the question                     its words, whom it names, which time it asks for or tells
+    candidates by words              the keyword index in SQL, of stored and pending messages alike
     the query's vector               by the serving generation's model, with no transaction open
-    candidates                       the store's nearest chunks, unfiltered first; what is pending by its own vectors
+    candidates by vectors            the store's nearest chunks, unfiltered first; what is pending by its own vectors
     verified                         in SQL: the message exists, in this version, in this flow, and passes the filters
-    scored, cut                      one row a message, best first; then the rows themselves and their neighbours
+    scored, cut                      all signals in one score; one row a message, best first
+    read again                       the rows themselves and their neighbours
 
 The store proposes and SQL decides: a chunk whose message is gone or was edited is dropped. A store that does not answer
 is an error, never an empty answer.
@@ -13,11 +16,20 @@ is an error, never an empty answer.
 from __future__ import annotations
 
 from memorybase.recall.answer import Hit, SearchAnswer, search
-from memorybase.recall.request import MAX_EXCLUDED, MAX_FILTER_KEYS, MAX_NEIGHBORS, MODES, Mode, SearchRequest
+from memorybase.recall.request import (
+    MAX_EXCLUDED,
+    MAX_FILTER_KEYS,
+    MAX_HALF_LIFE_DAYS,
+    MAX_NEIGHBORS,
+    MODES,
+    Mode,
+    SearchRequest,
+)
 
 __all__ = [
     "MAX_EXCLUDED",
     "MAX_FILTER_KEYS",
+    "MAX_HALF_LIFE_DAYS",
     "MAX_NEIGHBORS",
     "MODES",
     "Hit",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from memorybase import errors
 from memorybase.messages import message_text
 from memorybase.models import Message
-from memorybase.queries import conversations
+from memorybase.queries import conversations, postings
 from memorybase.queries import recall as queries
 from memorybase.queries.recall import Neighbour, PendingMessage, Target
+from memorybase.recall import fusion, hybrid, question
 from memorybase.recall.pending import nearest_pending
+from memorybase.recall.question import Question, possible_names
 from memorybase.recall.request import SearchRequest, check
-from memorybase.recall.stored import Candidate, nearest_stored
+from memorybase.recall.stored import SCORE_DIGITS, Candidate, nearest_stored
 from memorybase.services import Services
 
 if TYPE_CHECKING:
@@ -77,13 +79,47 @@ def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchA
     started = time.perf_counter()
     check(services.settings, request)
     places = _look_up(services, user_id, request)
-    asked = _asked(services, request.query, [target for target, _ in places])
+    find = _nearest if request.mode == "dense" else _fused
+    candidates = find(services, request, places) if places else []
+    results = _hits(services, request, _cut(candidates, request))
+    return SearchAnswer(results=results, took_ms=round((time.perf_counter() - started) * 1_000, 3))
+
+
+Places = Sequence[tuple[Target, list[PendingMessage]]]
+
+
+def _nearest(services: Services, request: SearchRequest, places: Places) -> list[Candidate]:
+    """By vectors alone."""
     candidates: list[Candidate] = []
+    asked = _asked(services, request.query, [target for target, _ in places])
     for (target, pending), (embedder, vector) in zip(places, asked, strict=True):
         candidates += nearest_stored(services, target, vector, request)
         candidates += nearest_pending(services, target, embedder, vector, pending, request)
-    results = _hits(services, request, _cut(candidates, request))
-    return SearchAnswer(results=results, took_ms=round((time.perf_counter() - started) * 1_000, 3))
+    return candidates
+
+
+def _fused(services: Services, request: SearchRequest, places: Places) -> list[Candidate]:
+    """By words, and in hybrid mode by vectors too; every candidate of either is scored by both."""
+    now = datetime.now(UTC)
+    asked_for = _read(services, request, places[0][0].flow_id, now)
+    found, by_words = hybrid.find_words(services, request, asked_for, [target for target, _ in places])
+    if request.mode == "keyword":
+        candidates = [replace(each, score=-1.0) for own in by_words.values() for each in own]
+        return hybrid.scored(services, request, asked_for, found, candidates, now)
+    candidates = []
+    wider = replace(request, top_k=max(hybrid.CANDIDATES, request.top_k), min_score=None)
+    asked = _asked(services, asked_for.text, [target for target, _ in places])
+    for (target, pending), (embedder, vector) in zip(places, asked, strict=True):
+        near = nearest_stored(services, target, vector, wider)
+        near += nearest_pending(services, target, embedder, vector, pending, wider)
+        candidates += hybrid.compare_vectors(services, vector, by_words[target], near)
+    return hybrid.scored(services, request, asked_for, found, candidates, now)
+
+
+def _read(services: Services, request: SearchRequest, flow_id: UUID, now: datetime) -> Question:
+    with services.database.reading() as session:
+        speakers = postings.speakers_among(session, flow_id, possible_names(request.query))
+    return question.read(request.query, language=services.settings.keyword_language, speakers=speakers, now=now)
 
 
 def _look_up(services: Services, user_id: UUID, request: SearchRequest) -> list[tuple[Target, list[PendingMessage]]]:
@@ -188,7 +224,6 @@ def _hit(
     explain: bool,
 ) -> Hit:
     before, after = around(message)
-    parts = {"dense": candidate.score, "chunk": candidate.chunk, "source": candidate.source} if explain else None
     return Hit(
         message_id=message.id,
         memory_base_id=candidate.target.memory_base_id,
@@ -205,8 +240,21 @@ def _hit(
         metadata=message.meta,
         before=before,
         after=after,
-        parts=parts,
+        parts=_parts(candidate) if explain else None,
     )
+
+
+def _parts(candidate: Candidate) -> dict[str, Any]:
+    """How the score came about: the cosine alone, or each signal's value and share in the sum below the logistic."""
+    found: dict[str, Any] = {"chunk": candidate.chunk, "source": candidate.source}
+    if candidate.values is None:
+        return {"dense": candidate.score, **found}
+    shares = fusion.shares(candidate.values)
+    signals = {
+        name: {"value": round(value, SCORE_DIGITS), "share": round(shares[name], SCORE_DIGITS)}
+        for name, value in candidate.values.items()
+    }
+    return {"signals": signals, "bias": fusion.BIAS, "recency": candidate.recency, **found}
 
 
 def _around(

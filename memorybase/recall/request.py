@@ -13,12 +13,13 @@ from memorybase.messages import ROLES, check_text
 from memorybase.queries.recall import Facts
 from memorybase.settings import Settings
 
-Mode = Literal["dense"]
-MODES: tuple[Mode, ...] = ("dense",)
+Mode = Literal["hybrid", "dense", "keyword"]
+MODES: tuple[Mode, ...] = ("hybrid", "dense", "keyword")
 
 MAX_NEIGHBORS = 20
 MAX_EXCLUDED = 1_000
 MAX_FILTER_KEYS = 20
+MAX_HALF_LIFE_DAYS = 36_500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,13 +27,14 @@ class SearchRequest:
     """What to look for, and where: a memory base, or every memory base of a flow.
 
     since and until are inclusive. metadata: each named key of the message's metadata has exactly this value.
+    half_life_days: half of the score fades with the message's age, by half in so many days.
     """
 
     query: str
     memory_base_id: UUID | None = None
     flow_id: UUID | None = None
     top_k: int = 10
-    mode: str = "dense"
+    mode: str = "hybrid"
     session_id: str | None = None
     end_user_id: str | None = None
     roles: Sequence[str] | None = None
@@ -44,6 +46,7 @@ class SearchRequest:
     include_pending: bool = True
     exclude_message_ids: Collection[UUID] = ()
     explain: bool = False
+    half_life_days: float | None = None
 
 
 def check(settings: Settings, request: SearchRequest) -> None:
@@ -56,8 +59,7 @@ def check(settings: Settings, request: SearchRequest) -> None:
     _check_bound("neighbors", request.neighbors, 0, MAX_NEIGHBORS)
     _check_bound("exclude_message_ids", len(request.exclude_message_ids), 0, MAX_EXCLUDED)
     _check_bound("metadata", len(request.metadata or {}), 0, MAX_FILTER_KEYS)
-    if request.min_score is not None and not 0 <= request.min_score <= 1:
-        raise errors.InvalidRequest("A score is between 0 and 1", field="min_score", limit=1)
+    _check_scores(request)
     for name in ("session_id", "end_user_id"):
         value = getattr(request, name)
         if value is not None:
@@ -69,6 +71,18 @@ def check(settings: Settings, request: SearchRequest) -> None:
         moment = getattr(request, name)
         if moment is not None and moment.tzinfo is None:
             raise errors.InvalidRequest("A timestamp carries a zone", field=name)
+
+
+def _check_scores(request: SearchRequest) -> None:
+    if request.min_score is not None and not 0 <= request.min_score <= 1:
+        raise errors.InvalidRequest("A score is between 0 and 1", field="min_score", limit=1)
+    if request.half_life_days is not None and not 0 < request.half_life_days <= MAX_HALF_LIFE_DAYS:
+        raise errors.InvalidRequest(
+            "A half-life is above 0 days",
+            field="half_life_days",
+            value=request.half_life_days,
+            limit=MAX_HALF_LIFE_DAYS,
+        )
 
 
 def _check_query(settings: Settings, query: str) -> None:

@@ -41,6 +41,8 @@ class Candidate:
     chunk: int
     source: Literal["store", "pending"]
     facts: Facts | None = None
+    values: Mapping[str, float] | None = None  # of each signal, where the score is a fused one
+    recency: float = 1.0
 
     @property
     def order(self) -> tuple[float, float, str, bool, str]:

@@ -127,6 +127,7 @@ class TestCollectionMissing:
         calls: list[Callable[[], object]] = [
             lambda: store.upsert(gone, [record("a")]),
             lambda: store.stored_ids(gone, ["a"]),
+            lambda: store.fetch(gone, ["a"]),
             lambda: store.delete(gone, ["a"]),
             lambda: list(store.iter_ids(gone)),
             lambda: store.count(gone),
@@ -250,6 +251,20 @@ class TestStoredIds:
         store.upsert(ref, [record("a")])
 
         assert store.stored_ids(ref, []) == set()
+
+
+class TestFetch:
+    def test_those_that_are_there_with_vector_and_text(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.upsert(ref, [record("a", text="one"), record("b", text="two")])
+
+        found = store.fetch(ref, ["b", "missing", "a", "a"])
+
+        assert {id_: each.text for id_, each in found.items()} == {"a": "one", "b": "two"}
+        stored = store.query(ref, found["a"].vector, 2)
+        assert max(hit.score for hit in stored if hit.id == "a") == pytest.approx(1)
+
+    def test_of_none(self, store: VectorStore, ref: CollectionRef) -> None:
+        assert store.fetch(ref, []) == {}
 
 
 class TestDelete:

@@ -56,7 +56,7 @@ def test_a_body_of_another_type_is_refused_with_advice(api: Api) -> None:
         ("POST", "/memories", {"name": "n", "flow_id": "f", "threshold": 1_001}, "threshold"),
         ("POST", "/memories", {"name": "n", "flow_id": "f", "capture": "some"}, "capture"),
         ("POST", "/memories", {"name": "n", "flow_id": "f", "is_memory_base": True}, "is_memory_base"),
-        ("POST", "/search", {"flow_id": "f", "query": "q", "mode": "hybrid"}, "mode"),
+        ("POST", "/search", {"flow_id": "f", "query": "q", "mode": "sparse"}, "mode"),
         ("POST", "/search", {"flow_id": "f", "query": "q", "top_k": 101}, "top_k"),
         ("PATCH", "/sessions", {"flow_id": "f", "session_id": "s", "metadata": {"k": "\x00"}}, "metadata"),
         ("DELETE", "/knowledge-bases/%00", None, "name"),

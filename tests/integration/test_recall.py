@@ -114,6 +114,7 @@ class World:
                         role=role, is_output=role == "assistant", is_dialogue=role in {"user", "assistant"},
                         content=text, files=[], meta=metadata or {}, status="completed", version=1,
                         text_bytes=len(text), fingerprint=b"", timestamp=moment, captured_at=moment,
+                        place=conversation.first_place + conversation.last_seq,
                     )
                 )  # fmt: skip
         return ids
@@ -188,7 +189,9 @@ class World:
             session.delete(session.get_one(Message, message_id))
 
     def search(self, query: str, **wanted: Any) -> list[recall.Hit]:
-        return recall.search(self.services, self.user_id, SearchRequest(query=query, **wanted)).results
+        """By vectors alone, whose scores are known here to the last digit."""
+        request = SearchRequest(query=query, **{"mode": "dense", **wanted})
+        return recall.search(self.services, self.user_id, request).results
 
 
 @pytest.fixture
@@ -247,7 +250,7 @@ def test_the_nearest_message_comes_first_with_all_that_a_hit_says(world: World, 
     world.ingest(base_id)
 
     answer = recall.search(
-        world.services, world.user_id, SearchRequest(memory_base_id=base_id, query="where the cat sleeps")
+        world.services, world.user_id, SearchRequest(memory_base_id=base_id, query="where the cat sleeps", mode="dense")
     )
 
     hit = answer.results[0]
@@ -741,7 +744,7 @@ def test_a_model_whose_weights_have_changed_is_an_error(world: World, base_id: U
         ({"top_k": 0}, "top_k"),
         ({"top_k": 101}, "top_k"),
         ({"neighbors": 21}, "neighbors"),
-        ({"mode": "keyword"}, "mode"),
+        ({"mode": "sparse"}, "mode"),
         ({"min_score": 1.1}, "min_score"),
         ({"session_id": "\x00"}, "session_id"),
         ({"roles": ["nobody"]}, "roles"),
@@ -778,7 +781,7 @@ def test_a_message_is_found_at_every_step_of_its_life(tmp_path: Path) -> None:
     base_id = flow.new_base(capture=Capture.OUTPUTS)
 
     def found(query: str) -> list[tuple[Any, bool]]:
-        request = SearchRequest(memory_base_id=base_id, query=query, min_score=0.7)
+        request = SearchRequest(memory_base_id=base_id, query=query, mode="dense", min_score=0.7)
         hits = recall.search(flow.services, flow.user_id, request).results
         return [(hit.content, hit.pending) for hit in hits]
 

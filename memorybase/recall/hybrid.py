@@ -1,0 +1,181 @@
+"""Keyword and hybrid search: candidates from both halves, and for each all the signs that it is what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybase.chunking import chunk_ids
+from memorybase.keywords import Traits, name_words
+from memorybase.queries import postings
+from memorybase.queries import recall as queries
+from memorybase.queries.recall import Facts, Target, Turn
+from memorybase.recall import fusion, words
+from memorybase.recall.question import Question
+from memorybase.recall.request import SearchRequest, passes
+from memorybase.recall.stored import SCORE_DIGITS, Candidate
+from memorybase.recall.words import Words
+from memorybase.services import Services
+from memorybase.vectors import CollectionRef
+
+# Fifty from each half lose nothing against scoring every message (conversations of 400 to 700 turns).
+CANDIDATES = 50
+PLACES = 4 * CANDIDATES  # some of them are no messages, not counted, or filtered out
+SESSIONS_WITHIN = 50  # an end user with more sessions is filtered afterwards
+CHUNKS_COMPARED = 4  # of a message that only its words have found
+
+
+def find_words(
+    services: Services, request: SearchRequest, question: Question, targets: Sequence[Target]
+) -> tuple[Words, dict[Target, list[Candidate]]]:
+    """The question's words, and each target's candidates by them, best first, without a vector's word on them."""
+    flow_id = targets[0].flow_id
+    with services.database.reading() as session:
+        within = None
+        if request.session_id is not None or request.end_user_id is not None:
+            within = postings.ranges_of(
+                session,
+                flow_id,
+                session_id=request.session_id,
+                end_user_id=request.end_user_id,
+                at_most=SESSIONS_WITHIN,
+            )
+        found = words.look_up(session, flow_id, question.terms, within)
+        places = found.best_places(PLACES).tolist()
+        said = {
+            target: queries.facts_at(session, target, places, metadata=bool(request.metadata)) for target in targets
+        }
+    return found, {target: _passing(target, facts, places, request) for target, facts in said.items()}
+
+
+def _passing(
+    target: Target, facts: Mapping[int, Facts], places: Sequence[int], request: SearchRequest
+) -> list[Candidate]:
+    eligible = [facts[place] for place in places if place in facts and _eligible(facts[place], request)]
+    return [
+        Candidate(target, each.id, each.version, 0.0, "", 0, "store" if each.held == each.version else "pending", each)
+        for each in eligible[:CANDIDATES]
+    ]
+
+
+def _eligible(facts: Facts, request: SearchRequest) -> bool:
+    return (request.include_pending or facts.held == facts.version) and passes(facts, request)
+
+
+def compare_vectors(
+    services: Services, vector: NDArray[np.float32], candidates: Sequence[Candidate], near: Iterable[Candidate]
+) -> list[Candidate]:
+    """Both halves' candidates with their cosine, each message once; a score of -1 where no vector is known."""
+    known = {each.message_id: each for each in reversed(list(near))}
+    lacking = [each for each in candidates if each.message_id not in known]
+    if not lacking:
+        return list(known.values())
+    target = lacking[0].target
+    ids = {
+        each.message_id: chunk_ids(target.memory_base_id, each.message_id, each.version, CHUNKS_COMPARED)
+        for each in lacking
+        if each.source == "store"
+    }
+    ref = CollectionRef(target.collection_name, target.collection_id)
+    wanted = [id_ for each in lacking for id_ in ids.get(each.message_id, [])]
+    stored = services.vectors.fetch(ref, wanted) if wanted else {}
+    compared: list[Candidate] = []
+    for each in lacking:
+        scored = [
+            (float(stored[id_].vector @ vector), index, stored[id_].text)
+            for index, id_ in enumerate(ids.get(each.message_id, []))
+            if id_ in stored
+        ]
+        best = max(scored, default=(-1.0, 0, ""))
+        compared.append(replace(each, score=best[0], chunk=best[1], text=best[2]))
+    return [*known.values(), *compared]
+
+
+def scored(
+    services: Services,
+    request: SearchRequest,
+    question: Question,
+    found: Words,
+    candidates: Sequence[Candidate],
+    now: datetime,
+) -> list[Candidate]:
+    """The candidates with their fused scores, and what each sign gave."""
+    known = [(each, each.facts) for each in candidates if each.facts is not None]
+    if not known:
+        return []
+    facts = [each for _, each in known]
+    places = np.array([each.place for each in facts], dtype=np.int64)
+    with services.database.reading() as session:
+        found.complete(session, places)
+        turns = queries.turns_at(session, facts[0].flow_id, [each.place - 1 for each in facts if each.seq > 1])
+    columns = _columns(question, found, facts, places, turns)
+    columns["dense"] = np.array([each.score if each.score >= 0 else fusion.DENSE_UNKNOWN for each, _ in known])
+    columns["topic"] = _best_of_session(columns["dense"], facts)
+    fused: list[Candidate] = []
+    for index, (candidate, each) in enumerate(known):
+        values = {name: float(column[index]) for name, column in columns.items()}
+        recency = _recency(request, each.timestamp, now)
+        total = round(fusion.score(values) * recency, SCORE_DIGITS)
+        if total >= (request.min_score or 0):
+            fused.append(replace(candidate, score=total, values=values, recency=recency))
+    return fused
+
+
+def _columns(
+    question: Question, found: Words, facts: Sequence[Facts], places: words.Places, turns: Mapping[int, Turn]
+) -> dict[str, words.Floats]:
+    """Each signal but the dense one, a value a candidate."""
+    lengths = np.array([each.terms for each in facts], dtype=np.float64)
+    traits = [Traits(each.traits) for each in facts]
+    before = [turns.get(each.place - 1) for each in facts]
+    asked_before = np.array(
+        [bool(turn and turn.session_id == each.session_id and turn.traits & Traits.ENDS_IN_QUESTION)
+         for turn, each in zip(before, facts, strict=True)]
+    )  # fmt: skip
+    lengths_before = np.array([turn.terms if turn else 0 for turn in before], dtype=np.float64)
+    firsts = np.array([each.first_place for each in facts], dtype=np.int64)
+    lasts = np.array([each.last_place for each in facts], dtype=np.int64)
+    session_lengths = np.array([each.session_terms for each in facts], dtype=np.float64)
+    return {
+        "words": found.own(places, lengths),
+        "nearby": found.near(places),
+        "session": found.session(firsts, lasts, session_lengths),
+        "reply": found.own(places - 1, lengths_before) * asked_before,
+        "speaker": _named(question, facts),
+        "length": np.log1p(lengths),
+        "asks": _having(traits, Traits.ASKS),
+        "time": _having(traits, Traits.TELLS_TIME) * question.asks_time,
+        "number": _having(traits, Traits.TELLS_NUMBER) * question.asks_number,
+        "date": np.array(
+            [max((p.nearness(each.timestamp) for p in question.periods), default=0.0) for each in facts]
+        ),
+    }  # fmt: skip
+
+
+def _best_of_session(dense: words.Floats, facts: Sequence[Facts]) -> words.Floats:
+    best: dict[int, float] = {}
+    for value, each in zip(dense, facts, strict=True):
+        best[each.first_place] = max(best.get(each.first_place, 0.0), float(value))
+    return np.array([best[each.first_place] for each in facts])
+
+
+def _named(question: Question, facts: Sequence[Facts]) -> words.Floats:
+    if len(question.names) != 1:  # none, or two of whom either may have said it
+        return np.zeros(len(facts))
+    return np.array([float(bool(question.names & name_words(each.sender_name))) for each in facts])
+
+
+def _having(traits: Sequence[Traits], wanted: Traits) -> words.Floats:
+    return np.array([float(bool(each & wanted)) for each in traits])
+
+
+def _recency(request: SearchRequest, said: datetime, now: datetime) -> float:
+    """Half of the score fades with age, where that was asked for."""
+    if request.half_life_days is None:
+        return 1.0
+    age = max(0.0, (now - said).total_seconds() / 86_400)
+    return 0.5 + 0.5 * float(0.5 ** min(age / request.half_life_days, 1_000))

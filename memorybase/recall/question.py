@@ -1,0 +1,190 @@
+"""What a query asks for beside its words: about whom, about when, for a time, for a number. Pure.
+
+Rules, not a model; what they know of is English, and a query in another language is simply words to them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
+
+from memorybase import keywords
+
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTH = "|".join(_MONTHS)
+_YEAR = r"(?:19|20)\d\d"
+_DAY_MONTH = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})\b(?:,? ({_YEAR})\b)?")
+_MONTH_DAY = re.compile(rf"\b({_MONTH}) (\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? ({_YEAR})\b)?")
+_ISO_DAY = re.compile(rf"\b({_YEAR})-(\d{{2}})-(\d{{2}})\b")
+# "may" and "march" are verbs too: as months they stand behind a preposition or before a year.
+_IN_MONTH = re.compile(
+    rf"(?:\b(in|of|since|during|early|late|mid|by|until|last|this)[ -])?\b({_MONTH})\b(?:,? (?:of )?({_YEAR})\b)?"
+)
+_IN_YEAR = re.compile(rf"\b(?:in|of|during|since) ({_YEAR})\b")
+_AGO = re.compile(r"\b(\d{1,3}|a|an|one|two|three|four|five|six|few|couple of) (day|week|month|year)s? ago\b")
+_LAST = re.compile(rf"\b(last|this|past) (week|weekend|month|year|{'|'.join(_WEEKDAYS)})\b")
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "few": 3, "couple of": 2}
+_UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+
+_ASKS_TIME = re.compile(r"^\W*when\b|\bwhat (?:date|year|month|day|time)\b|\bhow long\b")
+_ASKS_NUMBER = re.compile(r"\bhow (?:many|much|often|old|long)\b")
+_ASKING_WORDS = frozenset(
+    "who what when where why how which did does do is was were are has have had would could will can".split()
+)
+_WORDS = re.compile(r"[\w'\u2019-]+")
+
+DAY = timedelta(days=1)
+LEAP_YEAR = 2000
+YEAR = timedelta(days=360)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A time that a query names; `yearly`: without its year, so that any year's will do."""
+
+    start: datetime
+    end: datetime
+    yearly: bool = False
+
+    def nearness(self, moment: datetime) -> float:
+        """1 for what was said in it, less for soon after: people tell of a day on the days that follow."""
+        if self.yearly:
+            if not MINYEAR + 1 < moment.year < MAXYEAR:
+                return 0.0
+            return max(self._moved(moment.year).nearness(moment), self._moved(moment.year - 1).nearness(moment))
+        if self.start - DAY <= moment < self.end + DAY:
+            return 1.0 if self.end - self.start < YEAR else 0.2  # a year says little
+        if self.end - self.start >= YEAR:
+            return 0.0
+        after = moment - self.end
+        return 0.0 if after < timedelta(0) else 0.6 if after <= 8 * DAY else 0.3 if after <= 31 * DAY else 0.0
+
+    def _moved(self, year: int) -> Period:
+        length = self.end - self.start
+        start = _day(year, self.start.month, self.start.day) or self.start.replace(year=year, day=28)
+        return Period(start, start + length)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query, read. `terms` are its stems without the names; `text` is what is embedded for hybrid search.
+
+    A name weighs so much in a sentence vector that every turn of that speaker looks like an answer, so it is left out
+    there and counted by itself.
+    """
+
+    terms: tuple[str, ...]
+    names: frozenset[str]
+    text: str
+    asks_time: bool
+    asks_number: bool
+    periods: tuple[Period, ...]
+
+
+def possible_names(query: str) -> set[str]:
+    """The words that may name a speaker, folded."""
+    return keywords.name_words(query)
+
+
+def read(query: str, *, language: str, speakers: Collection[str], now: datetime) -> Question:
+    """`speakers`: those of the query's words that name one."""
+    analyzer = keywords.analyzer(language)
+    names = frozenset(speakers)
+    named = set(analyzer.terms(" ".join(names)))
+    folded = query.casefold()
+    return Question(
+        terms=tuple(dict.fromkeys(term for term in analyzer.terms(query) if term not in named)),
+        names=names,
+        text=_without_asking(query, names),
+        asks_time=bool(_ASKS_TIME.search(folded)),
+        asks_number=bool(_ASKS_NUMBER.search(folded)),
+        periods=tuple(_periods(folded, now)),
+    )
+
+
+def _without_asking(query: str, names: Collection[str]) -> str:
+    kept = [word for word in _WORDS.findall(query) if not _is_left_out(word.casefold(), names)]
+    return " ".join(kept) if len(kept) > 1 else query
+
+
+def _is_left_out(word: str, names: Collection[str]) -> bool:
+    return word in _ASKING_WORDS or word.replace("\u2019", "'").removesuffix("'s") in names
+
+
+def _periods(query: str, now: datetime) -> Iterator[Period]:
+    """The most exact kind of time that the query names, each of it."""
+    for kind in (_days, _months, _years, _relative):
+        found = [period for period in kind(query, now) if period is not None]
+        if found:
+            yield from found
+            return
+
+
+def _days(query: str, _now: datetime) -> Iterator[Period | None]:
+    dates = [(year, _MONTHS.index(month) + 1, day) for day, month, year in _DAY_MONTH.findall(query)]
+    dates += [(year, _MONTHS.index(month) + 1, day) for month, day, year in _MONTH_DAY.findall(query)]
+    dates += [(year, int(month), day) for year, month, day in _ISO_DAY.findall(query)]
+    for year, month, day in dates:
+        start = _day(int(year or LEAP_YEAR), month, int(day))
+        yield Period(start, start + DAY, yearly=not year) if start else None
+
+
+def _months(query: str, _now: datetime) -> Iterator[Period | None]:
+    for before, month, year in _IN_MONTH.findall(query):
+        if before or year:
+            yield _month(int(year or LEAP_YEAR), _MONTHS.index(month) + 1, yearly=not year)
+
+
+def _years(query: str, _now: datetime) -> Iterator[Period | None]:
+    for year in map(int, _IN_YEAR.findall(query)):
+        yield Period(datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC))
+
+
+def _relative(query: str, now: datetime) -> Iterator[Period | None]:
+    today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    if re.search(r"\btoday\b|\bthis morning\b|\btonight\b", query):
+        yield Period(today, today + DAY)
+    if re.search(r"\byesterday\b|\blast night\b", query):
+        yield Period(today - DAY, today)
+    for amount, unit in _AGO.findall(query):
+        length = timedelta(days=_UNIT_DAYS[unit])
+        middle = today - (_NUMBERS.get(amount) or int(amount)) * length
+        yield Period(middle - length / 2, middle + length / 2)
+    for which, unit in _LAST.findall(query):
+        yield _last(today, which, unit)
+
+
+def _last(today: datetime, which: str, unit: str) -> Period | None:
+    monday = today - today.weekday() * DAY
+    back = 0 if which == "this" else 1
+    if unit in _WEEKDAYS:
+        day = monday + _WEEKDAYS.index(unit) * DAY
+        day -= 7 * DAY if day >= today else timedelta(0)
+        return Period(day, day + DAY)
+    if unit == "week":
+        return Period(monday - 7 * back * DAY, monday + (7 - 7 * back) * DAY)
+    if unit == "weekend":
+        saturday = monday + (5 - 7 * back) * DAY
+        return Period(saturday, saturday + 2 * DAY)
+    if unit == "month":
+        return _month((today.replace(day=1) - back * DAY).year, (today.replace(day=1) - back * DAY).month, yearly=False)
+    start = datetime(today.year - back, 1, 1, tzinfo=UTC)
+    return Period(start, start + YEAR - DAY)
+
+
+def _month(year: int, month: int, *, yearly: bool) -> Period:
+    start = datetime(year, month, 1, tzinfo=UTC)
+    return Period(start, datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC), yearly=yearly)
+
+
+def _day(year: int, month: int, day: int) -> datetime | None:
+    try:
+        return datetime(year, month, day, tzinfo=UTC)
+    except ValueError:  # the 31st of June, the 29th of February
+        return None

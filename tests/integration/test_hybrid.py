@@ -1,0 +1,261 @@
+"""Search by words and by words and vectors: the index is exact after everything that can happen to a message, and each
+sign moves the score the way it says."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+from harness.index import assert_index_exact
+from harness.world import World
+
+from memorybase import errors, lifecycle, recall
+from memorybase.models import Posting, Speaker
+from memorybase.recall import Hit, SearchRequest, hybrid, words
+from memorybase.recall.fusion import SIGNALS
+
+LONG_AGO = datetime(2023, 5, 8, 12, tzinfo=UTC)
+
+
+def search(world: World, base: UUID, query: str, **wanted: Any) -> list[Hit]:
+    request = SearchRequest(memory_base_id=base, query=query, **wanted)
+    return recall.search(world.services, world.user_id, request).results
+
+
+def contents(hits: list[Hit]) -> list[str]:
+    return [hit.content for hit in hits]
+
+
+def signal(hit: Hit, name: str) -> float:
+    assert hit.parts is not None
+    value: float = hit.parts["signals"][name]["value"]
+    return value
+
+
+def said(sender: str, content: str, **fields: Any) -> dict[str, Any]:
+    return {"role": "assistant", "sender_name": sender, "content": content, **fields}
+
+
+class TestIndex:
+    def test_it_holds_what_was_captured_edited_deleted_renamed(self, world: World) -> None:
+        world.new_base(threshold=2)
+        first = world.say(
+            "s", said("Ada", "the cat and the other cat"), "a dog", {"role": "user", "content": ""}
+        ).messages
+        world.say("t", {"role": "system", "content": "you are a cat"}, said("Bob", "cats everywhere"))
+        assert_index_exact(world)
+        world.say("s", said("Ada", "the cat and the other cat"), said("Eve", "and more"))
+        lifecycle.edit_message(world.services, world.user_id, first[0].id, {"content": "now a bird"})
+        assert_index_exact(world)
+        lifecycle.edit_message(world.services, world.user_id, first[0].id, {"metadata": {"only": "this"}})
+        lifecycle.edit_message(world.services, world.user_id, first[2].id, {"content": "no longer empty"})
+        lifecycle.delete_message(world.services, world.user_id, first[1].id)
+        assert_index_exact(world)
+        lifecycle.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="u")
+        world.say("u", "after the rename")
+        assert_index_exact(world)
+        lifecycle.delete_session(world.services, world.user_id, world.flow_id, "u")
+        assert_index_exact(world)
+        world.say("u", "begun anew")
+        assert_index_exact(world)
+
+    def test_on_conflict_update_is_an_edit_of_the_index_too(self, world: World) -> None:
+        world.say("s", {"id": "m", "role": "assistant", "content": "a cat"})
+        world.say("s", {"id": "m", "role": "assistant", "content": "a dog"}, on_conflict="update")
+        assert_index_exact(world)
+
+    def test_nothing_is_left_of_a_flow(self, world: World) -> None:
+        base = world.new_base()
+        for number in range(3):
+            world.say(f"s{number}", said("Ada", "a cat"))
+        lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+        with world.services.database.reading() as session:
+            assert [session.scalar(sa.select(sa.func.count()).select_from(t)) for t in (Posting, Speaker)] == [0, 0]
+        with pytest.raises(errors.NotFound):
+            search(world, base, "cat", mode="keyword")
+
+    def test_a_capture_that_is_rolled_back_leaves_nothing(self, world: World) -> None:
+        world.say("s", {"id": "m", "role": "assistant", "content": "a cat"})
+        with pytest.raises(errors.MessageConflict):
+            world.say("s", "a new one", {"id": "m", "role": "assistant", "content": "a dog"})
+        assert_index_exact(world)
+
+
+class TestWords:
+    def test_stems_meet_and_the_rarer_word_weighs_more(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", *(f"the garden number {n}" for n in range(8)), "the cats were running")
+        world.settle()
+        assert contents(search(world, base, "running cat", mode="keyword"))[0] == "the cats were running"
+        assert contents(search(world, base, "garden cat", mode="keyword", top_k=1)) == ["the cats were running"]
+
+    def test_what_is_pending_is_found_at_once_and_marked(self, world: World) -> None:
+        base = world.new_base(threshold=50)
+        world.say("s", "the zebra is striped")
+        for mode in ("keyword", "hybrid"):
+            assert [(hit.content, hit.pending) for hit in search(world, base, "zebras", mode=mode)] == [
+                ("the zebra is striped", True)
+            ]
+            assert search(world, base, "zebras", mode=mode, include_pending=False) == []
+
+    def test_an_edit_and_a_deletion_are_seen_at_once(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        (message,) = world.say("s", "the zebra is striped").messages
+        world.settle()
+        lifecycle.edit_message(world.services, world.user_id, message.id, {"content": "the lion has a mane"})
+        assert search(world, base, "zebra", mode="keyword") == []
+        assert contents(search(world, base, "lion", mode="keyword")) == ["the lion has a mane"]
+        lifecycle.delete_message(world.services, world.user_id, message.id)
+        assert search(world, base, "lion", mode="keyword") == []
+
+    def test_the_same_words_give_the_same_scores_after_a_regenerate_and_without_the_store(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", *(f"the {word} is here" for word in ("cat", "dog", "bird")))
+        world.settle()
+        before = [(hit.content, hit.score) for hit in search(world, base, "cat bird", mode="keyword")]
+        assert len(before) == 3
+        lifecycle.regenerate(world.services, world.user_id, base)
+        world.settle()
+        world.vectors.away = True
+        assert [(hit.content, hit.score) for hit in search(world, base, "cat bird", mode="keyword")] == before
+        with pytest.raises(errors.VectorStoreUnavailable):
+            search(world, base, "cat bird")
+
+    def test_a_base_from_now_on_finds_nothing_of_before(self, world: World) -> None:
+        world.say("s", "the old zebra")
+        base = world.new_base(threshold=1, start="now")
+        world.say("s", "the new zebra")
+        world.settle()
+        for mode in ("keyword", "hybrid"):
+            assert contents(search(world, base, "zebra", mode=mode)) == ["the new zebra"]
+
+    def test_only_what_counts_is_found_but_the_question_before_helps(self, world: World) -> None:
+        base = world.new_base(threshold=1, capture="outputs")
+        world.say("s", {"role": "user", "content": "Where does the zebra live?"}, "In Africa", "Something else")
+        world.settle()
+        assert contents(search(world, base, "zebra", mode="keyword"))[0] == "In Africa"
+        assert "Where does the zebra live?" not in contents(search(world, base, "zebra"))
+
+    def test_every_filter_holds(self, world: World) -> None:
+        base = world.new_base(threshold=1, capture="all")
+        stored = world.say("s", {"role": "user", "content": "zebra one", "metadata": {"k": 1}}, "zebra two").messages
+        world.say("t", "zebra three", end_user_id="ada")
+        world.settle()
+        for mode in ("keyword", "hybrid"):
+            found = {
+                name: set(contents(search(world, base, "zebra", mode=mode, **{name: value})))
+                for name, value in {
+                    "session_id": "t", "end_user_id": "ada", "roles": ["user"], "metadata": {"k": 1},
+                    "exclude_message_ids": [stored[0].id, stored[1].id], "since": datetime.now(UTC) + timedelta(days=1),
+                }.items()
+            }  # fmt: skip
+            assert found == {
+                "session_id": {"zebra three"}, "end_user_id": {"zebra three"}, "roles": {"zebra one"},
+                "metadata": {"zebra one"}, "exclude_message_ids": {"zebra three"}, "since": set(),
+            }  # fmt: skip
+        assert search(world, base, "zebra", session_id="nowhere") == []
+
+    def test_a_common_word_counts_for_what_rarer_words_found(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", *(f"garden number {n}" for n in range(12)), "the garden of the zebra", "a lone zebra")
+        world.settle()
+        whole = [(hit.content, hit.score) for hit in search(world, base, "zebra garden", mode="keyword", top_k=2)]
+        monkeypatch.setattr(words, "TERM_LIMIT", 4)
+        cut = [(hit.content, hit.score) for hit in search(world, base, "zebra garden", mode="keyword", top_k=2)]
+        assert (
+            [content for content, _ in cut]
+            == [content for content, _ in whole]
+            == ["the garden of the zebra", "a lone zebra"]
+        )
+        assert len(search(world, base, "garden", mode="keyword")) > 0
+
+    @pytest.mark.parametrize("query", ["the and of", "\u2603 ?!", "zzz"])
+    def test_no_words_are_no_error(self, world: World, query: str) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", "something")
+        world.settle()
+        assert search(world, base, query, mode="keyword") == []
+        assert contents(search(world, base, query)) == ["something"]
+
+    def test_an_empty_base_is_empty(self, world: World) -> None:
+        assert search(world, world.new_base(), "anything") == []
+
+
+class TestSignals:
+    def test_the_parts_make_the_score(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", said("Ada", "I bought three cats last week"), said("Bob", "How nice?"))
+        world.settle()
+        hit = search(world, base, "How many cats did Ada buy in May 2023?", explain=True)[0]
+        assert hit.parts is not None
+        assert hit.parts["signals"].keys() == SIGNALS.keys()
+        total = hit.parts["bias"] + sum(each["share"] for each in hit.parts["signals"].values())
+        assert hit.score == pytest.approx(1 / (1 + 2.718281828459045**-total), abs=1e-4)
+        assert (signal(hit, "speaker"), signal(hit, "number"), signal(hit, "time"), signal(hit, "asks")) == (1, 1, 0, 0)
+        assert 0 < hit.score < 1
+
+    def test_who_is_named_comes_first(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", said("Ada", "I like tea"), said("Bob", "I like tea"))
+        world.settle()
+        assert [hit.sender_name for hit in search(world, base, "What does Bob like? tea")] == ["Bob", "Ada"]
+        assert [hit.sender_name for hit in search(world, base, "What does Ada like? tea")] == ["Ada", "Bob"]
+        both = search(world, base, "Do Ada and Bob like tea?", explain=True)
+        assert [signal(hit, "speaker") for hit in both] == [0, 0]
+
+    def test_when_it_was_said_counts_where_a_date_is_asked_for(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        for month in (3, 5, 7):
+            moment = LONG_AGO.replace(month=month).isoformat()
+            world.say(f"s{month}", {"role": "assistant", "content": "we went hiking", "timestamp": moment})
+        world.settle()
+        first = search(world, base, "hiking in May 2023", explain=True)[0]
+        assert (first.session_id, signal(first, "date")) == ("s5", 1)
+
+    def test_recency_fades_half_of_the_score_where_asked_for(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.say("old", {"role": "assistant", "content": "we went hiking", "timestamp": LONG_AGO.isoformat()})
+        world.say("new", {"role": "assistant", "content": "we went hiking"})
+        world.settle()
+        plain = {hit.session_id: hit.score for hit in search(world, base, "hiking")}
+        faded = search(world, base, "hiking", half_life_days=10)
+        assert [hit.session_id for hit in faded] == ["new", "old"]
+        assert faded[1].score == pytest.approx(plain["old"] / 2, rel=1e-3)
+        assert faded[0].score == pytest.approx(plain["new"], rel=1e-3)
+
+    def test_min_score_cuts_by_the_fused_score(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", "the zebra is striped", "the weather is grey")
+        world.settle()
+        best, other = search(world, base, "striped zebra")
+        assert contents(search(world, base, "striped zebra", min_score=best.score)) == ["the zebra is striped"]
+        assert search(world, base, "striped zebra", min_score=min(1.0, best.score + 0.01)) == []
+        assert other.score < best.score
+
+    def test_what_only_words_have_found_is_compared_by_vector_too(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(hybrid, "CANDIDATES", 5)
+        monkeypatch.setattr("memorybase.recall.stored.FIRST_FETCH", 5)
+        base = world.new_base(threshold=1)
+        world.say("s", *(f"the weather is grey {n}" for n in range(200)), "zebra")
+        world.settle()
+        hit = search(world, base, "is the weather the zebra", explain=True)
+        (zebra,) = [each for each in hit if each.content == "zebra"]
+        assert signal(zebra, "dense") > 0
+        assert world.vectors.calls["fetch"] == 1
+
+
+def test_a_flow_is_searched_over_all_its_bases_and_each_message_once(world: World) -> None:
+    for _ in range(2):
+        world.new_base(threshold=1)
+    world.say("s", "the zebra is striped")
+    world.settle()
+    for mode in ("keyword", "hybrid"):
+        request = SearchRequest(flow_id=world.flow_id, query="zebra", mode=mode)
+        assert len(recall.search(world.services, world.user_id, request).results) == 1

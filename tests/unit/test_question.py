@@ -1,0 +1,117 @@
+"""What is read out of a query."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorybase.recall.question import Period, Question, possible_names, read
+
+NOW = datetime(2023, 8, 16, 12, tzinfo=UTC)  # a Wednesday
+SPEAKERS = {"caroline", "melanie"}
+
+
+def asked(query: str) -> Question:
+    return read(query, language="english", speakers=SPEAKERS & possible_names(query), now=NOW)
+
+
+def test_names_are_no_terms_and_no_part_of_what_is_embedded() -> None:
+    question = asked("When did Caroline\u2019s kids go to the LGBTQ support group?")
+    assert question.names == {"caroline"}
+    assert question.terms == ("kid", "go", "lgbtq", "support", "group")
+    assert question.text == "kids go to the LGBTQ support group"
+
+
+@pytest.mark.parametrize("query", ["Caroline?", "What did Melanie do?", "who"])
+def test_a_query_of_which_nothing_would_remain_is_embedded_whole(query: str) -> None:
+    assert asked(query).text == query
+
+
+@pytest.mark.parametrize(
+    ("query", "time", "number"),
+    [
+        ("When did she leave?", True, False),
+        ("What year was it?", True, False),
+        ("How long did it take?", True, True),
+        ("How many cats?", False, True),
+        ("the day when it rained", False, False),
+    ],
+)
+def test_it_sees_what_kind_of_answer_is_wanted(query: str, time: bool, number: bool) -> None:
+    question = asked(query)
+    assert (question.asks_time, question.asks_number) == (time, number)
+
+
+@pytest.mark.parametrize(
+    ("query", "start", "days"),
+    [
+        ("on 5 July, 2023", "2023-07-05", 1),
+        ("on July 5th, 2023", "2023-07-05", 1),
+        ("on the 5th of July 2023", "2023-07-05", 1),
+        ("on 2023-07-05", "2023-07-05", 1),
+        ("in May 2023", "2023-05-01", 31),
+        ("December, 2022", "2022-12-01", 31),
+        ("during 2022", "2022-01-01", 365),
+        ("yesterday", "2023-08-15", 1),
+        ("today", "2023-08-16", 1),
+        ("last week", "2023-08-07", 7),
+        ("this week", "2023-08-14", 7),
+        ("last weekend", "2023-08-12", 2),
+        ("last Friday", "2023-08-11", 1),
+        ("on last Wednesday", "2023-08-09", 1),
+        ("last month", "2023-07-01", 31),
+        ("last year", "2022-01-01", 359),
+        ("two weeks ago", "2023-07-29", 7),
+        ("3 days ago", "2023-08-12", 1),
+    ],
+)
+def test_dates_are_read(query: str, start: str, days: int) -> None:
+    (period,) = asked(query).periods
+    assert abs(period.start - datetime.fromisoformat(start).replace(tzinfo=UTC)) < timedelta(days=1)
+    assert (period.end - period.start).days == days
+    assert not period.yearly
+
+
+@pytest.mark.parametrize("query", ["What may she do?", "the march of time", "31 June 2023", "no time at all", "12"])
+def test_what_is_no_date_is_none(query: str) -> None:
+    assert asked(query).periods in {(), (Period(datetime(2023, 6, 1, tzinfo=UTC), datetime(2023, 7, 1, tzinfo=UTC)),)}
+
+
+def test_a_date_without_its_year_is_of_any_year() -> None:
+    (period,) = asked("on 5 July").periods
+    assert period.yearly
+    for year in (1999, 2023, 2031):
+        assert period.nearness(datetime(year, 7, 5, 15, tzinfo=UTC)) == 1
+    assert period.nearness(datetime(2023, 3, 5, tzinfo=UTC)) == 0
+    (turn_of_the_year,) = asked("on December 31st").periods
+    assert turn_of_the_year.nearness(datetime(2024, 1, 5, tzinfo=UTC)) == 0.6
+    (leap_day,) = asked("on 29 February").periods
+    assert leap_day.nearness(datetime(2023, 2, 28, tzinfo=UTC)) == 1
+
+
+def test_what_is_told_soon_after_is_near() -> None:
+    (period,) = asked("on 5 July 2023").periods
+    nearness = [period.nearness(datetime(2023, 7, 5, tzinfo=UTC) + timedelta(days=days)) for days in (-3, 0, 5, 20, 60)]
+    assert nearness == [0, 1, 0.6, 0.3, 0]
+    (year,) = asked("in 2023").periods
+    assert [year.nearness(datetime(y, 6, 1, tzinfo=UTC)) for y in (2022, 2023, 2024)] == [0, 0.2, 0]
+
+
+@given(st.text(), st.datetimes(timezones=st.just(UTC), min_value=datetime(1, 2, 1), max_value=datetime(9998, 1, 1)))  # noqa: DTZ001 - the zone is the strategy's
+def test_any_query_is_read(query: str, moment: datetime) -> None:
+    for period in asked(query).periods:
+        assert 0 <= period.nearness(moment) <= 1
+
+
+@given(
+    st.integers(0, 99),
+    st.sampled_from(["January", "february", "May", "december"]),
+    st.sampled_from(["", " 0001", " 2024", " 9999", " 0000"]),
+)
+def test_any_date_is_read(day: int, month: str, year: str) -> None:
+    asked(f"in {day} {month}{year}")
+    asked(f"in {month}{year}")
+    asked(f"in{year}, {day} weeks ago, {day}00 years ago")
