@@ -28,7 +28,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
-.PHONY: help demo test chaos up doctor lint types format bench migrate clean
+.PHONY: help demo test chaos up doctor lint types format bench bench-recall migrate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ format: $(INSTALLED_DEV) ## let ruff mend and format
 
 bench: $(INSTALLED) ## how fast, and how close to what the parts can do
 	$(BIN)/python bench/ingestion.py
+
+bench-recall: $(INSTALLED) ## what a search finds: DATA=a file in LoCoMo's format, FIT=1 fits the weights anew
+	$(BIN)/python bench/recall.py $(DATA) $(if $(FIT),--fit)
 
 migrate: $(INSTALLED) ## bring the database to this version's schema
 	$(BIN)/memorybase migrate --data-dir $(DATA_DIR)
