@@ -1,4 +1,4 @@
-"""The cost of a capture and its trigger: bounded by the threshold, whatever the length of session and table."""
+"""The cost of a capture, its trigger and a search by words: bounded, whatever the length of session and table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
+from memorybase import recall
 from memorybase.models import Base, Message, Run, Session
+from memorybase.recall import SearchRequest
 
 THRESHOLD = 20
 HISTORY = 20_000
@@ -113,3 +115,22 @@ def test_a_capture_sends_the_same_statements_however_long_the_session_is(world: 
             world.say(session_id, "hello again")
         counts.append(len(sent))
     assert counts[0] >= counts[1] - 1  # the long one looks up its active job
+
+
+def test_a_search_by_words_reads_the_messages_at_its_places_and_no_others(world: World) -> None:
+    base = world.new_base(threshold=1)
+    fill(world, "long", HISTORY)
+    world.say("other", "where does the zebra live", "in the savannah")
+    world.settle()
+    wanted = SearchRequest(memory_base_id=base, query="zebra", mode="keyword", include_pending=False)
+    with recorded(world) as sent:
+        assert len(recall.search(world.services, world.user_id, wanted).results) == 2
+    reading = [(statement, parameters) for statement, parameters in sent if "messages.place IN" in statement]
+    assert len(reading) == 2  # the candidates, and the turns before them
+    for statement, parameters in reading:
+        if world.services.database.is_sqlite:
+            with world.services.database.engine.connect() as connection:
+                plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+            assert any("SEARCH messages USING INDEX ix_messages_place" in step for step in plan), plan
+        else:
+            assert rows_touched(world, statement, parameters) <= 50, statement
