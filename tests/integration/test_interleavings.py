@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -18,6 +18,7 @@ from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 from memorybase import errors, ingestion, leases, lifecycle
 from memorybase.models import Flow, Session
 from memorybase.queries import bases, conversations, jobs, ledger, rows
+from memorybase.vectors import CollectionRef, VectorRecord
 
 
 def texts(count: int, start: int = 0) -> list[str]:
@@ -496,6 +497,29 @@ def test_a_dead_letter_that_is_healed_meanwhile_is_not_found(
     assert answers == [errors.NotFound]
     rest(world)
     world.assert_all_ingested(base)
+
+
+def test_an_attempt_after_a_lost_one_writes_only_what_is_missing(world: World) -> None:
+    """A record that is written again can become unreachable in the store's index."""
+    base = world.new_base(threshold=4)
+    world.say("s", *texts(4))
+
+    def die_half_way(ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
+        world.vectors.before_upsert = None
+        world.vectors.upsert(ref, records[:2])
+        raise WorkerKilled
+
+    world.vectors.before_upsert = die_half_way
+    with pytest.raises(WorkerKilled):
+        world.run(world.queue.rings[0])
+    there = world.stored(base)
+    assert len(there) == 2
+    written: list[str] = []
+    world.vectors.before_upsert = lambda _, records: written.extend(record.id for record in records)
+    rest(world)
+    world.assert_all_ingested(base)
+    assert len(written) == 2
+    assert not there & set(written)
 
 
 # Rings and answers
