@@ -41,6 +41,12 @@ class Settings(BaseSettings):
     embedding_backend: Literal["onnx", "sentence-transformers"] = Field(
         "onnx", description="onnx starts in a second and needs no torch at run time; the other is the reference."
     )
+    embedding_query_prompt: str | None = Field(
+        None, description="Put before a query for embedding_model; unset is what the model says, empty is none."
+    )
+    embedding_passage_prompt: str | None = Field(
+        None, description="The same before what is stored; another one asks for a regenerate."
+    )
     model_dir: Path | None = Field(None, description="Where exported models are kept; <data_dir>/models when unset.")
     embedding_batch_size: int = Field(32, ge=1, le=1024, description="Texts a batch; sorted by length first.")
     embedding_threads: int = Field(0, ge=0, le=256, description="Threads for one batch; 0 is the library's choice.")

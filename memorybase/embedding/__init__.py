@@ -1,6 +1,7 @@
 """Text to vectors: the Embedder protocol, its two adapters, and the registry that loads each model once a process.
 
     source     a model's name or path to its files, checked
+    prompts    what the model wants before a query and before a passage
     export     those files to ONNX, once, in a process of its own, since torch takes seconds and 500 MB to load
     exported   the exported models, kept in Settings.model_cache_dir
     onnx       the default adapter: ONNX Runtime, no torch
@@ -11,7 +12,8 @@ The libraries are imported where they are used: importing this package loads no 
 
 from __future__ import annotations
 
+from memorybase.embedding.prompts import without_passage_prompt
 from memorybase.embedding.protocol import Embedder
 from memorybase.embedding.registry import Embedders, is_prepared
 
-__all__ = ["Embedder", "Embedders", "is_prepared"]
+__all__ = ["Embedder", "Embedders", "is_prepared", "without_passage_prompt"]

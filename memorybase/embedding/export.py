@@ -20,7 +20,8 @@ import numpy as np
 
 from memorybase.embedding.exported import MODEL_FILE, REFUSED, TOKENIZER_FILE, Manifest
 from memorybase.embedding.onnx import OnnxEmbedder
-from memorybase.embedding.reference import load_model, load_tokenizer, prompts_of, readable_tokens
+from memorybase.embedding.prompts import Prompts, prompts_in
+from memorybase.embedding.reference import load_model, load_tokenizer, max_seq_length
 from memorybase.errors import ModelUnavailable
 
 OPSET = 17
@@ -88,19 +89,14 @@ def export_model(source: Path, folder: Path) -> None:
     """Write the model, its tokenizer and its manifest into the folder; raises ModelUnavailable if they do not agree."""
     model = load_model(source, device="cpu").float().eval()
     pooling = _pooling(model)
-    query, document = prompts_of(model)
     _write_graph(model, pooling, folder / MODEL_FILE)
     _write_tokenizer(source, model, folder / TOKENIZER_FILE)
-    tokenizer = load_tokenizer(model)
     Manifest(
         dimension=int(model.get_embedding_dimension()),
-        max_seq_length=int(model.max_seq_length),
-        max_tokens=readable_tokens(model, tokenizer),
+        max_seq_length=max_seq_length(model),
         pad_id=int(model.tokenizer.pad_token_id or 0),
-        query_prompt=query,
-        document_prompt=document,
     ).write(folder)
-    _check(model, folder)
+    _check(model, folder, prompts_in(source))
 
 
 def _pooling(model: Any) -> str:
@@ -168,12 +164,13 @@ def _write_tokenizer(source: Path, model: Any, path: Path) -> None:
         load_tokenizer(model).save(str(path))
 
 
-def _check(model: Any, folder: Path) -> None:
+def _check(model: Any, folder: Path, prompts: Prompts) -> None:
     """The export against sentence-transformers, in one padded batch, one by one, and as queries."""
-    exported = OnnxEmbedder(folder, model=folder.name, identity=folder.name, batch_size=len(CHECK_TEXTS), threads=0)
-    query, document = prompts_of(model)
-    expected = model.encode_document(list(CHECK_TEXTS), prompt=document, normalize_embeddings=True)
-    queries = model.encode_query(list(CHECK_TEXTS), prompt=query, normalize_embeddings=True)
+    exported = OnnxEmbedder(
+        folder, model=folder.name, identity=folder.name, batch_size=len(CHECK_TEXTS), threads=0, prompts=prompts
+    )
+    expected = model.encode_document(list(CHECK_TEXTS), prompt=prompts.passage, normalize_embeddings=True)
+    queries = model.encode_query(list(CHECK_TEXTS), prompt=prompts.query, normalize_embeddings=True)
     cosines = [
         (exported.embed(CHECK_TEXTS) * expected).sum(axis=1),
         (np.vstack([exported.embed([text]) for text in CHECK_TEXTS]) * expected).sum(axis=1),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from memorybase.embedding import tokens
 from memorybase.embedding.exported import MODEL_FILE, TOKENIZER_FILE, Manifest
+from memorybase.embedding.prompts import NO_PROMPTS, Prompts
 from memorybase.errors import EmbeddingFailed, ModelUnavailable, TextRejected
 
 if TYPE_CHECKING:
@@ -21,11 +22,21 @@ if TYPE_CHECKING:
 class OnnxEmbedder:
     """An exported model; raises ModelUnavailable when its folder does not load."""
 
-    def __init__(self, folder: Path, *, model: str, identity: str, batch_size: int, threads: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        model: str,
+        identity: str,
+        batch_size: int,
+        threads: int,
+        prompts: Prompts = NO_PROMPTS,
+    ) -> None:
         self.model = model
         self.identity = identity
         self._folder = folder
         self._batch_size = batch_size
+        self._prompts = prompts
         try:
             self._manifest = Manifest.read(folder)
             self._tokenizer = _load_tokenizer(folder, self._manifest.max_seq_length)
@@ -37,13 +48,13 @@ class OnnxEmbedder:
                 model=model,
             ) from error
         self.dimension = self._manifest.dimension
-        self.max_tokens = self._manifest.max_tokens
+        self.max_tokens = tokens.readable(self._tokenizer, self._manifest.max_seq_length, prompts.passage)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self._embed([self._manifest.document_prompt + text for text in texts])
+        return self._embed([self._prompts.passage + text for text in texts])
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        vector: NDArray[np.float32] = self._embed([self._manifest.query_prompt + text])[0]
+        vector: NDArray[np.float32] = self._embed([self._prompts.query + text])[0]
         return vector
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:

@@ -19,7 +19,10 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> str:
-        """Backend, model and revision; vectors of different models or revisions do not compare."""
+        """Backend, model, revision and, where it is not the model's own, the passage prompt.
+
+        Vectors of different models or revisions do not compare.
+        """
 
     @property
     def dimension(self) -> int:
@@ -27,13 +30,13 @@ class Embedder(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """Tokens of text that the model reads; what it adds itself is already taken off."""
+        """Tokens of text that the model reads; what it adds itself, and the prompt, are already taken off."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """A vector of length 1 for each text, in order: (n, dimension)."""
+        """A vector of length 1 for each passage, in order, read behind the passage prompt: (n, dimension)."""
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """The vector to search with: (dimension,)."""
+        """The vector to search with, of the text behind the query prompt: (dimension,)."""
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """The character span of each token of the whole text, without what the model adds."""

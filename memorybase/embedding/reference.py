@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase.embedding import tokens
+from memorybase.embedding.prompts import NO_PROMPTS, Prompts
 from memorybase.errors import EmbeddingFailed, ModelUnavailable, TextRejected
 
 if TYPE_CHECKING:
@@ -19,23 +20,32 @@ if TYPE_CHECKING:
 class SentenceTransformerEmbedder:
     """A model in sentence-transformers; raises ModelUnavailable when its folder does not load."""
 
-    def __init__(self, folder: Path, *, model: str, identity: str, batch_size: int, threads: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        model: str,
+        identity: str,
+        batch_size: int,
+        threads: int,
+        prompts: Prompts = NO_PROMPTS,
+    ) -> None:
         self.model = model
         self.identity = identity
         self._batch_size = batch_size
+        self._prompts = prompts
         self._model = load_model(folder, threads=threads)
-        self._query_prompt, self._document_prompt = prompts_of(self._model)
         self._tokenizer = load_tokenizer(self._model)
         self.dimension = int(self._model.get_embedding_dimension())
-        self.max_tokens = readable_tokens(self._model, self._tokenizer)
+        self.max_tokens = tokens.readable(self._tokenizer, max_seq_length(self._model), prompts.passage)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
-        return self._encode(self._model.encode_document, texts, self._document_prompt)
+        return self._encode(self._model.encode_document, texts, self._prompts.passage)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        vector: NDArray[np.float32] = self._encode(self._model.encode_query, [text], self._query_prompt)[0]
+        vector: NDArray[np.float32] = self._encode(self._model.encode_query, [text], self._prompts.query)[0]
         return vector
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
@@ -93,21 +103,11 @@ def load_tokenizer(model: Any) -> Tokenizer:
     return tokenizer
 
 
-def prompts_of(model: Any) -> tuple[str, str]:
-    """What the model wants before a query and before a document."""
-    # The library takes the first of these names that is there, and an empty "document" always is: it would never
-    # use the "passage" of a model that names its prompts so.
-    prompts: dict[str, str | None] = model.prompts
-    document = next((prompt for name in ("document", "passage", "corpus") if (prompt := prompts.get(name))), "")
-    return prompts.get("query") or "", document
-
-
-def readable_tokens(model: Any, tokenizer: Tokenizer) -> int:
-    """Tokens of text that the model reads, less the special ones and its prompt."""
+def max_seq_length(model: Any) -> int:
+    """Tokens that the model reads in all; raises ModelUnavailable when it does not say."""
     if not model.max_seq_length:
         raise ModelUnavailable("it does not say how many tokens it reads: set max_seq_length in its configuration.")
-    prompt = len(tokens.offsets(tokenizer, prompts_of(model)[1]))
-    return int(model.max_seq_length) - tokenizer.num_special_tokens_to_add(is_pair=False) - prompt
+    return int(model.max_seq_length)
 
 
 def _check_unicode(text: str) -> None:

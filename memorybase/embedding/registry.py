@@ -8,6 +8,7 @@ from collections import defaultdict
 
 from memorybase.embedding.exported import Manifest, ensure_exported, exported_folder
 from memorybase.embedding.onnx import OnnxEmbedder
+from memorybase.embedding.prompts import Prompts, prompts_in
 from memorybase.embedding.protocol import Embedder
 from memorybase.embedding.reference import SentenceTransformerEmbedder
 from memorybase.embedding.source import find_source
@@ -63,22 +64,34 @@ class Embedders:
 def load(settings: Settings, model: str) -> Embedder:
     """Load a model by the settings' backend; raises ModelUnavailable."""
     source = find_source(model)
+    own = prompts_in(source.folder)
+    prompts = _prompts(settings, model, own)
     if settings.embedding_backend == "onnx":
         return OnnxEmbedder(
             ensure_exported(settings, source),
             model=model,
-            identity=source.identity("onnx-fp32"),
+            identity=source.identity("onnx-fp32") + prompts.suffix(own),
             batch_size=settings.embedding_batch_size,
             threads=settings.embedding_threads,
+            prompts=prompts,
         )
     source.check()
     return SentenceTransformerEmbedder(
         source.folder,
         model=model,
-        identity=source.identity("sentence-transformers"),
+        identity=source.identity("sentence-transformers") + prompts.suffix(own),
         batch_size=settings.embedding_batch_size,
         threads=settings.embedding_threads,
+        prompts=prompts,
     )
+
+
+def _prompts(settings: Settings, model: str, own: Prompts) -> Prompts:
+    # The settings speak of the default model: a store that was built with another one is searched as it was built.
+    if model != settings.embedding_model:
+        return own
+    query, passage = settings.embedding_query_prompt, settings.embedding_passage_prompt
+    return Prompts(own.query if query is None else query, own.passage if passage is None else passage)
 
 
 def is_prepared(settings: Settings) -> bool:

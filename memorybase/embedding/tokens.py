@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memorybase.errors import TextRejected
+from memorybase.errors import ModelUnavailable, TextRejected
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
@@ -24,3 +24,11 @@ def encode(tokenizer: Tokenizer, text: str, *, special: bool) -> Encoding:
 def offsets(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:
     """The character span of each token, without special ones."""
     return encode(tokenizer, text, special=False).offsets
+
+
+def readable(tokenizer: Tokenizer, max_seq_length: int, prompt: str) -> int:
+    """Tokens of a passage that the model reads, less the special ones and the prompt; raises ModelUnavailable."""
+    left = max_seq_length - tokenizer.num_special_tokens_to_add(is_pair=False) - len(offsets(tokenizer, prompt))
+    if left < 1:
+        raise ModelUnavailable(f"its passage prompt leaves no room for text: the model reads {max_seq_length} tokens.")
+    return left

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase import errors
+from memorybase.embedding import without_passage_prompt
 from memorybase.messages import message_text
 from memorybase.models import Message
 from memorybase.queries import conversations, postings
@@ -165,13 +166,18 @@ def _asked(services: Services, query: str, targets: Sequence[Target]) -> list[tu
 def _embedder(services: Services, target: Target) -> Embedder:
     """Raises ModelUnavailable when the model's weights have changed since the generation was built."""
     embedder = services.embedders.get(target.embedding_model)
-    # The backend may differ, its vectors agree within a stated tolerance; model and revision may not.
-    if embedder.identity.partition("/")[2] != target.embedder.partition("/")[2]:
+    # The backend may differ, its vectors agree within a stated tolerance; so may the passage prompt, which no query is
+    # put behind, so that the old store answers until it is regenerated. Model and revision may not.
+    if _model_and_revision(embedder.identity) != _model_and_revision(target.embedder):
         raise errors.ModelUnavailable(
             f"The store was built with {target.embedder}, this process has {embedder.identity}: regenerate",
             field="embedding_model",
         )
     return embedder
+
+
+def _model_and_revision(identity: str) -> str:
+    return without_passage_prompt(identity).partition("/")[2]
 
 
 def _query_vector(embedder: Embedder, query: str) -> NDArray[np.float32]:

@@ -21,6 +21,7 @@ from memorybase.chunking import split_text
 from memorybase.embedding import Embedder, Embedders, export, is_prepared, registry
 from memorybase.embedding.exported import MODEL_FILE, exported_folder
 from memorybase.embedding.onnx import OnnxEmbedder
+from memorybase.embedding.prompts import NO_PROMPTS, Prompts, prompts_in
 from memorybase.embedding.reference import SentenceTransformerEmbedder
 from memorybase.embedding.source import DEFAULT_MODEL, find_source
 from memorybase.errors import EmbeddingFailed, ModelUnavailable, TextRejected
@@ -74,7 +75,12 @@ def make_model(tmp_path: Path) -> Make:
     """A model of the default's weights that pools, prompts or ends otherwise."""
 
     def make(
-        name: str, *, pooling: str = "mean_tokens", prompts: dict[str, str] | None = None, normalize: bool = True
+        name: str,
+        *,
+        pooling: str = "mean_tokens",
+        prompts: dict[str, str] | None = None,
+        default_prompt: str | None = None,
+        normalize: bool = True,
     ) -> Path:
         folder = tmp_path / name
         shutil.copytree(
@@ -88,7 +94,9 @@ def make_model(tmp_path: Path) -> Make:
                 {"word_embedding_dimension": 384, "pooling_mode_mean_tokens": False} | {f"pooling_mode_{pooling}": True}
             )
         )
-        (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts or {}}))
+        (folder / "config_sentence_transformers.json").write_text(
+            json.dumps({"prompts": prompts or {}, "default_prompt_name": default_prompt})
+        )
         return folder
 
     return make
@@ -216,8 +224,9 @@ def test_other_models_of_the_kind_are_exported_too(
     folder, target = make_model("mine", **changes), tmp_path / "target"
     target.mkdir()
     export.export_model(folder, target)
-    onnx = OnnxEmbedder(target, model=str(folder), identity="mine", batch_size=8, threads=0)
-    same = SentenceTransformerEmbedder(folder, model=str(folder), identity="mine", batch_size=8, threads=0)
+    own = prompts_in(folder)
+    onnx = OnnxEmbedder(target, model=str(folder), identity="mine", batch_size=8, threads=0, prompts=own)
+    same = SentenceTransformerEmbedder(folder, model=str(folder), identity="mine", batch_size=8, threads=0, prompts=own)
     assert onnx.dimension == same.dimension == 384
     assert onnx.max_tokens == same.max_tokens
     assert cosines(onnx.embed(TEXTS), same.embed(TEXTS)).min() > 0.9999
@@ -227,10 +236,112 @@ def test_other_models_of_the_kind_are_exported_too(
     assert cosines(onnx.embed(TEXTS), reference.embed(TEXTS)).min() < 0.99
 
 
-def test_a_prompt_counts_among_the_tokens(make_model: Make) -> None:
-    folder = make_model("prompted", prompts={"query": "find this: ", "document": "a: "})
-    embedder = SentenceTransformerEmbedder(folder, model="m", identity="i", batch_size=8, threads=0)
-    assert embedder.max_tokens == 254 - len(embedder.token_offsets("a: "))
+# Prompts.
+
+
+@pytest.mark.parametrize(
+    ("prompts", "default", "expected"),
+    [
+        ({}, None, NO_PROMPTS),
+        ({"query": "q: ", "document": "d: "}, None, Prompts("q: ", "d: ")),
+        ({"query": "q: ", "document": "", "passage": "p: "}, None, Prompts("q: ", "p: ")),
+        ({"corpus": "c: "}, None, Prompts("", "c: ")),
+        ({"query": "", "document": "", "similar": "s: "}, "similar", Prompts("s: ", "s: ")),
+        ({"query": "q: ", "similar": "s: "}, "similar", Prompts("q: ", "s: ")),
+        ({"query": "q: "}, "query", Prompts("q: ", "")),
+        ({"query": "q: "}, "absent", Prompts("q: ", "")),
+    ],
+)
+def test_a_models_configuration_says_its_prompts(
+    tmp_path: Path, prompts: dict[str, str], default: str | None, expected: Prompts
+) -> None:
+    config = {"prompts": prompts, "default_prompt_name": default}
+    (tmp_path / "config_sentence_transformers.json").write_text(json.dumps(config))
+    assert prompts_in(tmp_path) == expected
+
+
+@pytest.mark.parametrize("config", ["{", "[]", '{"prompts": {"query": 1}}', '{"prompts": ["query"]}'])
+def test_prompts_that_cannot_be_read_are_an_error(tmp_path: Path, config: str) -> None:
+    assert prompts_in(tmp_path) == NO_PROMPTS
+    (tmp_path / "config_sentence_transformers.json").write_text(config)
+    with pytest.raises(ModelUnavailable, match="which prompts the model wants"):
+        prompts_in(tmp_path)
+
+
+def load_both(tmp_path: Path, folder: Path, **settings: Any) -> tuple[Embedder, Embedder]:
+    """The model as each backend loads it, by settings."""
+    stated = {"data_dir": tmp_path / "data", "embedding_model": str(folder)} | settings
+    onnx, same = (
+        registry.load(Settings.model_validate(stated | {"embedding_backend": backend}), str(folder))
+        for backend in ("onnx", "sentence-transformers")
+    )
+    assert onnx.max_tokens == same.max_tokens
+    assert onnx.identity.partition("/")[2] == same.identity.partition("/")[2]
+    assert cosines(onnx.embed(TEXTS), same.embed(TEXTS)).min() > 0.9999
+    assert onnx.embed_query("Where is it?") @ same.embed_query("Where is it?") > 0.9999
+    return onnx, same
+
+
+def test_both_backends_put_the_prompts_before_texts(make_model: Make, tmp_path: Path, reference: Embedder) -> None:
+    folder = make_model("prompted", prompts={"query": "find this: ", "passage": "a passage: "})
+    text = "The release moved to Thursday."
+    for embedder in load_both(tmp_path, folder):
+        ((vector,), query) = embedder.embed([text]), embedder.embed_query(text)
+        assert vector @ reference.embed([f"a passage: {text}"])[0] > 0.9999
+        assert query @ reference.embed([f"find this: {text}"])[0] > 0.9999
+        assert max(vector @ reference.embed([text])[0], query @ reference.embed([text])[0], vector @ query) < 0.99
+        assert embedder.max_tokens == 254 - len(embedder.token_offsets("a passage: "))
+
+
+def test_a_chunk_leaves_room_for_the_passage_prompt(make_model: Make, tmp_path: Path) -> None:
+    folder = make_model("prompted", prompts={"document": "a passage of a long text: "})
+    onnx, _ = load_both(tmp_path, folder)
+    chunk = split_text("word " * 400, onnx.token_offsets, max_tokens=onnx.max_tokens, overlap=0)[0].text
+    ((full,), (cut,)) = onnx.embed([chunk]), onnx.embed([chunk.removesuffix(" word")])
+    assert len(onnx.token_offsets(chunk)) == onnx.max_tokens < 254
+    assert np.abs(full - cut).max() > 1e-5, "the last word of a full chunk was not read"
+
+
+def test_settings_decide_over_the_models_prompts(make_model: Make, tmp_path: Path, reference: Embedder) -> None:
+    folder = make_model("prompted", prompts={"query": "find this: ", "passage": "a passage: "})
+    none, _ = load_both(tmp_path, folder, embedding_query_prompt="", embedding_passage_prompt="")
+    assert cosines(none.embed(TEXTS), reference.embed(TEXTS)).min() > 0.9999
+    assert none.embed_query("where") @ reference.embed_query("where") > 0.9999
+    assert none.max_tokens == 254
+    other, _ = load_both(tmp_path, folder, embedding_query_prompt="q: ", embedding_passage_prompt="p: ")
+    assert other.embed_query("where") @ reference.embed_query("q: where") > 0.9999
+    assert other.embed(["there"])[0] @ reference.embed(["p: there"])[0] > 0.9999
+
+
+def test_another_passage_prompt_is_another_embedder(make_model: Make, tmp_path: Path) -> None:
+    folder = make_model("prompted", prompts={"query": "find this: ", "passage": "a passage: "})
+
+    def identity(**settings: Any) -> str:
+        return load_both(tmp_path, folder, **settings)[0].identity
+
+    own = identity()
+    assert own == find_source(str(folder)).identity("onnx-fp32")
+    assert identity(embedding_passage_prompt="a passage: ", embedding_query_prompt="another: ") == own
+    others = {identity(embedding_passage_prompt=prompt) for prompt in ("", "p: ")}
+    assert len(others) == 2
+    assert all(other.startswith(f"{own}/passage-") for other in others)
+    # A model that is not the default one is as it was when its stores were built.
+    assert identity(embedding_model="all-MiniLM-L6-v2", embedding_passage_prompt="p: ") == own
+
+
+def test_a_passage_prompt_without_room_for_text_is_an_error(make_model: Make, tmp_path: Path) -> None:
+    folder = make_model("prompted")
+    for backend in ("onnx", "sentence-transformers"):
+        settings = Settings.model_validate(
+            {
+                "data_dir": tmp_path / "data",
+                "embedding_backend": backend,
+                "embedding_model": str(folder),
+                "embedding_passage_prompt": "word " * 300,
+            }
+        )
+        with pytest.raises(ModelUnavailable, match="leaves no room"):
+            Embedders(settings).get()
 
 
 # Failures of a text, of the model, of its files.

@@ -1,0 +1,19 @@
+"""What a passage prompt does to an embedder's identity."""
+
+from __future__ import annotations
+
+import pytest
+
+from memorybase.embedding import without_passage_prompt
+from memorybase.embedding.prompts import Prompts
+
+
+@pytest.mark.parametrize("model", ["onnx-fp32/all-MiniLM-L6-v2/12345678", "onnx-fp32/owner/model/12345678"])
+def test_a_prompt_of_somebodys_choice_can_be_told_from_model_and_revision(model: str) -> None:
+    suffix = Prompts(passage="passage: ").suffix(Prompts())
+    assert suffix
+    assert without_passage_prompt(model + suffix) == without_passage_prompt(model) == model
+
+
+def test_the_models_own_prompt_adds_nothing() -> None:
+    assert Prompts(passage="passage: ").suffix(Prompts(passage="passage: ")) == ""
