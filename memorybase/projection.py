@@ -13,6 +13,7 @@ from memorybase.leases import Claim, Guard, Projection, describe
 from memorybase.messages import message_text
 from memorybase.queries.conversations import CountedMessage
 from memorybase.queries.ledger import Failure, Held
+from memorybase.reuse import Pieces, Place, Reuse
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import StoredVector, VectorRecord
@@ -45,7 +46,8 @@ def project(services: Services, claim: Claim, messages: Sequence[CountedMessage]
     if messages:
         embedder = embedder_for(services, claim)
         guard.begin_embedding(len(messages))
-        _project(services, claim, embedder, messages, guard, projection)
+        reuse = Reuse(services, claim, embedder, messages)
+        _project(services, claim, embedder, reuse, messages, guard, projection)
     return projection
 
 
@@ -53,26 +55,28 @@ def _project(
     services: Services,
     claim: Claim,
     embedder: Embedder,
+    reuse: Reuse,
     messages: Sequence[CountedMessage],
     guard: Guard,
     projection: Projection,
 ) -> None:
     try:
-        projection.held += _write(services, claim, embedder, messages, guard)
+        projection.held += _write(services, claim, embedder, reuse, messages, guard)
     except errors.EnvironmentFailure as error:
         if not isinstance(error, errors.EmbeddingFailed):
             raise
-        _blame(services, claim, embedder, messages, guard, projection, error)
+        _blame(services, claim, embedder, reuse, messages, guard, projection, error)
     except errors.ClaimLost:
         raise
     except Exception as error:  # noqa: BLE001 - whatever one message provokes must not stop the ones behind it
-        _blame(services, claim, embedder, messages, guard, projection, error)
+        _blame(services, claim, embedder, reuse, messages, guard, projection, error)
 
 
 def _blame(
     services: Services,
     claim: Claim,
     embedder: Embedder,
+    reuse: Reuse,
     messages: Sequence[CountedMessage],
     guard: Guard,
     projection: Projection,
@@ -84,8 +88,8 @@ def _blame(
         _store_a_canary(services, claim, messages[0], vector, guard)
     if len(messages) > 1:
         middle = len(messages) // 2
-        _project(services, claim, embedder, messages[:middle], guard, projection)
-        _project(services, claim, embedder, messages[middle:], guard, projection)
+        _project(services, claim, embedder, reuse, messages[:middle], guard, projection)
+        _project(services, claim, embedder, reuse, messages[middle:], guard, projection)
         return
     (message,) = messages
     code = error.code if isinstance(error, errors.MemorybaseError) else "unexpected"
@@ -114,27 +118,41 @@ def _store_a_canary(
 
 
 def _write(
-    services: Services, claim: Claim, embedder: Embedder, messages: Sequence[CountedMessage], guard: Guard
+    services: Services,
+    claim: Claim,
+    embedder: Embedder,
+    reuse: Reuse,
+    messages: Sequence[CountedMessage],
+    guard: Guard,
 ) -> list[Held]:
-    chunks = [chunk_message(services, embedder, message) for message in messages]
-    texts = [chunk.text for pieces in chunks for chunk in pieces]
-    if texts:
-        vectors = iter(embedder.embed(texts))
+    pieces = [(message, chunk_message(services, embedder, message)) for message in messages]
+    vectors = _vectors(embedder, reuse, pieces)
+    if vectors:
         records = [
             VectorRecord(
                 id=chunking.chunk_id(claim.memory_base_id, message.id, message.version, chunk.index),
-                vector=next(vectors),
+                vector=vectors[message.id, chunk.index],
                 text=chunk.text,
                 metadata=_metadata(claim, message, chunk.index),
             )
-            for message, pieces in zip(messages, chunks, strict=True)
-            for chunk in pieces
+            for message, chunks in pieces
+            for chunk in chunks
         ]
         lacking = _not_stored_yet(services, claim, records)
         guard.check()
         services.vectors.upsert(claim.collection, lacking)
         read_back(services, claim, [record.id for record in records])
-    return [Held(m.id, m.version, len(pieces)) for m, pieces in zip(messages, chunks, strict=True)]
+    return [Held(message.id, message.version, len(chunks)) for message, chunks in pieces]
+
+
+def _vectors(embedder: Embedder, reuse: Reuse, pieces: Pieces) -> dict[Place, NDArray[np.float32]]:
+    """A vector for every chunk: one that is stored elsewhere, or else embedded."""
+    texts = {(message.id, chunk.index): chunk.text for message, chunks in pieces for chunk in chunks}
+    found = reuse.look_up(pieces)
+    lacking = [place for place in texts if place not in found]
+    embedded = embedder.embed([texts[place] for place in lacking]) if lacking else ()
+    vectors = found | dict(zip(lacking, embedded, strict=True))
+    return {place: vectors[place] for place in texts}
 
 
 def _not_stored_yet(services: Services, claim: Claim, records: list[VectorRecord]) -> list[VectorRecord]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
+from sqlalchemy.orm import aliased
 
-from memorybase.models import Capture, DeadLetter, LedgerEntry, MemoryBase, MemoryBaseSession, Message
+from memorybase.models import Capture, DeadLetter, Generation, LedgerEntry, MemoryBase, MemoryBaseSession, Message
 from memorybase.queries.bounds import pages
 from memorybase.queries.conversations import CountedMessage, counted, counted_columns
 from memorybase.queries.writes import insert
@@ -26,6 +27,15 @@ class Held(NamedTuple):
     message_id: UUID
     version: int
     chunks: int
+
+
+class Source(NamedTuple):
+    """A collection that holds some of the messages, and in how many chunks each."""
+
+    memory_base_id: UUID
+    collection_name: str
+    collection_id: UUID
+    chunks: dict[UUID, int]
 
 
 class Failure(NamedTuple):
@@ -71,6 +81,50 @@ def entries_of_row(session: OrmSession, row_id: UUID) -> list[Held]:
     """Everything the ledger says of one session in one generation."""
     rows = session.execute(sa.select(Entry.message_id, Entry.version, Entry.chunks).where(Entry.row_id == row_id))
     return [Held(*row) for row in rows]
+
+
+def sources(
+    session: OrmSession, *, row_id: UUID, embedder: str, chunker: str, versions: Mapping[UUID, int], limit: int
+) -> list[Source]:
+    """Other generations that hold these versions of this session's messages, made alike; those that hold most first."""
+    own = aliased(MemoryBaseSession)
+    alike = (
+        sa.select(
+            MemoryBaseSession.id,
+            Generation.memory_base_id,
+            Generation.collection_name,
+            Generation.collection_id,
+        )
+        .join(own, sa.and_(own.flow_id == MemoryBaseSession.flow_id, own.session_id == MemoryBaseSession.session_id))
+        .join(
+            Generation,
+            sa.and_(
+                Generation.memory_base_id == MemoryBaseSession.memory_base_id,
+                Generation.generation == MemoryBaseSession.generation,
+            ),
+        )
+        .where(
+            own.id == row_id,
+            MemoryBaseSession.id != row_id,
+            Generation.embedder == embedder,
+            Generation.chunker == chunker,
+        )
+        .order_by(MemoryBaseSession.cursor_seq.desc(), MemoryBaseSession.id)
+        .limit(limit)
+        .subquery()
+    )
+    found: dict[UUID, Source] = {}
+    for some in pages(versions):
+        rows = session.execute(
+            sa.select(alike, Entry.message_id, Entry.version, Entry.chunks)
+            .join(Entry, Entry.row_id == alike.c.id)
+            .where(Entry.message_id.in_(some))
+        )
+        for source_id, base_id, name, collection_id, message_id, version, chunks in rows:
+            if version == versions[message_id]:
+                source = found.setdefault(source_id, Source(base_id, name, collection_id, {}))
+                source.chunks[message_id] = chunks
+    return sorted(found.values(), key=lambda source: -len(source.chunks))
 
 
 def entries_of_generation(session: OrmSession, base_id: UUID, generation: int) -> Iterator[tuple[UUID, Held]]:

@@ -263,6 +263,14 @@ class TestFetch:
         stored = store.query(ref, found["a"].vector, 2)
         assert max(hit.score for hit in stored if hit.id == "a") == pytest.approx(1)
 
+    def test_a_vector_comes_back_as_it_was_written(self, store: VectorStore, ref: CollectionRef) -> None:
+        vectors = np.random.default_rng(7).standard_normal((20, 3)).astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        records = [VectorRecord(f"r{place}", vector, "text", {"a": 1}) for place, vector in enumerate(vectors)]
+        store.upsert(ref, records)
+        found = store.fetch(ref, [record.id for record in records])
+        np.testing.assert_allclose([found[record.id].vector for record in records], vectors, atol=1e-6)
+
     def test_of_none(self, store: VectorStore, ref: CollectionRef) -> None:
         assert store.fetch(ref, []) == {}
 

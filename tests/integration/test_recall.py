@@ -734,6 +734,13 @@ def test_a_model_whose_weights_have_changed_is_an_error(world: World, base_id: U
     assert world.search("zebra", memory_base_id=base_id) == []
 
 
+def test_another_passage_prompt_leaves_the_old_store_to_search(
+    world: World, base_id: UUID, embedders: FakeEmbedders
+) -> None:
+    embedders.get().identity = "fake/fake/1/passage-0123abcd"
+    assert world.search("zebra", memory_base_id=base_id) == []
+
+
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     ("wanted", "named"),

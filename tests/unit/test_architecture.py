@@ -55,6 +55,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.portability",
         "memorybase.projection",
         "memorybase.recall",
+        "memorybase.reuse",
         "memorybase.vitals",
     },
     "wiring": {"memorybase.testing", "memorybase.wiring"},
