@@ -176,7 +176,8 @@ class KnowledgeBaseBody(Body):
 class DocumentBody(Body):
     """A text; without metadata, what is stored of it stays."""
 
-    text: str = Field(min_length=1, max_length=knowledge.MAX_DOCUMENT_CHARS)
+    # The bound is the domain's to check: in the schema it would make fuzzers send bodies of many megabytes.
+    text: str = Field(min_length=1, description=f"Up to {knowledge.MAX_DOCUMENT_CHARS} characters.")
     id: str | None = Field(default=None, min_length=1, max_length=ID_LENGTH)
     metadata: dict[str, Any] | None = None
 

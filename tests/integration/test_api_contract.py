@@ -82,7 +82,6 @@ def test_bodies_are_closed(contract: dict[str, Any]) -> None:
         ("MemoryBaseBody", "idle_after", {"minimum": 0, "maximum": 31_536_000}),
         ("MemoryBaseBody", "name", {"minLength": 1, "maxLength": 200}),
         ("DocumentsBody", "documents", {"minItems": 1}),
-        ("DocumentBody", "text", {"minLength": 1, "maxLength": 1_000_000}),
         ("DocumentBody", "id", {"minLength": 1, "maxLength": 128}),
         ("DocumentSearchBody", "metadata", {"maxProperties": 20}),
     ],
