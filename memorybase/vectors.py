@@ -147,6 +147,9 @@ class VectorStore(Protocol):
         """Return when the store answers."""
 
 
+_loading = threading.Lock()
+
+
 class VectorUnreadable(VectorStoreUnavailable):
     """The store has lost this record's vector."""
 
@@ -320,6 +323,7 @@ class ChromaStore:
     @contextmanager
     def _collection(self, ref: CollectionRef, operation: str) -> Iterator[Collection]:
         """The collection of this id, for one call; nothing is asked of the server to get it."""
+        load_client()
         from chromadb import Collection
         from chromadb.config import DEFAULT_DATABASE, DEFAULT_TENANT
         from chromadb.types import Collection as Model
@@ -338,6 +342,7 @@ class ChromaStore:
     def _connect(self) -> FastAPI:
         # chromadb.HttpClient would make three requests here, before a timeout can be set: a frozen server would hold
         # the caller for ever. The API object below is what that client wraps; making one sends nothing.
+        load_client()
         from chromadb.api.fastapi import FastAPI
         from chromadb.config import Settings, System
 
@@ -356,6 +361,16 @@ class ChromaStore:
         session.timeout = httpx.Timeout(self._timeout_seconds)  # unset, it waits for ever
         session.event_hooks = {"response": [_raise_for_status]}
         return api
+
+
+def load_client() -> None:
+    """Import chromadb, one thread at a time.
+
+    It imports itself in circles: two threads that come to it at once by different doors would each wait for the other's
+    half, and Python ends such a wait by an error in one of them, and in every call until somebody imports it anew.
+    """
+    with _loading:
+        import chromadb.api.fastapi  # noqa: F401 - for its being loaded
 
 
 def session_of(api: FastAPI) -> httpx.Client:

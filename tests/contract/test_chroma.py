@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -328,3 +330,53 @@ def test_a_connection_that_is_closed_unanswered_is_unavailable(make_store: MakeS
         with pytest.raises(VectorStoreUnavailable):
             make_store(f"http://127.0.0.1:{listener.getsockname()[1]}").ping()
         closer.join()
+
+
+FIRST_USE = """
+import sys, threading
+from uuid import uuid4
+import numpy as np
+from memorybase import errors, vectors
+
+asked = threading.Semaphore(0)
+
+class Watched:
+    def __init__(self):
+        self.lock = threading.Lock()
+    def __enter__(self):
+        asked.release()
+        self.lock.acquire()
+    def __exit__(self, *_):
+        self.lock.release()
+
+watched = vectors._loading = Watched()
+store = vectors.ChromaStore("http://127.0.0.1:9", timeout_seconds=5)
+reasons = []
+
+def call(function, *arguments):
+    try:
+        function(*arguments)
+    except errors.VectorStoreUnavailable as error:
+        reasons.append(error.details["reason"])
+
+calls = [
+    threading.Thread(target=call, args=(store.create_collection, "some-name", {"a": 1})),
+    threading.Thread(target=call, args=(store.query, vectors.CollectionRef("some-name", uuid4()), np.ones(3), 3)),
+]
+watched.lock.acquire()
+for each in calls:
+    each.start()
+for each in calls:
+    assert asked.acquire(timeout=30), "a call did not wait for its turn to import"
+assert "chromadb" not in sys.modules
+watched.lock.release()
+for each in calls:
+    each.join()
+assert reasons == ["ConnectError"] * 2, reasons
+"""
+
+
+def test_threads_that_use_it_first_at_once_import_it_one_after_the_other() -> None:
+    """Without that, one of them may fail with an import error, a few times in a hundred."""
+    ended = subprocess.run([sys.executable, "-c", FIRST_USE], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
