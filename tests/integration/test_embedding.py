@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -73,33 +74,41 @@ def embedder(request: pytest.FixtureRequest) -> Embedder:
 @pytest.fixture
 def make_model(tmp_path: Path) -> Make:
     """A model of the default's weights that pools, prompts or ends otherwise."""
+    return partial(altered_model, tmp_path)
 
-    def make(
-        name: str,
-        *,
-        pooling: str = "mean_tokens",
-        prompts: dict[str, str] | None = None,
-        default_prompt: str | None = None,
-        normalize: bool = True,
-    ) -> Path:
-        folder = tmp_path / name
-        shutil.copytree(
-            WHEEL.folder, folder, ignore=shutil.ignore_patterns("model.safetensors", "data_config.json"), symlinks=True
-        )
-        (folder / "model.safetensors").symlink_to(WHEEL.folder / "model.safetensors")
-        modules = json.loads((folder / "modules.json").read_text())
-        (folder / "modules.json").write_text(json.dumps(modules if normalize else modules[:2]))
-        (folder / "1_Pooling" / "config.json").write_text(
-            json.dumps(
-                {"word_embedding_dimension": 384, "pooling_mode_mean_tokens": False} | {f"pooling_mode_{pooling}": True}
-            )
-        )
-        (folder / "config_sentence_transformers.json").write_text(
-            json.dumps({"prompts": prompts or {}, "default_prompt_name": default_prompt})
-        )
-        return folder
 
-    return make
+def altered_model(
+    parent: Path,
+    name: str,
+    *,
+    pooling: str = "mean_tokens",
+    prompts: dict[str, str] | None = None,
+    default_prompt: str | None = None,
+    normalize: bool = True,
+) -> Path:
+    folder = parent / name
+    shutil.copytree(
+        WHEEL.folder, folder, ignore=shutil.ignore_patterns("model.safetensors", "data_config.json"), symlinks=True
+    )
+    (folder / "model.safetensors").symlink_to(WHEEL.folder / "model.safetensors")
+    modules = json.loads((folder / "modules.json").read_text())
+    (folder / "modules.json").write_text(json.dumps(modules if normalize else modules[:2]))
+    (folder / "1_Pooling" / "config.json").write_text(
+        json.dumps(
+            {"word_embedding_dimension": 384, "pooling_mode_mean_tokens": False} | {f"pooling_mode_{pooling}": True}
+        )
+    )
+    (folder / "config_sentence_transformers.json").write_text(
+        json.dumps({"prompts": prompts or {}, "default_prompt_name": default_prompt})
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def prompted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with prompts of its own; exported once, beside it, since an export takes ten seconds."""
+    own = {"query": "find this: ", "passage": "a passage: "}
+    return altered_model(tmp_path_factory.mktemp("prompted"), "model", prompts=own)
 
 
 def cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -268,13 +277,14 @@ def test_prompts_that_cannot_be_read_are_an_error(tmp_path: Path, config: str) -
         prompts_in(tmp_path)
 
 
-def load_both(tmp_path: Path, folder: Path, **settings: Any) -> tuple[Embedder, Embedder]:
+def load(folder: Path, backend: str, **settings: Any) -> Embedder:
+    stated = {"data_dir": folder.parent, "embedding_model": str(folder), "embedding_backend": backend} | settings
+    return registry.load(Settings.model_validate(stated), str(folder))
+
+
+def load_both(folder: Path, **settings: Any) -> tuple[Embedder, Embedder]:
     """The model as each backend loads it, by settings."""
-    stated = {"data_dir": tmp_path / "data", "embedding_model": str(folder)} | settings
-    onnx, same = (
-        registry.load(Settings.model_validate(stated | {"embedding_backend": backend}), str(folder))
-        for backend in ("onnx", "sentence-transformers")
-    )
+    onnx, same = (load(folder, backend, **settings) for backend in ("onnx", "sentence-transformers"))
     assert onnx.max_tokens == same.max_tokens
     assert onnx.identity.partition("/")[2] == same.identity.partition("/")[2]
     assert cosines(onnx.embed(TEXTS), same.embed(TEXTS)).min() > 0.9999
@@ -282,10 +292,9 @@ def load_both(tmp_path: Path, folder: Path, **settings: Any) -> tuple[Embedder, 
     return onnx, same
 
 
-def test_both_backends_put_the_prompts_before_texts(make_model: Make, tmp_path: Path, reference: Embedder) -> None:
-    folder = make_model("prompted", prompts={"query": "find this: ", "passage": "a passage: "})
+def test_both_backends_put_the_prompts_before_texts(prompted: Path, reference: Embedder) -> None:
     text = "The release moved to Thursday."
-    for embedder in load_both(tmp_path, folder):
+    for embedder in load_both(prompted):
         ((vector,), query) = embedder.embed([text]), embedder.embed_query(text)
         assert vector @ reference.embed([f"a passage: {text}"])[0] > 0.9999
         assert query @ reference.embed([f"find this: {text}"])[0] > 0.9999
@@ -293,34 +302,30 @@ def test_both_backends_put_the_prompts_before_texts(make_model: Make, tmp_path: 
         assert embedder.max_tokens == 254 - len(embedder.token_offsets("a passage: "))
 
 
-def test_a_chunk_leaves_room_for_the_passage_prompt(make_model: Make, tmp_path: Path) -> None:
-    folder = make_model("prompted", prompts={"document": "a passage of a long text: "})
-    onnx, _ = load_both(tmp_path, folder)
+def test_a_chunk_leaves_room_for_the_passage_prompt(prompted: Path) -> None:
+    onnx, _ = load_both(prompted, embedding_passage_prompt="a passage of a long text: ")
     chunk = split_text("word " * 400, onnx.token_offsets, max_tokens=onnx.max_tokens, overlap=0)[0].text
     ((full,), (cut,)) = onnx.embed([chunk]), onnx.embed([chunk.removesuffix(" word")])
     assert len(onnx.token_offsets(chunk)) == onnx.max_tokens < 254
     assert np.abs(full - cut).max() > 1e-5, "the last word of a full chunk was not read"
 
 
-def test_settings_decide_over_the_models_prompts(make_model: Make, tmp_path: Path, reference: Embedder) -> None:
-    folder = make_model("prompted", prompts={"query": "find this: ", "passage": "a passage: "})
-    none, _ = load_both(tmp_path, folder, embedding_query_prompt="", embedding_passage_prompt="")
+def test_settings_decide_over_the_models_prompts(prompted: Path, reference: Embedder) -> None:
+    none, _ = load_both(prompted, embedding_query_prompt="", embedding_passage_prompt="")
     assert cosines(none.embed(TEXTS), reference.embed(TEXTS)).min() > 0.9999
     assert none.embed_query("where") @ reference.embed_query("where") > 0.9999
     assert none.max_tokens == 254
-    other, _ = load_both(tmp_path, folder, embedding_query_prompt="q: ", embedding_passage_prompt="p: ")
+    other, _ = load_both(prompted, embedding_query_prompt="q: ", embedding_passage_prompt="p: ")
     assert other.embed_query("where") @ reference.embed_query("q: where") > 0.9999
     assert other.embed(["there"])[0] @ reference.embed(["p: there"])[0] > 0.9999
 
 
-def test_another_passage_prompt_is_another_embedder(make_model: Make, tmp_path: Path) -> None:
-    folder = make_model("prompted", prompts={"query": "find this: ", "passage": "a passage: "})
-
+def test_another_passage_prompt_is_another_embedder(prompted: Path) -> None:
     def identity(**settings: Any) -> str:
-        return load_both(tmp_path, folder, **settings)[0].identity
+        return load(prompted, "onnx", **settings).identity
 
     own = identity()
-    assert own == find_source(str(folder)).identity("onnx-fp32")
+    assert own == find_source(str(prompted)).identity("onnx-fp32")
     assert identity(embedding_passage_prompt="a passage: ", embedding_query_prompt="another: ") == own
     others = {identity(embedding_passage_prompt=prompt) for prompt in ("", "p: ")}
     assert len(others) == 2
@@ -329,19 +334,10 @@ def test_another_passage_prompt_is_another_embedder(make_model: Make, tmp_path: 
     assert identity(embedding_model="all-MiniLM-L6-v2", embedding_passage_prompt="p: ") == own
 
 
-def test_a_passage_prompt_without_room_for_text_is_an_error(make_model: Make, tmp_path: Path) -> None:
-    folder = make_model("prompted")
+def test_a_passage_prompt_without_room_for_text_is_an_error(prompted: Path) -> None:
     for backend in ("onnx", "sentence-transformers"):
-        settings = Settings.model_validate(
-            {
-                "data_dir": tmp_path / "data",
-                "embedding_backend": backend,
-                "embedding_model": str(folder),
-                "embedding_passage_prompt": "word " * 300,
-            }
-        )
         with pytest.raises(ModelUnavailable, match="leaves no room"):
-            Embedders(settings).get()
+            load(prompted, backend, embedding_passage_prompt="word " * 300)
 
 
 # Failures of a text, of the model, of its files.
