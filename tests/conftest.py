@@ -6,6 +6,7 @@ freezes or fills a service takes an `own_` one.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,12 @@ hypothesis.settings.register_profile("memorybase", deadline=None)
 # Hours instead of seconds, for the state machine above all: pytest --hypothesis-profile=long
 hypothesis.settings.register_profile("long", deadline=None, max_examples=10_000, stateful_step_count=80)
 hypothesis.settings.load_profile("memorybase")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: in every process some test waits for others'."""
+    return (os.cpu_count() or 1) + 1
+
 
 AnyServer = TypeVar("AnyServer", bound=Server)
 
