@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
+from harness.acts import texts
 from harness.world import WORKER, WorkerKilled, World, crash_after
 
 from memorybase import errors, ingestion, leases, lifecycle, planning, projection
@@ -19,10 +20,6 @@ from memorybase.models import IngestionJob, Session
 from memorybase.planning import freeze
 from memorybase.queries import conversations, jobs
 from memorybase.vectors import VectorRecord
-
-
-def texts(count: int, start: int = 0) -> list[str]:
-    return [f"message number {n}" for n in range(start, start + count)]
 
 
 def test_below_the_threshold_nothing_is_queued(world: World) -> None:

@@ -13,28 +13,13 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
+from harness.acts import edit, filled, texts
 from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 
 from memorybase import errors, ingestion, leases, lifecycle
 from memorybase.models import Flow, Session
 from memorybase.queries import bases, conversations, jobs, ledger, rows
 from memorybase.vectors import CollectionRef, VectorRecord
-
-
-def texts(count: int, start: int = 0) -> list[str]:
-    return [f"message number {n}" for n in range(start, start + count)]
-
-
-def filled(world: World, count: int = 5, session_id: str = "s") -> UUID:
-    base = world.new_base(threshold=1)
-    world.say(session_id, *texts(count))
-    world.settle()
-    world.assert_all_ingested(base)
-    return base
-
-
-def edit(world: World, message_id: UUID, content: str) -> list[UUID]:
-    return lifecycle.edit_message(world.services, world.user_id, message_id, {"content": content})
 
 
 def rename(world: World, old: str, new: str) -> None:
