@@ -75,7 +75,6 @@ def remove(session: OrmSession, conversation: Session, message: Message) -> None
 def remove_all(session: OrmSession, conversation: Session) -> None:
     """The whole session's."""
     postings.remove_session(session, conversation)
-    conversation.documents = conversation.terms = 0
 
 
 def _postings(flow_id: UUID, place: int, document: Document) -> list[tuple[int, int, int]]:

@@ -168,7 +168,13 @@ def _not_stored_yet(services: Services, claim: Claim, records: list[VectorRecord
 
 
 def _is_stored(record: VectorRecord, stored: StoredVector | None) -> bool:
-    return stored is not None and stored.text == record.text and float(stored.vector @ record.vector) > SAME_COSINE
+    # A vector of another length is not comparable; then the write says what is wrong, and blames no message for it.
+    return (
+        stored is not None
+        and stored.text == record.text
+        and stored.vector.shape == record.vector.shape
+        and float(stored.vector @ record.vector) > SAME_COSINE
+    )
 
 
 def chunk_message(services: Services, embedder: Embedder, message: CountedMessage) -> list[chunking.Chunk]:

@@ -49,9 +49,11 @@ def remove(session: OrmSession, place: int) -> None:
 
 
 def remove_session(session: OrmSession, conversation: Session) -> None:
+    """Everything that the index has of a session, its counts too."""
     first = conversation.first_place
     session.execute(sa.delete(Posting).where(Posting.place > first, Posting.place <= first + conversation.last_seq))
     session.execute(sa.delete(Speaker).where(Speaker.conversation_id == conversation.id))
+    conversation.documents = conversation.terms = 0
 
 
 def remove_some_of_flow(session: OrmSession, flow_id: UUID, *, limit: int) -> bool:
@@ -62,7 +64,6 @@ def remove_some_of_flow(session: OrmSession, flow_id: UUID, *, limit: int) -> bo
         if removed < limit:
             removed += conversation.documents
             remove_session(session, conversation)
-            conversation.documents = conversation.terms = 0
     return removed > 0
 
 

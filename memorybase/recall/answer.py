@@ -133,7 +133,7 @@ def _look_up(services: Services, user_id: UUID, request: SearchRequest) -> list[
         )
         if request.memory_base_id is not None and not targets:
             raise errors.NotFound(field="memory_base_id", value=str(request.memory_base_id))
-        if not request.include_pending:
+        if not request.include_pending or request.mode == "keyword":  # the keyword index has what is pending too
             return [(target, []) for target in targets]
         scope: dict[str, Any] = {
             "session_id": request.session_id,
