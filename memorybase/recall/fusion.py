@@ -1,7 +1,7 @@
 """How the signs that a message answers a question become one score.
 
-A sum of a few signals, each with a weight, through the logistic function: about the chance that the message is what was
-asked for, so that 0.5 means the same for every query. The weights are fitted on conversations (bench/recall.py --fit)
+A sum of a few signals, each with a weight, through the logistic function: on the conversations that it was fitted on about
+the chance that the message is what was asked for, elsewhere an order that holds across queries. The weights are fitted on conversations (bench/recall.py --fit)
 and hold for others: each was kept only because it helped on conversations that it was not fitted on. Where a store is
 no dialogue, the signals of dialogue are 0 and what remains is words and vectors.
 """
