@@ -1,9 +1,9 @@
 """How the signs that a message answers a question become one score.
 
-A sum of a few signals, each with a weight, through the logistic function: on the conversations that it was fitted on about
-the chance that the message is what was asked for, elsewhere an order that holds across queries. The weights are fitted on conversations (bench/recall.py --fit)
-and hold for others: each was kept only because it helped on conversations that it was not fitted on. Where a store is
-no dialogue, the signals of dialogue are 0 and what remains is words and vectors.
+A sum of a few signals, each with a weight, through the logistic function: on the conversations that it was fitted on
+about the chance that the message is what was asked for, elsewhere an order that holds across queries. The weights are
+fitted by bench/recall.py --fit and hold for other conversations: each was kept only because it helped on some that it
+was not fitted on. Where a store is no dialogue, the signals of dialogue are 0 and what remains is words and vectors.
 """
 
 from __future__ import annotations
