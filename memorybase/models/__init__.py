@@ -1,0 +1,61 @@
+"""Tables and constraints, no logic. SQLite and PostgreSQL from the same models.
+
+Lock order, everywhere: memory_bases, then sessions (the seq counter), then memory_base_sessions by id, then jobs.
+"""
+
+from __future__ import annotations
+
+from memorybase.models.base import (
+    ACTIVE_STATES,
+    ID_LENGTH,
+    IS_ACTIVE,
+    MODEL_LENGTH,
+    NAME_LENGTH,
+    Base,
+    BigId,
+    Capture,
+    GenerationState,
+    JobKind,
+    JobState,
+    Json,
+    UtcDateTime,
+)
+from memorybase.models.conversations import DeletedMessage, Flow, Message, Posting, Run, Session, Speaker
+from memorybase.models.knowledge import Document, KnowledgeBase
+from memorybase.models.memory_bases import Generation, MemoryBase, MemoryBaseSession
+from memorybase.models.people import ApiKey, User
+from memorybase.models.work import DeadLetter, Heartbeat, IngestionJob, LedgerEntry
+
+__all__ = [
+    "ACTIVE_STATES",
+    "ID_LENGTH",
+    "IS_ACTIVE",
+    "MODEL_LENGTH",
+    "NAME_LENGTH",
+    "ApiKey",
+    "Base",
+    "BigId",
+    "Capture",
+    "DeadLetter",
+    "DeletedMessage",
+    "Document",
+    "Flow",
+    "Generation",
+    "GenerationState",
+    "Heartbeat",
+    "IngestionJob",
+    "JobKind",
+    "JobState",
+    "Json",
+    "KnowledgeBase",
+    "LedgerEntry",
+    "MemoryBase",
+    "MemoryBaseSession",
+    "Message",
+    "Posting",
+    "Run",
+    "Session",
+    "Speaker",
+    "User",
+    "UtcDateTime",
+]

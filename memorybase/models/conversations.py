@@ -1,0 +1,180 @@
+"""What was said: flows, sessions, runs, messages, and the keyword index over them."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    String,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.orm import Mapped, mapped_column
+
+from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base, Json
+
+
+class Flow(Base):
+    __tablename__ = "flows"
+    __table_args__ = (UniqueConstraint("user_id", "external_id"), Index("ix_flows_page", "user_id", "created_at", "id"))
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    external_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    name: Mapped[str] = mapped_column(String(NAME_LENGTH))
+    created_at: Mapped[datetime]
+    deleting_at: Mapped[datetime | None]
+
+
+class Session(Base):
+    """A conversation of a flow. `last_seq` is the counter that gives every message its place; its row lock makes
+    seq order commit order."""
+
+    __tablename__ = "sessions"
+    __table_args__ = (
+        UniqueConstraint("flow_id", "session_id"),
+        Index("ix_sessions_page", "flow_id", "created_at", "id"),
+        Index("ix_sessions_end_user", "flow_id", "end_user_id"),
+        Index("ix_sessions_deleted", "deleted_at"),
+        Index("ix_sessions_recent", "flow_id", "last_captured_at"),  # a search looks at the latest for what is pending
+    )
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id", ondelete="CASCADE"))
+    session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
+    end_user_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    # The keyword index knows a message by one number, its place: the session's first_place + seq. First places are
+    # random and far apart; should two sessions meet all the same, who reads a place compares the session too.
+    first_place: Mapped[int] = mapped_column(BigInteger, default=lambda: secrets.randbits(62))
+    last_seq: Mapped[int] = mapped_column(BigInteger)
+    documents: Mapped[int] = mapped_column(BigInteger, default=0)  # messages in the keyword index
+    terms: Mapped[int] = mapped_column(BigInteger, default=0)  # their lengths together
+    created_at: Mapped[datetime]
+    last_captured_at: Mapped[datetime]
+    deleted_at: Mapped[datetime | None]  # its messages are gone; the row goes when every store has followed
+    # "metadata" is taken on declarative classes.
+    meta: Mapped[dict[str, Any]] = mapped_column("metadata", Json, default=dict)
+
+
+class Run(Base):
+    """One invocation of a flow."""
+
+    __tablename__ = "runs"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["flow_id", "session_id"],
+            ["sessions.flow_id", "sessions.session_id"],
+            onupdate="CASCADE",
+            ondelete="CASCADE",
+        ),
+        Index("ix_runs_page", "flow_id", "created_at", "id"),
+        Index("ix_runs_session", "flow_id", "session_id"),
+    )
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    flow_id: Mapped[UUID]
+    session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
+    external_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    # SHA-256 of the first body that came without message ids: an equal body replays, another conflicts.
+    fingerprint: Mapped[bytes | None] = mapped_column(LargeBinary(32))
+    created_at: Mapped[datetime]
+
+
+class Message(Base):
+    """A captured message. role, is_output and session are fixed; the rest changes with a new version."""
+
+    __tablename__ = "messages"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["flow_id", "session_id"],
+            ["sessions.flow_id", "sessions.session_id"],
+            onupdate="CASCADE",
+            ondelete="CASCADE",
+        ),
+        UniqueConstraint("flow_id", "session_id", "seq"),
+        # The trigger and the planner count and read along these two, whatever the length of the history.
+        Index("ix_messages_outputs", "flow_id", "session_id", "is_output", "seq"),
+        Index("ix_messages_dialogue", "flow_id", "session_id", "is_dialogue", "seq"),
+        Index("ix_messages_run", "run_id", "seq"),
+        Index("ix_messages_page", "flow_id", "captured_at", "id"),
+    )
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    flow_id: Mapped[UUID]
+    session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
+    run_id: Mapped[UUID] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
+    external_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    seq: Mapped[int] = mapped_column(BigInteger)
+    place: Mapped[int] = mapped_column(BigInteger, index=True)  # sessions.first_place + seq
+    role: Mapped[str] = mapped_column(String(16))
+    is_output: Mapped[bool] = mapped_column(Boolean)
+    is_dialogue: Mapped[bool] = mapped_column(Boolean)  # role user or assistant
+    content: Mapped[Any] = mapped_column(Json, nullable=True)  # string, list of parts, or null: OpenAI's shape
+    tool_calls: Mapped[list[Any] | None] = mapped_column(Json)
+    tool_call_id: Mapped[str | None] = mapped_column(Text)
+    name: Mapped[str | None] = mapped_column(Text)
+    sender_name: Mapped[str | None] = mapped_column(Text)
+    parent_message_id: Mapped[UUID | None]
+    files: Mapped[list[Any]] = mapped_column(Json, default=list)
+    meta: Mapped[dict[str, Any]] = mapped_column("metadata", Json, default=dict)
+    status: Mapped[str] = mapped_column(String(16))
+    version: Mapped[int] = mapped_column(Integer, default=1)
+    text_bytes: Mapped[int] = mapped_column(Integer)  # of the text parts: jobs are cut by it
+    terms: Mapped[int] = mapped_column(Integer, default=0)  # length for keyword search; 0: not in its index
+    traits: Mapped[int] = mapped_column(SmallInteger, default=0)  # keywords.Traits
+    fingerprint: Mapped[bytes] = mapped_column(LargeBinary(32))  # SHA-256 of the content as captured
+    timestamp: Mapped[datetime]
+    captured_at: Mapped[datetime]
+    edited_at: Mapped[datetime | None]
+
+
+class Posting(Base):
+    """How many times a term occurs in the message at a place. The term is a number, of one flow, and no text."""
+
+    __tablename__ = "postings"
+    __table_args__ = (Index("ix_postings_place", "place"), {"sqlite_with_rowid": False})
+
+    term: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    place: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    times: Mapped[int] = mapped_column(SmallInteger)
+
+
+class Speaker(Base):
+    """A word by which the sender of some message in a session is named, folded. Goes with the session."""
+
+    __tablename__ = "speakers"
+    __table_args__ = (Index("ix_speakers_conversation", "conversation_id"),)
+
+    flow_id: Mapped[UUID] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(NAME_LENGTH), primary_key=True)
+    conversation_id: Mapped[UUID] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True)
+
+
+class DeletedMessage(Base):
+    """What is left of a deleted message: its id and its last version. `kept_out`: deleted by itself, and posted again
+    with its session it is not stored. No foreign key to the session: the version must outlive it."""
+
+    __tablename__ = "deleted_messages"
+    __table_args__ = (
+        Index("ix_deleted_messages_conversation", "conversation_id"),
+        Index("ix_deleted_messages_expires", "expires_at"),
+    )
+
+    flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id", ondelete="CASCADE"), primary_key=True)
+    message_id: Mapped[UUID] = mapped_column(primary_key=True)
+    conversation_id: Mapped[UUID]  # sessions.id, which a rename leaves as it is
+    seq: Mapped[int] = mapped_column(BigInteger)
+    version: Mapped[int]
+    kept_out: Mapped[bool]
+    expires_at: Mapped[datetime | None]  # set once the session is gone

@@ -1,0 +1,54 @@
+"""Ordinary knowledge bases."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from memorybase.models.base import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Base, Json
+
+
+class KnowledgeBase(Base):
+    """The registry of all knowledge bases; a memory base's collection is its serving generation's."""
+
+    __tablename__ = "knowledge_bases"
+    __table_args__ = (
+        UniqueConstraint("user_id", "name"),
+        Index("ix_knowledge_bases_page", "user_id", "created_at", "id"),
+    )
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id"))
+    name: Mapped[str] = mapped_column(String(NAME_LENGTH))
+    memory_base_id: Mapped[UUID | None] = mapped_column(ForeignKey("memory_bases.id", ondelete="CASCADE"), unique=True)
+    embedding_model: Mapped[str] = mapped_column(String(MODEL_LENGTH))
+    embedder: Mapped[str] = mapped_column(String(MODEL_LENGTH))
+    chunker: Mapped[str] = mapped_column(String(64))
+    collection_name: Mapped[str | None] = mapped_column(String(128))
+    collection_id: Mapped[UUID | None]
+    created_at: Mapped[datetime]
+    deleting_at: Mapped[datetime | None]
+
+    @property
+    def is_memory_base(self) -> bool:
+        return self.memory_base_id is not None
+
+
+class Document(Base):
+    """A text document of an ordinary knowledge base: the truth from which its chunks can be made again."""
+
+    __tablename__ = "documents"
+    __table_args__ = (Index("ix_documents_knowledge_base", "knowledge_base_id", "created_at"),)
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    knowledge_base_id: Mapped[UUID] = mapped_column(ForeignKey("knowledge_bases.id", ondelete="CASCADE"))
+    external_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    text: Mapped[str] = mapped_column(Text)
+    meta: Mapped[dict[str, Any]] = mapped_column("metadata", Json, default=dict)
+    version: Mapped[int] = mapped_column(default=1)
+    chunks: Mapped[int]
+    created_at: Mapped[datetime]

@@ -1,0 +1,119 @@
+"""Memory bases, their generations, and how far each session is ingested."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    String,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.orm import Mapped, mapped_column
+
+from memorybase.models.base import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Base, Capture, GenerationState, Json
+
+
+class MemoryBase(Base):
+    __tablename__ = "memory_bases"
+    __table_args__ = (
+        UniqueConstraint("user_id", "name"),
+        Index("ix_memory_bases_page", "user_id", "created_at", "id"),
+        CheckConstraint("threshold >= 1", name="threshold"),
+        CheckConstraint("idle_after >= 0", name="idle_after"),
+    )
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id"))
+    flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id"), index=True)
+    name: Mapped[str] = mapped_column(String(NAME_LENGTH))
+    kb_name: Mapped[str] = mapped_column(String(NAME_LENGTH))
+    threshold: Mapped[int]
+    auto_capture: Mapped[bool]
+    idle_after: Mapped[int]  # seconds; 0 is off
+    created_at: Mapped[datetime]
+    deleting_at: Mapped[datetime | None]
+    serving: Mapped[int]
+    building: Mapped[int | None]
+    mismatch: Mapped[bool | None]  # None: never compared
+    mismatch_checked_at: Mapped[datetime | None]
+
+
+class Generation(Base):
+    """One projection of a memory base: a collection and what filled it."""
+
+    __tablename__ = "generations"
+
+    memory_base_id: Mapped[UUID] = mapped_column(ForeignKey("memory_bases.id", ondelete="CASCADE"), primary_key=True)
+    generation: Mapped[int] = mapped_column(primary_key=True)
+    state: Mapped[GenerationState] = mapped_column(String(16))
+    capture: Mapped[Capture] = mapped_column(String(16))
+    embedding_model: Mapped[str] = mapped_column(String(MODEL_LENGTH))
+    embedder: Mapped[str] = mapped_column(String(MODEL_LENGTH))  # the embedder's identity: backend, model, revision
+    chunker: Mapped[str] = mapped_column(String(64))
+    dimension: Mapped[int]
+    collection_name: Mapped[str] = mapped_column(String(128))
+    collection_id: Mapped[UUID]
+    created_at: Mapped[datetime]
+    retired_at: Mapped[datetime | None]  # None again once its collection is dropped
+
+
+class MemoryBaseSession(Base):
+    """How far one session is ingested into one generation. `cursor_seq` decides; `cursor_id` is for reading."""
+
+    __tablename__ = "memory_base_sessions"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["memory_base_id", "generation"],
+            ["generations.memory_base_id", "generations.generation"],
+            ondelete="CASCADE",
+        ),
+        ForeignKeyConstraint(
+            ["flow_id", "session_id"],
+            ["sessions.flow_id", "sessions.session_id"],
+            onupdate="CASCADE",
+        ),
+        UniqueConstraint("memory_base_id", "session_id", "generation"),
+        CheckConstraint("cursor_seq >= start_seq", name="cursor"),
+        Index("ix_memory_base_sessions_session", "flow_id", "session_id"),
+        # What the sweeper looks for is rare; these stay as small as what is owed.
+        Index("ix_memory_base_sessions_owed", "id", postgresql_where=text("target_seq > cursor_seq"),
+              sqlite_where=text("target_seq > cursor_seq")),
+        Index("ix_memory_base_sessions_dirty", "id", postgresql_where=text("dirty > repaired"),
+              sqlite_where=text("dirty > repaired")),
+        Index("ix_memory_base_sessions_unbuilt", "memory_base_id", "generation",
+              postgresql_where=text("cursor_seq < build_seq"), sqlite_where=text("cursor_seq < build_seq")),
+        Index("ix_memory_base_sessions_idle", "idle_due_at"),
+        Index("ix_memory_base_sessions_lease", "lease_until"),
+        Index("ix_memory_base_sessions_audit", "audit_at"),
+    )  # fmt: skip
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    memory_base_id: Mapped[UUID]
+    generation: Mapped[int]
+    flow_id: Mapped[UUID]
+    session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
+    start_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # start "now" skips what is at or below
+    cursor_id: Mapped[UUID | None]
+    cursor_seq: Mapped[int] = mapped_column(BigInteger, default=0)
+    target_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # how far ingestion is owed
+    build_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # a build is complete once every cursor is there
+    total_processed: Mapped[int] = mapped_column(BigInteger, default=0)
+    total_chunks: Mapped[int] = mapped_column(BigInteger, default=0)
+    last_sync_at: Mapped[datetime | None]
+    epoch: Mapped[int] = mapped_column(BigInteger, default=0)  # the fencing token
+    lease_until: Mapped[datetime | None]
+    lease_owner: Mapped[str | None] = mapped_column(Text)
+    dirty: Mapped[int] = mapped_column(default=0)  # times marked by edits and deletes
+    repaired: Mapped[int] = mapped_column(default=0)  # the mark that the last finished repair had seen
+    renamed_from: Mapped[list[str] | None] = mapped_column(Json)  # a late write may still arrive under these
+    audit_at: Mapped[datetime | None]  # compare the store's ids with the ledger then
+    job_cap: Mapped[int | None]  # counted messages a job after workers were lost; doubles with success
+    idle_due_at: Mapped[datetime | None]

@@ -1,0 +1,36 @@
+"""Who may call: users and their keys."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import ForeignKey, LargeBinary, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from memorybase.models.base import NAME_LENGTH, Base, Json
+
+
+class User(Base):
+    __tablename__ = "users"
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(NAME_LENGTH), unique=True)
+    created_at: Mapped[datetime]
+
+
+class ApiKey(Base):
+    """Only the SHA-256 of a key is kept; its prefix names it to people."""
+
+    __tablename__ = "api_keys"
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    name: Mapped[str] = mapped_column(String(NAME_LENGTH))
+    prefix: Mapped[str] = mapped_column(String(16))
+    key_hash: Mapped[bytes] = mapped_column(LargeBinary(32), unique=True)
+    scopes: Mapped[list[str]] = mapped_column(Json)
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime | None]
+    last_used_at: Mapped[datetime | None]
+    revoked_at: Mapped[datetime | None]

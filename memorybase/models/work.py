@@ -1,0 +1,111 @@
+"""What there is to do and what came of it: jobs, the ledger, dead letters, signs of life."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from memorybase.models.base import ID_LENGTH, MODEL_LENGTH, Base, JobKind, JobState
+
+
+class IngestionJob(Base):
+    """One bounded piece of work on one session: the truth and the outbox; Celery is the doorbell."""
+
+    __tablename__ = "ingestion_jobs"
+    __table_args__ = (
+        Index(
+            "uq_ingestion_jobs_active",
+            "memory_base_id",
+            "session_id",
+            unique=True,
+            postgresql_where=text("state IN ('queued', 'running')"),
+            sqlite_where=text("state IN ('queued', 'running')"),
+        ),
+        Index("ix_ingestion_jobs_page", "memory_base_id", "created_at", "id"),
+        Index("ix_ingestion_jobs_row", "row_id"),
+        Index("ix_ingestion_jobs_started", "started_at"),
+        Index("ix_ingestion_jobs_queued", "ring_at", postgresql_where=text("state = 'queued'"),
+              sqlite_where=text("state = 'queued'")),
+        CheckConstraint("to_seq >= from_seq", name="range"),
+    )  # fmt: skip
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    memory_base_id: Mapped[UUID] = mapped_column(ForeignKey("memory_bases.id", ondelete="CASCADE"))
+    row_id: Mapped[UUID] = mapped_column(ForeignKey("memory_base_sessions.id", ondelete="CASCADE"))
+    session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
+    kind: Mapped[JobKind] = mapped_column(String(16))
+    state: Mapped[JobState] = mapped_column(String(16))
+    generation: Mapped[int]
+    from_seq: Mapped[int] = mapped_column(BigInteger)
+    to_seq: Mapped[int] = mapped_column(BigInteger)
+    cursor_id: Mapped[UUID | None]
+    embedder: Mapped[str] = mapped_column(String(MODEL_LENGTH))
+    chunker: Mapped[str] = mapped_column(String(64))
+    audit: Mapped[bool] = mapped_column(default=False)  # a repair that also compares the store's own ids
+    total: Mapped[int] = mapped_column(default=0)
+    processed: Mapped[int] = mapped_column(default=0)
+    epoch: Mapped[int] = mapped_column(BigInteger, default=0)
+    attempts: Mapped[int] = mapped_column(default=0)
+    outages: Mapped[int] = mapped_column(default=0)  # attempts ended by the environment; they set the backoff only
+    deaths: Mapped[int] = mapped_column(default=0)  # workers lost after embedding began
+    embedding_began: Mapped[bool] = mapped_column(default=False)
+    error: Mapped[str | None] = mapped_column(Text)
+    available_at: Mapped[datetime]
+    rung_at: Mapped[datetime | None]
+    rings: Mapped[int] = mapped_column(default=0)
+    ring_at: Mapped[datetime]  # the sweeper rings it then
+    created_at: Mapped[datetime]
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+
+
+class LedgerEntry(Base):
+    """What a generation holds of a session's message: this version, in so many chunks. No foreign key to the message,
+    since the entry must outlive it until the store has followed; by then the id may be a message of another session."""
+
+    __tablename__ = "ledger"
+    __table_args__ = (Index("ix_ledger_message", "memory_base_id", "generation", "message_id"),)
+
+    row_id: Mapped[UUID] = mapped_column(ForeignKey("memory_base_sessions.id", ondelete="CASCADE"), primary_key=True)
+    message_id: Mapped[UUID] = mapped_column(primary_key=True)
+    memory_base_id: Mapped[UUID] = mapped_column(ForeignKey("memory_bases.id", ondelete="CASCADE"))
+    generation: Mapped[int]
+    version: Mapped[int]
+    chunks: Mapped[int]
+
+
+class DeadLetter(Base):
+    """A message that could not be embedded. `state`: dead, retrying (a repair tries it again), discarded."""
+
+    __tablename__ = "dead_letters"
+    __table_args__ = (
+        UniqueConstraint("row_id", "message_id"),
+        Index("ix_dead_letters_generation", "memory_base_id", "generation"),
+    )
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    memory_base_id: Mapped[UUID] = mapped_column(ForeignKey("memory_bases.id", ondelete="CASCADE"))
+    generation: Mapped[int]
+    row_id: Mapped[UUID] = mapped_column(ForeignKey("memory_base_sessions.id", ondelete="CASCADE"))
+    message_id: Mapped[UUID]
+    version: Mapped[int]
+    state: Mapped[str] = mapped_column(String(16))
+    error_code: Mapped[str] = mapped_column(String(64))
+    error: Mapped[str] = mapped_column(Text)
+    attempts: Mapped[int]
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+
+class Heartbeat(Base):
+    """A worker's or sweeper's sign of life. In SQL, so that it works while Redis is away."""
+
+    __tablename__ = "heartbeats"
+
+    name: Mapped[str] = mapped_column(String(300), primary_key=True)
+    kind: Mapped[str] = mapped_column(String(16))
+    started_at: Mapped[datetime]
+    beat_at: Mapped[datetime]
