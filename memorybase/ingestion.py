@@ -10,10 +10,12 @@ compare-and-set of its session's cursor has committed, and that is the last step
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, ParamSpec, TypeVar
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
@@ -24,11 +26,15 @@ from memorybase.leases import Claim, Guard, Projection
 from memorybase.locks import HeldLock
 from memorybase.messages import NewMessage
 from memorybase.models import IngestionJob, JobKind, JobState, MemoryBase, MemoryBaseSession, Session
-from memorybase.queries import bases, clock, conversations, deleted, heartbeats, jobs, ledger, rows
+from memorybase.projection import Work
+from memorybase.queries import bases, clock, conversations, deleted, jobs, ledger, rows
 from memorybase.services import FrozenJob, Services
 from memorybase.telemetry import bound, get_logger
 
 log = get_logger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # ---------------------------------------------------------------------------------------------------------------
 # 1. Capture: one short transaction. Locks: memory bases (shared), the session, its rows by id.
@@ -202,7 +208,7 @@ def _trigger_base(
 # A flush (flushing.py) does the same by request, whatever the threshold.
 #
 # 3. The ring is planning.ring_after_commit: best effort, after the commit, never inside it.
-# 4. The worker: the Redis lock, then the claim in SQL.
+# 4. The worker: the Redis lock, then the claim in SQL. What waits in other sessions is done beside it.
 
 
 class JobOutcome(StrEnum):
@@ -213,48 +219,203 @@ class JobOutcome(StrEnum):
     LOST = "lost"  # the claim went to somebody else
 
 
-def run_job(services: Services, frozen: FrozenJob, *, owner: str) -> JobOutcome:
-    """Do one job as far as it goes. Any number of deliveries, at any time, in any order, is harmless."""
-    with bound(job_id=str(frozen.job_id), memory_base_id=str(frozen.memory_base_id), kind=frozen.kind):
-        try:
-            lock = services.locks.acquire(frozen.memory_base_id, frozen.session_id)
-        except errors.LockUnavailable:
-            log.warning("session_lock_unreachable")
-            outcome = _run_claimed(services, frozen, None, owner)
-        else:
-            if lock is None:
-                return JobOutcome.BUSY
+GATHERED_JOBS = 64  # beside each other at most; their messages together are at most one job's worth
+
+
+def run_jobs(services: Services, rung: FrozenJob, *, owner: str, more: Callable[[], bool]) -> JobOutcome:
+    """Do the job that was rung and, while `more()`, whatever else waits; the outcome is the rung one's.
+
+    The next jobs are claimed and read while these are embedded and the last ones stored. Any number of deliveries, at
+    any time, in any order, is harmless.
+    """
+    with ThreadPoolExecutor(1, "ahead") as ahead, ThreadPoolExecutor(1, "behind") as behind:
+        return _Shift(services, owner, more, ahead, behind).run(rung)
+
+
+def run_in_turn(
+    services: Services, rung: FrozenJob, *, owner: str, more: Callable[[], bool] = lambda: False
+) -> JobOutcome:
+    """The same in the caller's thread, one thing after the other; without `more` the one job only."""
+    return _Shift(services, owner, more, AtOnce(), AtOnce()).run(rung)
+
+
+class _Shift:
+    """One worker's jobs from a ring until nothing waits."""
+
+    def __init__(
+        self, services: Services, owner: str, more: Callable[[], bool], ahead: Executor, behind: Executor
+    ) -> None:
+        self._services = services
+        self._owner = owner
+        self._more = more
+        self._ahead = ahead
+        self._behind = behind
+        self._outcomes: dict[UUID, JobOutcome] = {}
+
+    def run(self, rung: FrozenJob) -> JobOutcome:
+        if not _waits(self._services, rung):
+            return JobOutcome.STALE
+        with Guard(self._services) as self._guard:
+            first = self._take(rung)
+            if isinstance(first, JobOutcome):
+                return first
+            if first.suspect:
+                self._more = lambda: False
+            if first.kind == JobKind.REPAIR:
+                return self._repair(first)
+            self._ingest([self._read(first)])
+        return self._outcomes[rung.job_id]
+
+    def _ingest(self, works: list[Work]) -> None:
+        earlier = None
+        while works:
+            upcoming = self._ahead.submit(self._gather)
+            ending = self._project(works)
+            if earlier is not None:
+                earlier.result()
+            works, earlier = upcoming.result(), ending
+            if not works:
+                # The end of a job plans the session's next one.
+                ending.result()
+                works = self._ahead.submit(self._gather).result()
+
+    def _take(self, frozen: FrozenJob) -> Claim | JobOutcome:
+        with _bound(frozen):
+            lock: HeldLock | None = None
             try:
-                outcome = _run_claimed(services, frozen, lock, owner)
+                lock = self._services.locks.acquire(frozen.memory_base_id, frozen.session_id)
+                if lock is None:
+                    return JobOutcome.BUSY
+            except errors.LockUnavailable:
+                log.warning("session_lock_unreachable")
+            claim = None
+            try:
+                claim = claim_job(self._services, frozen, self._owner)
             finally:
-                lock.release()
-        log.info("job_ended", outcome=str(outcome))
-        return outcome
+                if claim is not None:
+                    self._guard.take(claim, lock)
+                elif lock is not None:
+                    lock.release()
+            return claim or JobOutcome.STALE
 
+    def _gather(self) -> list[Work]:
+        """Claim and read what waits, up to one job's worth together."""
+        works: list[Work] = []
+        if not self._more():
+            return works
+        settings = self._services.settings
+        messages = size = 0
+        try:
+            with self._services.database.reading() as session:
+                waiting = jobs.jobs_to_do(session, clock.now(session), limit=GATHERED_JOBS)
+            for job in waiting:
+                claim = self._take(planning.freeze(job))
+                if isinstance(claim, JobOutcome):
+                    continue
+                works.append(work := self._read(claim))
+                messages += len(work.messages)
+                size += sum(len(chunk.text) for item in work.items for chunk in item.chunks)
+                if messages >= settings.job_max_messages or size >= settings.job_max_bytes:
+                    break
+        except errors.DatabaseUnavailable:
+            log.warning("gathering_failed")  # what is claimed already is done
+        return works
 
-def _run_claimed(services: Services, frozen: FrozenJob, lock: HeldLock | None, owner: str) -> JobOutcome:
-    claim = claim_job(services, frozen, owner)
-    if claim is None:
-        return JobOutcome.STALE
-    try:
-        with Guard(services, claim, lock) as guard:
-            if claim.kind == JobKind.REPAIR:
-                lifecycle.repair(services, claim, guard)
-            else:
-                ingest(services, claim, guard)
-    except errors.ClaimLost:
-        log.warning("claim_lost")
-        leases.release(services, claim, wrote=True)
-        again = None
-    except Exception as error:
-        again = leases.postpone(services, claim, error, wrote=True)
-        log.warning("job_postponed", error_type=type(error).__name__, until=again and again.isoformat(),
-                    exc_info=not isinstance(error, errors.MemorybaseError))  # fmt: skip
-    else:
+    def _read(self, claim: Claim) -> Work:
+        """What the claim's range holds, without what is a settled dead letter."""
+        work = Work(claim, [])
+        try:
+            with self._services.database.reading() as session:
+                messages = conversations.fetch_range(
+                    session,
+                    flow_id=claim.flow_id,
+                    session_id=claim.session_id,
+                    capture=claim.capture,
+                    from_seq=claim.from_seq,
+                    to_seq=claim.to_seq,
+                )
+                settled = ledger.settled_dead_letters(session, claim.row_id, [message.id for message in messages])
+        except errors.DatabaseUnavailable as error:
+            work.error = error
+            return work
+        work.cursor_id = messages[-1].id if messages else None
+        work.messages = [message for message in messages if (message.id, message.version) not in settled]
+        if work.messages:
+            projection.prepare(self._services, work)
+        return work
+
+    # -----------------------------------------------------------------------------------------------------------
+    # 5. Work, with no transaction open.
+
+    def _project(self, works: list[Work]) -> Future[None]:
+        """Embed, and have what is embedded stored behind; then the jobs end. Done when they have ended."""
+        projection.begin([work for work in works if work.messages], self._guard)
+        for items in projection.slices(works):
+            projection.embed(self._services, items)
+            self._behind.submit(projection.store, self._services, items, self._guard)
+        return self._behind.submit(self._end, works)
+
+    def _end(self, works: list[Work]) -> None:
+        for work in works:
+            with _bound(work.claim):
+                outcome = self._advance(work)
+                self._guard.drop(work.claim)
+                log.info("job_ended", outcome=str(outcome))
+            self._outcomes[work.claim.job_id] = outcome
+
+    def _advance(self, work: Work) -> JobOutcome:
+        if work.error is not None:
+            return _give_up(self._services, work.claim, work.error, wrote=work.began)
+        try:
+            advance(self._services, work.claim, self._guard, work.done, cursor_id=work.cursor_id)
+        except Exception as error:  # noqa: BLE001 - whatever it is, this job waits and the others end
+            return _give_up(self._services, work.claim, error, wrote=work.began)
         return JobOutcome.DONE
+
+    def _repair(self, claim: Claim) -> JobOutcome:
+        with _bound(claim):
+            try:
+                lifecycle.repair(self._services, claim, self._guard)
+                outcome = JobOutcome.DONE
+            except Exception as error:  # noqa: BLE001 - whatever it is, the job waits
+                outcome = _give_up(self._services, claim, error, wrote=True)
+            log.info("job_ended", outcome=str(outcome))
+            return outcome
+
+
+class AtOnce(Executor):
+    """Does what it is given before it returns."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        future: Future[T] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def _waits(services: Services, frozen: FrozenJob) -> bool:
+    """Most rings of a busy time are for jobs that were done beside others: one look, before any lock."""
+    with services.database.reading() as session:
+        job = jobs.fetch_job(session, frozen.job_id)
+        return job is not None and job.state == JobState.QUEUED
+
+
+def _give_up(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> JobOutcome:
+    """The job cannot end now: it waits, unless it is somebody else's by now."""
+    again = None
+    if isinstance(error, errors.ClaimLost):
+        log.warning("claim_lost")
+        leases.release(services, claim, wrote=wrote)
+    else:
+        again = leases.postpone(services, claim, error, wrote=wrote)
+        log.warning("job_postponed", error_type=type(error).__name__, until=again and again.isoformat(),
+                    exc_info=None if isinstance(error, errors.MemorybaseError) else error)  # fmt: skip
     if again is None:
         lifecycle.remove_late_writes(services, claim)
     return JobOutcome.POSTPONED if again else JobOutcome.LOST
+
+
+def _bound(job: FrozenJob | Claim) -> AbstractContextManager[None]:
+    return bound(job_id=str(job.job_id), memory_base_id=str(job.memory_base_id), kind=str(job.kind))
 
 
 def claim_job(services: Services, frozen: FrozenJob, owner: str) -> Claim | None:
@@ -288,7 +449,7 @@ def claim_job(services: Services, frozen: FrozenJob, owner: str) -> Claim | None
         job.epoch = row.epoch
         job.attempts += 1
         job.started_at = now
-        job.embedding_began = False
+        job.embedding_began = job.together = False
         session.flush()
         end_user_id = conversations.end_user_of(session, base.flow_id, row.session_id)
         return leases.new_claim(job, row, base, bases.fetch_generation(session, base.id, row.generation), end_user_id)
@@ -301,27 +462,6 @@ def _still_matches(base: MemoryBase, row: MemoryBaseSession, job: IngestionJob) 
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# 5. Work, with no transaction open.
-
-
-def ingest(services: Services, claim: Claim, guard: Guard) -> None:
-    """Read the range, put it into the collection, advance. Raises ClaimLost and the environment's errors."""
-    with services.database.reading() as session:
-        messages = conversations.fetch_range(
-            session,
-            flow_id=claim.flow_id,
-            session_id=claim.session_id,
-            capture=claim.capture,
-            from_seq=claim.from_seq,
-            to_seq=claim.to_seq,
-        )
-        settled = ledger.settled_dead_letters(session, claim.row_id, [message.id for message in messages])
-    wanted = [message for message in messages if (message.id, message.version) not in settled]
-    done = projection.project(services, claim, wanted, guard)
-    advance(services, claim, guard, done, cursor_id=messages[-1].id if messages else None)
-
-
-# ---------------------------------------------------------------------------------------------------------------
 # 6. Advance, the last step: both updates hit one row, or nothing happened.
 
 
@@ -329,7 +469,7 @@ def advance(services: Services, claim: Claim, guard: Guard, done: Projection, *,
     """Move the cursor by compare-and-set and write the ledger; raises ClaimLost when somebody else did."""
     with services.database.transaction() as session:
         base, row, now = leases.compare_and_set(session, claim, to_seq=claim.to_seq, cursor_id=cursor_id)
-        database.after_commit(session, guard.let_go)
+        database.after_commit(session, lambda: guard.drop(claim))
         leases.finish(session, services, claim, base, row, done, now)
         if claim.is_build:
             lifecycle.complete_build(session, services, base, now)
@@ -337,167 +477,4 @@ def advance(services: Services, claim: Claim, guard: Guard, done: Projection, *,
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# 7. Sweep: what nobody else came back for. Any number of sweepers; every step is its own short transaction.
-
-
-@dataclass(slots=True)
-class SweepReport:
-    """What one pass found to do."""
-
-    requeued: int = 0
-    idle: int = 0
-    planned: int = 0
-    rung: int = 0
-    deletions: int = 0
-    builds: int = 0
-    retired: int = 0
-    sessions_removed: int = 0
-    ids_forgotten: int = 0
-    mismatches: int = 0
-    failed_steps: list[str] = field(default_factory=list)
-
-
-SWEEP_LIMIT = 200  # of each kind a pass: the next pass is seconds away
-
-
-def sweep(services: Services) -> SweepReport:
-    """One pass. A step whose surroundings fail is named in the report and tried again in the next pass."""
-    report = SweepReport()
-    steps: dict[str, Callable[[Services], int]] = {
-        "requeued": requeue_expired,
-        "idle": wake_idle,
-        "planned": plan_owed,
-        "rung": ring_waiting,
-        "deletions": lifecycle.finish_deletions,
-        "builds": lifecycle.finish_builds,
-        "retired": lifecycle.drop_retired,
-        "sessions_removed": lifecycle.remove_deleted_sessions,
-        "ids_forgotten": lifecycle.forget_deleted,
-        "mismatches": lifecycle.compare_counts,
-    }
-    for name, step in steps.items():
-        try:
-            setattr(report, name, step(services))
-        except errors.EnvironmentFailure as error:
-            log.warning("sweep_step_failed", step=name, error_code=error.code)
-            report.failed_steps.append(name)
-        except Exception:  # the pass's edge: one step's defect must not keep deletions and rings waiting
-            log.exception("sweep_step_broken", step=name)
-            report.failed_steps.append(name)
-    return report
-
-
-def requeue_expired(services: Services) -> int:
-    """Jobs whose worker has not renewed its lease go back to the queue, under a new epoch."""
-    with services.database.reading() as session:
-        expired = rows.expired_leases(session, clock.now(session), limit=SWEEP_LIMIT)
-    return sum(requeue(services, row_id) for row_id in expired)
-
-
-def requeue(services: Services, row_id: UUID, *, dead_owner: str | None = None, stopped: bool = False) -> bool:
-    """Take the lease of a lost worker away: of that dead owner, or of anybody once it has expired."""
-    with services.database.transaction() as session:
-        seen = rows.fetch_row(session, row_id)
-        base = bases.share_base(session, seen.memory_base_id) if seen else None
-        if base is None or seen is None:
-            return False
-        # By id, since the next job may be planned. A sweeper waits for nobody who is at work there, or hangs.
-        if not rows.try_lock_rows_of_session(session, base, seen.session_id, wait=dead_owner is not None):
-            return False
-        row = rows.lock_row(session, row_id, skip_locked=True)
-        now = clock.now(session)
-        if row is None or row.lease_until is None:
-            return False
-        # Another worker that started with us may have been quicker, and the lease be a living one's by now.
-        if row.lease_owner != dead_owner if dead_owner else row.lease_until >= now:
-            return False
-        if dead_owner:
-            # Before the ring, which would find the session busy until the dead worker's lock has run out.
-            base_id, session_id = base.id, row.session_id
-            database.after_commit(session, lambda: services.locks.free(base_id, session_id))
-        leases.take_back(session, services, base, row, now, stopped=stopped)
-    return True
-
-
-def requeue_leases_of_dead(
-    services: Services, owner_prefix: str, alive: Callable[[str], bool], *, stopped: bool = False
-) -> int:
-    """A starting worker takes back what its own dead predecessors held, without waiting for their leases."""
-    with services.database.reading() as session:
-        leased = rows.leases_of(session, owner_prefix)
-    dead = [(row_id, owner) for row_id, owner in leased if not alive(owner)]
-    return sum(requeue(services, row_id, dead_owner=owner, stopped=stopped) for row_id, owner in dead)
-
-
-def wake_idle(services: Services) -> int:
-    """A session that has fallen silent has what is pending ingested: a short conversation is not lost below its
-    threshold."""
-    with services.database.reading() as session:
-        due = [(row.memory_base_id, row.id) for row in rows.idle_rows(session, clock.now(session), limit=SWEEP_LIMIT)]
-    return sum(_wake(services, base_id, row_id) for base_id, row_id in due)
-
-
-def _wake(services: Services, base_id: UUID, row_id: UUID) -> bool:
-    with services.database.transaction() as session:
-        base = bases.share_base(session, base_id)
-        row = rows.fetch_row(session, row_id)
-        if base is None or row is None:
-            return False
-        conversation = conversations.lock_session(session, row.flow_id, row.session_id)
-        row = rows.lock_row(session, row_id)
-        if conversation is None or row is None or row.idle_due_at is None:
-            return False
-        now = clock.now(session)
-        due = conversation.last_captured_at + timedelta(seconds=base.idle_after)
-        off = base.idle_after == 0 or not base.auto_capture or base.deleting_at is not None
-        waits = not off and due > now
-        row.idle_due_at = due if waits else None
-        session.flush()
-        if off or waits or row.generation != planning.fed_generation(base):
-            return False
-        return planning.owe_everything(session, services, base, conversation, now) is not None
-
-
-def plan_owed(services: Services) -> int:
-    """A job for every session with something owed and none active."""
-    with services.database.reading() as session:
-        owed = rows.sessions_owed_work(session, clock.now(session), limit=SWEEP_LIMIT)
-    planned = 0
-    for base_id, session_id in owed:
-        with services.database.transaction() as session:
-            base = bases.share_base(session, base_id)
-            if base is not None:
-                locked = rows.lock_rows_of_session(session, [base_id], session_id)
-                planned += planning.plan_next(session, services, base, locked, clock.now(session)) is not None
-    return planned
-
-
-def ring_waiting(services: Services) -> int:
-    """Ring queued jobs that nobody picked up: after a while, ever more seldom; at once when the queue is empty."""
-    queue_is_empty = services.queue.backlog() == 0
-    with services.database.transaction() as session:
-        now = clock.now(session)
-        rung_before = now - timedelta(seconds=services.settings.sweep_seconds) if queue_is_empty else None
-        waiting = jobs.jobs_to_ring(session, now, rung_before=rung_before, limit=SWEEP_LIMIT)
-        for job in waiting:
-            pause = services.settings.ring_after_seconds * 2 ** min(job.rings, 16)
-            job.rings += 1
-            job.rung_at = now
-            job.ring_at = now + timedelta(seconds=min(pause, services.settings.ring_max_seconds))
-        if waiting:
-            planning.ring_after_commit(session, services, waiting)
-    return len(waiting)
-
-
-# ---------------------------------------------------------------------------------------------------------------
-# Signs of life: in SQL, so that they work while Redis is away.
-
-
-def beat(services: Services, name: str, kind: Literal["worker", "sweeper"]) -> None:
-    with services.database.transaction() as session:
-        heartbeats.beat(session, name, kind, clock.now(session))
-
-
-def forget_beat(services: Services, name: str) -> None:
-    with services.database.transaction() as session:
-        heartbeats.forget(session, name)
+# 7. Sweep is sweeping.py: what nobody else came back for.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -62,6 +63,7 @@ class Claim:
     dirty: int  # the mark as it was before anything was read
     job_cap: int | None
     retried: bool  # an earlier attempt may have left chunks that no ledger knows
+    suspect: bool  # a worker was lost on it: nothing else runs beside it
     capture: Capture
     embedding_model: str
     embedder: str
@@ -95,6 +97,7 @@ def new_claim(
         dirty=row.dirty,
         job_cap=row.job_cap,
         retried=job.attempts > 1 or job.outages > 0,
+        suspect=job.suspect,
         capture=Capture(generation.capture),
         embedding_model=generation.embedding_model,
         embedder=generation.embedder,
@@ -104,14 +107,14 @@ def new_claim(
 
 
 class Guard:
-    """Renews a claim's lease and the session lock from a thread of its own; `check()` before every write."""
+    """Keeps the claims in hand: renews their leases and session locks from a thread of its own, and asks the database
+    before every write whether they still hold. Any thread may call it."""
 
-    def __init__(self, services: Services, claim: Claim, lock: HeldLock | None) -> None:
+    def __init__(self, services: Services) -> None:
         self._services = services
-        self._claim = claim
-        self._lock = lock
+        self._held: dict[UUID, _Hand] = {}  # by job
+        self._turn = threading.Lock()
         self._stop = threading.Event()
-        self._lost = threading.Event()
         self._thread = threading.Thread(target=self._renew_until_stopped, name="lease", daemon=True)
 
     def __enter__(self) -> Self:
@@ -123,57 +126,102 @@ class Guard:
     ) -> None:
         self._stop.set()
         self._thread.join()
+        for hand in self._hands():
+            self.drop(hand.claim)
 
-    def check(self) -> None:
-        """Raises ClaimLost unless this worker still holds the job, by the database's word."""
-        if self._lost.is_set():
-            raise errors.ClaimLost
+    def take(self, claim: Claim, lock: HeldLock | None) -> None:
+        """From here on this claim is kept, and its lock with it."""
+        with self._turn:
+            self._held[claim.job_id] = _Hand(claim, lock)
+
+    def drop(self, claim: Claim) -> None:
+        """Keep it no longer, and give its session lock back. Before the ring for the session's next job, whose worker
+        must not find the session busy."""
+        with self._turn:
+            hand = self._held.pop(claim.job_id, None)
+        if hand is not None and hand.lock is not None:
+            hand.lock.release()
+
+    def check(self, claims: Sequence[Claim]) -> set[UUID]:
+        """The jobs among these that this worker still holds, by the database's word."""
+        with self._turn:
+            asked = {claim.job_id: claim.epoch for claim in claims if not self._is_lost(claim)}
         with self._services.database.reading() as session:
-            if not jobs.claim_holds(session, job_id=self._claim.job_id, epoch=self._claim.epoch):
-                raise errors.ClaimLost
+            return jobs.claims_that_hold(session, asked)
 
-    def let_go(self) -> None:
-        """Give the session lock back, before the ring for the next job: its worker must not find the session busy."""
-        lock, self._lock = self._lock, None
-        if lock is not None:
-            lock.release()
+    def begin_embedding(self, totals: Sequence[tuple[Claim, int]]) -> set[UUID]:
+        """From here on a lost worker counts against these jobs; those that this worker still holds.
 
-    def begin_embedding(self, total: int) -> None:
-        """From here on a lost worker counts against the job. Raises ClaimLost."""
+        What is not alone in the worker's hands is under no suspicion yet: then all of them run alone first.
+        """
+        with self._turn:
+            for claim, _ in totals:
+                if hand := self._held.get(claim.job_id):
+                    hand.began = True
+            begun = {hand.claim.job_id: hand.claim.epoch for hand in self._held.values() if hand.began}
+        together = len(begun) > 1
         with self._services.database.transaction() as session:
-            if not jobs.update_claimed(
-                session, job_id=self._claim.job_id, epoch=self._claim.epoch, embedding_began=True, total=total
-            ):
-                raise errors.ClaimLost
+            if together:
+                jobs.mark_together(session, begun)
+            counts = {claim.job_id: (claim.epoch, total) for claim, total in totals}
+            return {
+                job_id
+                for job_id, (epoch, total) in sorted(counts.items())
+                if jobs.update_claimed(session, job_id=job_id, epoch=epoch, embedding_began=True, total=total)
+            }
+
+    def _is_lost(self, claim: Claim) -> bool:
+        hand = self._held.get(claim.job_id)
+        return hand is None or hand.lost
+
+    def _hands(self) -> list[_Hand]:
+        with self._turn:
+            return list(self._held.values())
 
     def _renew_until_stopped(self) -> None:
         while not self._stop.wait(self._services.settings.lease_renew_seconds):
-            try:
-                if not self._renew():
-                    self._lost.set()
-                    return
-            except errors.DatabaseUnavailable:
-                # The lease runs on; whether it still holds is asked again before the next write.
-                log.warning("lease_renewal_failed", job_id=str(self._claim.job_id))
+            for hand in self._hands():
+                try:
+                    hand.lost = hand.lost or not self._renew(hand)
+                except errors.DatabaseUnavailable:
+                    # The lease runs on; whether it still holds is asked again before the next write.
+                    log.warning("lease_renewal_failed", job_id=str(hand.claim.job_id))
 
-    def _renew(self) -> bool:
-        claim = self._claim
+    def _renew(self, hand: _Hand) -> bool:
+        claim = hand.claim
         with self._services.database.transaction() as session:
             until = clock.now(session) + timedelta(seconds=self._services.settings.lease_seconds)
-            held = jobs.claim_holds(session, job_id=claim.job_id, epoch=claim.epoch)
-            renewed = held and rows.renew_lease(session, row_id=claim.row_id, epoch=claim.epoch, until=until)
-        if renewed and self._lock is not None:
-            self._extend_lock(self._lock)
-        return renewed
+            held = jobs.claims_that_hold(session, {claim.job_id: claim.epoch})
+            renewed = bool(held) and rows.renew_lease(session, row_id=claim.row_id, epoch=claim.epoch, until=until)
+        if not renewed:
+            # A job that ended meanwhile has no lease to renew.
+            return self._is_dropped(claim)
+        if hand.lock is not None:
+            self._extend_lock(hand, hand.lock)
+        return True
 
-    def _extend_lock(self, lock: HeldLock) -> None:
+    def _is_dropped(self, claim: Claim) -> bool:
+        with self._turn:
+            return claim.job_id not in self._held
+
+    def _extend_lock(self, hand: _Hand, lock: HeldLock) -> None:
         try:
-            if not lock.extend():
-                log.warning("session_lock_lost", job_id=str(self._claim.job_id))
-                self._lock = None
+            if not lock.extend() and not self._is_dropped(hand.claim):
+                log.warning("session_lock_lost", job_id=str(hand.claim.job_id))
+                hand.lock = None
         except errors.LockUnavailable:
             # The SQL claim decides; the lock only saves a second worker the look.
-            log.warning("session_lock_unreachable", job_id=str(self._claim.job_id))
+            log.warning("session_lock_unreachable", job_id=str(hand.claim.job_id))
+
+
+@dataclass(slots=True)
+class _Hand:
+    """A claim in hand, with its session lock unless Redis was away."""
+
+    claim: Claim
+    lock: HeldLock | None
+    began: bool = False
+    lost: bool = False
 
 
 def release(services: Services, claim: Claim, *, wrote: bool) -> None:
@@ -344,7 +392,10 @@ def take_back(
     job.state = JobState.QUEUED
     job.available_at = job.ring_at = job.rung_at = now
     job.error = "The worker was stopped" if stopped else "The worker was lost"
-    job.deaths += job.embedding_began and not stopped
+    if job.embedding_began and not stopped:
+        # Beside others nobody knows which of them it was. Alone, it was this one.
+        job.deaths += not job.together
+        job.suspect = True
     session.flush()
     log.warning("job_requeued", job_id=str(job.id), deaths=job.deaths)
     if job.deaths >= services.settings.worker_deaths:

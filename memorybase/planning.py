@@ -129,6 +129,8 @@ def _insert(
             "outages": 0,
             "deaths": 0,
             "embedding_began": False,
+            "together": False,
+            "suspect": False,
             "available_at": now,
             "rung_at": now,
             "rings": 1,

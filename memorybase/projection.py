@@ -1,27 +1,63 @@
-"""Messages into a collection: chunk, embed, upsert, read back. No transaction is open here."""
+"""Messages into a collection: chunk, embed, upsert, read back. No transaction is open here.
+
+    prepare   read what the model is to see of each message, and take what vectors are stored elsewhere
+    embed     a vector for every chunk that has none
+    store     upsert, and read back
+
+Each step takes the messages of any number of jobs together. What one message provokes is found by halving and ends as
+that message's failure; what the environment does ends the jobs that it concerns, and each says so in its `error`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase import chunking, errors
+from memorybase import chunking, errors, reuse
 from memorybase.embedding import Embedder
 from memorybase.leases import Claim, Guard, Projection, describe
 from memorybase.messages import message_text
 from memorybase.queries.conversations import CountedMessage
 from memorybase.queries.ledger import Failure, Held
-from memorybase.reuse import Pieces, Place, Reuse
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
-from memorybase.vectors import StoredVector, VectorRecord
+from memorybase.vectors import CollectionRef, StoredVector, VectorRecord
 
 log = get_logger(__name__)
 
 SAME_COSINE = 0.9999  # two computations of one text's vector by one backend
+SLICE_CHUNKS = 128  # embedded at once, then stored while the next are embedded
 CANARY = "The quick brown fox jumps over the lazy dog."
+
+
+@dataclass(slots=True)
+class Item:
+    """One message on its way into its job's collection; a vector for each chunk once it is embedded."""
+
+    work: Work
+    message: CountedMessage
+    chunks: Sequence[chunking.Chunk]
+    vectors: dict[int, NDArray[np.float32]] = field(default_factory=dict)  # by chunk index
+    failed: bool = False
+
+
+@dataclass(slots=True)
+class Work:
+    """A claimed job: what it is to put into its collection, and what has come of it."""
+
+    claim: Claim
+    messages: Sequence[CountedMessage]
+    cursor_id: UUID | None = None  # the last message of the range
+    items: list[Item] = field(default_factory=list)
+    done: Projection = field(default_factory=Projection)
+    began: bool = False  # something of it may be in the store
+    error: Exception | None = None  # the environment's, or ClaimLost: the job cannot end now
 
 
 def embedder_for(services: Services, claim: Claim) -> Embedder:
@@ -37,134 +73,170 @@ def embedder_for(services: Services, claim: Claim) -> Embedder:
 
 
 def project(services: Services, claim: Claim, messages: Sequence[CountedMessage], guard: Guard) -> Projection:
-    """Put messages into the claim's collection under deterministic ids.
+    """Put one job's messages into its collection under deterministic ids, in one go.
 
-    A message that cannot be embedded or stored ends up in `failures`, found by halving; raises the environment's
-    errors, and ClaimLost before a write that is no longer ours to make.
+    Raises the environment's errors, and ClaimLost before a write that is no longer ours to make.
     """
-    projection = Projection()
+    work = Work(claim, messages)
     if messages:
-        embedder = embedder_for(services, claim)
-        guard.begin_embedding(len(messages))
-        reuse = Reuse(services, claim, embedder, messages)
-        _project(services, claim, embedder, reuse, messages, guard, projection)
-    return projection
+        prepare(services, work)
+        begin([work], guard)
+        for items in slices([work]):
+            embed(services, items)
+            store(services, items, guard)
+    if work.error is not None:
+        raise work.error
+    return work.done
 
 
-def _project(
-    services: Services,
-    claim: Claim,
-    embedder: Embedder,
-    reuse: Reuse,
-    messages: Sequence[CountedMessage],
-    guard: Guard,
-    projection: Projection,
-) -> None:
+# ---------------------------------------------------------------------------------------------------------------
+# Prepare
+
+
+def prepare(services: Services, work: Work) -> None:
+    """Cut the job's messages into chunks, and look for their vectors in other collections."""
     try:
-        projection.held += _write(services, claim, embedder, reuse, messages, guard)
-    except errors.EnvironmentFailure as error:
-        if not isinstance(error, errors.EmbeddingFailed):
-            raise
-        _blame(services, claim, embedder, reuse, messages, guard, projection, error)
-    except errors.ClaimLost:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever one message provokes must not stop the ones behind it
-        _blame(services, claim, embedder, reuse, messages, guard, projection, error)
+        embedder = embedder_for(services, work.claim)
+        for message in work.messages:
+            _cut(services, embedder, work, message)
+        found = reuse.look_up(services, work.claim, embedder, [(item.message, item.chunks) for item in work.items])
+        items = {item.message.id: item for item in work.items}
+        for (message_id, chunk), vector in found.items():
+            items[message_id].vectors[chunk] = vector
+    except Exception as error:  # noqa: BLE001 - whatever it is, this job waits and the others go on
+        work.error = error
 
 
-def _blame(
-    services: Services,
-    claim: Claim,
-    embedder: Embedder,
-    reuse: Reuse,
-    messages: Sequence[CountedMessage],
-    guard: Guard,
-    projection: Projection,
-    error: Exception,
-) -> None:
-    """Halve until the one message stands alone; but first make sure that it is a message and not the model or store."""
-    (vector,) = embedder.embed([CANARY])
-    if isinstance(error, errors.VectorRejected):
-        _store_a_canary(services, claim, messages[0], vector, guard)
-    if len(messages) > 1:
-        middle = len(messages) // 2
-        _project(services, claim, embedder, reuse, messages[:middle], guard, projection)
-        _project(services, claim, embedder, reuse, messages[middle:], guard, projection)
-        return
-    (message,) = messages
-    code = error.code if isinstance(error, errors.MemorybaseError) else "unexpected"
-    log.warning("message_failed", message_id=str(message.id), error_code=code, error_type=type(error).__name__)
-    projection.failures.append(Failure(message.id, message.version, code, describe(error)))
-
-
-def _store_a_canary(
-    services: Services, claim: Claim, message: CountedMessage, vector: NDArray[np.float32], guard: Guard
-) -> None:
-    """A store that refuses this harmless record too refuses every one. Raises VectorStoreUnavailable.
-
-    No message has a version 0, so the record takes no other's place, and no search shows it. What a crash leaves of it
-    is of the session, and in no ledger: the audit of what the lost worker wrote takes it away.
-    """
-    chunk = chunking.chunk_id(claim.memory_base_id, message.id, 0, 0)
-    guard.check()
+def _cut(services: Services, embedder: Embedder, work: Work, message: CountedMessage) -> None:
     try:
-        services.vectors.upsert(
-            claim.collection,
-            [VectorRecord(id=chunk, vector=vector, text=CANARY, metadata=_metadata(claim, message, 0))],
+        chunks = chunking.split_text(
+            message_text(message.content),
+            embedder.token_offsets,
+            max_tokens=min(services.settings.chunk_tokens, embedder.max_tokens),
+            overlap=services.settings.chunk_overlap,
         )
-    except errors.VectorRejected as refusal:
-        raise errors.VectorStoreUnavailable("The vector store refuses every record") from refusal
-    services.vectors.delete(claim.collection, [chunk])
+    except Exception as error:  # noqa: BLE001 - whatever one message provokes must not stop the ones behind it
+        canary(embedder)
+        _blame(Item(work, message, ()), error)
+    else:
+        work.items.append(Item(work, message, chunks))
 
 
-def _write(
-    services: Services,
-    claim: Claim,
-    embedder: Embedder,
-    reuse: Reuse,
-    messages: Sequence[CountedMessage],
-    guard: Guard,
-) -> list[Held]:
-    pieces = [(message, chunk_message(services, embedder, message)) for message in messages]
-    vectors = _vectors(embedder, reuse, pieces)
-    if vectors:
-        records = [
-            VectorRecord(
-                id=chunking.chunk_id(claim.memory_base_id, message.id, message.version, chunk.index),
-                vector=vectors[message.id, chunk.index],
-                text=chunk.text,
-                metadata=_metadata(claim, message, chunk.index),
+def begin(works: Sequence[Work], guard: Guard) -> None:
+    """From here on a lost worker counts against these jobs; one whose claim is gone ends here."""
+    ready = [work for work in works if work.error is None]
+    if not ready:
+        return
+    try:
+        held = guard.begin_embedding([(work.claim, len(work.messages)) for work in ready])
+    except errors.DatabaseUnavailable as error:
+        for work in ready:
+            work.error = error
+        return
+    for work in ready:
+        work.began = True
+        if work.claim.job_id not in held:
+            work.error = errors.ClaimLost()
+
+
+def slices(works: Iterable[Work]) -> Iterator[list[Item]]:
+    """The items in portions of at least `SLICE_CHUNKS`, texts of like length together: less padding to embed."""
+    items = [item for work in works for item in work.items]
+    items.sort(key=lambda item: sum(len(chunk.text) for chunk in item.chunks))
+    portion: list[Item] = []
+    chunks = 0
+    for item in items:
+        portion.append(item)
+        chunks += len(item.chunks)
+        if chunks >= SLICE_CHUNKS:
+            yield portion
+            portion, chunks = [], 0
+    if portion:
+        yield portion
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Embed
+
+
+def embed(services: Services, items: Sequence[Item]) -> None:
+    """A vector for each chunk that has none."""
+    by_model: defaultdict[str, list[Item]] = defaultdict(list)
+    for item in _going(items):
+        by_model[item.work.claim.embedding_model].append(item)
+    for model, alike in by_model.items():
+        try:
+            embedder = services.embedders.get(model)
+            _halving(alike, partial(_embed, embedder), lambda *_, it=embedder: canary(it))
+        except Exception as error:  # noqa: BLE001 - the model's trouble: its jobs wait, the others go on
+            _fail(alike, error)
+
+
+def _embed(embedder: Embedder, items: Sequence[Item]) -> None:
+    lacking = [(item, chunk) for item in items for chunk in item.chunks if chunk.index not in item.vectors]
+    if lacking:
+        for (item, chunk), vector in zip(lacking, embedder.embed([chunk.text for _, chunk in lacking]), strict=True):
+            item.vectors[chunk.index] = vector
+
+
+def canary(embedder: Embedder) -> NDArray[np.float32]:
+    """A harmless text's vector; raises when it is the model that fails, and not a message."""
+    vector: NDArray[np.float32] = embedder.embed([CANARY])[0]
+    return vector
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Store
+
+
+def store(services: Services, items: Sequence[Item], guard: Guard) -> None:
+    """Upsert what is embedded, and read it back."""
+    by_collection: defaultdict[CollectionRef, list[Item]] = defaultdict(list)
+    for item in _going(items):
+        by_collection[item.work.claim.collection].append(item)
+    for collection, alike in by_collection.items():
+        try:
+            _halving(
+                _going(alike),
+                partial(_store, services, guard, collection),
+                lambda error, item: _acquit_the_store(services, guard, error, item),
             )
-            for message, chunks in pieces
-            for chunk in chunks
-        ]
-        lacking = _not_stored_yet(services, claim, records)
-        guard.check()
-        services.vectors.upsert(claim.collection, lacking)
-        read_back(services, claim, [record.id for record in records])
-    return [Held(message.id, message.version, len(chunks)) for message, chunks in pieces]
+        except (errors.CollectionMissing, errors.DimensionMismatch) as error:
+            _fail(alike, error)
+        except Exception as error:  # noqa: BLE001 - the store's trouble is everybody's: one timeout is enough
+            _fail(items, error)
 
 
-def _vectors(embedder: Embedder, reuse: Reuse, pieces: Pieces) -> dict[Place, NDArray[np.float32]]:
-    """A vector for every chunk: one that is stored elsewhere, or else embedded."""
-    texts = {(message.id, chunk.index): chunk.text for message, chunks in pieces for chunk in chunks}
-    found = reuse.look_up(pieces)
-    lacking = [place for place in texts if place not in found]
-    embedded = embedder.embed([texts[place] for place in lacking]) if lacking else ()
-    vectors = found | dict(zip(lacking, embedded, strict=True))
-    return {place: vectors[place] for place in texts}
+def _store(services: Services, guard: Guard, collection: CollectionRef, items: Sequence[Item]) -> None:
+    _check_claims(guard, items)
+    records = [(item, record) for item in _going(items) for record in _records(item)]
+    # Writing a record again is harmless to what is stored but not to Chroma's index: of 300 batches of which half was
+    # there already, 3 left a point that no query reached any more. Writing the missing half alone left none.
+    retried = [record.id for item, record in records if item.work.claim.retried]
+    stored = services.vectors.fetch(collection, retried) if retried else {}
+    lacking = [record for _, record in records if not _is_stored(record, stored.get(record.id))]
+    if records:
+        services.vectors.upsert(collection, lacking)
+        read_back(services, collection, [record.id for _, record in records])
+    for item in _going(items):
+        item.work.done.held.append(Held(item.message.id, item.message.version, len(item.chunks)))
 
 
-def _not_stored_yet(services: Services, claim: Claim, records: list[VectorRecord]) -> list[VectorRecord]:
-    """What an attempt before this one has not written.
+def _check_claims(guard: Guard, items: Sequence[Item]) -> None:
+    held = guard.check(list({item.work.claim.job_id: item.work.claim for item in items}.values()))
+    _fail([item for item in items if item.work.claim.job_id not in held], errors.ClaimLost())
 
-    Writing a record again is harmless to what is stored but not to Chroma's index: of 300 batches of which half was
-    there already, 3 left a point that no query reached any more. Writing the missing half alone left none.
-    """
-    if not claim.retried:
-        return records
-    stored = services.vectors.fetch(claim.collection, [record.id for record in records])
-    return [record for record in records if not _is_stored(record, stored.get(record.id))]
+
+def _records(item: Item) -> list[VectorRecord]:
+    return [
+        VectorRecord(
+            id=chunking.chunk_id(item.work.claim.memory_base_id, item.message.id, item.message.version, chunk.index),
+            vector=item.vectors[chunk.index],
+            text=chunk.text,
+            metadata=_metadata(item.work.claim, item.message, chunk.index),
+        )
+        for chunk in item.chunks
+    ]
 
 
 def _is_stored(record: VectorRecord, stored: StoredVector | None) -> bool:
@@ -177,20 +249,39 @@ def _is_stored(record: VectorRecord, stored: StoredVector | None) -> bool:
     )
 
 
-def chunk_message(services: Services, embedder: Embedder, message: CountedMessage) -> list[chunking.Chunk]:
-    return chunking.split_text(
-        message_text(message.content),
-        embedder.token_offsets,
-        max_tokens=min(services.settings.chunk_tokens, embedder.max_tokens),
-        overlap=services.settings.chunk_overlap,
-    )
-
-
-def read_back(services: Services, claim: Claim, ids: Sequence[str]) -> None:
+def read_back(services: Services, collection: CollectionRef, ids: Sequence[str]) -> None:
     """An acknowledged write is believed once it can be read. Raises VectorStoreUnavailable."""
-    missing = set(ids) - services.vectors.stored_ids(claim.collection, ids)
+    missing = set(ids) - services.vectors.stored_ids(collection, ids)
     if missing:
         raise errors.VectorStoreUnavailable(f"{len(missing)} of {len(ids)} chunks could not be read back")
+
+
+def _acquit_the_store(services: Services, guard: Guard, error: Exception, item: Item) -> None:
+    """Make sure that it is the message and not the model or the store; raises the environment's error otherwise."""
+    vector = canary(services.embedders.get(item.work.claim.embedding_model))
+    if isinstance(error, errors.VectorRejected):
+        _store_a_canary(services, guard, item, vector)
+
+
+def _store_a_canary(services: Services, guard: Guard, item: Item, vector: NDArray[np.float32]) -> None:
+    """A store that refuses this harmless record too refuses every one. Raises VectorStoreUnavailable.
+
+    No message has a version 0, so the record takes no other's place, and no search shows it. What a crash leaves of it
+    is of the session, and in no ledger: the audit of what the lost worker wrote takes it away.
+    """
+    claim = item.work.claim
+    chunk = chunking.chunk_id(claim.memory_base_id, item.message.id, 0, 0)
+    _check_claims(guard, [item])
+    if item.work.error is not None:
+        return
+    try:
+        services.vectors.upsert(
+            claim.collection,
+            [VectorRecord(id=chunk, vector=vector, text=CANARY, metadata=_metadata(claim, item.message, 0))],
+        )
+    except errors.VectorRejected as refusal:
+        raise errors.VectorStoreUnavailable("The vector store refuses every record") from refusal
+    services.vectors.delete(claim.collection, [chunk])
 
 
 def _metadata(claim: Claim, message: CountedMessage, chunk_index: int) -> dict[str, str | int | float | bool]:
@@ -214,3 +305,55 @@ def chunk_ids_of(claim: Claim, held: Sequence[Held]) -> list[str]:
         for entry in held
         for chunk in chunking.chunk_ids(claim.memory_base_id, entry.message_id, entry.version, entry.chunks)
     ]
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Blame
+
+
+def _halving(
+    items: Sequence[Item], step: Callable[[Sequence[Item]], None], acquit: Callable[[Exception, Item], object]
+) -> None:
+    """Do it for all of them; what one of them provokes is found by halves, until that one stands alone.
+
+    But first `acquit` has to show that it is a message and not the model or the store. Raises the environment's errors.
+    """
+    if not items:
+        return
+    try:
+        step(items)
+    except errors.EmbeddingFailed as error:
+        culprit: Exception = error
+    except errors.EnvironmentFailure:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever one message provokes must not stop the ones behind it
+        culprit = error
+    else:
+        return
+    acquit(culprit, items[0])
+    if len(items) == 1:
+        _blame(items[0], culprit)
+        return
+    middle = len(items) // 2
+    _halving(items[:middle], step, acquit)
+    _halving(items[middle:], step, acquit)
+
+
+def _blame(item: Item, error: Exception) -> None:
+    if item.work.error is not None:
+        return
+    item.failed = True
+    message = item.message
+    code = error.code if isinstance(error, errors.MemorybaseError) else "unexpected"
+    log.warning("message_failed", message_id=str(message.id), error_code=code, error_type=type(error).__name__)
+    item.work.done.failures.append(Failure(message.id, message.version, code, describe(error)))
+
+
+def _fail(items: Iterable[Item], error: Exception) -> None:
+    for item in items:
+        item.work.error = item.work.error or error
+
+
+def _going(items: Iterable[Item]) -> list[Item]:
+    """Those that nothing has stopped yet."""
+    return [item for item in items if item.work.error is None and not item.failed]

@@ -6,7 +6,7 @@ chunk's text is stored beside it, word for word. Whatever else comes back, or no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from uuid import UUID
 
 import numpy as np
@@ -30,63 +30,54 @@ Pieces = Sequence[tuple[CountedMessage, Sequence[chunking.Chunk]]]
 Place = tuple[UUID, int]  # message and chunk
 
 
-class Reuse:
-    """What one job's messages have in other collections; each message is asked for once, however often it is tried."""
-
-    def __init__(
-        self, services: Services, claim: Claim, embedder: Embedder, messages: Sequence[CountedMessage]
-    ) -> None:
-        self._store = services.vectors
-        self._dimension = embedder.dimension
-        self._asked: set[UUID] = set()
-        self._found: dict[Place, NDArray[np.float32]] = {}
-        settings = services.settings
-        with services.database.reading() as session:
-            self._sources = ledger.sources(
-                session,
-                row_id=claim.row_id,
-                embedder=embedder.identity,
-                chunker=chunking.chunker_identity(
-                    min(settings.chunk_tokens, embedder.max_tokens), settings.chunk_overlap
-                ),
-                versions={message.id: message.version for message in messages},
-                limit=MAX_SOURCES,
-            )
-
-    def look_up(self, pieces: Pieces) -> dict[Place, NDArray[np.float32]]:
-        """The vectors that are there, by message and chunk; never an error, since the others can be embedded."""
-        new = [(message, chunks) for message, chunks in pieces if message.id not in self._asked]
-        self._asked.update(message.id for message, _ in new)
-        before = len(self._found)
-        for source in list(self._sources):
-            self._ask(source, new)
-        if taken := len(self._found) - before:
-            log.info("vectors_reused", chunks=taken)
-        return self._found
-
-    def _ask(self, source: ledger.Source, pieces: Pieces) -> None:
-        lacking = {
-            chunking.chunk_id(source.memory_base_id, message.id, message.version, chunk.index): (message.id, chunk)
-            for message, chunks in pieces
-            for chunk in chunks[: source.chunks.get(message.id, 0)]
-            if (message.id, chunk.index) not in self._found
-        }
-        if not lacking or source not in self._sources:
-            return
+def look_up(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces) -> dict[Place, NDArray[np.float32]]:
+    """The vectors that are stored elsewhere, by message and chunk. The store's errors are none here: what it does not
+    give can be embedded."""
+    settings = services.settings
+    with services.database.reading() as session:
+        sources = ledger.sources(
+            session,
+            row_id=claim.row_id,
+            embedder=embedder.identity,
+            chunker=chunking.chunker_identity(min(settings.chunk_tokens, embedder.max_tokens), settings.chunk_overlap),
+            versions={message.id: message.version for message, _ in pieces},
+            limit=MAX_SOURCES,
+        )
+    found: dict[Place, NDArray[np.float32]] = {}
+    for source in sources:
         try:
-            stored = self._store.fetch(CollectionRef(source.collection_name, source.collection_id), list(lacking))
+            found |= _taken_from(services, source, embedder.dimension, pieces, found.keys())
         except errors.CollectionMissing:
-            self._sources.remove(source)
+            continue
         except errors.MemorybaseError as error:
             # One wait is enough: the next source is in the same store.
             log.info("vectors_not_reused", error_code=error.code)
-            self._sources.clear()
-        else:
-            for chunk_id, one in stored.items():
-                message_id, chunk = lacking[chunk_id]
-                if one.text == chunk.text and self._is_sound(one.vector):
-                    self._found[message_id, chunk.index] = one.vector
+            break
+    if found:
+        log.info("vectors_reused", chunks=len(found))
+    return found
 
-    def _is_sound(self, vector: NDArray[np.float32]) -> bool:
-        # What is not finite has no length near 1 either.
-        return vector.shape == (self._dimension,) and bool(abs(np.linalg.norm(vector) - 1.0) < LENGTH_TOLERANCE)
+
+def _taken_from(
+    services: Services, source: ledger.Source, dimension: int, pieces: Pieces, known: Container[Place]
+) -> dict[Place, NDArray[np.float32]]:
+    lacking = {
+        chunking.chunk_id(source.memory_base_id, message.id, message.version, chunk.index): (message.id, chunk)
+        for message, chunks in pieces
+        for chunk in chunks[: source.chunks.get(message.id, 0)]
+        if (message.id, chunk.index) not in known
+    }
+    if not lacking:
+        return {}
+    stored = services.vectors.fetch(CollectionRef(source.collection_name, source.collection_id), list(lacking))
+    taken = {}
+    for chunk_id, one in stored.items():
+        message_id, chunk = lacking[chunk_id]
+        if one.text == chunk.text and _is_sound(one.vector, dimension):
+            taken[message_id, chunk.index] = one.vector
+    return taken
+
+
+def _is_sound(vector: NDArray[np.float32], dimension: int) -> bool:
+    # What is not finite has no length near 1 either.
+    return vector.shape == (dimension,) and bool(abs(np.linalg.norm(vector) - 1.0) < LENGTH_TOLERANCE)

@@ -20,7 +20,7 @@ Role = Literal["api", "worker", "sweeper", "cli"]
 # Connections a process keeps on PostgreSQL; under load it may open more.
 POOL_SIZES: dict[Role, int] = {
     "api": 20,  # with the second twenty, one for each of the server's 40 threads
-    "worker": 2,  # the job, and its lease's renewal; the heartbeat comes on top
+    "worker": 4,  # the jobs at work, those ahead, those behind, and the leases; the heartbeat comes on top
     "sweeper": 2,
     "cli": 1,
 }

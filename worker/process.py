@@ -14,7 +14,7 @@ from uuid import UUID
 
 import psutil
 
-from memorybase import errors, ingestion, telemetry
+from memorybase import errors, sweeping, telemetry
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -23,6 +23,8 @@ START_TOLERANCE_MILLISECONDS = 2_000
 # A stop that takes longer hands the job back, to the next worker; supervisors kill soon after.
 DRAIN_SECONDS = 15.0
 HAND_BACK_SECONDS = 3.0  # then the job is left to its lease after all: the database is away
+# One task does what waits for this long, then hears the next ring: repairs and what ran into trouble have their turn.
+SHIFT_SECONDS = 10.0
 WATCH_SECONDS = 0.5  # how late the watchdog may be
 EXIT_SOFTWARE = 70  # sysexits.h: an internal software error
 # The embedder leaves the processor to captures and searches; it costs no throughput on an idle machine.
@@ -90,6 +92,10 @@ class Watchdog:
         if self._stop_by is None:
             self._stop_by = time.monotonic() + DRAIN_SECONDS
 
+    @property
+    def draining(self) -> bool:
+        return self._stop_by is not None
+
     def _watch(self) -> None:
         while True:
             time.sleep(WATCH_SECONDS)
@@ -132,7 +138,7 @@ class Pulse:
         self._wake.set()
         self._thread.join(timeout=self._services.settings.heartbeat_seconds)
         try:
-            ingestion.forget_beat(self._services, self._owner)
+            sweeping.forget_beat(self._services, self._owner)
         except errors.DatabaseUnavailable as exc:
             log.info("heartbeat_left_behind", error=telemetry.describe_error(exc))
 
@@ -146,11 +152,11 @@ class Pulse:
         try:
             if not self._predecessor_cleared:
                 prefix = owner_prefix(self._services.settings)
-                requeued = ingestion.requeue_leases_of_dead(self._services, prefix, is_alive)
+                requeued = sweeping.requeue_leases_of_dead(self._services, prefix, is_alive)
                 self._predecessor_cleared = True
                 log.info("predecessor_cleared", requeued=requeued)
             if self._ready:
-                ingestion.beat(self._services, self._owner, "worker")
+                sweeping.beat(self._services, self._owner, "worker")
             self._note(answering=True)
         except Exception as exc:  # noqa: BLE001 - a thread's edge: whatever fails, the next beat tries again
             self._note(answering=False, error=telemetry.describe_error(exc))
@@ -166,7 +172,7 @@ class Pulse:
 
 def hand_back(services: Services, owner: str) -> int:
     """What this worker cannot end goes to the next one at once; that is no death of its job."""
-    return ingestion.requeue_leases_of_dead(services, owner, lambda holder: holder != owner, stopped=True)
+    return sweeping.requeue_leases_of_dead(services, owner, lambda holder: holder != owner, stopped=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +183,11 @@ class WorkerProcess:
     owner: str
     watchdog: Watchdog
     pulse: Pulse
+
+    def time_for_more(self) -> Callable[[], bool]:
+        """Whether a task that begins now may take up further jobs; asked each time before it does."""
+        until = time.monotonic() + SHIFT_SECONDS
+        return lambda: not self.watchdog.draining and time.monotonic() < until
 
 
 def start(services: Services) -> WorkerProcess:

@@ -12,8 +12,8 @@ from worker.queue import INGEST_TASK
 
 @app.task(name=INGEST_TASK)
 def ingest(**frozen: Any) -> None:
-    """One ingestion job, as its row was when it was rung."""
+    """One ingestion job, as its row was when it was rung, and what waits beside it."""
     process = this_process()
     job = FrozenJob.from_message(frozen)
     with process.watchdog.watching(job.job_id):
-        ingestion.run_job(process.services, job, owner=process.owner)
+        ingestion.run_jobs(process.services, job, owner=process.owner, more=process.time_for_more())

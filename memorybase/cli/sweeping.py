@@ -10,7 +10,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from memorybase import errors, ingestion, telemetry, wiring
+from memorybase import errors, sweeping, telemetry, wiring
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -23,7 +23,7 @@ log = telemetry.get_logger(__name__)
 def sweep_once(settings: Settings) -> dict[str, Any]:
     """One pass; what it did, by name. Raises QueueUnavailable or the like when a step failed."""
     telemetry.configure(settings)
-    report = asdict(ingestion.sweep(wiring.build(settings, role="sweeper")))
+    report = asdict(sweeping.sweep(wiring.build(settings, role="sweeper")))
     failed = report.pop("failed_steps")
     if failed:
         raise errors.EnvironmentFailure(f"These steps failed: {', '.join(failed)}. See: memorybase doctor")
@@ -50,7 +50,7 @@ def sweep_for_ever(settings: Settings) -> None:
 
 def _pass(services: Services) -> None:
     try:
-        report = asdict(ingestion.sweep(services))
+        report = asdict(sweeping.sweep(services))
     except errors.EnvironmentFailure as exc:
         log.warning("sweep_failed", error=telemetry.describe_error(exc))
     except Exception:  # the process's edge: the next pass may find things mended, an ended sweeper will not
@@ -78,9 +78,9 @@ class SweeperPulse(threading.Thread):
     def run(self) -> None:
         while not self._stop_asked.is_set():
             if time.monotonic() - self._last_pass < STUCK_SECONDS:
-                self._try(ingestion.beat, self._owner, "sweeper")
+                self._try(sweeping.beat, self._owner, "sweeper")
             self._stop_asked.wait(self._services.settings.heartbeat_seconds)
-        self._try(ingestion.forget_beat, self._owner)
+        self._try(sweeping.forget_beat, self._owner)
 
     def _try(self, action: Any, *arguments: str) -> None:
         """One log line an outage, not one a beat."""

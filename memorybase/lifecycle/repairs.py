@@ -47,7 +47,8 @@ def repair(services: Services, claim: Claim, guard: Guard) -> None:
     # again under the id it had, or stood there unrecorded from an attempt before, stays.
     doomed = [chunk for chunk in dict.fromkeys([*outdated, *audit.extra]) if chunk not in written]
     if doomed:
-        guard.check()
+        if not guard.check([claim]):
+            raise errors.ClaimLost
         services.vectors.delete(claim.collection, doomed)
     _record(services, claim, guard, difference, done)
 
@@ -137,7 +138,7 @@ def _record(services: Services, claim: Claim, guard: Guard, difference: Differen
         if difference.complete:
             # Marks made since the claim stay: their edit may have come after our reading.
             row.repaired = max(row.repaired, claim.dirty)
-        database.after_commit(session, guard.let_go)
+        database.after_commit(session, lambda: guard.drop(claim))
         leases.finish(session, services, claim, base, row, done, now)
         if claim.is_build:
             complete_build(session, services, base, now)

@@ -50,8 +50,10 @@ class IngestionJob(Base):
     epoch: Mapped[int] = mapped_column(BigInteger, default=0)
     attempts: Mapped[int] = mapped_column(default=0)
     outages: Mapped[int] = mapped_column(default=0)  # attempts ended by the environment; they set the backoff only
-    deaths: Mapped[int] = mapped_column(default=0)  # workers lost after embedding began
+    deaths: Mapped[int] = mapped_column(default=0)  # workers lost on it alone, after embedding began
     embedding_began: Mapped[bool] = mapped_column(default=False)
+    together: Mapped[bool] = mapped_column(default=False)  # embedded beside other jobs, in this attempt
+    suspect: Mapped[bool] = mapped_column(default=False)  # a worker was lost on it or beside it: it runs alone
     error: Mapped[str | None] = mapped_column(Text)
     available_at: Mapped[datetime]
     rung_at: Mapped[datetime | None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -82,32 +82,56 @@ def update_claimed(session: OrmSession, *, job_id: UUID, epoch: int, **values: A
     return updated.rowcount == 1  # type: ignore[attr-defined,no-any-return]
 
 
-def claim_holds(session: OrmSession, *, job_id: UUID, epoch: int) -> bool:
-    return (
-        session.scalar(
-            sa.select(sa.literal(1)).where(Job.id == job_id, Job.state == JobState.RUNNING, Job.epoch == epoch)
+def claims_that_hold(session: OrmSession, epochs: Mapping[UUID, int]) -> set[UUID]:
+    """Which of these jobs still run under the epoch that they were claimed with."""
+    if not epochs:
+        return set()
+    found = session.execute(sa.select(Job.id, Job.epoch).where(Job.id.in_(epochs), Job.state == JobState.RUNNING))
+    return {job_id for job_id, epoch in found if epochs[job_id] == epoch}
+
+
+def mark_together(session: OrmSession, epochs: Mapping[UUID, int]) -> None:
+    """These claimed jobs are worked on at one time."""
+    for job_id, epoch in sorted(epochs.items()):
+        update_claimed(session, job_id=job_id, epoch=epoch, together=True)
+
+
+def jobs_to_do(session: OrmSession, now: datetime, *, limit: int) -> list[Job]:
+    """Queued jobs whose time has come, the oldest first: those that any worker may do beside others."""
+    return list(
+        session.scalars(
+            sa.select(Job)
+            .where(
+                Job.state == JobState.QUEUED,
+                Job.kind != JobKind.REPAIR,
+                Job.available_at <= now,
+                Job.suspect.is_(False),
+            )
+            .order_by(Job.ring_at)
+            .limit(limit)
         )
-        is not None
     )
 
 
 def cancel_jobs(session: OrmSession, ids: Sequence[UUID], now: datetime, reason: str) -> None:
     """Close active jobs; a worker that runs one finds its claim gone at its next check."""
     if ids:
-        session.execute(
-            sa.update(Job)
-            .where(Job.id.in_(ids), IS_ACTIVE)
-            .values(state=JobState.CANCELLED, finished_at=now, error=reason)
-        )
+        _cancel(session, Job.id.in_(ids), now, reason)
 
 
 def cancel_jobs_of_base(
     session: OrmSession, base_id: UUID, now: datetime, reason: str, *, which: sa.ColumnElement[bool] | None = None
 ) -> None:
-    """The same for all active jobs of a base, or for those of them that are meant; in one statement."""
+    """The same for all active jobs of a base, or for those of them that are meant."""
+    _cancel(session, sa.and_(Job.memory_base_id == base_id, sa.true() if which is None else which), now, reason)
+
+
+def _cancel(session: OrmSession, which: sa.ColumnElement[bool], now: datetime, reason: str) -> None:
+    # Locked in id order, as by a worker that marks several of its jobs at once.
+    ids = sa.select(Job.id).where(which, IS_ACTIVE).order_by(Job.id).with_for_update(key_share=True)
     session.execute(
         sa.update(Job)
-        .where(Job.memory_base_id == base_id, IS_ACTIVE, sa.true() if which is None else which)
+        .where(Job.id.in_(ids.scalar_subquery()))
         .values(state=JobState.CANCELLED, finished_at=now, error=reason)
     )
 

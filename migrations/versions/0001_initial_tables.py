@@ -393,6 +393,8 @@ def upgrade() -> None:
         sa.Column("outages", sa.Integer(), nullable=False),
         sa.Column("deaths", sa.Integer(), nullable=False),
         sa.Column("embedding_began", sa.Boolean(), nullable=False),
+        sa.Column("together", sa.Boolean(), nullable=False),
+        sa.Column("suspect", sa.Boolean(), nullable=False),
         sa.Column("error", sa.Text(), nullable=True),
         sa.Column("available_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("rung_at", sa.DateTime(timezone=True), nullable=True),

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from harness import ChromaServer, PostgresServer, RedisServer, wait_until
 from harness.worker import WorkerServer
 
-from memorybase import ingestion, keys, lifecycle, messages, migrate, wiring
+from memorybase import ingestion, keys, lifecycle, messages, migrate, sweeping, wiring
 from memorybase.ingestion import CaptureRequest
 from memorybase.lifecycle import NewMemoryBase
 from memorybase.models import ACTIVE_STATES, IngestionJob, JobState, MemoryBaseSession
@@ -67,7 +67,7 @@ class Stack:
         return bool(self.jobs()) and not any(job.state in ACTIVE_STATES for job in self.jobs())
 
     def idle_after_sweep(self) -> bool:
-        ingestion.sweep(self.services)
+        sweeping.sweep(self.services)
         return self.idle()
 
     def processed(self) -> int:

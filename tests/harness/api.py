@@ -83,7 +83,7 @@ class Api:
 
     def work(self) -> int:
         """Run every job that was rung for, as a worker does."""
-        return self.queue.drain(lambda job: ingestion.run_job(self.services, job, owner="test:1"))
+        return self.queue.drain(lambda job: ingestion.run_in_turn(self.services, job, owner="test:1"))
 
     def of_user(self, name: str, *scopes: str) -> Api:
         """The same API as another user, or as another key of the same one."""

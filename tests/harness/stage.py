@@ -37,21 +37,23 @@ PATIENCE = 60.0  # for a thread that should run a few milliseconds
 
 
 class Worker(threading.Thread):
-    """One delivery of one job."""
+    """One delivery of one job, and with `more` what waits beside it."""
 
-    def __init__(self, stage: Stage, ring: FrozenJob, owner: str, at: str | None, *, kill: bool) -> None:
+    def __init__(self, stage: Stage, ring: FrozenJob, owner: str, at: str | None, *, kill: bool, more: bool) -> None:
         super().__init__(name=owner, daemon=True)
         self.owner = owner
         self.outcome: JobOutcome | None = None
         self.killed = self.ended = False
         self.error: BaseException | None = None
         self.resting = threading.Event()
-        self._stage, self._ring, self._at, self._kill = stage, ring, at, kill
+        self._stage, self._ring, self._at, self._kill, self._more = stage, ring, at, kill, more
         self._resume = threading.Event()
 
     def run(self) -> None:
         try:
-            self.outcome = self._stage.world.run(self._ring, owner=self.owner)
+            self.outcome = ingestion.run_in_turn(
+                self._stage.world.services, self._ring, owner=self.owner, more=lambda: self._more
+            )
         except WorkerKilled:
             self.killed = True
         except BaseException as error:  # noqa: BLE001 - raised again in the test's own thread
@@ -99,7 +101,8 @@ class Stage:
     def run(self, ring: FrozenJob, *, at: str | None = None, kill: bool = True) -> Worker:
         """Hand one ring to a worker of its own, and wait until it has ended or is frozen."""
         self._workers += 1
-        worker = Worker(self, ring, f"worker-{self._workers}", at, kill=kill)
+        # Every other one takes up whatever else waits.
+        worker = Worker(self, ring, f"worker-{self._workers}", at, kill=kill, more=self._workers % 2 == 0)
         worker.start()
         return self._await(worker)
 

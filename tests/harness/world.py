@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 import sqlalchemy as sa
 
-from memorybase import chunking, flushing, ingestion, lifecycle
+from memorybase import chunking, flushing, ingestion, lifecycle, sweeping
 from memorybase.database import Database
 from memorybase.ingestion import CaptureRequest, CaptureResult
 from memorybase.lifecycle import NewMemoryBase
@@ -85,14 +85,14 @@ class World:
         return flushing.flush(self.services, self.user_id, base_id, session_id)
 
     def run(self, frozen: FrozenJob, owner: str = WORKER) -> ingestion.JobOutcome:
-        return ingestion.run_job(self.services, frozen, owner=owner)
+        return ingestion.run_in_turn(self.services, frozen, owner=owner)
 
     def drain(self) -> int:
         """Run every ring that waits, as one worker would."""
         return self.queue.drain(self.run)
 
-    def sweep(self) -> ingestion.SweepReport:
-        return ingestion.sweep(self.services)
+    def sweep(self) -> sweeping.SweepReport:
+        return sweeping.sweep(self.services)
 
     def settle(self) -> None:
         """Sweep and work until nothing is left to do."""

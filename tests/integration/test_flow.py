@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from harness.acts import texts
 from harness.world import WORKER, WorkerKilled, World, crash_after
 
-from memorybase import errors, ingestion, leases, lifecycle, planning, projection
+from memorybase import errors, ingestion, leases, lifecycle, planning, projection, sweeping
 from memorybase.models import IngestionJob, Session
 from memorybase.planning import freeze
 from memorybase.queries import conversations, jobs
@@ -509,7 +509,7 @@ def test_a_starting_worker_takes_back_what_its_dead_predecessor_held(world: Worl
         alive.append(owner)
         return False
 
-    assert ingestion.requeue_leases_of_dead(world.services, WORKER, is_alive) == 1
+    assert sweeping.requeue_leases_of_dead(world.services, WORKER, is_alive) == 1
     assert alive == [WORKER]
     world.settle()
     world.assert_all_ingested(base)

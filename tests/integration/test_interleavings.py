@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from harness.acts import edit, filled, texts
 from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 
-from memorybase import errors, ingestion, leases, lifecycle
+from memorybase import errors, ingestion, leases, lifecycle, sweeping
 from memorybase.models import Flow, Session
 from memorybase.queries import bases, conversations, jobs, ledger, rows
 from memorybase.vectors import CollectionRef, VectorRecord
@@ -231,7 +231,7 @@ def test_of_two_starting_workers_the_second_takes_nothing_from_the_first(world: 
     requeued: list[int] = []
 
     def start(alive: Callable[[str], bool]) -> int:
-        return ingestion.requeue_leases_of_dead(world.services, "", alive)
+        return sweeping.requeue_leases_of_dead(world.services, "", alive)
 
     def the_other_is_quicker(_: str) -> bool:
         """It takes the lease back, and a living worker claims the job."""
@@ -367,7 +367,10 @@ def test_a_database_that_stays_away_leaves_the_job_to_its_lease(world: World, mo
 
     world.vectors.before_upsert = lose_the_database
     with pytest.raises(errors.DatabaseUnavailable):
-        ingestion.run_job(dataclasses.replace(world.services, settings=impatient), world.queue.rings[0], owner=WORKER)
+        stubborn = dataclasses.replace(world.services, settings=impatient)
+        ingestion.run_in_turn(stubborn, world.queue.rings[0], owner=WORKER)
+            dataclasses.replace(world.services, settings=impatient), world.queue.rings[0], owner=WORKER
+        )
     monkeypatch.undo()
     world.vectors.before_upsert = None
     assert not world.locks.held(base, "s")
@@ -594,7 +597,7 @@ def test_a_sweep_step_that_breaks_stops_no_other(world: World, monkeypatch: pyte
     def broken(*_: object) -> int:
         raise OSError
 
-    monkeypatch.setattr(ingestion, "plan_owed", broken)
+    monkeypatch.setattr(sweeping, "plan_owed", broken)
     report = world.sweep()
     assert report.failed_steps == ["planned"]
     assert report.rung == 1

@@ -267,7 +267,8 @@ def test_the_old_generation_is_served_until_the_new_one_is_complete(world: World
 
     world.vectors.before_upsert = look
     world.settle()
-    assert seen == [300, 300]
+    assert len(seen) >= 2
+    assert set(seen) == {300}
     assert world.base(base).serving == 2
 
 

@@ -31,7 +31,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from memorybase import chunking, errors, ingestion, lifecycle, planning
+from memorybase import chunking, errors, lifecycle, planning, sweeping
 from memorybase.models import Base, Capture, Generation, JobKind, MemoryBase
 from memorybase.services import FrozenJob
 from memorybase.vectors import CollectionRef
@@ -241,7 +241,7 @@ class Protocol(RuleBasedStateMachine):
     @rule()
     def restart_workers(self) -> None:
         """A new worker takes back what the dead of its folder held."""
-        ingestion.requeue_leases_of_dead(self.world.services, "worker-", lambda owner: owner not in self.stage.dead)
+        sweeping.requeue_leases_of_dead(self.world.services, "worker-", lambda owner: owner not in self.stage.dead)
 
     @rule()
     def sweep(self) -> None:
@@ -522,7 +522,7 @@ class Protocol(RuleBasedStateMachine):
         return []
 
     def _swept(self) -> int:
-        report = ingestion.sweep(self.world.services)
+        report = sweeping.sweep(self.world.services)
         if not self.world.vectors.away:
             assert report.failed_steps == []
         return report.rung + report.planned + report.requeued + report.builds + report.deletions + report.idle

@@ -14,7 +14,7 @@ from harness.world import World
 from prometheus_client.parser import text_string_to_metric_families
 from typer.testing import CliRunner
 
-from memorybase import cli, ingestion, lifecycle, metrics, vitals
+from memorybase import cli, lifecycle, metrics, sweeping, vitals
 from memorybase.cli import doctor as doctor_cli
 from memorybase.models import Heartbeat, IngestionJob, MemoryBase
 from memorybase.settings import Settings
@@ -163,14 +163,14 @@ class TestVitals:
         assert vitals.take(world.services).dead_letters == 0
 
     def test_a_sign_of_life_from_the_future_is_of_now(self, world: World) -> None:
-        ingestion.beat(world.services, "worker@1", "worker")
+        sweeping.beat(world.services, "worker@1", "worker")
         with world.services.database.transaction() as session:
             session.get_one(Heartbeat, "worker@1").beat_at += timedelta(seconds=60)
         assert vitals.take(world.services).worker == vitals.Pulse(1, 0.0)
 
     def test_processes_by_kind(self, world: World) -> None:
-        ingestion.beat(world.services, "worker@1", "worker")
-        ingestion.beat(world.services, "worker@2", "worker")
+        sweeping.beat(world.services, "worker@1", "worker")
+        sweeping.beat(world.services, "worker@2", "worker")
         seen = vitals.take(world.services)
         assert seen.worker.alive == 2
         assert seen.worker.age_seconds is not None
@@ -252,7 +252,7 @@ class TestMetrics:
         assert labels == {"state", "kind", "le"}
 
     def test_each_is_documented(self, api: Api) -> None:
-        ingestion.beat(api.services, "worker@1", "worker")
+        sweeping.beat(api.services, "worker@1", "worker")
         page = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
         families = text_string_to_metric_families(api.call("GET", "/metrics").text)
         names = {
@@ -267,7 +267,7 @@ class TestMetrics:
 class TestReady:
     def test_a_queue_that_stands_is_degraded_and_says_why(self, api: Api) -> None:
         for kind in ("worker", "sweeper"):
-            ingestion.beat(api.services, f"{kind}@1", kind)  # type: ignore[arg-type]
+            sweeping.beat(api.services, f"{kind}@1", kind)  # type: ignore[arg-type]
         api.flow()
         api.memory(threshold=1)
         api.capture("a")

@@ -1,0 +1,223 @@
+"""One worker does the jobs of many sessions beside each other: together, and yet each for itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from uuid import UUID
+
+import pytest
+from harness.acts import texts
+from harness.world import WORKER, WorkerKilled, World
+
+from memorybase import errors, ingestion, lifecycle, planning
+from memorybase.ingestion import JobOutcome
+from memorybase.vectors import CollectionRef, VectorRecord
+
+SESSIONS = [f"session {n}" for n in range(6)]
+
+
+def shift(world: World, *, which: int = 0) -> JobOutcome:
+    """What a worker's task does with one ring."""
+    return ingestion.run_jobs(world.services, world.queue.rings[which], owner=WORKER, more=lambda: True)
+
+
+def ready(world: World, *messages: str, sessions: Sequence[str] = SESSIONS) -> UUID:
+    """A base with a job that waits in every session."""
+    base = world.new_base(threshold=1)
+    for session_id in sessions:
+        world.say(session_id, *(messages or ("one", "two")))
+    return base
+
+
+def refuse_poison(_: CollectionRef, records: Sequence[VectorRecord]) -> None:
+    if any("poison" in record.text for record in records):
+        raise errors.VectorRejected(status=413)
+
+
+def states(world: World, base: UUID) -> dict[str, str]:
+    return {job.session_id: str(job.state) for job in world.jobs(base)}
+
+
+def test_what_waits_in_many_sessions_is_embedded_and_stored_in_one_go(world: World) -> None:
+    base = ready(world)
+    embedded: list[int] = []
+    upserted: list[int] = []
+    world.embedder.before_embed = lambda some: embedded.append(len(some))
+    world.vectors.before_upsert = lambda _, records: upserted.append(len(records))
+    assert shift(world) is JobOutcome.DONE
+    assert embedded == upserted == [2, 10]  # the one that was rung; the others, claimed meanwhile
+    world.assert_all_ingested(base)
+
+
+def test_the_rings_of_jobs_that_were_done_beside_others_find_nothing(world: World) -> None:
+    base = ready(world)
+    shift(world)
+    before = [(job.id, job.attempts) for job in world.jobs(base)]
+    assert {shift(world, which=which) for which in range(len(SESSIONS))} == {JobOutcome.STALE}
+    assert [(job.id, job.attempts) for job in world.jobs(base)] == before
+
+
+def test_a_long_session_is_done_to_its_end_and_no_further_than_there_is_time(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.say("s", *texts(700))
+    looks = iter([True, True, False])
+    ingestion.run_jobs(world.services, world.queue.rings[0], owner=WORKER, more=lambda: next(looks, False))
+    assert 0 < world.row(base, "s").cursor_seq < 700
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+def test_a_message_that_cannot_be_embedded_or_stored_costs_no_other_session_anything(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.embedder.reject("unreadable")
+    world.vectors.before_upsert = refuse_poison
+    world.say("first", "fine")
+    for session_id, text in (("a", "unreadable"), ("b", "poison"), ("c", "fine"), ("d", "fine")):
+        world.say(session_id, text, "and more")
+    shift(world)
+    codes = sorted(letter.error_code for letter in world.dead_letters(base))
+    assert codes == ["text_rejected", "vector_rejected"]
+    world.assert_all_ingested(base)
+
+
+def test_a_session_that_another_worker_has_is_left_to_it(world: World) -> None:
+    base = ready(world)
+    lock = world.locks.acquire(base, SESSIONS[3])
+    assert lock is not None
+    shift(world)
+    assert {s for s, state in states(world, base).items() if state != "done"} == {SESSIONS[3]}
+    lock.release()
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+def test_while_the_store_is_away_every_job_waits_and_none_is_counted(world: World) -> None:
+    base = ready(world)
+    world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert", times=2)
+    assert shift(world) is JobOutcome.POSTPONED
+    assert set(states(world, base).values()) == {"queued"}
+    assert {(job.outages, job.attempts, job.deaths) for job in world.jobs(base)} == {(1, 0, 0)}
+    world.pass_time(61)
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+def test_a_base_whose_collection_is_gone_does_not_hold_up_the_others(world: World) -> None:
+    broken = ready(world, sessions=["a"])
+    healthy = world.new_base(threshold=1)
+    for session_id in ("a", "b"):
+        world.say(session_id, "more")
+    world.vectors.delete_collection(world.ref(broken).name)
+    shift(world)
+    assert set(states(world, broken).values()) == {"queued"}
+    world.settle()
+    world.assert_all_ingested(healthy)
+
+
+def test_what_was_claimed_ahead_and_is_taken_away_meanwhile_is_not_written(world: World) -> None:
+    base = ready(world, sessions=["a", "b"])
+    doomed = ready(world, sessions=["c"])
+
+    def delete(some: Sequence[str]) -> None:
+        # While the first is embedded the others have been claimed; the last of them loses its memory base.
+        world.embedder.before_embed = None
+        del some
+        claimed.wait(10)
+        lifecycle.delete_memory_base(world.services, world.user_id, doomed)
+
+    claimed = threading.Event()
+    acquire = world.locks.acquire
+
+    def watched(base_id: UUID, session_id: str) -> object:
+        if base_id == doomed:
+            claimed.set()
+        return acquire(base_id, session_id)
+
+    world.locks.acquire = watched  # type: ignore[method-assign,assignment]
+    world.embedder.before_embed = delete
+    written: list[str] = []
+    world.vectors.after_upsert = lambda _, records: written.extend(record.id for record in records)
+    shift(world)
+    assert not [chunk for chunk in written if chunk.startswith(str(doomed))]
+    world.settle()
+    world.assert_all_ingested(base)
+
+
+class TestLostBesideOthers:
+    """A worker ends and held many jobs: one of them may have ended it."""
+
+    @pytest.fixture
+    def base(self, world: World) -> UUID:
+        base = ready(world)
+        world.say("deadly", "a deadly text")
+        world.embedder.before_embed = self.die
+        return base
+
+    def die(self, some: Sequence[str]) -> None:
+        if any("deadly" in text for text in some):
+            raise WorkerKilled
+
+    def lose(self, world: World) -> None:
+        """A worker dies of the first shift; a lease later what it held is taken back."""
+        world.locks.away = True  # a dead worker releases nothing
+        with pytest.raises(WorkerKilled):
+            shift(world)
+        world.locks.away = False
+        world.pass_time(61)
+        world.sweep()
+
+    def test_none_of_them_is_counted_and_each_runs_alone_from_then_on(self, world: World, base: UUID) -> None:
+        self.lose(world)
+        waiting = [job for job in world.jobs(base) if job.state == "queued"]
+        assert {(job.deaths, job.suspect) for job in waiting} == {(0, True)}
+        assert "deadly" in {job.session_id for job in waiting}
+        embedded: list[int] = []
+
+        def look(some: Sequence[str]) -> None:
+            embedded.append(len(some))
+            self.die(some)
+
+        world.embedder.before_embed = look
+        for job in waiting:
+            if job.session_id != "deadly":
+                ingestion.run_jobs(world.services, planning.freeze(job), owner=WORKER, more=lambda: True)
+        assert embedded == [2] * (len(waiting) - 1)
+        assert {job.session_id for job in world.jobs(base) if job.state != "done"} == {"deadly"}
+
+    def test_only_the_one_that_ends_workers_becomes_a_dead_letter(self, world: World, base: UUID) -> None:
+        self.lose(world)
+        lost = 0
+        for _ in range(10):
+            try:
+                world.settle()
+                break
+            except WorkerKilled:
+                lost += 1
+                world.pass_time(61)
+                world.locks.expire(base, "deadly")
+        assert lost == world.services.settings.worker_deaths  # alone
+        (letter,) = world.dead_letters(base)
+        assert letter.error_code == "worker_lost"
+        world.assert_all_ingested(base)
+
+    def test_what_is_stored_while_the_next_are_embedded_is_not_counted_either(self, world: World) -> None:
+        base = ready(world, sessions=["a"])
+        world.say("deadly", "a deadly text")
+        dying = threading.Event()
+
+        def die(some: Sequence[str]) -> None:
+            try:
+                self.die(some)
+            except WorkerKilled:
+                dying.set()
+                raise
+
+        def wait(*_: object) -> None:
+            # As if the process were gone: nothing is stored once the other is embedded.
+            dying.wait(10)
+            raise errors.ClaimLost
+
+        world.embedder.before_embed, world.vectors.before_upsert = die, wait
+        self.lose(world)
+        assert {job.deaths for job in world.jobs(base)} == {0}
