@@ -21,14 +21,19 @@ SEED ?=
 DATABASE ?= sqlite
 RATE ?= 50
 
+# What `make bench` measures, besides all of it on made texts: DATA=file ARGS="--only bulk".
+DATA ?=
+ARGS ?=
+
 VENV := .venv
+PEERS := .venv-peers
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 	$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
-.PHONY: help demo test chaos up doctor lint types format bench bench-recall migrate clean
+.PHONY: help demo test chaos up doctor lint types format bench bench-peers bench-recall migrate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,8 +65,14 @@ format: $(INSTALLED_DEV) ## let ruff mend and format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(INSTALLED) ## how fast, and how close to what the parts can do
-	$(BIN)/python bench/ingestion.py
+bench: $(INSTALLED) ## how fast, beside the peers: DATA=a file in LoCoMo's format, ARGS="--only bulk,tens --json FILE"
+	$(BIN)/python bench/ingest.py $(DATA) --peers $(PEERS) $(ARGS)
+
+bench-peers: ## install what `make bench` compares with, in an environment of its own (1.5 GB with the CPU build of torch)
+	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or 3.12 is needed; say PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/peers-requirements.txt \
+		$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
 
 bench-recall: $(INSTALLED) ## what a search finds: DATA=a file in LoCoMo's format, FIT=1 fits the weights anew
 	$(BIN)/python bench/recall.py $(DATA) $(if $(FIT),--fit)
@@ -70,7 +81,7 @@ migrate: $(INSTALLED) ## bring the database to this version's schema
 	$(BIN)/memorybase migrate --data-dir $(DATA_DIR)
 
 clean: ## remove what was built; the data stay
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

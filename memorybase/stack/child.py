@@ -24,9 +24,9 @@ STOP_SECONDS = 60.0
 class StackChild:
     """`memorybase up` on a free port, ready inside the `with` block and gone after it. Use it in the main thread."""
 
-    def __init__(self, data: DataDir, report: Callable[[str], None]) -> None:
-        # A database of its own, whatever the environment says: this stack may be thrown away.
-        self.settings = embedded(data.path, database_url="")
+    def __init__(self, data: DataDir, report: Callable[[str], None], *, database_url: str = "") -> None:
+        # A database of its own, or the caller's, whatever the environment says: this stack may be thrown away.
+        self.settings = embedded(data.path, database_url=database_url)
         self.url = ""
         self.chroma_url = ""
         self._data = data

@@ -369,8 +369,6 @@ def test_a_database_that_stays_away_leaves_the_job_to_its_lease(world: World, mo
     with pytest.raises(errors.DatabaseUnavailable):
         stubborn = dataclasses.replace(world.services, settings=impatient)
         ingestion.run_in_turn(stubborn, world.queue.rings[0], owner=WORKER)
-            dataclasses.replace(world.services, settings=impatient), world.queue.rings[0], owner=WORKER
-        )
     monkeypatch.undo()
     world.vectors.before_upsert = None
     assert not world.locks.held(base, "s")

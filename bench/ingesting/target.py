@@ -1,0 +1,89 @@
+"""The stack that is measured, and the few calls that every section makes to it."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from memorybase.client import Client
+from memorybase.errors import NotReady
+from memorybase.stack.child import StackChild
+from memorybase.stack.state import DataDir
+
+STALLED_SECONDS = 120.0
+LOOK_SECONDS = 0.03
+
+
+@dataclass(frozen=True)
+class Target:
+    """A running stack and a client of it."""
+
+    data: DataDir
+    stack: StackChild
+    client: Client
+    started_at: float  # time.time() before the start
+    ready_seconds: float
+
+
+@dataclass(frozen=True)
+class Base:
+    """A memory base over everything that is said in a flow of its own."""
+
+    client: Client
+    flow: str
+    id: str
+
+    def capture(self, session_id: str, texts: Sequence[str]) -> Any:
+        """Post one run, user and assistant by turns; the answer."""
+        messages = [{"role": ("user", "assistant")[place % 2], "content": text} for place, text in enumerate(texts)]
+        return self.client.post_run(self.flow, {"session_id": session_id, "run_id": uuid4().hex, "messages": messages})
+
+    def state(self) -> Any:
+        return self.client.memory(self.id)
+
+    def wait_ingested(self, total: int) -> None:
+        """Until this many messages are in the ledger; flushes nothing. Raises NotReady when none is added any more."""
+        processed, moved = -1, time.monotonic()
+        while processed < total:
+            found = self.state()["total_processed"]
+            if found != processed:
+                processed, moved = found, time.monotonic()
+            if time.monotonic() - moved > STALLED_SECONDS:
+                raise NotReady(f"{processed} of {total} messages were ingested, then none for {STALLED_SECONDS:g} s.")
+            time.sleep(LOOK_SECONDS)
+
+    def failed_jobs(self) -> int:
+        failed: int = self.client.get(f"/memories/{self.id}/jobs", state="failed")["total"]
+        return failed
+
+    def search(self, query: str, **more: Any) -> Any:
+        return self.client.call("POST", f"/memories/{self.id}/search", json={"query": query, **more})
+
+
+@contextmanager
+def running_stack(database_url: str = "") -> Iterator[Target]:
+    """An embedded stack of its own in a temporary directory, with the settings that `memorybase up` has."""
+    with tempfile.TemporaryDirectory(prefix="memorybase-bench-") as directory:
+        data = DataDir(Path(directory))
+        started_at, began = time.time(), time.perf_counter()
+        with StackChild(data, lambda _: None, database_url=database_url) as stack:
+            ready = time.perf_counter() - began
+            with Client(stack.url, data.known_api_key(stack.settings) or "") as client:
+                yield Target(data, stack, client, started_at, ready)
+
+
+def new_base(client: Client, name: str, *, threshold: int, auto_capture: bool = True) -> Base:
+    flow = f"{name}-{uuid4().hex[:8]}"
+    client.put_flow(flow)
+    wanted = {"name": flow, "flow_id": flow, "capture": "all", "threshold": threshold, "auto_capture": auto_capture}
+    return Base(client, flow, client.call("POST", "/memories", json=wanted)["id"])
+
+
+def in_calls(texts: Sequence[str], size: int) -> list[Sequence[str]]:
+    return [texts[place : place + size] for place in range(0, len(texts), size)]

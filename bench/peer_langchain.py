@@ -1,0 +1,45 @@
+"""LangChain: `index()`, SQLRecordManager, HuggingFaceEmbeddings and Chroma. peering.py says what goes in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from peering import Message, Store, serve
+
+PACKAGES = ("langchain-core", "langchain-classic", "langchain-chroma", "langchain-huggingface", "chromadb", "torch")
+
+
+class Indexed:
+    """Documents behind a record manager, which keeps a text from being stored twice."""
+
+    def __init__(self, directory: Path, embeddings: Any) -> None:
+        from langchain_chroma import Chroma
+        from langchain_classic.indexes import SQLRecordManager
+
+        directory.mkdir()
+        self._chroma = Chroma(directory.name + "-messages", embeddings, persist_directory=str(directory / "chroma"))
+        self._records = SQLRecordManager(directory.name, db_url=f"sqlite:///{directory / 'records.db'}")
+        self._records.create_schema()
+
+    def add(self, messages: Sequence[Message]) -> None:
+        from langchain_core.documents import Document
+        from langchain_core.indexing import index
+
+        documents = [Document(each["content"], metadata={"role": each["role"]}) for each in messages]
+        index(documents, self._records, self._chroma, cleanup=None, key_encoder="sha256")
+
+    def count(self) -> int:
+        return len(self._chroma.get(include=[])["ids"])
+
+
+def opener(model: str) -> Callable[[Path], Store]:
+    from langchain_huggingface import HuggingFaceEmbeddings
+
+    embeddings = HuggingFaceEmbeddings(model_name=model)
+    return lambda directory: Indexed(directory, embeddings)
+
+
+if __name__ == "__main__":
+    serve(PACKAGES, opener)

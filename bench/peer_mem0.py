@@ -1,0 +1,44 @@
+"""mem0's `add(infer=False)` with its Hugging Face embedder and Chroma; see peering.py for what goes in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from peering import Message, Store, serve
+
+PACKAGES = ("mem0ai", "chromadb", "sentence-transformers", "torch")
+
+
+class Remembered:
+    """One memory of mem0. Its language model is never asked, yet it wants one configured."""
+
+    def __init__(self, directory: Path, model: str) -> None:
+        from mem0 import Memory
+
+        directory.mkdir()
+        store = {"collection_name": "messages", "path": str(directory / "chroma")}
+        self._memory = Memory.from_config(
+            {
+                "vector_store": {"provider": "chroma", "config": store},
+                "embedder": {"provider": "huggingface", "config": {"model": model}},
+                "llm": {"provider": "openai", "config": {"api_key": "none"}},
+                "history_db_path": str(directory / "history.db"),
+            }
+        )
+
+    def add(self, messages: Sequence[Message]) -> None:
+        self._memory.add(list(messages), user_id="benchmark", infer=False)
+
+    def count(self) -> int:
+        collection: Any = self._memory.vector_store.collection
+        return int(collection.count())
+
+
+def opener(model: str) -> Callable[[Path], Store]:
+    return lambda directory: Remembered(directory, model)
+
+
+if __name__ == "__main__":
+    serve(PACKAGES, opener)
