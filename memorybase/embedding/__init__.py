@@ -6,14 +6,16 @@
     exported   the exported models, kept in Settings.model_cache_dir
     onnx       the default adapter: ONNX Runtime, no torch
     reference  sentence-transformers itself
+    counting   tokens of a text, by a tokenizer alone
 
 The libraries are imported where they are used: importing this package loads no model and no torch.
 """
 
 from __future__ import annotations
 
+from memorybase.embedding.counting import text_counter
 from memorybase.embedding.prompts import without_passage_prompt
 from memorybase.embedding.protocol import Embedder
 from memorybase.embedding.registry import Embedders, is_prepared
 
-__all__ = ["Embedder", "Embedders", "is_prepared", "without_passage_prompt"]
+__all__ = ["Embedder", "Embedders", "is_prepared", "text_counter", "without_passage_prompt"]

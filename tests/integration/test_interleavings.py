@@ -366,8 +366,8 @@ def test_a_database_that_stays_away_leaves_the_job_to_its_lease(world: World, mo
         raise errors.VectorStoreUnavailable
 
     world.vectors.before_upsert = lose_the_database
+    stubborn = dataclasses.replace(world.services, settings=impatient)
     with pytest.raises(errors.DatabaseUnavailable):
-        stubborn = dataclasses.replace(world.services, settings=impatient)
         ingestion.run_in_turn(stubborn, world.queue.rings[0], owner=WORKER)
     monkeypatch.undo()
     world.vectors.before_upsert = None

@@ -1,0 +1,265 @@
+"""What becomes of a message's content: files, images, tool results, tokens."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from harness.records import ids, log, numbered, record
+
+from memorybase.conversation import ESTIMATE, Clearing, FileRef, Record, TextCounter
+from memorybase.conversation.clearing import clear_tool_results
+from memorybase.conversation.clipping import MARK, clip, clip_longest
+from memorybase.conversation.counters import counter_named
+from memorybase.conversation.files import read_files, remote_images, url_label
+from memorybase.conversation.images import keep_newest_images
+from memorybase.conversation.records import parts_of, with_files
+from memorybase.errors import InvalidRequest, ModelUnavailable
+
+WORDS = TextCounter("words", lambda text: len(text.split()))
+
+
+def image(name: str, **more: Any) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"https://example.org/a/{name}?token=secret", **more}}
+
+
+# Files
+
+
+@pytest.mark.parametrize(
+    ("raw", "ref", "kind", "label"),
+    [
+        ({"type": "image", "transfer_method": "local_file", "upload_file_id": "f1"}, "local:f1", "image", "f1"),
+        ({"type": "audio", "transfer_method": "tool_file", "tool_file_id": "f2"}, "tool:f2", "audio", "f2"),
+        (
+            {"url": "https://x.org/d/file.pdf?s=1", "metadata": {}, "content_type": "application/pdf"},
+            "remote:https://x.org/d/file.pdf?s=1",
+            "document",
+            "file.pdf",
+        ),
+        (
+            {"url": "https://x.org/1", "file_name": "cat.png", "content_type": "image/png", "file_size": 9},
+            "remote:https://x.org/1",
+            "image",
+            "cat.png",
+        ),
+    ],
+)
+def test_a_file_is_read_in_both_shapes_and_written_again(raw: dict[str, Any], ref: str, kind: str, label: str) -> None:
+    file = FileRef.from_mapping(raw)
+
+    assert (file.ref, file.type, file.label) == (ref, kind, label)
+    assert FileRef.from_mapping(file.to_mapping()) == file
+    restored = FileRef.from_ref(ref)
+    assert restored is not None
+    assert (restored.transfer_method, restored.pointer) == (file.transfer_method, file.pointer)
+
+
+@pytest.mark.parametrize(
+    ("raw", "field"),
+    [
+        ({"type": "image", "transfer_method": "local_file"}, "files.upload_file_id"),
+        ({"url": "ftp://x.org/1"}, "files.url"),
+        ({"url": "https://x.org", "type": "film"}, "files.type"),
+        ({"url": "https://x.org", "transfer_method": "post"}, "files.transfer_method"),
+    ],
+)
+def test_a_file_that_cannot_be_is_refused_by_name(raw: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        FileRef.from_mapping(raw)
+    assert caught.value.field == field
+
+
+def test_a_reference_without_a_known_prefix_is_none() -> None:
+    assert FileRef.from_ref("nothing") is None
+    assert FileRef.from_ref("ftp:x") is None
+
+
+def test_stored_files_of_any_shape_are_read_and_what_is_none_is_left_out() -> None:
+    stored = ["flow/cat.png", "https://x.org/a.mp3?key=1", {"url": "https://x.org/b"}, {"odd": 1}, 7, None, ""]
+
+    files = read_files(stored)
+
+    assert [(file.type, file.transfer_method, file.label) for file in files] == [
+        ("image", "local_file", "cat.png"),
+        ("audio", "remote_url", "a.mp3"),
+        ("document", "remote_url", "b"),
+    ]
+
+
+def test_files_come_first_and_the_text_last_and_what_is_gone_becomes_a_stub() -> None:
+    photo = FileRef(type="image", transfer_method="remote_url", pointer="https://x.org/cat.png?key=1")
+    sound = FileRef(type="audio", transfer_method="local_file", pointer="f1", name="talk.mp3")
+    odd = FileRef(type="custom", transfer_method="tool_file", pointer="f2", name="x.bin")
+    question = replace(record("u1", 1), files=[photo, sound, odd])
+
+    shown, is_stub = with_files(question, remote_images)
+
+    assert is_stub
+    assert shown.content == [
+        {"type": "image_url", "image_url": {"url": "https://x.org/cat.png?key=1", "detail": "high"}},
+        {"type": "text", "text": "[audio: talk.mp3]"},
+        {"type": "text", "text": "[Unsupported file type: x.bin (custom)]"},
+        {"type": "text", "text": "u1"},
+    ]
+    blind, _ = with_files(question, lambda _: None)
+    assert blind.content == "[image: cat.png]\n[audio: talk.mp3]\n[Unsupported file type: x.bin (custom)]\nu1"
+
+
+# Images
+
+
+@pytest.mark.parametrize(
+    ("budget", "left"),
+    [(9, "1a 1b 3a 5a"), (3, "1b 3a 5a"), (2, "3a 5a"), (1, "5a"), (0, "")],
+)
+def test_images_are_kept_newest_first_and_no_message_goes(budget: int, left: str) -> None:
+    pictures = {"m1": ["1a", "1b"], "m3": ["3a"], "m5": ["5a"]}
+    records = [
+        one.with_content([*map(image, pictures[one.id]), {"type": "text", "text": one.id}])
+        if one.id in pictures
+        else one
+        for one in numbered(6)
+    ]
+
+    shown = keep_newest_images(records, budget)
+
+    seen = [part["image_url"]["url"] for one in shown for part in parts_of(one.content) if part["type"] != "text"]
+    assert [url.split("/")[-1].split("?")[0] for url in seen] == left.split()
+    assert ids(shown) == ids(records)
+    everything = str([one.content for one in shown])
+    for name in {"1a", "1b", "3a", "5a"} - set(left.split()):
+        assert f"[image: {name}]" in everything
+
+
+@pytest.mark.parametrize(
+    ("url", "label"),
+    [
+        ("https://x.org/a/cat.png?key=1#top", "cat.png"),
+        ("https://ann:secret@x.org/", "x.org"),
+        ("http://[broken", "[broken"),
+        ("", "file"),
+        ("data:image/png;base64,AAAA", "file"),
+    ],
+)
+def test_any_url_has_a_label_that_is_no_secret(url: str, label: str) -> None:
+    assert url_label(url) == label
+
+
+def test_a_stub_names_no_data_and_no_secret() -> None:
+    data = record("u1", 1).with_content([{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}])
+    linked = record("u1", 1).with_content([image("cat.png"), {"type": "text", "text": "look"}])
+
+    assert keep_newest_images([data], 0)[0].content == "[image: file]"
+    assert keep_newest_images([linked], 0)[0].content == "[image: cat.png]\nlook"
+
+
+# Tool results
+
+
+def test_tool_results_are_emptied_and_their_calls_stay() -> None:
+    records = log("u1 A1[t1] T1 a1")
+    records[2] = replace(records[2], name="search", content="five thousand tokens")
+
+    shown = clear_tool_results(records, Clearing())
+
+    assert (shown[2].content, shown[2].tool_call_id, shown[2].name) == ("", "t1", "search")
+    assert shown[:2] == records[:2]
+
+
+@pytest.mark.parametrize(
+    ("clearing", "cleared"),
+    [
+        (Clearing(), "T1 T2"),
+        (Clearing(keep_last_n=1), "T1"),
+        (Clearing(keep_last_n=9), ""),
+        (Clearing(exclude_tools=frozenset({"search"})), ""),  # named by the call alone
+        (Clearing(placeholder="[cleared]"), "T1 T2"),
+    ],
+)
+def test_the_turn_under_way_keeps_what_it_has_fetched(clearing: Clearing, cleared: str) -> None:
+    records = log("u1 A1[t1] T1 a1 u2 A2[t2] T2 a2 u3 A3[t3] T3")
+
+    shown = clear_tool_results(records, clearing)
+
+    assert ids(one for one in shown if one.content == clearing.placeholder) == cleared
+    assert shown[-1] == records[-1]
+
+
+# Tokens
+
+
+@pytest.mark.parametrize(
+    ("changed", "tokens"),
+    [
+        ({"content": "two words"}, 3 + 2),
+        ({"content": None}, 3),
+        ({"content": "two words", "name": "Ann"}, 3 + 2 + 1 + 1),
+        ({"content": None, "tool_calls": [{"id": "t", "function": {"name": "f", "arguments": "a b c"}}]}, 3 + 8 + 4),
+        ({"content": None, "tool_calls": [{"id": "t", "name": "f", "args": {"q": "x y"}}]}, 3 + 8 + 4),
+        ({"role": "tool", "content": "one", "tool_call_id": "t"}, 3 + 1 + 8),
+        ({"content": [{"type": "text", "text": "a b"}, image("1")]}, 3 + 2 + 765),
+        ({"content": [image("1", detail="low")]}, 3 + 85),
+        ({"content": [{"type": "input_audio", "input_audio": {}}]}, 3 + 1000),
+    ],
+)
+def test_everything_that_is_sent_is_counted(changed: dict[str, Any], tokens: int) -> None:
+    plain = Record(id="1", seq=1, role="assistant")
+    assert WORDS.count(replace(plain, **changed)) == tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"), [("", 0), ("a", 1), ("word", 1), ("words", 2), ("\u4f60\u597d", 2), ("caf\u00e9", 2)]
+)
+def test_the_estimate_needs_no_model(text: str, tokens: int) -> None:
+    assert ESTIMATE.count(record("u1", 1).with_content(text)) == 3 + tokens
+    assert counter_named("estimate") is ESTIMATE
+
+
+def test_a_tokenizer_counts_by_the_bundled_model() -> None:
+    counter = counter_named("hf:all-MiniLM-L6-v2")
+
+    assert counter.name == "hf:all-MiniLM-L6-v2"
+    assert counter.count(record("u1", 1).with_content("Hello world, memorybase!")) == 3 + 6
+    long = " ".join(["word"] * 1000)  # beyond what the model itself reads
+    assert counter.count(record("u1", 1).with_content(long)) == 3 + 1000
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("words", InvalidRequest),
+        ("hf:", InvalidRequest),
+        ("hf:/no/such/folder", ModelUnavailable),
+        ("tiktoken:o200k_base", ModelUnavailable),
+    ],
+)
+def test_a_counter_that_is_not_there_is_an_error(name: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        counter_named(name)
+
+
+# Clipping
+
+
+def test_a_message_is_cut_in_its_middle() -> None:
+    text = "start " + "filler " * 200 + "end"
+    long = record("a1", 1).with_content(text)
+    limit = ESTIMATE.count(long) // 4
+
+    cut = clip(long, ESTIMATE, limit)
+
+    assert cut is not None
+    assert isinstance(cut.content, str)
+    assert limit - 3 <= ESTIMATE.count(cut) <= limit
+    assert cut.content.startswith("start ")
+    assert cut.content.endswith("end")
+    assert MARK in cut.content
+    assert clip(long, ESTIMATE, 4) is None
+    assert clip(long.with_content([image("1")]), ESTIMATE, 10) is None
+    both = clip_longest([record("u1", 1), long], ESTIMATE, limit)
+    assert both is not None
+    assert both[0] == record("u1", 1)
+    assert sum(map(ESTIMATE.count, both)) <= limit
+    assert clip_longest([], ESTIMATE, limit) is None

@@ -1,0 +1,80 @@
+"""Groups, turns, and logs that no model would accept."""
+
+from __future__ import annotations
+
+import pytest
+from harness.records import ids, log, record
+
+from memorybase.conversation.groups import groups_of, mend, open_question, turns_of
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("u1 a1", [(0,), (1,)]),
+        ("u1 A1[t1,t2] T1 T2 a1", [(0,), (1, 2, 3), (4,)]),
+        ("u1 A1[t1] u2 T1 a2", [(0,), (1, 3), (2,), (4,)]),  # the result came behind another question
+        ("T1 u1", [(0,), (1,)]),
+        ("", []),
+    ],
+)
+def test_a_call_and_its_results_are_one_group(words: str, expected: list[tuple[int, ...]]) -> None:
+    assert groups_of(log(words)) == expected
+
+
+def test_a_model_that_numbers_its_calls_anew_is_understood() -> None:
+    first, second = log("u1 A1[t1] T1 a1"), log("u2 A2[t1] T1 a2")
+
+    assert groups_of([*first, *second]) == [(0,), (1, 2), (3,), (4,), (5, 6), (7,)]
+
+
+def test_turns_begin_with_a_question() -> None:
+    records = log("s1 a1 u1 A1[t1] T1 a2 u2")
+
+    assert turns_of(records, groups_of(records)) == [[(0,), (1,)], [(2,), (3, 4), (5,)], [(6,)]]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("u1 a1", None),
+        ("u1 a1 u2", 2),
+        ("u1 a1 u2 A2[t2]", 2),
+        ("u1 a1 u2 A2[t2] T2", 2),
+        ("u1 a1 u2 a2 s1", None),
+        ("a1", None),
+        ("", None),
+    ],
+)
+def test_a_question_is_open_until_an_answer_without_calls(words: str, expected: int | None) -> None:
+    assert open_question(log(words)) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "left", "removed"),
+    [
+        ("u1 A1[t1,t2] T1 T2 a1", "u1 A1 T1 T2 a1", []),
+        ("u1 T1 a1", "u1 a1", [("T1", "tool_result_without_call")]),
+        ("u1 A1[t1] T1 T1 a1", "u1 A1 T1 a1", [("T1", "tool_result_without_call")]),
+        ("u1 A1[t1] T1 A2[t2]", "u1 A1 T1 A2", []),  # its result may still come
+        ("u1 A1[t1,t2] T1", "u1 A1 T1", []),
+    ],
+)
+def test_results_without_a_call_go(words: str, left: str, removed: list[tuple[str, str]]) -> None:
+    mended = mend(log(words))
+
+    assert ids(mended.records) == left
+    assert [(one.id, reason) for one, reason in mended.removed] == removed
+    assert not mended.stripped
+
+
+def test_a_call_that_nobody_answered_goes_and_its_text_stays() -> None:
+    mended = mend(log("u1 A1[t1,t2] T1 u2 a2"))
+    assert ids(mended.records) == "u1 A1 T1 u2 a2"
+    assert [call["id"] for call in mended.records[1].tool_calls] == ["t1"]
+    assert mended.stripped
+
+    silent = [record("u1", 1), record("A1[t1]", 2).with_content(None), record("u2", 3)]
+    mended = mend(silent)
+    assert ids(mended.records) == "u1 u2"
+    assert [(one.id, reason) for one, reason in mended.removed] == [("A1", "tool_call_without_result")]

@@ -1,0 +1,145 @@
+"""Threads: what Dify finds, and what is right."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+
+import pytest
+from harness.records import ids, log, numbered
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memorybase.conversation import UUID_NIL, Record
+from memorybase.conversation.threads import BROKEN_LINK, CYCLE, dify_thread, inferred_parents, thread, thread_length
+from memorybase.errors import NotFound
+
+
+@dataclass(frozen=True)
+class Row:
+    id: str
+    seq: int
+    parent_id: str | None
+
+
+def rows(drawn: str) -> list[Row]:
+    """Newest first as drawn, `id<-parent`; the ids are numbers in order of seq."""
+    pairs = [word.split("<-") for word in drawn.split()]
+    parents = {"NIL": UUID_NIL, "None": None}
+    return [Row(identity, int(identity), parents.get(parent, parent)) for identity, parent in pairs]
+
+
+VECTORS = [
+    # drawn, what Dify finds, what is right, flags
+    ("1<-NIL", "1", "1", ()),
+    ("5<-4 4<-3 3<-2 2<-1 1<-NIL", "5 4 3 2 1", "5 4 3 2 1", ()),
+    ("4<-2 3<-2 2<-1 1<-NIL", "4 2 1", "4 2 1", ()),
+    ("", "", "", ()),
+    ("3<-2 2<-1 1<-0", "3 2 1", "3 2 1", (BROKEN_LINK,)),
+    ("3<-NIL 2<-NIL 1<-NIL", "3 2 1", "3 2 1", ()),
+    ("5<-4 4<-2 3<-2 2<-NIL 1<-NIL", "5 4 2 1", "5 4 2 1", ()),
+    ("2<-None 1<-NIL", "2", "2", ()),
+    ("4<-3 3<-None 2<-1 1<-None", "4 3", "4 3", ()),
+    ("3<-1 2<-None 1<-None", "3 2", "3 1", ()),  # Dify: the sibling of the root leaks in
+    ("3<-2 1<-None 2<-1", "3 1", "3 2 1", ()),  # Dify: equal timestamps lose a message
+    ("3<-x 2<-1 1<-None", "3 1", "3", (BROKEN_LINK,)),  # Dify: a root of another thread leaks in
+    ("3<-x 2<-1 1<-NIL", "3", "3", (BROKEN_LINK,)),
+    ("2<-2 1<-NIL", "2", "2", (CYCLE,)),
+    ("2<-1 1<-2", "2 1", "2 1", (CYCLE,)),
+    ("3<-2 2<-1 1<-3", "3 2 1", "3 2 1", (CYCLE,)),
+    ("4<-NIL 3<-1 2<-1 1<-NIL", "4 3 1", "4 3 1", ()),
+]
+
+
+@pytest.mark.parametrize(("drawn", "dify", "right", "flags"), VECTORS)
+def test_a_thread_is_followed_and_dify_can_be_compared_with(
+    drawn: str, dify: str, right: str, flags: tuple[str, ...]
+) -> None:
+    found = thread(rows(drawn))
+
+    assert " ".join(row.id for row in reversed(found.rows)) == right
+    assert found.flags == flags
+    assert " ".join(row.id for row in dify_thread(rows(drawn))) == dify
+
+
+def test_a_thread_ends_at_the_leaf_that_is_named() -> None:
+    tree = rows("4<-2 3<-2 2<-1 1<-None")
+
+    assert [row.id for row in thread(tree, "3").rows] == ["1", "2", "3"]
+    with pytest.raises(NotFound) as caught:
+        thread(tree, "9")
+    assert (caught.value.field, caught.value.value) == ("leaf_id", "9")
+
+
+def test_an_unanswered_newest_turn_does_not_count() -> None:
+    answers = {"1": "ok", "2": ""}
+    both = thread(rows("2<-1 1<-NIL")).rows
+
+    assert thread_length(both, lambda row: bool(answers[row.id])) == 1
+    assert thread_length(both, lambda _: True) == 2
+    assert thread_length([], lambda _: False) == 0
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> list[Row]:
+    size = draw(st.integers(1, 12))
+    parents = st.sampled_from([None, UUID_NIL, "gone", *map(str, range(1, size + 1))])
+    return [Row(str(seq), seq, draw(parents)) for seq in range(1, size + 1)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(trees(), st.randoms(use_true_random=False))
+def test_a_thread_does_not_depend_on_the_order_of_rows(tree: list[Row], chance: random.Random) -> None:
+    expected = thread(tree)
+    shuffled = tree[:]
+    chance.shuffle(shuffled)
+
+    assert thread(shuffled) == expected
+    assert expected.rows[-1] == tree[-1]
+    assert len({row.id for row in expected.rows}) == len(expected.rows)
+
+
+def run(records: list[Record], run_id: str, parent_id: str | None = None) -> list[Record]:
+    first, *others = [replace(record, run_id=run_id) for record in records]
+    return [replace(first, parent_id=parent_id), *others]
+
+
+def followed(records: list[Record], leaf_id: str | None = None) -> list[Record]:
+    return thread(records, leaf_id, parents=inferred_parents(records)).rows
+
+
+def test_a_log_without_parents_is_one_line() -> None:
+    messages = [*run(log("u1 a1"), "r1"), *run(log("u2 a2"), "r2")]
+    line = [replace(message, seq=seq) for seq, message in enumerate(messages)]
+
+    assert ids(followed(line)) == "u1 a1 u2 a2"
+    assert ids(followed(numbered(4))) == "m1 m2 m3 m4"
+
+
+@pytest.mark.parametrize("named", ["u1", "a1"])  # a runtime may name the turn by its question or by its answer
+def test_regenerating_the_first_answer_begins_a_thread(named: str) -> None:
+    messages = [
+        *run(log("u1 a1"), "r1"), *run(log("u2 a2"), "r2", named), *run(log("u3 a3"), "r3"),
+        *run(log("u4 a4"), "r4", named.replace("1", "3")),
+    ]  # fmt: skip
+    line = [replace(message, seq=seq) for seq, message in enumerate(messages)]
+
+    assert ids(followed(line)) == "u3 a3 u4 a4"
+    assert ids(followed(line, "a2")) == "u1 a1 u2 a2"
+
+
+def test_a_regenerated_answer_leaves_out_the_answer_before_it() -> None:
+    messages = [
+        *run(log("u1 a1"), "r1"), *run(log("u2 a2"), "r2", "a1"), *run(log("a3"), "r3", "u1"),
+        *run(log("u4 a4"), "r4", "a3"),
+    ]  # fmt: skip
+    line = [replace(message, seq=seq) for seq, message in enumerate(messages)]
+
+    assert ids(followed(line)) == "u1 a3 u4 a4"
+
+
+def test_parents_named_late_keep_what_is_older() -> None:
+    messages = [*run(log("u1 a1"), "r1"), *run(log("u2 a2"), "r2"), *run(log("u3 a3"), "r3", "a2")]
+    line = [replace(message, seq=seq) for seq, message in enumerate(messages)]
+
+    assert ids(followed(line)) == "u1 a1 u2 a2 u3 a3"

@@ -1,0 +1,257 @@
+"""What fits: the tables of every kind of limit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from harness.records import Flat, ids, log, numbered, record
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memorybase.conversation import Limits, Record, Threshold
+from memorybase.conversation.groups import groups_of, open_question
+from memorybase.conversation.trimming import Taken, Trimmed, trim
+from memorybase.errors import InvalidRequest
+
+COUNTER = Flat(10)
+TOOLS = "u1 A1[t1,t2] T1 T2 a1 u2 a2"
+TURNS = "u1 a1 u2 a2"
+
+
+def kept(records: list[Record], limits: Limits, **options: Any) -> tuple[str, bool]:
+    trimmed = trim(records, [COUNTER.count(one) for one in records], limits, **options)
+    return ids(records[place] for place in trimmed.kept), trimmed.over
+
+
+def last(count: int, total: int = 10) -> str:
+    return ids(numbered(total)[total - count :])
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"), [(6, last(6)), (3, last(3)), (1, last(1)), (0, ""), (10, last(10)), (99, last(10))]
+)
+def test_drop_oldest_keeps_the_newest(limit: int, expected: str) -> None:
+    assert kept(numbered(10), Limits(max_messages=limit)) == (expected, False)
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        (6, "m1 m2 m7 m8 m9 m10"),
+        (5, "m1 m2 m8 m9 m10"),
+        (3, "m1 m9 m10"),
+        (2, "m1 m10"),
+        (1, "m10"),
+        (0, ""),
+        (10, last(10)),
+    ],
+)
+def test_drop_middle_keeps_the_first_and_the_newest(limit: int, expected: str) -> None:
+    assert kept(numbered(10), Limits(max_messages=limit, strategy="drop_middle")) == (expected, False)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "limit", "expected"),
+    [
+        ("drop_oldest", 7, "u1 A1 T1 T2 a1 u2 a2"),
+        ("drop_oldest", 6, "A1 T1 T2 a1 u2 a2"),
+        ("drop_oldest", 5, "a1 u2 a2"),
+        ("drop_oldest", 4, "a1 u2 a2"),
+        ("drop_oldest", 3, "a1 u2 a2"),
+        ("drop_oldest", 2, "u2 a2"),
+        ("drop_oldest", 1, "a2"),
+        ("drop_middle", 6, "u1 a1 u2 a2"),
+        ("drop_middle", 5, "u1 a1 u2 a2"),
+        ("drop_middle", 4, "u1 a1 u2 a2"),
+        ("drop_middle", 3, "u1 u2 a2"),
+    ],
+)
+def test_a_call_and_its_results_stay_together(strategy: Any, limit: int, expected: str) -> None:
+    assert kept(log(TOOLS), Limits(max_messages=limit, strategy=strategy)) == (expected, False)
+
+
+@pytest.mark.parametrize(
+    ("limit", "minimum", "expected", "over"),
+    [
+        (25, 0, "m5 m6", False),
+        (25, 4, "m3 m4 m5 m6", True),
+        (5, 0, "", True),
+        (5, 1, "m6", True),
+        (60, 0, "m1 m2 m3 m4 m5 m6", False),
+    ],
+)
+def test_a_minimum_of_messages_overrides_the_tokens(limit: int, minimum: int, expected: str, over: bool) -> None:
+    assert kept(numbered(6), Limits(max_tokens=limit, min_messages=minimum)) == (expected, over)
+
+
+@pytest.mark.parametrize(
+    ("limit", "by_message", "by_turn"),
+    [
+        *[(limit, TURNS, TURNS) for limit in (41, 40)],
+        *[(limit, "a1 u2 a2", "u2 a2") for limit in (39, 30)],
+        *[(limit, "u2 a2", "u2 a2") for limit in (29, 20)],
+        *[(limit, "a2", "") for limit in (19, 10, 9, 0)],
+    ],
+)
+def test_turns_go_whole_and_dify_leaves_an_answer_without_its_question(
+    limit: int, by_message: str, by_turn: str
+) -> None:
+    records = log(TURNS)
+
+    assert kept(records, Limits(max_tokens=limit, prune="message")) == (by_message, limit < 10)
+    assert kept(records, Limits(max_tokens=limit, prune="turn")) == (by_turn, not by_turn)
+
+
+def test_an_answer_above_the_limit_takes_its_question_with_it() -> None:
+    records = [record("u1", 1).with_content("5"), record("a1", 2).with_content("3000")]
+
+    assert kept(records, Limits(max_tokens=2000, prune="message")) == ("a1", True)
+    assert kept(records, Limits(max_tokens=2000, prune="turn")) == ("", True)
+    assert kept(records[:1], Limits(max_tokens=1, prune="message")) == ("u1", True)
+
+
+def test_a_threshold_lets_a_log_grow_and_then_cuts_it() -> None:
+    limits = Limits(threshold=Threshold(trigger=5, target=2))
+    seen = [kept(numbered(count), limits)[0] for count in range(1, 12)]
+
+    assert [len(one.split()) for one in seen] == [1, 2, 3, 4, 2, 3, 4, 2, 3, 4, 2]
+    assert (seen[4], seen[7]) == ("m4 m5", "m7 m8")
+
+
+def test_a_threshold_is_looked_at_after_a_whole_write() -> None:
+    limits = Limits(threshold=Threshold(trigger=3, target=1))
+    records = [replace(one, run_id=f"r{(one.seq + 1) // 2}") for one in numbered(4)]
+
+    assert kept(records[:3], limits)[0] == "m1 m2 m3"  # its answer is awaited
+    assert kept(records, limits)[0] == "m4"
+
+
+def test_a_threshold_that_drops_the_middle_keeps_the_first() -> None:
+    limits = Limits(threshold=Threshold(trigger=8, target=5), strategy="drop_middle")
+
+    assert kept(numbered(8), limits)[0] == "m1 m2 m6 m7 m8"
+    assert kept(numbered(10), limits)[0] == "m1 m2 m6 m7 m8 m9 m10"
+    assert kept(numbered(11), limits)[0] == "m1 m2 m9 m10 m11"
+
+
+def test_a_threshold_never_cuts_a_group_larger_than_its_target() -> None:
+    limits = Limits(threshold=Threshold(trigger=4, target=2))
+
+    assert kept(log("u1 A1[t1,t2] T1 T2"), limits)[0] == "A1 T1 T2"
+
+
+@pytest.mark.parametrize(
+    ("options", "field", "value", "limit"),
+    [
+        ({"max_messages": -1}, "max_messages", -1, 0),
+        ({"max_tokens": -5}, "max_tokens", -5, 0),
+        ({"max_messages": 2, "min_messages": 3}, "min_messages", 3, 2),
+        ({"max_turns": 3}, "prune", "group", "turn"),
+    ],
+)
+def test_limits_that_cannot_hold_are_refused_by_name(
+    options: dict[str, Any], field: str, value: object, limit: object
+) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        Limits(**options)
+
+    assert (caught.value.field, caught.value.value, caught.value.limit) == (field, value, limit)
+
+
+def test_a_trigger_at_its_target_is_refused() -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        Threshold(trigger=3, target=3)
+
+    assert (caught.value.field, caught.value.value, caught.value.limit) == ("trigger", 3, 4)
+
+
+def test_a_number_of_turns_does_not_count_the_one_under_way() -> None:
+    finished, under_way = log("u1 a1 u2 a2"), log("u1 a1 u2 a2 u3")
+    limits = Limits(max_turns=1, prune="turn")
+
+    assert kept(finished, limits)[0] == "u2 a2"
+    assert kept(under_way, limits)[0] == "u2 a2 u3"
+    assert kept(under_way, Limits(max_turns=0, prune="turn"))[0] == "u3"
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [(10, "u2"), (29, "u2"), (30, "u2 A2 T2"), (49, "u2 A2 T2"), (50, "u1 a1 u2 A2 T2")],
+)
+def test_the_question_under_way_outlives_what_a_loop_has_fetched(limit: int, expected: str) -> None:
+    records = log("u1 a1 u2 A2[t2] T2")
+
+    assert kept(records, Limits(max_tokens=limit, prune="turn")) == (expected, False)
+
+
+def test_a_question_that_alone_is_too_large_leaves_nothing_and_says_so() -> None:
+    records = [*log("u1 a1"), record("u2", 3).with_content("100")]
+
+    assert kept(records, Limits(max_tokens=50)) == ("", True)
+
+
+def test_what_is_taken_yields_to_the_question() -> None:
+    records = log("u1 a1 u2")
+
+    assert kept(records, Limits(max_messages=2), taken=Taken(messages=1))[0] == "u2"
+    assert kept(records, Limits(max_messages=1), taken=Taken(messages=1)) == ("u2", True)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[Record]:
+    """Whole turns with tools or without, the last one perhaps under way."""
+    words: list[str] = []
+    for number in range(1, draw(st.integers(1, 6)) + 1):
+        words.append(f"u{number}")
+        for step in range(draw(st.integers(0, 2))):
+            words += [f"A{number}{step}[t{number}{step}]", f"T{number}{step}"]
+        words.append(f"a{number}")
+    del words[len(words) - draw(st.integers(0, 1)) :]
+    costs = st.integers(1, 30).map(str)
+    return [one.with_content(draw(costs)) for one in log(" ".join(words))]
+
+
+LIMITS = st.builds(
+    Limits,
+    max_messages=st.none() | st.integers(4, 12),
+    max_tokens=st.none() | st.integers(0, 200),
+    min_messages=st.integers(0, 3),
+    strategy=st.sampled_from(["drop_oldest", "drop_middle"]),
+    prune=st.sampled_from(["turn", "group"]),
+)
+
+
+def trimmed(records: list[Record], limits: Limits) -> Trimmed:
+    return trim(records, [COUNTER.count(one) for one in records], limits)
+
+
+@settings(max_examples=150, deadline=None)
+@given(conversations(), LIMITS)
+def test_what_is_kept_keeps_every_promise(records: list[Record], limits: Limits) -> None:
+    result = trimmed(records, limits)
+    chosen = [records[place] for place in result.kept]
+    tokens = sum(COUNTER.count(one) for one in chosen)
+
+    assert result.kept == sorted(set(result.kept))
+    for group in groups_of(records):
+        assert len(set(group) & set(result.kept)) in {0, len(group)}
+    assert result.over or limits.max_tokens is None or tokens <= limits.max_tokens
+    assert result.over or limits.max_messages is None or len(chosen) <= limits.max_messages
+    assert len(chosen) >= min(limits.min_messages, len(records))
+    question = open_question(records)
+    if question is not None and question not in result.kept:
+        assert result.over
+        assert limits.max_tokens is not None
+        assert COUNTER.count(records[question]) > limits.max_tokens
+    assert [chosen[place].id for place in trimmed(chosen, limits).kept] == [one.id for one in chosen]
+
+
+@settings(max_examples=100, deadline=None)
+@given(conversations(), st.integers(0, 150), st.integers(0, 60), st.sampled_from(["turn", "group"]))
+def test_a_larger_limit_keeps_no_less(records: list[Record], limit: int, more: int, prune: Any) -> None:
+    small = trimmed(records, Limits(max_tokens=limit, prune=prune, min_messages=1))
+    large = trimmed(records, Limits(max_tokens=limit + more, prune=prune, min_messages=1))
+
+    assert set(small.kept) <= set(large.kept)

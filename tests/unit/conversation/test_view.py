@@ -1,0 +1,433 @@
+"""The whole way from a log to messages, and the report of it."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from harness.records import Flat, ids, log, numbered, record
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memorybase.conversation import (
+    Clearing,
+    FileRef,
+    Limits,
+    Record,
+    Summary,
+    Threshold,
+    View,
+    ViewOptions,
+    build_view,
+)
+from memorybase.conversation.groups import groups_of, open_question
+from memorybase.conversation.transcripts import pairs_of
+
+COUNTER = Flat(10)
+PREFIX = "[Previous Conversation Summary]\n"
+
+
+def view(records: list[Record], *, counter: Any = COUNTER, limits: Limits | None = None, **options: Any) -> View:
+    given = {name: options.pop(name) for name in ("summary", "predefined", "inserts", "degraded") if name in options}
+    return build_view(records, ViewOptions(limits=limits or Limits(), **options), counter=counter, **given)
+
+
+def shown(seen: View) -> str:
+    return ids(seen.records)
+
+
+def covering(first: int, last: int) -> Summary:
+    return Summary(text=f"S({first}-{last})", from_seq=first, to_seq=last)
+
+
+def predefined(count: int = 2) -> list[Record]:
+    return [Record(id=f"p{n}", seq=0, role=("assistant", "user")[n % 2], content=f"p{n}") for n in range(1, count + 1)]  # type: ignore[arg-type]
+
+
+def test_a_view_says_where_everything_comes_from_and_what_became_of_the_rest() -> None:
+    seen = view(numbered(5), limits=Limits(max_messages=3), summary=covering(1, 2), predefined=predefined(1))
+
+    assert seen.messages == [
+        {"role": "user", "content": f"{PREFIX}S(1-2)"},
+        {"role": "user", "content": "m3"},
+        {"role": "assistant", "content": "m4"},
+        {"role": "user", "content": "m5"},
+    ]
+    assert [(one.kind, one.message_ids, one.tokens) for one in seen.sources] == [
+        ("summary", (), 10),
+        ("history", ("m3",), 10),
+        ("history", ("m4",), 10),
+        ("history", ("m5",), 10),
+    ]
+    assert json.loads(json.dumps(seen.as_dict()))["report"] == {
+        "kept": ["m3", "m4", "m5"],
+        "removed": [
+            {"id": "p1", "reason": "limit"},
+            {"id": "m1", "reason": "summarised"},
+            {"id": "m2", "reason": "summarised"},
+        ],
+        "tokens_before": 60,
+        "tokens_after": 40,
+        "budget": None,
+        "over_budget": False,
+        "counter": "flat",
+        "flags": [],
+        "degraded": [],
+    }
+    assert seen.text == f"{PREFIX}  S(1-2)\nHuman: m3\nAssistant: m4\nHuman: m5"
+
+
+def test_the_steps_before_trimming_leave_their_reasons() -> None:
+    records = [
+        replace(record("u1", 1), run_id="r1"),
+        replace(record("a1", 2), run_id="r1", content=""),
+        replace(record("s1", 3), run_id="r2"),
+        replace(record("T9", 4), run_id="r2"),
+        replace(record("u2", 5), run_id="r3", parent_id="gone"),
+    ]
+
+    seen = view(records, exclude_run_id="r3", roles=frozenset({"user", "assistant", "tool"}))
+    reasons = {one.id: one.reason for one in seen.report.removed}
+    assert shown(seen) == "u1"
+    assert reasons == {"u2": "current_run", "a1": "empty", "s1": "role", "T9": "tool_result_without_call"}
+
+    threaded = view(records, thread="parents")
+    assert shown(threaded) == "u2"
+    assert threaded.report.flags == ("broken_link",)
+    assert threaded.report.removed[0].reason == "not_in_thread"
+
+
+def test_a_run_continues_its_own_branch_and_not_the_newest() -> None:
+    one = [replace(message, run_id="r1") for message in log("u1 a1")]
+    mine = replace(record("u2", 3), run_id="r2", parent_id="a1")
+    other = [replace(record("u3", 4), run_id="r3", parent_id="a1"), replace(record("a3", 5), run_id="r3")]
+
+    assert shown(view([*one, mine, *other], thread="inferred", exclude_run_id="r2")) == "u1 a1"
+    assert shown(view([*one, mine, *other], thread="inferred")) == "u1 a1 u3 a3"
+    assert shown(view([*one, mine, *other], thread="inferred", leaf_id="u2")) == "u1 a1 u2"
+
+
+def test_difys_walk_and_pruning_can_be_had() -> None:
+    records = [replace(one, parent_id=parent) for one, parent in zip(log("u1 u2 u3"), (None, None, "u1"), strict=True)]
+
+    assert shown(view(records, thread="dify")) == "u2 u3"
+    assert shown(view(records, thread="parents")) == "u1 u3"
+    assert shown(view(log("u1 A1[t1] T1 u2"), limits=Limits(max_tokens=20, prune="message"))) == "T1 u2"
+
+
+# Summaries
+
+
+def test_a_summary_stands_for_exactly_what_it_covers() -> None:
+    limits = Limits(max_messages=6)
+
+    assert shown(view(numbered(10), limits=limits, summary=covering(1, 4))) == "summary m5 m6 m7 m8 m9 m10"
+    assert shown(view(numbered(11), limits=limits, summary=covering(1, 5))) == "summary m6 m7 m8 m9 m10 m11"
+    assert shown(view(numbered(10), limits=limits, summary=covering(1, 8))) == "summary m9 m10"
+
+
+@pytest.mark.parametrize(
+    ("turn", "latest", "pairs", "summarised"),
+    [(1, 3, [], 0), (4, 3, [1, 2, 3], 0), (5, 3, [2, 3, 4], 1), (10, 3, [7, 8, 9], 6), (4, 2, [2, 3], 1)],
+)
+def test_session_memory_is_the_latest_pairs_and_a_summary_of_the_rest(
+    turn: int, latest: int, pairs: list[int], summarised: int
+) -> None:
+    """Before turn n is answered; with a latest of 2 the current turn counts as one of three."""
+    limits = Limits(max_turns=latest, prune="turn")
+    before = log(" ".join(f"u{n} a{n}" for n in range(1, turn)))
+
+    fresh = view(before, limits=limits)
+    covered = view(before, limits=limits, summary=covering(1, 2 * summarised) if summarised else None)
+
+    assert [pair.user.id for pair in pairs_of(covered.records)] == [f"u{n}" for n in pairs]
+    assert ids(fresh.overflow) == " ".join(f"u{n} a{n}" for n in range(1, summarised + 1))
+    assert covered.overflow == ()
+    assert (shown(covered)[:7] == "summary") == bool(summarised)
+
+
+def test_a_summary_stands_where_the_middle_was() -> None:
+    limits = Limits(max_messages=6, strategy="drop_middle")
+
+    assert shown(view(numbered(10), limits=limits, summary=covering(3, 6))) == "m1 m2 summary m7 m8 m9 m10"
+    behind = view(numbered(11), limits=limits, summary=covering(3, 6), uncovered_tokens=100)
+    assert shown(behind) == "m1 m2 summary m7 m8 m9 m10 m11"
+    assert ids(behind.overflow) == "m7"
+
+
+@pytest.mark.parametrize(("limit", "summary"), [(10, None), (10, covering(1, 4)), (99, covering(1, 8))])
+def test_a_conversation_that_fits_whole_gets_no_summary(limit: int, summary: Summary | None) -> None:
+    seen = view(numbered(10), limits=Limits(max_messages=limit), summary=summary)
+
+    assert shown(seen) == ids(numbered(10))
+    assert seen.overflow == ()
+
+
+def test_a_summary_that_is_behind_leaves_no_gap() -> None:
+    limits = Limits(max_messages=4)
+    behind = view(numbered(10), limits=limits, summary=covering(1, 4), uncovered_tokens=100)
+
+    assert shown(behind) == "summary m5 m6 m7 m8 m9 m10"
+    assert ids(behind.overflow) == "m5 m6"
+    assert behind.report.flags == ()
+
+    bounded = view(numbered(10), limits=limits, summary=covering(1, 4), uncovered_tokens=10)
+    assert shown(bounded) == "summary m6 m7 m8 m9 m10"
+    assert bounded.report.flags == ("gap",)
+
+    first = view(numbered(6), limits=limits, uncovered_tokens=100)
+    assert shown(first) == ids(numbered(6))
+    assert ids(first.overflow) == "m1 m2"
+
+
+def test_a_summary_counts_in_tokens_and_yields_to_the_newest_turn() -> None:
+    limits = Limits(max_tokens=40)
+
+    assert shown(view(numbered(10), limits=limits, summary=covering(1, 7))) == "summary m8 m9 m10"
+    assert shown(view(numbered(10), limits=limits, summary=covering(1, 6))) == "summary m8 m9 m10"
+    tight = view(numbered(10), limits=Limits(max_tokens=15), summary=covering(1, 9))
+    assert (shown(tight), tight.report.flags) == ("m10", ("summary_dropped",))
+    assert not tight.report.over_budget
+
+
+def test_23_messages_with_5_kept_and_a_summary_are_6() -> None:
+    seen = view(numbered(23), limits=Limits(max_messages=5), summary=covering(1, 18))
+
+    assert len(seen.messages) == 6
+    assert sum(one.reason == "summarised" for one in seen.report.removed) == 18
+    assert seen.messages[0]["content"].startswith(PREFIX)
+
+
+def test_a_threshold_with_a_summary_grows_behind_it() -> None:
+    limits = Limits(threshold=Threshold(trigger=5, target=2))
+
+    assert shown(view(numbered(5), limits=limits, summary=covering(1, 3))) == "summary m4 m5"
+    assert shown(view(numbered(7), limits=limits, summary=covering(1, 3))) == "summary m4 m5 m6 m7"
+
+
+# Predefined messages, inserts, budget
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, "m1 m2 m3 m4 m5"),
+        ({"pin_predefined": True}, "p1 p2 m3 m4 m5"),
+        ({"strategy": "drop_middle"}, "p1 p2 m3 m4 m5"),
+    ],
+)
+def test_predefined_messages_count_and_go_first_unless_they_are_pinned(options: dict[str, Any], expected: str) -> None:
+    limits = Limits(max_messages=5, strategy=options.pop("strategy", "drop_oldest"))
+
+    seen = view(numbered(5), limits=limits, predefined=predefined(), **options)
+
+    assert shown(seen) == expected
+    assert all(one.kind == ("predefined" if one.id[0] == "p" else "history") for one in seen.records)
+    assert "p1" not in seen.report.kept
+
+
+def test_what_is_recalled_is_paid_from_the_reserve_and_stands_before_the_history() -> None:
+    memory = Record(id="r", seq=0, role="system", content="40", kind="recall", message_ids=["x"], score=0.9)
+    limits = Limits(max_tokens=100)
+
+    before = view(numbered(10), limits=limits, reserved_tokens=50)
+    after = view(numbered(10), limits=limits, reserved_tokens=50, inserts=[memory], summary=covering(1, 6))
+
+    assert shown(before) == "m6 m7 m8 m9 m10"
+    assert shown(after) == "summary r m7 m8 m9 m10"
+    assert (after.sources[1].kind, after.sources[1].message_ids, after.sources[1].score) == ("recall", ("x",), 0.9)
+    assert (after.report.budget, after.report.over_budget) == (100, False)
+    assert "x" not in after.report.kept
+
+
+@pytest.mark.parametrize(
+    ("limits", "clip", "expected", "over"),
+    [
+        (Limits(max_tokens=25, prune="turn"), False, "m9 m10", False),
+        (Limits(max_tokens=15, prune="turn"), False, "", True),
+        (Limits(max_tokens=5, min_messages=1), False, "m10", True),
+    ],
+)
+def test_a_budget_that_is_not_kept_is_reported(limits: Limits, clip: Any, expected: str, over: Any) -> None:
+    seen = view(numbered(10), limits=limits, clip_oversized=clip)
+
+    assert (shown(seen), seen.report.over_budget) == (expected, over)
+
+
+def test_a_newest_turn_that_is_too_large_can_be_cut() -> None:
+    records = [record("u1", 1), record("a1", 2).with_content("word " * 3000)]
+    limits = Limits(max_tokens=200, prune="turn")
+
+    seen = build_view(records, ViewOptions(limits=limits, clip_oversized=True))
+
+    assert shown(seen) == "u1 a1"
+    assert seen.report.flags == ("clipped",)
+    assert not seen.report.over_budget
+    assert seen.report.tokens_after <= 200
+    assert build_view(records, ViewOptions(limits=limits)).messages == []
+
+
+# Contents and shapes
+
+
+def test_results_are_emptied_before_it_is_measured() -> None:
+    records = log("u1 A1[t1] T1 a1 u2 a2")
+    records[2] = records[2].with_content("5000")
+
+    cleared = view(records, clearing=Clearing(), limits=Limits(max_tokens=100))
+    assert shown(cleared) == "u1 A1 T1 a1 u2 a2"
+    assert cleared.messages[2] == {"role": "tool", "content": "", "tool_call_id": "t1"}
+    assert (cleared.report.tokens_before, cleared.report.tokens_after) == (5050, 60)
+    assert shown(view(records, limits=Limits(max_tokens=100))) == "a1 u2 a2"
+    untouched = view(records, clearing=Clearing(above_tokens=6000))
+    assert untouched.messages[2]["content"] == "5000"
+
+
+def test_what_alignment_joins_is_still_told_apart_in_the_report() -> None:
+    summary = replace(covering(1, 2), message_ids=["m1", "m2"])
+
+    seen = view(numbered(5), limits=Limits(max_messages=3), summary=summary, align="strict")
+
+    assert seen.messages[0] == {"role": "user", "content": f"{PREFIX}S(1-2)\n\nm3"}
+    assert (seen.sources[0].kind, seen.sources[0].message_ids) == ("history", ("m1", "m2", "m3"))
+    assert seen.report.kept == ("m3", "m4", "m5")
+
+
+def test_files_become_parts_within_the_image_budget() -> None:
+    def asked(word: str, seq: int) -> Record:
+        photo = FileRef(type="image", transfer_method="remote_url", pointer=f"https://x.org/{word}.png")
+        return replace(record(word, seq), files=[photo])
+
+    seen = view([asked("u1", 1), asked("u2", 2)], max_images=1)
+    assert seen.messages[0]["content"] == "[image: u1.png]\nu1"
+    assert seen.messages[1]["content"][0]["image_url"]["url"] == "https://x.org/u2.png"
+    assert seen.report.degraded == ()
+
+    gone = FileRef(type="image", transfer_method="local_file", pointer="f1", name="cat.png")
+    lost = view([replace(record("u1", 1), files=[gone])], degraded=["recall"])
+    assert lost.messages == [{"role": "user", "content": "[image: cat.png]\nu1"}]
+    assert lost.report.degraded == ("recall", "files")
+
+
+def test_a_view_can_go_to_langchain_and_be_aligned() -> None:
+    seen = view(numbered(10), limits=Limits(max_messages=3), align="user_first", format="langchain")
+
+    assert seen.messages == [
+        {"type": "human", "content": "m9", "id": "m9"},
+        {"type": "ai", "content": "m10", "id": "m10"},
+    ]
+    assert [one.reason for one in seen.report.removed if one.id == "m8"] == ["before_first_user"]
+
+
+LANGCHAIN = "u1 a1 u2 A2[t2] T2 a2 u3"
+
+
+@pytest.mark.parametrize(
+    ("limit", "plain", "user_first", "with_system"),
+    [
+        # LangChain's trim_messages gives the same but where noted.
+        (7, LANGCHAIN, LANGCHAIN, "s1 u2 A2[t2] T2 a2 u3"),
+        (5, "u2 A2[t2] T2 a2 u3", "u2 A2[t2] T2 a2 u3", "s1 u3"),
+        (4, "A2[t2] T2 a2 u3", "u3", "s1 u3"),
+        (3, "a2 u3", "u3", "s1 u3"),  # there an orphan tool result stays
+        (1, "u3", "u3", "s1 u3"),  # there the question goes; here both stay, and over_budget says so
+        (0, "", "", "s1"),
+    ],
+)
+def test_beside_langchains_trimming(limit: int, plain: str, user_first: str, with_system: str) -> None:
+    system = [record("s1", 0)]
+    limits = Limits(max_messages=limit)
+
+    assert shown(view(log(LANGCHAIN), limits=limits)) == ids(log(plain))
+    assert shown(view(log(LANGCHAIN), limits=limits, align="user_first")) == ids(log(user_first))
+    pinned = view(log(LANGCHAIN), limits=limits, align="user_first", predefined=system, pin_predefined=True)
+    assert shown(pinned) == ids(log(with_system))
+
+
+# What holds for every view
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> list[Record]:
+    """Anything that a log may hold: calls never answered, results without calls, turns that failed."""
+    words: list[str] = []
+    for number in range(1, draw(st.integers(1, 14)) + 1):
+        kind = draw(st.sampled_from(["u", "u", "a", "a", "A", "T", "AT", "s"]))
+        if kind == "AT":
+            words += [f"A{number}[t{number}]", f"T{number}"]
+        elif kind == "A":
+            words.append(f"A{number}[t{number},t{number + 1}]")
+        else:
+            words.append(f"{kind}{number}")
+    return [one.with_content(draw(st.sampled_from(["", "1", "10", "30"]))) for one in log(" ".join(words))]
+
+
+OPTIONS = st.builds(
+    ViewOptions,
+    limits=st.builds(
+        Limits,
+        max_messages=st.none() | st.integers(3, 8),
+        max_tokens=st.none() | st.integers(0, 120),
+        min_messages=st.integers(0, 2),
+        strategy=st.sampled_from(["drop_oldest", "drop_middle"]),
+        prune=st.sampled_from(["turn", "group"]),
+        threshold=st.none() | st.just(Threshold(trigger=6, target=3)),
+    ),
+    clearing=st.none() | st.just(Clearing()),
+    max_images=st.none() | st.just(0),
+    uncovered_tokens=st.none() | st.integers(0, 60),
+    align=st.sampled_from(["none", "user_first", "strict"]),
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(logs(), OPTIONS, st.integers(0, 10), st.randoms(use_true_random=False))
+def test_every_view_keeps_its_promises(
+    records: list[Record], options: ViewOptions, covered: int, chance: random.Random
+) -> None:
+    summary = covering(1, covered) if covered else None
+    seen = build_view(records, options, counter=COUNTER, summary=summary, predefined=predefined())
+    report = seen.report
+
+    shuffled = records[:]
+    chance.shuffle(shuffled)
+    assert build_view(shuffled, options, counter=COUNTER, summary=summary, predefined=predefined()) == seen
+
+    # Each message is kept or removed with a reason, in the order of the log.
+    removed = {one.id for one in report.removed}
+    assert set(report.kept) | removed >= {one.id for one in records}
+    order = {one.id: one.seq for one in records}
+    assert [order[one] for one in report.kept] == sorted(order[one] for one in report.kept)
+
+    # The budget holds, or the report says that it does not; sources are parallel.
+    assert report.tokens_after == sum(one.tokens for one in seen.sources)
+    assert report.budget is None or report.tokens_after <= report.budget or report.over_budget
+    assert len(seen.sources) == len(seen.messages)
+
+    # No call without its results, but one at the very end; no result without its call.
+    for group in groups_of(seen.records):
+        members = [seen.records[place] for place in group]
+        assert members[0].role != "tool"
+        calls = {str(call["id"]) for call in members[0].tool_calls}
+        if calls - {one.tool_call_id for one in members[1:]}:
+            assert members[-1] is seen.records[-1]
+
+    # A summary stands for all it covers and for nothing else.
+    if summary is not None and any(one.kind == "summary" for one in seen.sources):
+        groups = [[records[place] for place in group] for group in groups_of(records)]
+        whole = [group for group in groups if all(summary.covers(one) for one in group)]
+        assert not {one.id for group in whole for one in group} & set(report.kept)
+
+
+@settings(max_examples=50, deadline=None)
+@given(logs(), OPTIONS)
+def test_the_question_is_never_lost_without_a_word(records: list[Record], options: ViewOptions) -> None:
+    answered = [*records, Record(id="q", seq=99, role="user", content="7")]
+
+    seen = build_view(answered, options, counter=COUNTER)
+
+    assert open_question(answered) is not None
+    assert "q" in seen.report.kept or (seen.report.over_budget and (options.limits.max_tokens or 0) < 7)
