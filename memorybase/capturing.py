@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors, indexing, planning
 from memorybase.keywords import Document
 from memorybase.messages import NewMessage, message_fingerprint, message_text
-from memorybase.models import MemoryBase, Message, Run, Session
+from memorybase.models import MemoryBase, Message, Session
 from memorybase.queries import conversations
 from memorybase.queries.conversations import KnownMessage
 from memorybase.queries.deleted import Deleted
@@ -72,16 +72,15 @@ def open_run(
     """The run's row, made when new; whether it is. Raises RunConflict for a known run in another session, or whose
     messages without ids differ from those it came with."""
     fingerprint = _fingerprint_without_ids(messages)
+    new = {
+        "id": run_id, "flow_id": conversation.flow_id, "session_id": conversation.session_id,
+        "external_id": external_id, "fingerprint": fingerprint, "created_at": now,
+    }  # fmt: skip
+    if conversations.add_run(session, new):
+        return True
     run = conversations.fetch_run(session, run_id)
     if run is None:
-        conversations.add_run(
-            session,
-            Run(
-                id=run_id, flow_id=conversation.flow_id, session_id=conversation.session_id,
-                external_id=external_id, fingerprint=fingerprint, created_at=now,
-            ),
-        )  # fmt: skip
-        return True
+        raise errors.ConstraintViolated("The run vanished between insert and read")
     where = {"field": "run_id", "value": external_id or str(run_id)}
     if (run.flow_id, run.session_id) != (conversation.flow_id, conversation.session_id):
         if conversations.owner_of_flow(session, run.flow_id) != conversations.owner_of_flow(

@@ -91,14 +91,16 @@ def capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRe
         try:
             result = _capture(services, user_id, flow_id, request)
         except errors.ConstraintViolated:
-            # Another session took one of these ids between our look and our insert; now the look finds it.
-            result = _capture(services, user_id, flow_id, request)
+            # Another session took one of these ids between our look and our insert, or has had it; a look finds it.
+            result = _capture(services, user_id, flow_id, request, look=True)
     metrics.RUNS_CAPTURED.inc()
     metrics.MESSAGES_CAPTURED.inc(sum(message.created for message in result.messages))
     return result
 
 
-def _capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest) -> CaptureResult:
+def _capture(
+    services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest, *, look: bool = False
+) -> CaptureResult:
     run_id = request.run_id or uuid4()
     messages = capturing.identify(request.messages, run_id)
     documents = indexing.analyze_all(services, messages)
@@ -112,12 +114,17 @@ def _capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureR
             flow_id=flow_id,
             session_id=request.session_id,
             end_user_id=request.end_user_id,
-            now=clock.now(session),
         )
         now = clock.now(session)  # behind the lock, so that captured_at rises with seq
         capturing.bind_end_user(conversation, request.end_user_id)
         run_is_new = capturing.open_run(session, conversation, run_id, request.run_external_id, request.messages, now)
-        known = capturing.match_known(session, user_id, conversation, messages, request.on_conflict)
+        # Ids that follow from a new run's are new.
+        named = any(message.id is not None for message in request.messages)
+        known = (
+            capturing.match_known(session, user_id, conversation, messages, request.on_conflict)
+            if look or named or not run_is_new
+            else {}
+        )
         unknown = {message_id: message for message_id, message in messages.items() if message_id not in known}
         before = deleted.fetch(session, flow_id, unknown.keys())
         kept_out = {key: past for key, past in before.items() if capturing.stays_deleted(past, conversation)}
@@ -125,13 +132,13 @@ def _capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureR
         first = conversation.last_seq + 1
         stored = capturing.message_rows(new, documents, before, conversation, run_id, first, now)
         conversations.insert_messages(session, stored)
-        indexing.add(session, conversation, stored, documents)
-        deleted.forget(session, flow_id, new.keys() & before.keys())
         if new:
             conversation.last_seq += len(new)
             conversation.last_captured_at = now
             conversation.deleted_at = None
-            session.flush()
+        indexing.add(session, conversation, stored, documents)
+        deleted.forget(session, flow_id, new.keys() & before.keys())
+        session.flush()
         if request.on_conflict == "update":
             capturing.update_changed(session, services, living, conversation, messages, known, now)
         ingestion = trigger(session, services, living, conversation, now)
@@ -159,7 +166,9 @@ def trigger(
 ) -> list[IngestionState]:
     """For every memory base with auto_capture: is the threshold reached? Then what is captured is owed."""
     automatic = [base for base in living if base.auto_capture]
-    for base in automatic:
+    locked = rows.lock_rows_of_session(session, [base.id for base in automatic], conversation.session_id)
+    untracked = [base for base in automatic if planning.fed_row(base, locked) is None]
+    for base in untracked:
         rows.ensure_row(
             session,
             base_id=base.id,
@@ -167,7 +176,8 @@ def trigger(
             flow_id=conversation.flow_id,
             session_id=conversation.session_id,
         )
-    locked = rows.lock_rows_of_session(session, [base.id for base in automatic], conversation.session_id)
+    if untracked:
+        locked = rows.lock_rows_of_session(session, [base.id for base in automatic], conversation.session_id)
     return [_trigger_base(session, services, base, locked, conversation, now) for base in automatic]
 
 
@@ -191,6 +201,7 @@ def _trigger_base(
         after_seq=max(row.cursor_seq, row.target_seq),
         at_most=base.threshold,
     )
+    was_at_work = planning.is_at_work(base, locked)
     reached = pending >= base.threshold
     if reached:
         row.target_seq = conversation.last_seq
@@ -198,9 +209,9 @@ def _trigger_base(
     # From the last capture on, not from now: posting the same run again does not put it off.
     row.idle_due_at = conversation.last_captured_at + timedelta(seconds=base.idle_after) if waits else None
     session.flush()
-    job = planning.plan_next(session, services, base, locked, now)
-    if job is None:  # one is active already, or nothing is owed
-        job = jobs.active_job(session, base.id, conversation.session_id)
+    # The rows are locked: an active job stays one, and who ends it plans the next.
+    job = jobs.active_job(session, base.id, conversation.session_id) if was_at_work else None
+    job = job or planning.plan_next(session, services, base, locked, now)
     return IngestionState(base.id, pending, reached, job.id if job else None)
 
 

@@ -46,6 +46,15 @@ def fed_row(base: MemoryBase, session_rows: Iterable[MemoryBaseSession]) -> Memo
     return next((r for r in session_rows if r.memory_base_id == base.id and r.generation == wanted), None)
 
 
+def is_at_work(base: MemoryBase, session_rows: Iterable[MemoryBaseSession]) -> bool:
+    """Whether the session may have an active job: one never goes without something owed, a mark or an audit."""
+    return any(
+        row.target_seq > row.cursor_seq or row.dirty > row.repaired or row.audit_at is not None
+        for row in session_rows
+        if row.memory_base_id == base.id
+    )
+
+
 def plan_next(
     session: OrmSession,
     services: Services,

@@ -17,7 +17,7 @@ from memorybase.ingestion import CapturedMessage, CaptureRequest
 from memorybase.messages import IdKind, NewMessage
 from memorybase.models import ID_LENGTH, NAME_LENGTH
 from memorybase.portability.reading import FORMAT
-from memorybase.queries import clock, conversations
+from memorybase.queries import conversations
 from memorybase.services import Services
 
 OnConflict = Literal["error", "keep", "update"]
@@ -241,9 +241,8 @@ def _open_session(services: Services, user_id: UUID, item: _Session) -> None:
         if conversations.fetch_flow(session, user_id, place.flow_id) is None:
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(place.flow_id))
         conversation = conversations.open_session(
-            session, flow_id=place.flow_id, session_id=place.session_id, end_user_id=place.end_user_id,
-            now=clock.now(session),
-        )  # fmt: skip
+            session, flow_id=place.flow_id, session_id=place.session_id, end_user_id=place.end_user_id
+        )
         capturing.bind_end_user(conversation, place.end_user_id)
         if not conversation.meta:
             conversation.meta = item.metadata

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.models import Capture, DeletedMessage, Flow, Message, Run, Session
-from memorybase.queries import bounds
+from memorybase.queries import bounds, clock
 from memorybase.queries.writes import insert
 
 
@@ -66,10 +66,12 @@ def lock_flow(session: OrmSession, flow_id: UUID) -> Flow | None:
     )
 
 
-def open_session(
-    session: OrmSession, *, flow_id: UUID, session_id: str, end_user_id: str | None, now: datetime
-) -> Session:
+def open_session(session: OrmSession, *, flow_id: UUID, session_id: str, end_user_id: str | None) -> Session:
     """The session, made when new, its row locked: from here to the commit, this transaction alone gives out seqs."""
+    opened = lock_session(session, flow_id, session_id)
+    if opened is not None:
+        return opened
+    now = clock.now(session)
     session.execute(
         insert(session, Session)
         .values(
@@ -107,9 +109,12 @@ def fetch_run(session: OrmSession, run_id: UUID) -> Run | None:
     return session.get(Run, run_id)
 
 
-def add_run(session: OrmSession, run: Run) -> None:
-    session.add(run)
-    session.flush()
+def add_run(session: OrmSession, values: dict[str, Any]) -> bool:
+    """False: the run is there already."""
+    made = session.execute(
+        insert(session, Run).values(**values).on_conflict_do_nothing(index_elements=["id"]).returning(Run.id)
+    )
+    return made.scalar_one_or_none() is not None
 
 
 def owner_of_flow(session: OrmSession, flow_id: UUID) -> UUID | None:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from harness.acts import texts
 from harness.world import WORKER, WorkerKilled, World, crash_after
 
-from memorybase import errors, ingestion, leases, lifecycle, planning, projection, sweeping
+from memorybase import errors, ingestion, leases, lifecycle, projection, sweeping
 from memorybase.models import IngestionJob, Session
 from memorybase.planning import freeze
 from memorybase.queries import conversations, jobs
@@ -660,7 +660,9 @@ def test_a_capture_and_an_advance_that_wait_for_each_other_lose_no_turn(
     world.say("s", "the first")
     ring = world.queue.rings[0]
     world.queue.clear()
-    plan_next = planning.plan_next
+    # The advance (in leases.finish) plans the next job with the row locked, the trigger looks for the active one.
+    module, name = (leases, "plan_next") if waits == "capture" else (jobs, "active_job")
+    original = getattr(module, name)
     other = threading.Thread(
         target=(lambda: world.say("s", "the second")) if waits == "capture" else (lambda: world.run(ring))
     )
@@ -670,10 +672,9 @@ def test_a_capture_and_an_advance_that_wait_for_each_other_lose_no_turn(
         other.start()
         other.join(0.5)
         assert other.is_alive()  # it waits for our row
-        return plan_next(*args)
+        return original(*args)
 
-    # Both the advance (in leases.finish) and the trigger plan the next job with the row locked.
-    monkeypatch.setattr(leases if waits == "capture" else planning, "plan_next", hold_the_row)
+    monkeypatch.setattr(module, name, hold_the_row)
     if waits == "capture":
         assert world.run(ring) == ingestion.JobOutcome.DONE
     else:
