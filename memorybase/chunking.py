@@ -47,6 +47,10 @@ def _pieces(text: str, offsets: Offsets, max_tokens: int, overlap: int) -> Itera
     """Each chunk with the character that it begins at."""
     if not text:
         return
+    # No tokenizer makes more of such a text than a token a character and one before the first: it is not asked.
+    if len(text) < max_tokens and text.isascii():
+        yield 0, text
+        return
     spans = offsets(text)
     if len(spans) <= max_tokens:
         yield 0, text

@@ -9,7 +9,7 @@ from uuid import UUID
 
 if TYPE_CHECKING:
     from memorybase.database import Database
-    from memorybase.embedding import Embedder
+    from memorybase.embedding import Embedder, Reranker
     from memorybase.locks import SessionLocks
     from memorybase.settings import Settings
     from memorybase.vectors import VectorStore
@@ -74,3 +74,4 @@ class Services:
     embedders: EmbedderRegistry
     locks: SessionLocks
     queue: IngestionQueue
+    reranker: Reranker | None = None

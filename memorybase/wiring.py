@@ -9,7 +9,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from memorybase.database import Database
-from memorybase.embedding import Embedders
+from memorybase.embedding import CrossEncoderReranker, Embedders
 from memorybase.locks import RedisSessionLocks
 from memorybase.services import IngestionQueue, Services
 from memorybase.settings import Settings
@@ -38,6 +38,7 @@ def build(settings: Settings | None = None, *, role: Role = "cli") -> Services:
         embedders=Embedders(settings),
         locks=RedisSessionLocks(redis_client(settings), ttl_seconds=settings.lock_seconds),
         queue=_queue(settings),
+        reranker=CrossEncoderReranker(settings) if settings.reranker_model else None,
     )
 
 

@@ -3,10 +3,13 @@
     source     a model's name or path to its files, checked
     prompts    what the model wants before a query and before a passage
     export     those files to ONNX, once, in a process of its own, since torch takes seconds and 500 MB to load
+    quantize   an export to int8, in the same process
     exported   the exported models, kept in Settings.model_cache_dir
     onnx       the default adapter: ONNX Runtime, no torch
     reference  sentence-transformers itself
     counting   tokens of a text, by a tokenizer alone
+    reranker   a cross-encoder, optional
+    once       each of them loaded once a process
 
 The libraries are imported where they are used: importing this package loads no model and no torch.
 """
@@ -15,7 +18,16 @@ from __future__ import annotations
 
 from memorybase.embedding.counting import text_counter
 from memorybase.embedding.prompts import without_passage_prompt
-from memorybase.embedding.protocol import Embedder
+from memorybase.embedding.protocol import Embedder, Reranker
 from memorybase.embedding.registry import Embedders, is_prepared
+from memorybase.embedding.reranker import CrossEncoderReranker
 
-__all__ = ["Embedder", "Embedders", "is_prepared", "text_counter", "without_passage_prompt"]
+__all__ = [
+    "CrossEncoderReranker",
+    "Embedder",
+    "Embedders",
+    "Reranker",
+    "is_prepared",
+    "text_counter",
+    "without_passage_prompt",
+]

@@ -1,5 +1,6 @@
-"""`python -m memorybase.embedding.export MODEL_FOLDER TARGET`: a sentence-transformers model to ONNX, checked.
+"""`python -m memorybase.embedding.export PRECISION SOURCE TARGET`: a sentence-transformers model to ONNX, checked.
 
+PRECISION is fp32, and SOURCE the model's folder; or int8, and SOURCE the folder of its fp32 export.
 A process of its own, so that neither the API nor a worker ever holds torch. The target appears whole or not at all.
 """
 
@@ -11,7 +12,7 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,14 @@ import numpy as np
 
 from memorybase.embedding.exported import MODEL_FILE, REFUSED, TOKENIZER_FILE, Manifest
 from memorybase.embedding.onnx import OnnxEmbedder
-from memorybase.embedding.prompts import Prompts, prompts_in
+from memorybase.embedding.prompts import NO_PROMPTS, Prompts, prompts_in
+from memorybase.embedding.quantize import quantize_model
 from memorybase.embedding.reference import load_model, load_tokenizer, max_seq_length
 from memorybase.errors import ModelUnavailable
 
 OPSET = 17
 MINIMUM_COSINE = 0.9999
+MINIMUM_INT8_COSINE = 0.97  # to fp32; MiniLM's least of 1,040 chat messages is .982
 POOLINGS = frozenset({"mean", "cls"})
 OTHER_BACKEND = "Set MEMORYBASE_EMBEDDING_BACKEND=sentence-transformers to use it all the same."
 # One word, cases, scripts, symbols, and more than any model reads: every way of padding and cutting.
@@ -40,12 +43,13 @@ CHECK_TEXTS = (
 
 def main() -> int:
     """Export; 0 when the target is there, REFUSED with the reason on the last line when it cannot be."""
-    source, target = map(Path, sys.argv[1:3])
+    export = {"fp32": export_model, "int8": export_int8}[sys.argv[1]]
+    source, target = map(Path, sys.argv[2:4])
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with _alone(target):
             if not target.is_dir():
-                _export_whole(source, target)
+                _export_whole(export, source, target)
     except (ModelUnavailable, OSError) as error:
         sys.stdout.write(f"{error}\n")
         return REFUSED
@@ -60,13 +64,13 @@ def _alone(target: Path) -> Iterator[None]:
         yield
 
 
-def _export_whole(source: Path, target: Path) -> None:
+def _export_whole(export: Callable[[Path, Path], None], source: Path, target: Path) -> None:
     for leftover in target.parent.glob(f"{target.name}.part-*"):
         shutil.rmtree(leftover)  # of a process that died: the living one holds the lock
     part = Path(tempfile.mkdtemp(prefix=f"{target.name}.part-", dir=target.parent))
     try:
         part.chmod(0o755)
-        export_model(source, part)
+        export(source, part)
         _sync(part)
         part.replace(target)
         _sync(target.parent)
@@ -87,7 +91,7 @@ def _sync(folder: Path) -> None:
 
 def export_model(source: Path, folder: Path) -> None:
     """Write the model, its tokenizer and its manifest into the folder; raises ModelUnavailable if they do not agree."""
-    model = load_model(source, device="cpu").float().eval()
+    model = load_model(source, device="cpu", plain_attention=True).float().eval()
     pooling = _pooling(model)
     _write_graph(model, pooling, folder / MODEL_FILE)
     _write_tokenizer(source, model, folder / TOKENIZER_FILE)
@@ -164,11 +168,27 @@ def _write_tokenizer(source: Path, model: Any, path: Path) -> None:
         load_tokenizer(model).save(str(path))
 
 
-def _check(model: Any, folder: Path, prompts: Prompts) -> None:
-    """The export against sentence-transformers, in one padded batch, one by one, and as queries."""
-    exported = OnnxEmbedder(
+def export_int8(exported: Path, folder: Path) -> None:
+    """Write the int8 form of an fp32 export into the folder; raises ModelUnavailable if they do not agree."""
+    quantize_model(exported, folder)
+    vectors = [_exported(path, NO_PROMPTS).embed(CHECK_TEXTS) for path in (exported, folder)]
+    worst = float((vectors[0] * vectors[1]).sum(axis=1).min())
+    if not worst > MINIMUM_INT8_COSINE:  # also when it is not a number
+        raise ModelUnavailable(
+            f"its int8 form differs from the model (cosine {worst:.4f}). "
+            "Set MEMORYBASE_EMBEDDING_BACKEND=onnx to use it all the same."
+        )
+
+
+def _exported(folder: Path, prompts: Prompts) -> OnnxEmbedder:
+    return OnnxEmbedder(
         folder, model=folder.name, identity=folder.name, batch_size=len(CHECK_TEXTS), threads=0, prompts=prompts
     )
+
+
+def _check(model: Any, folder: Path, prompts: Prompts) -> None:
+    """The export against sentence-transformers, in one padded batch, one by one, and as queries."""
+    exported = _exported(folder, prompts)
     expected = model.encode_document(list(CHECK_TEXTS), prompt=prompts.passage, normalize_embeddings=True)
     queries = model.encode_query(list(CHECK_TEXTS), prompt=prompts.query, normalize_embeddings=True)
     cosines = [

@@ -8,7 +8,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import structlog
 
@@ -20,9 +20,11 @@ MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 MANIFEST_FILE = "manifest.json"
 
-EXPORTER_VERSION = 2  # raised when the exporter changes what it writes: older exports are then left alone
+EXPORTER_VERSION = 3  # raised when the exporter changes what it writes: older exports are then left alone
 EXPORT_SECONDS = 600  # MiniLM takes ten; below the job's own deadline, so that the error says what hung
 REFUSED = 3  # the exporter's exit status when it says why, on its last line
+
+Precision = Literal["fp32", "int8"]
 
 log = structlog.get_logger(__name__)
 
@@ -43,26 +45,31 @@ class Manifest:
         (folder / MANIFEST_FILE).write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
 
 
-def exported_folder(settings: Settings, source: ModelSource) -> Path:
+def exported_folder(settings: Settings, source: ModelSource, precision: Precision = "fp32") -> Path:
     """Where the export of these weights by this exporter is or will be."""
-    return settings.model_cache_dir.resolve() / f"{source.label}-{source.revision[:16]}-v{EXPORTER_VERSION}"
+    name = f"{source.label}-{source.revision[:16]}-v{EXPORTER_VERSION}"
+    return settings.model_cache_dir.resolve() / (name if precision == "fp32" else f"{name}-{precision}")
 
 
-def ensure_exported(settings: Settings, source: ModelSource) -> Path:
+def ensure_exported(settings: Settings, source: ModelSource, precision: Precision = "fp32") -> Path:
     """The exported model's folder, exported now if it is not there; raises ModelUnavailable."""
-    folder = exported_folder(settings, source)
+    folder = exported_folder(settings, source, precision)
     if folder.is_dir():
         return folder
-    source.check()
+    if precision == "fp32":
+        source.check()
+        origin = source.folder
+    else:  # it is made of the fp32 export, which has been compared with the model
+        origin = ensure_exported(settings, source)
     began = time.monotonic()
-    log.info("model_export_started", model=source.label)
-    _export_in_child(settings, source, folder)
-    log.info("model_exported", model=source.label, seconds=round(time.monotonic() - began, 2))
+    log.info("model_export_started", model=source.label, precision=precision)
+    _export_in_child(settings, source, [precision, str(origin), str(folder)], folder)
+    log.info("model_exported", model=source.label, precision=precision, seconds=round(time.monotonic() - began, 2))
     return folder
 
 
-def _export_in_child(settings: Settings, source: ModelSource, folder: Path) -> None:
-    command = [sys.executable, "-m", "memorybase.embedding.export", str(source.folder), str(folder)]
+def _export_in_child(settings: Settings, source: ModelSource, arguments: list[str], folder: Path) -> None:
+    command = [sys.executable, "-m", "memorybase.embedding.export", *arguments]
     environment = settings.child_environment()
     # The files are here by now, so nothing may be asked for.
     environment |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}

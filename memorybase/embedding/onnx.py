@@ -68,7 +68,7 @@ class OnnxEmbedder:
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        ids = [tokens.encode(self._tokenizer, text, special=True).ids for text in texts]
+        ids = tokens.ids(self._tokenizer, texts)
         for places in self._batches(ids):
             vectors[places] = self._run([ids[place] for place in places])
         bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))

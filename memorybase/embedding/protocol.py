@@ -40,3 +40,10 @@ class Embedder(Protocol):
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """The character span of each token of the whole text, without what the model adds."""
+
+
+class Reranker(Protocol):
+    """A model that reads query and text together; usable from many threads."""
+
+    def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """How well each text answers the query, 0 to 1: (n,). Raises ModelUnavailable."""

@@ -52,8 +52,8 @@ class SentenceTransformerEmbedder:
         return tokens.offsets(self._tokenizer, text)
 
     def _encode(self, encode: Callable[..., Any], texts: Sequence[str], prompt: str) -> NDArray[np.float32]:
-        for text in texts:
-            _check_unicode(text)
+        for position, text in enumerate(texts):
+            tokens.check_unicode(text, position)
         try:
             vectors = encode(
                 list(texts),
@@ -73,8 +73,11 @@ class SentenceTransformerEmbedder:
         return result
 
 
-def load_model(folder: Path, *, device: str | None = None, threads: int = 0) -> Any:
-    """The model, from these files alone: no hub is asked and no code of the model's is run."""
+def load_model(folder: Path, *, device: str | None = None, threads: int = 0, plain_attention: bool = False) -> Any:
+    """The model, from these files alone: no hub is asked and no code of the model's is run.
+
+    With plain_attention, attention is products and a softmax and not torch's own operator, whose export is larger.
+    """
     try:
         import torch
         from sentence_transformers import SentenceTransformer
@@ -83,7 +86,13 @@ def load_model(folder: Path, *, device: str | None = None, threads: int = 0) -> 
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         if threads:
             torch.set_num_threads(threads)
-        return SentenceTransformer(str(folder), device=device, local_files_only=True, trust_remote_code=False)
+        return SentenceTransformer(
+            str(folder),
+            device=device,
+            local_files_only=True,
+            trust_remote_code=False,
+            model_kwargs={"attn_implementation": "eager"} if plain_attention else None,
+        )
     except Exception as error:  # torch's and the library's errors share no base but this
         raise ModelUnavailable(
             f"sentence-transformers does not load {folder} ({type(error).__name__}: {error})", model=folder.name
@@ -108,12 +117,3 @@ def max_seq_length(model: Any) -> int:
     if not model.max_seq_length:
         raise ModelUnavailable("it does not say how many tokens it reads: set max_seq_length in its configuration.")
     return int(model.max_seq_length)
-
-
-def _check_unicode(text: str) -> None:
-    try:
-        text.encode()
-    except (AttributeError, UnicodeEncodeError) as error:
-        raise TextRejected(
-            "The embedding model cannot encode this text: it is not valid Unicode.", reason=type(error).__name__
-        ) from None

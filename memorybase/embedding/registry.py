@@ -1,12 +1,11 @@
-"""Each model once a process, loaded when first asked for."""
+"""The embedder for a model, by the settings."""
 
 from __future__ import annotations
 
-import threading
-import time
-from collections import defaultdict
+from collections.abc import Mapping
 
-from memorybase.embedding.exported import Manifest, ensure_exported, exported_folder
+from memorybase.embedding.exported import Manifest, Precision, ensure_exported, exported_folder
+from memorybase.embedding.once import Once
 from memorybase.embedding.onnx import OnnxEmbedder
 from memorybase.embedding.prompts import Prompts, prompts_in
 from memorybase.embedding.protocol import Embedder
@@ -15,8 +14,8 @@ from memorybase.embedding.source import find_source
 from memorybase.errors import ModelUnavailable
 from memorybase.settings import Settings
 
-# Loading fails slowly (an export takes seconds), so callers within this time are told the same without another try.
-FAILURE_SECONDS = 10.0
+# The backends that run an export, and how exact theirs is.
+PRECISIONS: Mapping[str, Precision] = {"onnx": "fp32", "onnx-int8": "int8"}
 
 
 class Embedders:
@@ -24,41 +23,21 @@ class Embedders:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._loaded: dict[str, Embedder] = {}
-        self._failed: dict[str, tuple[float, str]] = {}
-        self._guard = threading.Lock()
-        self._loading: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._models: Once[Embedder] = Once(lambda name: load(settings, name))
 
     def get(self, model: str | None = None) -> Embedder:
         """The embedder for a model, or for the setting's; raises ModelUnavailable."""
-        name = model or self._settings.embedding_model
-        if found := self._loaded.get(name):
-            return found
-        with self._guard:
-            loading = self._loading[name]
-        with loading:
-            if name not in self._loaded:
-                self._loaded[name] = self._load(name)
-            return self._loaded[name]
+        return self._models.get(model or self._settings.embedding_model)
 
     def dimension(self, model: str | None = None) -> int:
         """Numbers a vector, read beside the exported model where there is one; else loads it."""
         name = model or self._settings.embedding_model
-        if name not in self._loaded and self._settings.embedding_backend == "onnx":
-            folder = exported_folder(self._settings, find_source(name))
+        precision = PRECISIONS.get(self._settings.embedding_backend)
+        if name not in self._models and precision:
+            folder = exported_folder(self._settings, find_source(name), precision)
             if folder.is_dir():
                 return Manifest.read(folder).dimension
         return self.get(name).dimension
-
-    def _load(self, name: str) -> Embedder:
-        at, message = self._failed.get(name, (0.0, ""))
-        if message and time.monotonic() - at < FAILURE_SECONDS:
-            raise ModelUnavailable(message, model=name)
-        try:
-            return load(self._settings, name)
-        except ModelUnavailable as error:
-            self._failed[name] = (time.monotonic(), error.message)
-            raise
 
 
 def load(settings: Settings, model: str) -> Embedder:
@@ -66,11 +45,11 @@ def load(settings: Settings, model: str) -> Embedder:
     source = find_source(model)
     own = prompts_in(source.folder)
     prompts = _prompts(settings, model, own)
-    if settings.embedding_backend == "onnx":
+    if precision := PRECISIONS.get(settings.embedding_backend):
         return OnnxEmbedder(
-            ensure_exported(settings, source),
+            ensure_exported(settings, source, precision),
             model=model,
-            identity=source.identity("onnx-fp32") + prompts.suffix(own),
+            identity=source.identity(f"onnx-{precision}") + prompts.suffix(own),
             batch_size=settings.embedding_batch_size,
             threads=settings.embedding_threads,
             prompts=prompts,
@@ -96,9 +75,10 @@ def _prompts(settings: Settings, model: str, own: Prompts) -> Prompts:
 
 def is_prepared(settings: Settings) -> bool:
     """Whether the setting's model loads without being exported first."""
-    if settings.embedding_backend != "onnx":
+    precision = PRECISIONS.get(settings.embedding_backend)
+    if precision is None:
         return True
     try:
-        return exported_folder(settings, find_source(settings.embedding_model)).is_dir()
+        return exported_folder(settings, find_source(settings.embedding_model), precision).is_dir()
     except ModelUnavailable:
         return False

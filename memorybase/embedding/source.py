@@ -52,14 +52,19 @@ def find_source(model: str) -> ModelSource:
     """The files of the default model, of a folder, or of a named model, which alone may ask a hub."""
     if model.removeprefix("sentence-transformers/") == DEFAULT_MODEL:
         return ModelSource(DEFAULT_MODEL, _wheel_folder(), DEFAULT_DIGESTS["model.safetensors"], DEFAULT_DIGESTS)
+    folder = model_folder(model, "MEMORYBASE_EMBEDDING_MODEL", owner="sentence-transformers")
+    name = folder.name if Path(model).expanduser().is_dir() else model
+    return ModelSource(_label(name), folder, _folder_digest(folder, model), {})
+
+
+def model_folder(model: str, setting: str, *, owner: str = "") -> Path:
+    """A folder, or where the hub's files of a named model are; raises ModelUnavailable, which names the setting."""
     path = Path(model).expanduser()
     if path.is_dir():
-        folder = path.resolve()
-        return ModelSource(_label(folder.name), folder, _folder_digest(folder, model), {})
+        return path.resolve()
     if model.startswith((".", "/", "~")):
-        raise ModelUnavailable(f"There is no folder {model}. Set MEMORYBASE_EMBEDDING_MODEL to one.", model=model)
-    folder = _hub_folder(model)
-    return ModelSource(_label(model), folder, _folder_digest(folder, model), {})
+        raise ModelUnavailable(f"There is no folder {model}. Set {setting} to one.", model=model)
+    return _hub_folder(model, setting, owner)
 
 
 def _wheel_folder() -> Path:
@@ -71,11 +76,11 @@ def _wheel_folder() -> Path:
     return Path(spec.origin).parent / "model"
 
 
-def _hub_folder(model: str) -> Path:
+def _hub_folder(model: str, setting: str, owner: str) -> Path:
     """The model's snapshot, from the hub's local cache if it is whole there, else downloaded."""
     from huggingface_hub import snapshot_download
 
-    name = model if "/" in model else f"sentence-transformers/{model}"  # as sentence-transformers reads names
+    name = f"{owner}/{model}" if owner and "/" not in model else model  # as sentence-transformers reads names
     ignored = [f"{folder}/*" for folder in OTHER_FORMATS]
     wanted = [f"*{suffix}" for suffix in sorted(DECIDING_SUFFIXES)]
     for offline in (True, False):
@@ -87,7 +92,7 @@ def _hub_folder(model: str) -> Path:
             if not offline:
                 raise ModelUnavailable(
                     f"{model} is neither a folder nor a model that the hub gives ({type(error).__name__}). "
-                    "Set MEMORYBASE_EMBEDDING_MODEL to a folder, or check the name and the connection.",
+                    f"Set {setting} to a folder, or check the name and the connection.",
                     model=model,
                 ) from error
         else:

@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memorybase.errors import ModelUnavailable, TextRejected
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding, Tokenizer
+    from tokenizers import Tokenizer
 
 
-def encode(tokenizer: Tokenizer, text: str, *, special: bool) -> Encoding:
-    """The text's tokens, with or without the special ones; raises TextRejected, which quotes no text."""
+# Of one text too, a batch is asked for: the tokenizer lets other threads run only while it works on a batch.
+
+
+def ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
+    """The number of each token of each text, with the special ones; raises TextRejected with the text's position."""
     try:
-        return tokenizer.encode(text, add_special_tokens=special)
-    except (TypeError, UnicodeEncodeError) as error:
-        # The error's own words may quote the text; `from None` keeps them out of logs.
-        raise TextRejected(
-            "The embedding model cannot encode this text: it is not valid Unicode.", reason=type(error).__name__
-        ) from None
+        return [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts))]
+    except (TypeError, UnicodeEncodeError):
+        for position, text in enumerate(texts):
+            check_unicode(text, position)
+        raise
 
 
 def offsets(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:
-    """The character span of each token, without special ones."""
-    return encode(tokenizer, text, special=False).offsets
+    """The character span of each token, without special ones; raises TextRejected."""
+    check_unicode(text, 0)
+    (encoding,) = tokenizer.encode_batch([text], add_special_tokens=False)
+    return encoding.offsets
+
+
+def check_unicode(text: str, position: int) -> None:
+    """Raises TextRejected, which quotes no text, for one that no tokenizer takes."""
+    try:
+        text.encode()
+    except (AttributeError, UnicodeEncodeError) as error:
+        # The error's own words may quote the text; `from None` keeps them out of logs.
+        raise TextRejected(
+            "The embedding model cannot encode this text: it is not valid Unicode.",
+            position=position,
+            reason=type(error).__name__,
+        ) from None
 
 
 def readable(tokenizer: Tokenizer, max_seq_length: int, prompt: str) -> int:

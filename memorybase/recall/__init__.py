@@ -6,7 +6,7 @@
     the query's vector               by the serving generation's model, with no transaction open
     candidates by vectors            the store's nearest chunks, unfiltered first; what is pending by its own vectors
     verified                         in SQL: the message exists, in this version, in this flow, and passes the filters
-    scored, cut                      all signals in one score; one row a message, best first
+    scored, cut                      all signals in one score; one row a message, best first; a reranker, where set
     read again                       the rows themselves and their neighbours
 
 The store proposes and SQL decides: a chunk whose message is gone or was edited is dropped. A store that does not answer

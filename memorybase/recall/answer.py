@@ -19,7 +19,7 @@ from memorybase.models import Message
 from memorybase.queries import conversations, postings
 from memorybase.queries import recall as queries
 from memorybase.queries.recall import Neighbour, PendingMessage, Target
-from memorybase.recall import fusion, hybrid, question
+from memorybase.recall import fusion, hybrid, question, reranking
 from memorybase.recall.pending import nearest_pending
 from memorybase.recall.question import Question, possible_names
 from memorybase.recall.request import SearchRequest, check
@@ -80,7 +80,7 @@ def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchA
     started = time.perf_counter()
     check(services.settings, request)
     places = _look_up(services, user_id, request)
-    find = _nearest if request.mode == "dense" else _fused
+    find = _nearest if request.mode == "dense" else _reranked
     candidates = find(services, request, places) if places else []
     results = _hits(services, request, _cut(candidates, request))
     return SearchAnswer(results=results, took_ms=round((time.perf_counter() - started) * 1_000, 3))
@@ -97,6 +97,14 @@ def _nearest(services: Services, request: SearchRequest, places: Places) -> list
         candidates += nearest_stored(services, target, vector, request)
         candidates += nearest_pending(services, target, embedder, vector, pending, request)
     return candidates
+
+
+def _reranked(services: Services, request: SearchRequest, places: Places) -> list[Candidate]:
+    """By the fused score, or where a reranker is set, the best of them by its score."""
+    if services.reranker is None:
+        return _fused(services, request, places)
+    fused = _fused(services, replace(request, min_score=None), places)
+    return reranking.rerank(services, services.reranker, request, fused)
 
 
 def _fused(services: Services, request: SearchRequest, places: Places) -> list[Candidate]:
@@ -260,7 +268,8 @@ def _parts(candidate: Candidate) -> dict[str, Any]:
         name: {"value": round(value, SCORE_DIGITS), "share": round(shares[name], SCORE_DIGITS)}
         for name, value in candidate.values.items()
     }
-    return {"signals": signals, "bias": fusion.BIAS, "recency": candidate.recency, **found}
+    parts = {"signals": signals, "bias": fusion.BIAS, "recency": candidate.recency, **found}
+    return parts if candidate.reranked is None else {"reranker": round(candidate.reranked, SCORE_DIGITS), **parts}
 
 
 def _around(

@@ -43,6 +43,7 @@ class Candidate:
     facts: Facts | None = None
     values: Mapping[str, float] | None = None  # of each signal, where the score is a fused one
     recency: float = 1.0
+    reranked: float | None = None  # the reranker's score, where there is one
 
     @property
     def order(self) -> tuple[float, float, str, bool, str]:

@@ -19,7 +19,7 @@ import pytest
 from numpy.typing import NDArray
 
 from memorybase.chunking import split_text
-from memorybase.embedding import Embedder, Embedders, export, is_prepared, registry
+from memorybase.embedding import Embedder, Embedders, export, is_prepared, once, registry
 from memorybase.embedding.exported import MODEL_FILE, exported_folder
 from memorybase.embedding.onnx import OnnxEmbedder
 from memorybase.embedding.prompts import NO_PROMPTS, Prompts, prompts_in
@@ -63,6 +63,11 @@ def reference(model_settings: Settings) -> SentenceTransformerEmbedder:
     embedder = Embedders(settings).get()
     assert isinstance(embedder, SentenceTransformerEmbedder)
     return embedder
+
+
+@pytest.fixture(scope="session")
+def int8(model_settings: Settings) -> Embedder:
+    return Embedders(model_settings.model_copy(update={"embedding_backend": "onnx-int8"})).get()
 
 
 @pytest.fixture(params=["onnx", "reference"])
@@ -150,13 +155,14 @@ def test_nothing_gives_no_vectors(embedder: Embedder) -> None:
 
 
 def test_a_text_that_is_no_unicode_is_rejected_and_not_quoted(embedder: Embedder) -> None:
-    for call in (
-        lambda text: embedder.embed(["fine", text]),
-        embedder.embed_query,
-        embedder.token_offsets,
+    for position, call in (
+        (1, lambda text: embedder.embed(["fine", text])),
+        (0, embedder.embed_query),
+        (0, embedder.token_offsets),
     ):
         with pytest.raises(TextRejected) as caught:
             call("secret \ud800 words")
+        assert caught.value.details["position"] == position
         assert "secret" not in f"{caught.value!r} {caught.value.details}"
         assert caught.value.__suppress_context__
 
@@ -205,6 +211,32 @@ def test_onnx_agrees_with_sentence_transformers_however_texts_are_batched(
     assert onnx.token_offsets("".join(TEXTS)) == reference.token_offsets("".join(TEXTS))
 
 
+def test_int8_is_near_fp32_and_does_not_depend_on_the_batch(int8: Embedder, onnx: OnnxEmbedder) -> None:
+    assert int8.identity == f"onnx-int8/{DEFAULT_MODEL}/53aa5117"
+    vectors = int8.embed(TEXTS)
+    assert 0.97 < cosines(vectors, onnx.embed(TEXTS)).min() < 0.9999
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    alone = np.vstack([int8.embed([text]) for text in TEXTS])
+    assert cosines(vectors, alone).min() > 0.9999
+    assert cosines(vectors, int8.embed(TEXTS[::-1])[::-1]).min() > 0.9999
+
+
+def test_int8_is_made_of_the_export_that_is_there(
+    model_settings: Settings, onnx: OnnxEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = model_settings.model_copy(update={"model_dir": tmp_path, "embedding_backend": "onnx-int8"})
+    exported = exported_folder(settings, WHEEL)
+    shutil.copytree(exported_folder(model_settings, WHEEL), exported)
+    assert not is_prepared(settings)
+    assert Embedders(settings).get().embed(["hi"]).shape == (1, onnx.dimension)
+    assert is_prepared(settings)
+    assert Embedders(settings).dimension() == onnx.dimension
+    (tmp_path / "coarse").mkdir()
+    monkeypatch.setattr("memorybase.embedding.quantize.WEIGHT_LEVELS", 3)
+    with pytest.raises(ModelUnavailable, match=r"int8 form differs.*MEMORYBASE_EMBEDDING_BACKEND=onnx "):
+        export.export_int8(exported, tmp_path / "coarse")
+
+
 def test_batches_hold_texts_of_like_length(onnx: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     widths: list[list[int]] = []
     run = onnx._run
@@ -215,7 +247,7 @@ def test_batches_hold_texts_of_like_length(onnx: OnnxEmbedder, monkeypatch: pyte
 
     monkeypatch.setattr(onnx, "_run", watch)
     onnx.embed(TEXTS * 2)
-    assert [len(batch) for batch in widths] == [32, 32, 32]
+    assert [len(batch) for batch in widths] == [16] * 6
     lengths = list(chain(*widths))
     assert lengths == sorted(lengths)
 
@@ -440,7 +472,8 @@ def test_two_processes_export_at_once(tmp_path: Path) -> None:
     target = exported_folder(settings, WHEEL)
     target.parent.mkdir()
     target.with_name(f"{target.name}.part-of-a-dead-process").mkdir()
-    command = [sys.executable, "-W", "error", "-m", "memorybase.embedding.export", str(WHEEL.folder), str(target)]
+    module = "memorybase.embedding.export"
+    command = [sys.executable, "-W", "error", "-m", module, "fp32", str(WHEEL.folder), str(target)]
     environment = settings.child_environment() | {"PYTHONWARNINGS": "error"}
     children = [subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) for _ in range(2)]
     assert [child.wait(timeout=300) for child in children] == [0, 0]
@@ -499,7 +532,7 @@ def test_a_failure_is_remembered_for_a_while_and_then_tried_again(
         with pytest.raises(ModelUnavailable, match="no such luck"):
             embedders.get()
     assert len(loads) == 1
-    monkeypatch.setattr(registry, "FAILURE_SECONDS", 0.0)
+    monkeypatch.setattr(once, "FAILURE_SECONDS", 0.0)
     with pytest.raises(ModelUnavailable):
         embedders.get()
     assert len(loads) == 2
@@ -565,7 +598,7 @@ def test_the_default_model_asks_no_network_on_either_backend(tmp_path: Path) -> 
         from memorybase.embedding.source import find_source
         from memorybase.settings import Settings
         settings = Settings()
-        sys.argv[1:] = [str(find_source(settings.embedding_model).folder), str(settings.data_dir / "exported")]
+        sys.argv[1:] = ["fp32", str(find_source(settings.embedding_model).folder), str(settings.data_dir / "exported")]
         assert export.main() == 0
         print(Embedders(settings).get().embed(["hello"]).shape)
     """

@@ -1,0 +1,76 @@
+"""A cross-encoder, which reads query and text together. Optional, and run by sentence-transformers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybase.embedding.once import Once
+from memorybase.embedding.source import model_folder
+from memorybase.errors import ModelUnavailable
+from memorybase.settings import Settings
+
+SETTING = "MEMORYBASE_RERANKER_MODEL"
+
+
+class CrossEncoderReranker:
+    """The setting's cross-encoder, loaded when first asked; raises ModelUnavailable, which names the setting."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._name = settings.reranker_model
+        self._batch_size = settings.embedding_batch_size
+        self._models: Once[Any] = Once(_load)
+        self._using = threading.Lock()  # its tokenizer is set anew by every call, so calls take turns
+
+    def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """How well each text answers the query, 0 to 1: (n,)."""
+        model = self._models.get(self._name)
+        import torch
+
+        pairs = [(query, text) for text in texts]
+        try:
+            # Some models' own configuration leaves the logits as they are.
+            with self._using:
+                found = model.predict(
+                    pairs, batch_size=self._batch_size, activation_fn=torch.nn.Sigmoid(), show_progress_bar=False
+                )
+        except Exception as error:  # torch's and the library's errors share no base but this
+            raise _unusable(self._name, f"fails on a batch ({type(error).__name__})") from error
+        scores = np.asarray(found, dtype=np.float32)
+        if not np.isfinite(scores).all():
+            raise _unusable(self._name, "gives scores that are not finite")
+        return scores
+
+
+def _load(name: str) -> Any:
+    folder = model_folder(name, SETTING)
+    model = _cross_encoder(name, folder)
+    labels = int(model.config.num_labels)
+    if labels != 1:
+        raise _unusable(name, f"gives {labels} scores for a text and not one")
+    return model
+
+
+def _cross_encoder(name: str, folder: Path) -> Any:
+    """From these files alone: no hub is asked and no code of the model's is run."""
+    try:
+        from sentence_transformers import CrossEncoder
+        from transformers.utils import logging as transformers_logging
+
+        transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        return CrossEncoder(str(folder), local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # torch's and the library's errors share no base but this
+        raise _unusable(name, f"does not load ({type(error).__name__})") from error
+
+
+def _unusable(name: str, why: str) -> ModelUnavailable:
+    return ModelUnavailable(
+        f"The reranker {name} {why}. Set {SETTING} to another cross-encoder, or to nothing to do without one.",
+        field="reranker_model",
+        value=name,
+    )
