@@ -35,7 +35,7 @@ from scipy.optimize import minimize
 
 from memorybase import __version__, importing
 from memorybase.client import Client
-from memorybase.recall.fusion import SIGNALS
+from memorybase.recall.fusion import BIAS, SIGNALS
 from memorybase.stack.child import StackChild
 from memorybase.stack.state import DataDir
 
@@ -58,6 +58,7 @@ class Asked:
     question: Question
     found: list[str]  # external ids, best first
     values: NDArray[np.float64]  # candidates x signals
+    prior: float  # what the number of messages adds to the bias
     took_ms: float
 
 
@@ -97,9 +98,9 @@ def ask(client: Client, memory: str, names: Mapping[str, str], question: Questio
     answer = client.call("POST", f"/memories/{memory}/search", json=body)
     hits = answer["results"]
     values = [[hit["parts"]["signals"][name]["value"] for name in SIGNALS] for hit in hits] if pool else []
-    return Asked(
-        question, [names[hit["message_id"]] for hit in hits], np.array(values, dtype=np.float64), answer["took_ms"]
-    )
+    prior = hits[0]["parts"]["bias"] - BIAS if pool and hits else 0.0
+    found = [names[hit["message_id"]] for hit in hits]
+    return Asked(question, found, np.array(values, dtype=np.float64), prior, answer["took_ms"])
 
 
 def ndcg(found: Sequence[str], evidence: frozenset[str]) -> float:
@@ -157,10 +158,11 @@ def fitted(asked: Sequence[Asked]) -> NDArray[np.float64]:
 def calibrated(asked: Sequence[Asked], weights: NDArray[np.float64]) -> tuple[float, float]:
     """Slope and offset that turn a sum into a chance, over all candidates of all questions."""
     sums = np.concatenate([each.values @ weights for each in asked])
+    priors = np.concatenate([np.full(len(each.found), each.prior) for each in asked])
     hits = np.concatenate([[name in each.question.evidence for name in each.found] for each in asked]).astype(float)
 
     def loss(line: NDArray[np.float64]) -> float:
-        logits = line[0] * sums + line[1]
+        logits = line[0] * sums + line[1] + priors
         return float(np.mean(np.logaddexp(0, logits) - hits * logits))
 
     slope, offset = minimize(loss, np.array([1.0, -float(np.mean(sums))]), method="Nelder-Mead").x

@@ -5,7 +5,7 @@ So it holds exactly what SQL holds, whatever the store has, and nothing ever reb
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -15,10 +15,13 @@ from memorybase import keywords
 from memorybase.keywords import Document
 from memorybase.messages import NewMessage, message_text
 from memorybase.models import Message, Session
-from memorybase.queries import postings
+from memorybase.queries import conversations, postings
+from memorybase.queries.postings import Waiting
 from memorybase.services import Services
 
-_NOTHING = Document({}, 0, keywords.Traits(0))
+REINDEX_PAGE = 100  # messages a transaction: captures into the session wait so long, about 50 ms
+
+_NOTHING = Document({}, 0, keywords.Traits(0), "none")
 
 
 def analyze(services: Services, role: str, content: Any) -> Document:
@@ -50,8 +53,7 @@ def add(
             continue
         names |= keywords.name_words(row["sender_name"])
         found += _postings(conversation.flow_id, row["place"], document)
-        conversation.documents += 1
-        conversation.terms += document.length
+        _enter(conversation, document)
     postings.add(session, found)
     postings.add_speakers(session, conversation, names)
 
@@ -62,8 +64,7 @@ def replace(session: OrmSession, services: Services, conversation: Session, mess
     document = analyze(services, message.role, message.content)
     message.terms, message.traits = document.length, int(document.traits)
     postings.add(session, _postings(conversation.flow_id, message.place, document))
-    conversation.documents += bool(document.counts)
-    conversation.terms += document.length
+    _enter(conversation, document)
 
 
 def remove(session: OrmSession, conversation: Session, message: Message) -> None:
@@ -75,6 +76,55 @@ def remove(session: OrmSession, conversation: Session, message: Message) -> None
 def remove_all(session: OrmSession, conversation: Session) -> None:
     """The whole session's."""
     postings.remove_session(session, conversation)
+
+
+def waiting_for_reindex(services: Services) -> Waiting:
+    """What is indexed in another language than the setting's."""
+    with services.database.reading() as session:
+        return postings.in_other_language(session, services.settings.keyword_language)
+
+
+def reindex(services: Services) -> Iterator[int]:
+    """Index again what is indexed in another language than the setting's; how many messages, page by page.
+
+    Each page is a transaction under its session's lock, so that captures, edits and searches go on. Begun again after
+    an end halfway, it leaves out the sessions that are done.
+    """
+    last: UUID | None = None
+    while True:
+        with services.database.reading() as session:
+            page = postings.sessions_in_other_language(session, services.settings.keyword_language, after=last)
+        for _, flow_id, session_id in page:
+            yield from _reindex_session(services, flow_id, session_id)
+        if not page:
+            return
+        last = page[-1][0]
+
+
+def _reindex_session(services: Services, flow_id: UUID, session_id: str) -> Iterator[int]:
+    last, ended = 0, False
+    while not ended:
+        with services.database.transaction() as session:
+            conversation = conversations.lock_session(session, flow_id, session_id)
+            if conversation is None:  # deleted or renamed meanwhile
+                return
+            messages = conversations.dialogue_after(session, flow_id, session_id, last, limit=REINDEX_PAGE)
+            for message in messages:
+                replace(session, services, conversation, message)
+                last = message.seq
+            ended = len(messages) < REINDEX_PAGE
+            if ended:
+                conversation.keyword_language = services.settings.keyword_language
+        yield len(messages)
+
+
+def _enter(conversation: Session, document: Document) -> None:
+    """Count a document in, and note its language."""
+    if document.counts:
+        same = not conversation.documents or conversation.keyword_language == document.language
+        conversation.keyword_language = document.language if same else None
+    conversation.documents += bool(document.counts)
+    conversation.terms += document.length
 
 
 def _postings(flow_id: UUID, place: int, document: Document) -> list[tuple[int, int, int]]:

@@ -69,6 +69,7 @@ class Document:
     counts: dict[str, int]
     length: int
     traits: Traits
+    language: str  # that the terms are stemmed in
 
 
 class Analyzer:
@@ -99,7 +100,8 @@ class Analyzer:
         terms = self.terms(text)
         counts = Counter(terms)
         kept = dict(list(counts.items())[:MAX_TERMS])
-        return Document({term: min(count, MAX_COUNT) for term, count in kept.items()}, len(terms), traits_of(text))
+        counted = {term: min(count, MAX_COUNT) for term, count in kept.items()}
+        return Document(counted, len(terms), traits_of(text), self.language)
 
     def _stems(self, words: list[str]) -> list[str]:
         if self.language == "none":

@@ -154,11 +154,12 @@ class InMemoryVectors:
             collection = self._found(ref)
             return {id_ for id_ in ids if id_ in collection.records} - collection.damaged
 
-    def fetch(self, ref: CollectionRef, ids: Sequence[str]) -> dict[str, StoredVector]:
+    def fetch(self, ref: CollectionRef, ids: Sequence[str], *, texts: bool = True) -> dict[str, StoredVector]:
         with self._call("fetch"):
             collection = self._found(ref)
             readable = {id_ for id_ in ids if id_ in collection.records} - collection.damaged
-            return {id_: StoredVector(collection.records[id_].vector, collection.records[id_].text) for id_ in readable}
+            found = {id_: collection.records[id_] for id_ in readable}
+            return {id_: StoredVector(each.vector, each.text if texts else "") for id_, each in found.items()}
 
     def delete(self, ref: CollectionRef, ids: Sequence[str]) -> None:
         with self._call("delete"):
@@ -182,6 +183,8 @@ class InMemoryVectors:
         vector: NDArray[np.float32],
         limit: int,
         where: Mapping[str, Any] | None = None,
+        *,
+        texts: bool = True,
     ) -> list[VectorHit]:
         with self._call("query"):
             if limit < 1:
@@ -191,7 +194,12 @@ class InMemoryVectors:
                 raise VectorRejected(reason="the vector is not a finite one")
             _check_dimension(collection, vector)
             hits = [
-                VectorHit(each.id, as_score(_cosine_distance(each.vector, vector)), each.text, dict(each.metadata))
+                VectorHit(
+                    each.id,
+                    as_score(_cosine_distance(each.vector, vector)),
+                    each.text if texts else "",
+                    dict(each.metadata) if texts else {},
+                )
                 for each in collection.records.values()
                 if each.id not in collection.damaged and matches(each.metadata, where)
             ]

@@ -9,7 +9,7 @@ import pydantic
 import typer
 
 from memorybase import __version__, errors
-from memorybase.cli import dead_letters, doctor, export_file, import_file, keys, reconciling, search, stack
+from memorybase.cli import dead_letters, doctor, export_file, import_file, keys, reconciling, reindexing, search, stack
 from memorybase.settings import ENVIRONMENT_PREFIX
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app.command()(export_file.export)
 app.command("import")(import_file.import_file)
 app.command()(search.search)
 app.command()(reconciling.reconcile)
+app.command()(reindexing.reindex)
 app.command()(stack.migrate)
 app.command()(stack.sweep)
 app.command()(stack.prepare)

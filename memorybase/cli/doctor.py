@@ -230,6 +230,15 @@ def _drift(patient: Patient) -> str:
     return _unless(count > 0, detail if count else "every store has as many chunks as its ledger")
 
 
+def _keyword_index(patient: Patient) -> str:
+    from memorybase import indexing
+
+    _ = patient.database_url
+    language, waiting = patient.settings.keyword_language, indexing.waiting_for_reindex(patient.services)
+    detail = f"{waiting.sessions} sessions are not indexed in {language}" if waiting.sessions else f"in {language}"
+    return _unless(waiting.sessions > 0, detail)
+
+
 def _unless(failed: bool, detail: str) -> str:
     if failed:
         raise errors.NotReady(detail)
@@ -259,6 +268,7 @@ CHECKS = (
     Check("jobs", _jobs, _worker_log),
     Check("stuck jobs", _stuck, _worker_log),
     Check("dead letters", _dead_letters, _start),
+    Check("keyword index", _keyword_index, lambda patient: f"memorybase reindex{patient.option}"),
     Check("drift", _drift, lambda patient: f"memorybase reconcile --repair{patient.option}"),
 )
 

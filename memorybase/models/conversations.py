@@ -60,6 +60,7 @@ class Session(Base):
     last_seq: Mapped[int] = mapped_column(BigInteger)
     documents: Mapped[int] = mapped_column(BigInteger, default=0)  # messages in the keyword index
     terms: Mapped[int] = mapped_column(BigInteger, default=0)  # their lengths together
+    keyword_language: Mapped[str | None] = mapped_column(String(32))  # that their words are stemmed in; None: several
     created_at: Mapped[datetime]
     last_captured_at: Mapped[datetime]
     deleted_at: Mapped[datetime | None]  # its messages are gone; the row goes when every store has followed

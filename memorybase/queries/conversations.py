@@ -99,6 +99,21 @@ def fetch_session(session: OrmSession, flow_id: UUID, session_id: str) -> Sessio
     return session.scalar(sa.select(Session).where(Session.flow_id == flow_id, Session.session_id == session_id))
 
 
+def dialogue_after(session: OrmSession, flow_id: UUID, session_id: str, seq: int, *, limit: int) -> Sequence[Message]:
+    """The session's next messages of users and assistants, in their order."""
+    return session.scalars(
+        sa.select(Message)
+        .where(
+            Message.flow_id == flow_id,
+            Message.session_id == session_id,
+            Message.is_dialogue == sa.true(),
+            Message.seq > seq,
+        )
+        .order_by(Message.seq)
+        .limit(limit)
+    ).all()
+
+
 def end_user_of(session: OrmSession, flow_id: UUID, session_id: str) -> str | None:
     return session.scalar(
         sa.select(Session.end_user_id).where(Session.flow_id == flow_id, Session.session_id == session_id)

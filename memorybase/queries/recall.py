@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -17,6 +18,11 @@ Row = MemoryBaseSession
 
 # Hits a statement when their neighbours are read: each is two terms, and SQLite takes 500 terms in one UNION.
 NEIGHBOUR_BATCH = 50
+
+# A target, as parameters of a statement.
+_BASE = sa.bindparam("base", type_=MemoryBase.id.type)
+_GENERATION = sa.bindparam("generation", type_=sa.Integer())
+_FLOW = sa.bindparam("flow", type_=MemoryBase.id.type)
 
 
 class Target(NamedTuple):
@@ -36,7 +42,7 @@ class Facts(NamedTuple):
     """What decides whether a message may be a hit. `held` is the version in the serving ledger."""
 
     id: UUID
-    flow_id: UUID
+    in_flow: bool  # the target's: a chunk or a place may name another flow's message
     session_id: str
     end_user_id: str | None
     role: str
@@ -56,6 +62,13 @@ class Facts(NamedTuple):
     @property
     def last_place(self) -> int:
         return self.first_place + self.last_seq
+
+
+class Held(NamedTuple):
+    """What the serving ledger has of a message."""
+
+    version: int
+    chunks: int
 
 
 class Turn(NamedTuple):
@@ -111,35 +124,40 @@ def serving_targets(
 
 def fetch_facts(session: OrmSession, target: Target, ids: Collection[UUID], *, metadata: bool) -> dict[UUID, Facts]:
     """The facts of those of these messages that exist. By primary key alone: the caller filters."""
-    rows = session.execute(_facts(target, metadata=metadata).where(Message.id.in_(ids)))
-    return {row.id: Facts(*row) for row in rows}
+    rows = session.execute(_facts_by_id(metadata=metadata), _of(target) | {"ids": ids})
+    return {row[0]: Facts(*row) for row in rows}
 
 
 def facts_at(session: OrmSession, target: Target, places: Collection[int], *, metadata: bool) -> dict[int, Facts]:
     """The facts of the messages at these places that the memory base holds or will hold, by place."""
-    started = sa.select(Row.start_seq).where(
-        Row.memory_base_id == target.memory_base_id, Row.generation == target.generation,
-        Row.session_id == Message.session_id,
-    )  # fmt: skip
+    rows = session.execute(_facts_by_place(target.capture, metadata=metadata), _of(target) | {"places": places})
+    # In SQL this condition would tempt SQLite to read the whole flow instead of these places.
+    return {facts.place: facts for facts in (Facts(*row) for row in rows) if facts.in_flow}
+
+
+def held_of(session: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, Held]:
+    """What the serving generation holds of these messages; the latest version, as everywhere."""
     rows = session.execute(
-        _facts(target, metadata=metadata).where(
-            Message.place.in_(places),
-            counted(target.capture),
-            Message.seq > sa.func.coalesce(started.correlate(Message).scalar_subquery(), 0),
+        sa.select(LedgerEntry.message_id, LedgerEntry.version, LedgerEntry.chunks)
+        .where(
+            LedgerEntry.memory_base_id == target.memory_base_id,
+            LedgerEntry.generation == target.generation,
+            LedgerEntry.message_id.in_(ids),
         )
+        .order_by(LedgerEntry.version)
     )
-    # With the flow among the conditions, SQLite reads all of its messages instead of these places.
-    return {row.place: Facts(*row) for row in rows if row.flow_id == target.flow_id}
+    return {message_id: Held(version, chunks) for message_id, version, chunks in rows}
 
 
 def turns_at(session: OrmSession, flow_id: UUID, places: Collection[int]) -> dict[int, Turn]:
     """What the index knows of the flow's messages at these places."""
+    ours = Message.flow_id == flow_id
     rows = session.execute(
-        sa.select(Message.place, Message.flow_id, Message.session_id, Message.terms, Message.traits).where(
+        sa.select(Message.place, ours, Message.session_id, Message.terms, Message.traits).where(
             Message.place.in_(places)
         )
     )
-    return {row.place: Turn(row.session_id, row.terms, row.traits) for row in rows if row.flow_id == flow_id}
+    return {place: Turn(session_id, terms, traits) for place, is_ours, session_id, terms, traits in rows if is_ours}
 
 
 def small_selection(
@@ -176,12 +194,13 @@ def pending_messages(
     # One bound instead of two, so that the index is entered at the right place.
     edge = sa.case((behind.c.newest > behind.c.cursor, behind.c.newest), else_=behind.c.cursor)
     rows = session.execute(
-        _facts(target, metadata=metadata)
+        _facts(metadata=metadata)
         .add_columns(Message.content)
         .join(behind, behind.c.session_id == Message.session_id)
         .where(Message.flow_id == target.flow_id, counted(target.capture), Message.seq > edge)
         .order_by(Message.captured_at.desc(), Message.seq.desc(), Message.id)
-        .limit(limit)
+        .limit(limit),
+        _of(target),
     )
     return [PendingMessage(Facts(*row[:-1]), row[-1]) for row in rows]
 
@@ -249,7 +268,7 @@ def edited_messages(
     if not waiting:
         return []
     rows = session.execute(
-        _facts(target, metadata=metadata)
+        _facts(metadata=metadata)
         .add_columns(Message.content)
         .join(Row, sa.and_(Row.flow_id == Message.flow_id, Row.session_id == Message.session_id))
         .where(
@@ -259,13 +278,14 @@ def edited_messages(
             Message.seq <= Row.cursor_seq,
             # Without an entry it is a dead letter, which an edit may have cured.
             sa.or_(
-                _held(target) != Message.version,
-                sa.and_(_held(target).is_(None), Message.version > 1),
+                _held() != Message.version,
+                sa.and_(_held().is_(None), Message.version > 1),
             ),
             *_session_scope(session_id, end_user_id),
         )
         .order_by(Message.edited_at.desc().nulls_last(), Message.seq.desc(), Message.id)
-        .limit(limit)
+        .limit(limit),
+        _of(target),
     )
     return [PendingMessage(Facts(*row[:-1]), row[-1]) for row in rows]
 
@@ -323,16 +343,37 @@ def _beside(
     return sa.select(turns.subquery())
 
 
-def _facts(target: Target, *, metadata: bool) -> sa.Select[Any]:
+# Statements with many columns take longer to put together than to run, so these are made once.
+
+
+@lru_cache
+def _facts_by_id(*, metadata: bool) -> sa.Select[Any]:
+    return _facts(metadata=metadata).where(Message.id.in_(sa.bindparam("ids", expanding=True)))
+
+
+@lru_cache
+def _facts_by_place(capture: Capture, *, metadata: bool) -> sa.Select[Any]:
+    started = sa.select(Row.start_seq).where(
+        Row.memory_base_id == _BASE, Row.generation == _GENERATION, Row.session_id == Message.session_id
+    )
+    return _facts(metadata=metadata).where(
+        Message.place.in_(sa.bindparam("places", expanding=True)),
+        counted(capture),
+        Message.seq > sa.func.coalesce(started.correlate(Message).scalar_subquery(), 0),
+    )
+
+
+def _facts(*, metadata: bool) -> sa.Select[Any]:
+    """Takes the parameters `_of` a target."""
     return sa.select(
         Message.id,
-        Message.flow_id,
+        (Message.flow_id == _FLOW).label("in_flow"),
         Message.session_id,
         Session.end_user_id,
         Message.role,
         Message.version,
         Message.timestamp,
-        _held(target).label("held"),
+        _held().label("held"),
         (Message.meta if metadata else sa.null()).label("metadata"),
         Message.seq,
         Message.place,
@@ -345,18 +386,22 @@ def _facts(target: Target, *, metadata: bool) -> sa.Select[Any]:
     ).join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
 
 
-def _held(target: Target) -> sa.ScalarSelect[int]:
+def _held() -> sa.ScalarSelect[int]:
     """The latest version that the generation holds: under an id used again an earlier one may be on its way out."""
     return (
         sa.select(sa.func.max(LedgerEntry.version))
         .where(
-            LedgerEntry.memory_base_id == target.memory_base_id,
-            LedgerEntry.generation == target.generation,
+            LedgerEntry.memory_base_id == _BASE,
+            LedgerEntry.generation == _GENERATION,
             LedgerEntry.message_id == Message.id,
         )
         .correlate(Message)
         .scalar_subquery()
     )
+
+
+def _of(target: Target) -> dict[str, Any]:
+    return {"base": target.memory_base_id, "generation": target.generation, "flow": target.flow_id}
 
 
 def _session_scope(session_id: str | None, end_user_id: str | None) -> list[sa.ColumnElement[bool]]:

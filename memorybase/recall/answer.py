@@ -4,36 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
-import numpy as np
-from numpy.typing import NDArray
+from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.embedding import without_passage_prompt
-from memorybase.messages import message_text
 from memorybase.models import Message
 from memorybase.queries import conversations, postings
 from memorybase.queries import recall as queries
-from memorybase.queries.recall import Neighbour, PendingMessage, Target
-from memorybase.recall import fusion, hybrid, question, reranking
-from memorybase.recall.pending import nearest_pending
+from memorybase.queries.recall import Neighbour, Target
+from memorybase.recall import fusion, hybrid, near, question, reranking
+from memorybase.recall.near import Near
 from memorybase.recall.question import Question, possible_names
 from memorybase.recall.request import SearchRequest, check
-from memorybase.recall.stored import SCORE_DIGITS, Candidate, nearest_stored
+from memorybase.recall.snippets import snippets_of
+from memorybase.recall.stored import SCORE_DIGITS, Candidate
 from memorybase.services import Services
-
-if TYPE_CHECKING:
-    from memorybase.embedding import Embedder
-
-# What is looked at of a memory base while the caller waits.
-PENDING_MESSAGES = 64
-PENDING_SESSIONS = 1_000
-
-SNIPPET_CHARS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,120 +69,62 @@ def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchA
     """
     started = time.perf_counter()
     check(services.settings, request)
-    places = _look_up(services, user_id, request)
     find = _nearest if request.mode == "dense" else _reranked
-    candidates = find(services, request, places) if places else []
+    candidates = find(services, user_id, request)
     results = _hits(services, request, _cut(candidates, request))
     return SearchAnswer(results=results, took_ms=round((time.perf_counter() - started) * 1_000, 3))
 
 
-Places = Sequence[tuple[Target, list[PendingMessage]]]
-
-
-def _nearest(services: Services, request: SearchRequest, places: Places) -> list[Candidate]:
+def _nearest(services: Services, user_id: UUID, request: SearchRequest) -> list[Candidate]:
     """By vectors alone."""
-    candidates: list[Candidate] = []
-    asked = _asked(services, request.query, [target for target, _ in places])
-    for (target, pending), (embedder, vector) in zip(places, asked, strict=True):
-        candidates += nearest_stored(services, target, vector, request)
-        candidates += nearest_pending(services, target, embedder, vector, pending, request)
-    return candidates
+    with services.database.reading() as session:
+        targets = _targets(session, user_id, request)
+    return [each for found in near.nearest(services, targets, request.query, request) for each in found.candidates]
 
 
-def _reranked(services: Services, request: SearchRequest, places: Places) -> list[Candidate]:
+def _reranked(services: Services, user_id: UUID, request: SearchRequest) -> list[Candidate]:
     """By the fused score, or where a reranker is set, the best of them by its score."""
     if services.reranker is None:
-        return _fused(services, request, places)
-    fused = _fused(services, replace(request, min_score=None), places)
+        return _fused(services, user_id, request)
+    fused = _fused(services, user_id, replace(request, min_score=None))
     return reranking.rerank(services, services.reranker, request, fused)
 
 
-def _fused(services: Services, request: SearchRequest, places: Places) -> list[Candidate]:
+def _fused(services: Services, user_id: UUID, request: SearchRequest) -> list[Candidate]:
     """By words, and in hybrid mode by vectors too; every candidate of either is scored by both."""
     now = datetime.now(UTC)
-    asked_for = _read(services, request, places[0][0].flow_id, now)
-    found, by_words = hybrid.find_words(services, request, asked_for, [target for target, _ in places])
-    if request.mode == "keyword":
+    beside: Future[list[Near]] | None = None
+    with services.database.reading() as session:
+        targets = _targets(session, user_id, request)
+        if not targets:
+            return []
+        asked_for = _read(session, services, request, targets[0].flow_id, now)
+        if request.mode == "hybrid":
+            wider = replace(request, top_k=max(hybrid.CANDIDATES, request.top_k), min_score=None)
+            beside = near.nearest_beside(services, targets, asked_for.text, wider)
+        found, by_words = hybrid.find_words(session, request, asked_for, targets)
+    if beside is None:
         candidates = [replace(each, score=-1.0) for own in by_words.values() for each in own]
-        return hybrid.scored(services, request, asked_for, found, candidates, now)
-    candidates = []
-    wider = replace(request, top_k=max(hybrid.CANDIDATES, request.top_k), min_score=None)
-    asked = _asked(services, asked_for.text, [target for target, _ in places])
-    for (target, pending), (embedder, vector) in zip(places, asked, strict=True):
-        near = nearest_stored(services, target, vector, wider)
-        near += nearest_pending(services, target, embedder, vector, pending, wider)
-        candidates += hybrid.compare_vectors(services, vector, by_words[target], near)
+    else:
+        vectors = {target: hybrid.stored_vectors(services, target, own) for target, own in by_words.items()}
+        candidates = []
+        for target, vector, nearest in beside.result():
+            candidates += hybrid.compared(vector, by_words[target], vectors[target], nearest)
     return hybrid.scored(services, request, asked_for, found, candidates, now)
 
 
-def _read(services: Services, request: SearchRequest, flow_id: UUID, now: datetime) -> Question:
-    with services.database.reading() as session:
-        speakers = postings.speakers_among(session, flow_id, possible_names(request.query))
+def _read(session: OrmSession, services: Services, request: SearchRequest, flow_id: UUID, now: datetime) -> Question:
+    speakers = postings.speakers_among(session, flow_id, possible_names(request.query))
     return question.read(request.query, language=services.settings.keyword_language, speakers=speakers, now=now)
 
 
-def _look_up(services: Services, user_id: UUID, request: SearchRequest) -> list[tuple[Target, list[PendingMessage]]]:
-    """Where to look. What is pending is read before the store is asked: what a worker ingests in between is in both."""
-    with services.database.reading() as session:
-        if request.flow_id is not None and conversations.fetch_flow(session, user_id, request.flow_id) is None:
-            raise errors.NotFound(field="flow_id", value=str(request.flow_id))
-        targets = queries.serving_targets(
-            session, user_id, memory_base_id=request.memory_base_id, flow_id=request.flow_id
-        )
-        if request.memory_base_id is not None and not targets:
-            raise errors.NotFound(field="memory_base_id", value=str(request.memory_base_id))
-        if not request.include_pending or request.mode == "keyword":  # the keyword index has what is pending too
-            return [(target, []) for target in targets]
-        scope: dict[str, Any] = {
-            "session_id": request.session_id,
-            "end_user_id": request.end_user_id,
-            "metadata": bool(request.metadata),
-            "limit": PENDING_MESSAGES,
-            "session_limit": PENDING_SESSIONS,
-        }
-        return [
-            (
-                target,
-                queries.pending_messages(session, target, **scope) + queries.edited_messages(session, target, **scope),
-            )
-            for target in targets
-        ]
-
-
-def _asked(services: Services, query: str, targets: Sequence[Target]) -> list[tuple[Embedder, NDArray[np.float32]]]:
-    """For each target, the embedder that it was built with and the query's vector by it."""
-    vectors: dict[str, NDArray[np.float32]] = {}
-    asked: list[tuple[Embedder, NDArray[np.float32]]] = []
-    for target in targets:
-        embedder = _embedder(services, target)
-        if embedder.model not in vectors:
-            vectors[embedder.model] = _query_vector(embedder, query)
-        asked.append((embedder, vectors[embedder.model]))
-    return asked
-
-
-def _embedder(services: Services, target: Target) -> Embedder:
-    """Raises ModelUnavailable when the model's weights have changed since the generation was built."""
-    embedder = services.embedders.get(target.embedding_model)
-    # The backend may differ, its vectors agree within a stated tolerance; so may the passage prompt, which no query is
-    # put behind, so that the old store answers until it is regenerated. Model and revision may not.
-    if _model_and_revision(embedder.identity) != _model_and_revision(target.embedder):
-        raise errors.ModelUnavailable(
-            f"The store was built with {target.embedder}, this process has {embedder.identity}: regenerate",
-            field="embedding_model",
-        )
-    return embedder
-
-
-def _model_and_revision(identity: str) -> str:
-    return without_passage_prompt(identity).partition("/")[2]
-
-
-def _query_vector(embedder: Embedder, query: str) -> NDArray[np.float32]:
-    try:
-        return embedder.embed_query(query)
-    except errors.TextRejected as exc:
-        raise errors.InvalidRequest("The embedding model cannot encode this query", field="query") from exc
+def _targets(session: OrmSession, user_id: UUID, request: SearchRequest) -> list[Target]:
+    if request.flow_id is not None and conversations.fetch_flow(session, user_id, request.flow_id) is None:
+        raise errors.NotFound(field="flow_id", value=str(request.flow_id))
+    targets = queries.serving_targets(session, user_id, memory_base_id=request.memory_base_id, flow_id=request.flow_id)
+    if request.memory_base_id is not None and not targets:
+        raise errors.NotFound(field="memory_base_id", value=str(request.memory_base_id))
+    return targets
 
 
 def _cut(candidates: Iterable[Candidate], request: SearchRequest) -> list[Candidate]:
@@ -215,23 +147,28 @@ def _hits(services: Services, request: SearchRequest, chosen: Sequence[Candidate
         by_target.setdefault(each.target, []).append(each.message_id)
     with services.database.reading() as session:
         messages = queries.fetch_messages(session, flow_id, [each.message_id for each in chosen])
-        facts = {target: queries.fetch_facts(session, target, ids, metadata=False) for target, ids in by_target.items()}
+        held = {target: queries.held_of(session, target, ids) for target, ids in by_target.items()}
         places = [(m.session_id, m.seq) for m in messages.values()] if request.neighbors else []
         turns = queries.neighbours(session, flow_id, places, count=request.neighbors)
     around = _around(turns, request)
+    # Those edited or deleted since they were verified are left out.
+    living = [
+        each for each in chosen if each.message_id in messages and messages[each.message_id].version == each.version
+    ]
+    snippets = snippets_of(services, living, messages, held)
     hits: list[Hit] = []
-    for each in chosen:
-        message = messages.get(each.message_id)
-        if message is None or message.version != each.version:  # edited or deleted since it was verified
-            continue
-        held = facts[each.target][message.id].held
-        hits.append(_hit(each, message, held != message.version, around, explain=request.explain))
+    for each, snippet in zip(living, snippets, strict=True):
+        message = messages[each.message_id]
+        stored = held[each.target].get(message.id)
+        pending = stored is None or stored.version != message.version
+        hits.append(_hit(each, message, snippet, pending, around, explain=request.explain))
     return hits
 
 
 def _hit(
     candidate: Candidate,
     message: Message,
+    snippet: str,
     pending: bool,
     around: Callable[[Message], tuple[list[dict[str, Any]], list[dict[str, Any]]]],
     *,
@@ -247,7 +184,7 @@ def _hit(
         role=message.role,
         sender_name=message.sender_name,
         content=message.content,
-        snippet=candidate.text or message_text(message.content)[:SNIPPET_CHARS],
+        snippet=snippet,
         timestamp=message.timestamp,
         score=candidate.score,
         pending=pending,
@@ -268,7 +205,7 @@ def _parts(candidate: Candidate) -> dict[str, Any]:
         name: {"value": round(value, SCORE_DIGITS), "share": round(shares[name], SCORE_DIGITS)}
         for name, value in candidate.values.items()
     }
-    parts = {"signals": signals, "bias": fusion.BIAS, "recency": candidate.recency, **found}
+    parts = {"signals": signals, "bias": round(candidate.bias, SCORE_DIGITS), "recency": candidate.recency, **found}
     return parts if candidate.reranked is None else {"reranker": round(candidate.reranked, SCORE_DIGITS), **parts}
 
 

@@ -12,6 +12,9 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class Signal(NamedTuple):
     weight: float
@@ -33,8 +36,16 @@ SIGNALS: Mapping[str, Signal] = {
     "date": Signal(2.4, "the question names a date, and the message is of then or soon after"),
 }
 BIAS = -8.9
+# Any one of few messages is likelier to be what was asked for than one of many, as one in that number. But a candidate
+# is not any one: it stands among the best of the store, which are about so many however large the store is.
+AMONG = 50
 # Where no vector is known, because the mode is keyword or the message is not embedded yet: what most messages have.
 DENSE_UNKNOWN = 0.2
+
+
+def bias(messages: int) -> float:
+    """What the sum begins with in a flow of so many messages."""
+    return BIAS + math.log(1 + AMONG / max(1, messages))
 
 
 def shares(values: Mapping[str, float]) -> dict[str, float]:
@@ -42,6 +53,8 @@ def shares(values: Mapping[str, float]) -> dict[str, float]:
     return {name: signal.weight * values[name] for name, signal in SIGNALS.items()}
 
 
-def score(values: Mapping[str, float]) -> float:
-    """0 to 1; `values` holds every signal."""
-    return 1 / (1 + math.exp(-(BIAS + sum(shares(values).values()))))
+def scores(columns: Mapping[str, NDArray[np.float64]], begin: float) -> NDArray[np.float64]:
+    """0 to 1, one a row of the columns, which hold every signal; `begin` is the bias."""
+    sums = sum((signal.weight * columns[name] for name, signal in SIGNALS.items()), np.full(1, begin))
+    found: NDArray[np.float64] = 1 / (1 + np.exp(-sums))
+    return found

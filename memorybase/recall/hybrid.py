@@ -8,6 +8,7 @@ from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.chunking import chunk_ids
 from memorybase.keywords import Traits, name_words
@@ -17,45 +18,47 @@ from memorybase.queries.recall import Facts, Target, Turn
 from memorybase.recall import fusion, words
 from memorybase.recall.question import Question
 from memorybase.recall.request import SearchRequest, passes
-from memorybase.recall.stored import SCORE_DIGITS, Candidate
+from memorybase.recall.stored import SCORE_DIGITS, Candidate, collection_of
 from memorybase.recall.words import Words
 from memorybase.services import Services
-from memorybase.vectors import CollectionRef
+from memorybase.vectors import StoredVector
 
 # Fifty from each half lose nothing against scoring every message (conversations of 400 to 700 turns).
 CANDIDATES = 50
 PLACES = 4 * CANDIDATES  # some of them are no messages, not counted, or filtered out
+PLACES_READ = 64  # at once, until there are enough candidates
 SESSIONS_WITHIN = 50  # an end user with more sessions is filtered afterwards
 CHUNKS_COMPARED = 4  # of a message that only its words have found
 
 
 def find_words(
-    services: Services, request: SearchRequest, question: Question, targets: Sequence[Target]
+    session: OrmSession, request: SearchRequest, question: Question, targets: Sequence[Target]
 ) -> tuple[Words, dict[Target, list[Candidate]]]:
     """The question's words, and each target's candidates by them, best first, without a vector's word on them."""
     flow_id = targets[0].flow_id
-    with services.database.reading() as session:
-        within = None
-        if request.session_id is not None or request.end_user_id is not None:
-            within = postings.ranges_of(
-                session,
-                flow_id,
-                session_id=request.session_id,
-                end_user_id=request.end_user_id,
-                at_most=SESSIONS_WITHIN,
-            )
-        found = words.look_up(session, flow_id, question.terms, within)
-        places = found.best_places(PLACES).tolist()
-        said = {
-            target: queries.facts_at(session, target, places, metadata=bool(request.metadata)) for target in targets
-        }
-    return found, {target: _passing(target, facts, places, request) for target, facts in said.items()}
+    within = None
+    if request.session_id is not None or request.end_user_id is not None:
+        within = postings.ranges_of(
+            session,
+            flow_id,
+            session_id=request.session_id,
+            end_user_id=request.end_user_id,
+            at_most=SESSIONS_WITHIN,
+        )
+    found = words.look_up(session, flow_id, question.terms, within)
+    places = found.best_places(PLACES).tolist()
+    return found, {target: _eligible_at(session, target, places, request) for target in targets}
 
 
-def _passing(
-    target: Target, facts: Mapping[int, Facts], places: Sequence[int], request: SearchRequest
-) -> list[Candidate]:
-    eligible = [facts[place] for place in places if place in facts and _eligible(facts[place], request)]
+def _eligible_at(session: OrmSession, target: Target, places: Sequence[int], request: SearchRequest) -> list[Candidate]:
+    """The first candidates that count and pass, in the order of the places."""
+    eligible: list[Facts] = []
+    for start in range(0, len(places), PLACES_READ):
+        wanted = places[start : start + PLACES_READ]
+        facts = queries.facts_at(session, target, wanted, metadata=bool(request.metadata))
+        eligible += [facts[place] for place in wanted if place in facts and _eligible(facts[place], request)]
+        if len(eligible) >= CANDIDATES:
+            break
     return [
         Candidate(target, each.id, each.version, 0.0, "", 0, "store" if each.held == each.version else "pending", each)
         for each in eligible[:CANDIDATES]
@@ -66,33 +69,34 @@ def _eligible(facts: Facts, request: SearchRequest) -> bool:
     return (request.include_pending or facts.held == facts.version) and passes(facts, request)
 
 
-def compare_vectors(
-    services: Services, vector: NDArray[np.float32], candidates: Sequence[Candidate], near: Iterable[Candidate]
+def stored_vectors(services: Services, target: Target, candidates: Sequence[Candidate]) -> dict[str, StoredVector]:
+    """The vectors that the store has of these, by chunk id."""
+    ids = [id_ for each in candidates if each.source == "store" for id_ in _chunks_compared(each)]
+    return services.vectors.fetch(collection_of(target), ids, texts=False) if ids else {}
+
+
+def compared(
+    vector: NDArray[np.float32],
+    candidates: Iterable[Candidate],
+    stored: Mapping[str, StoredVector],
+    near: Iterable[Candidate],
 ) -> list[Candidate]:
     """Both halves' candidates with their cosine, each message once; a score of -1 where no vector is known."""
     known = {each.message_id: each for each in reversed(list(near))}
-    lacking = [each for each in candidates if each.message_id not in known]
-    if not lacking:
-        return list(known.values())
-    target = lacking[0].target
-    ids = {
-        each.message_id: chunk_ids(target.memory_base_id, each.message_id, each.version, CHUNKS_COMPARED)
-        for each in lacking
-        if each.source == "store"
-    }
-    ref = CollectionRef(target.collection_name, target.collection_id)
-    wanted = [id_ for each in lacking for id_ in ids.get(each.message_id, [])]
-    stored = services.vectors.fetch(ref, wanted) if wanted else {}
-    compared: list[Candidate] = []
-    for each in lacking:
-        scored = [
-            (float(stored[id_].vector @ vector), index, stored[id_].text)
-            for index, id_ in enumerate(ids.get(each.message_id, []))
-            if id_ in stored
-        ]
-        best = max(scored, default=(-1.0, 0, ""))
-        compared.append(replace(each, score=best[0], chunk=best[1], text=best[2]))
-    return [*known.values(), *compared]
+    for each in candidates:
+        if each.message_id not in known:
+            scores = [
+                (float(stored[id_].vector @ vector), index)
+                for index, id_ in enumerate(_chunks_compared(each))
+                if id_ in stored
+            ]
+            score, chunk = max(scores, default=(-1.0, 0))
+            known[each.message_id] = replace(each, score=score, chunk=chunk, text=None if scores else "")
+    return list(known.values())
+
+
+def _chunks_compared(candidate: Candidate) -> list[str]:
+    return chunk_ids(candidate.target.memory_base_id, candidate.message_id, candidate.version, CHUNKS_COMPARED)
 
 
 def scored(
@@ -111,17 +115,20 @@ def scored(
     places = np.array([each.place for each in facts], dtype=np.int64)
     with services.database.reading() as session:
         found.complete(session, places)
-        turns = queries.turns_at(session, facts[0].flow_id, [each.place - 1 for each in facts if each.seq > 1])
+        before = [each.place - 1 for each in facts if each.seq > 1]
+        turns = queries.turns_at(session, known[0][0].target.flow_id, before)
     columns = _columns(question, found, facts, places, turns)
     columns["dense"] = np.array([each.score if each.score >= 0 else fusion.DENSE_UNKNOWN for each, _ in known])
     columns["topic"] = _best_of_session(columns["dense"], facts)
+    bias = fusion.bias(found.collected.documents)
+    scores = fusion.scores(columns, bias)
     fused: list[Candidate] = []
     for index, (candidate, each) in enumerate(known):
-        values = {name: float(column[index]) for name, column in columns.items()}
         recency = _recency(request, each.timestamp, now)
-        total = round(fusion.score(values) * recency, SCORE_DIGITS)
+        total = round(float(scores[index]) * recency, SCORE_DIGITS)
         if total >= (request.min_score or 0):
-            fused.append(replace(candidate, score=total, values=values, recency=recency))
+            values = {name: float(column[index]) for name, column in columns.items()} if request.explain else None
+            fused.append(replace(candidate, score=total, values=values, bias=bias, recency=recency))
     return fused
 
 

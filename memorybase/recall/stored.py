@@ -10,7 +10,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.chunking import parse_chunk_id
+from memorybase import chunking
 from memorybase.queries import recall as queries
 from memorybase.queries.recall import Facts, Target
 from memorybase.recall.request import SearchRequest, passes
@@ -37,13 +37,18 @@ class Candidate:
     message_id: UUID
     version: int
     score: float
-    text: str
+    text: str | None  # the chunk's; None: as the store has it; empty: not known which chunk
     chunk: int
     source: Literal["store", "pending"]
     facts: Facts | None = None
-    values: Mapping[str, float] | None = None  # of each signal, where the score is a fused one
+    values: Mapping[str, float] | None = None  # of each signal, where the score is a fused one, to be explained
+    bias: float = 0.0  # what their sum began with
     recency: float = 1.0
     reranked: float | None = None  # the reranker's score, where there is one
+
+    @property
+    def chunk_id(self) -> str:
+        return chunking.chunk_id(self.target.memory_base_id, self.message_id, self.version, self.chunk)
 
     @property
     def order(self) -> tuple[float, float, str, bool, str]:
@@ -54,14 +59,17 @@ class Candidate:
         )  # fmt: skip
 
 
+def collection_of(target: Target) -> CollectionRef:
+    return CollectionRef(target.collection_name, target.collection_id)
+
+
 def nearest_stored(
     services: Services, target: Target, vector: NDArray[np.float32], request: SearchRequest
 ) -> list[Candidate]:
     """Verified candidates, enough for top_k where there are so many within the bounds of the widening."""
-    ref = CollectionRef(target.collection_name, target.collection_id)
     found: list[Candidate] = []
     for where, limit in _widening(services, target, request):
-        hits = services.vectors.query(ref, vector, limit, where)
+        hits = services.vectors.query(collection_of(target), vector, limit, where, texts=False)
         found = _verified(services, target, _best_chunks(target, hits), request)
         settled = len(hits) < limit or hits[-1].score < (request.min_score or 0)
         if settled or len(found) >= request.top_k:
@@ -73,7 +81,7 @@ def _widening(
     services: Services, target: Target, request: SearchRequest
 ) -> Iterator[tuple[Mapping[str, Any] | None, int]]:
     """What to ask of the store, one after the other until enough has passed: (filter, limit)."""
-    first = max(FIRST_FETCH, 3 * request.top_k)
+    first = max(FIRST_FETCH, 2 * request.top_k)
     limits = [min(first * FETCH_GROWTH**round_, MAX_FETCH) for round_ in range(FETCH_ROUNDS)]
     yield None, limits[0]
     if request.session_id is not None or request.end_user_id is not None:
@@ -122,11 +130,11 @@ def _best_chunks(target: Target, hits: Sequence[VectorHit]) -> list[Candidate]:
     """The best chunk of each version of each message; the hits come best first."""
     best: dict[tuple[UUID, int], Candidate] = {}
     for hit in hits:
-        chunk = parse_chunk_id(hit.id)
+        chunk = chunking.parse_chunk_id(hit.id)
         if chunk is None or chunk.base_id != target.memory_base_id:
             continue
         candidate = Candidate(
-            target, chunk.message_id, chunk.version, round(hit.score, SCORE_DIGITS), hit.text, chunk.index, "store"
+            target, chunk.message_id, chunk.version, round(hit.score, SCORE_DIGITS), None, chunk.index, "store"
         )
         best.setdefault((chunk.message_id, chunk.version), candidate)
     return list(best.values())
@@ -146,7 +154,7 @@ def _verified(
     verified: list[Candidate] = []
     for each in good_enough:
         facts = known.get(each.message_id)
-        if facts is None or facts.version != each.version or facts.flow_id != target.flow_id:
+        if facts is None or facts.version != each.version or not facts.in_flow:
             continue
         # Written by a worker that has not advanced yet: found early, or not at all by who asks for ingested ones.
         if not request.include_pending and facts.held != facts.version:

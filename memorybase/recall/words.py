@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TypeVar
+from itertools import accumulate
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -32,17 +32,18 @@ SESSION_B = 0.75
 SESSION_K1 = 3 * K1  # a session repeats its topic's words
 # How much a word counts one turn and two turns away: an answer seldom repeats the words of its question.
 NEARBY = {1: 0.7, 2: 0.5}
+AROUND = {0: 1.0} | {way * step: part for step, part in NEARBY.items() for way in (-1, 1)}
 MAX_TERMS = 32  # the rarest words of a question
-# A word in more messages than this says little, and reading all of them is what would make a search slow: where it
-# stands is then looked up for the candidates that rarer words and vectors have found.
-TERM_LIMIT = 2_000
+# A search reads so many postings, of the rarest words first. A word that is in too many messages to be among them says
+# little: where it stands is looked up for the candidates that rarer words and vectors have found.
+POSTINGS_READ = 4_000
 REMEMBER_ABOVE = 1_000  # sessions, or a common word's messages: counts beyond it are taken anew only every so often
 REMEMBER_SECONDS = 10.0
 
 
 @dataclass(slots=True)
 class Term:
-    """A word of the question and where it stands. `common`: only the first of its places are known."""
+    """A word of the question and where it stands. `common`: not all of its places are known."""
 
     key: int
     rarity: float
@@ -74,27 +75,35 @@ class Words:
 
     def best_places(self, limit: int) -> Places:
         """The places that promise most, best first: where the words stand, and the turns around."""
-        telling = [term for term in self.terms if not term.common] or self.terms[:1]
-        if not telling or not any(len(term.places) for term in telling):
+        telling = [term for term in self.terms if len(term.places)]
+        if not telling:
             return np.empty(0, dtype=np.int64)
-        stands = np.concatenate([term.places for term in telling])
-        places = np.unique(np.concatenate([stands + step for step in (0, *NEARBY, *(-step for step in NEARBY))]))
-        promise = sum(
-            (self._near(term, places) + self._own(term, places, None) for term in telling), np.zeros(len(places))
+        places, index = np.unique(
+            np.concatenate([term.places + step for term in telling for step in AROUND]), return_inverse=True
         )
-        order = np.lexsort((-places, -promise))[:limit]
-        return places[order]
+        promise = np.zeros(len(places))
+        start = 0
+        for term in telling:
+            times = np.zeros(len(places))
+            for step, part in AROUND.items():
+                here = index[start : start + len(term.places)]
+                start += len(here)
+                times[here] += part * term.times
+                if step == 0:
+                    promise[here] += _saturated(term, term.times, K1)
+            promise += _saturated(term, times, K1)
+        return _best(places, promise, limit)
 
     def complete(self, session: OrmSession, places: Places) -> None:
         """Look common words up around these places."""
-        around = np.unique(np.concatenate([places + step for step in range(-max(NEARBY), max(NEARBY) + 1)]))
-        for term in self.terms:
-            if term.common:
-                found = postings.occurrences_at(session, term.key, around.tolist())
-                term.places, term.times = _arrays(found)
+        common = [term for term in self.terms if term.common]
+        around = np.unique(np.concatenate([places + step for step in AROUND])).tolist() if common else []
+        found = postings.occurrences_at(session, [term.key for term in common], around)
+        for term in common:
+            term.places, term.times = found[term.key]
 
-    def own(self, places: Places, lengths: Floats | None) -> Floats:
-        """What the turns themselves say. Without lengths every turn counts as one of average length."""
+    def own(self, places: Places, lengths: Floats) -> Floats:
+        """What the turns themselves say."""
         return (
             sum((self._own(term, places, lengths) for term in self.terms), np.zeros(len(places))) / self.best_possible
         )
@@ -109,71 +118,90 @@ class Words:
         damping = SESSION_K1 * (1 - SESSION_B + SESSION_B * lengths / average)
         total = np.zeros(len(firsts))
         for term in self.terms:
-            times = term.between(firsts, lasts)
-            total += term.rarity * times * (K1 + 1) / (times + damping)
+            total += _saturated(term, term.between(firsts, lasts), damping)
         return total / self.best_possible
 
-    def _own(self, term: Term, places: Places, lengths: Floats | None) -> Floats:
-        times = term.at(places)
+    def _own(self, term: Term, places: Places, lengths: Floats) -> Floats:
         average = self.collected.terms / max(1, self.collected.documents) or 1.0
-        damping = K1 if lengths is None else K1 * (1 - B + B * lengths / average)
-        found: Floats = term.rarity * times * (K1 + 1) / (times + damping)
-        return found
+        return _saturated(term, term.at(places), K1 * (1 - B + B * lengths / average))
 
     def _near(self, term: Term, places: Places) -> Floats:
-        times = term.at(places)
-        for step, part in NEARBY.items():
-            times = times + part * (term.at(places - step) + term.at(places + step))
-        found: Floats = term.rarity * times * (K1 + 1) / (times + K1)
-        return found
+        times = sum((part * term.at(places - step) for step, part in AROUND.items()), np.zeros(len(places)))
+        return _saturated(term, times, K1)
+
+
+def _saturated(term: Term, times: Floats, damping: Floats | float) -> Floats:
+    """BM25's share of one word: each further time says less."""
+    found: Floats = term.rarity * times * (K1 + 1) / (times + damping)
+    return found
+
+
+def _best(places: Places, promise: Floats, limit: int) -> Places:
+    """The `limit` best; of equal ones the later place first."""
+    if len(places) > limit:
+        hopeful = promise >= np.partition(promise, -limit)[-limit]
+        places, promise = places[hopeful], promise[hopeful]
+    return places[np.lexsort((-places, -promise))[:limit]]
 
 
 def look_up(
     session: OrmSession, flow_id: UUID, terms: Sequence[str], within: Sequence[tuple[int, int]] | None
 ) -> Words:
     """The words' places, in the whole flow or within those ranges; rarity is always the flow's."""
-    collected = _counts.of(("flow", flow_id), lambda: postings.collected(session, flow_id), lambda c: c.sessions)
+    collected = _remembered.get(("flow", flow_id))
+    if collected is None:
+        collected = postings.collected(session, flow_id)
+        _remembered.keep(("flow", flow_id), collected, collected.sessions)
     rarest = math.log(2 * collected.documents + 2)
-    read: list[Term] = []
-    for text in terms:
-        key = keywords.term_key(flow_id, text)
-        found = postings.occurrences(session, key, limit=TERM_LIMIT, within=within)
-        in_messages = len(found.places)
-        if found.truncated or within is not None:
-            in_messages = _counts.of(("term", key), partial(postings.count, session, key), int)
-        rarity = math.log(1 + (collected.documents - in_messages + 0.5) / (in_messages + 0.5)) / rarest
-        read.append(Term(key, max(rarity, 0.0), *_arrays(found), found.truncated))
-    read.sort(key=lambda term: -term.rarity)
-    read = read[:MAX_TERMS]
-    best = (K1 + 1) * math.sqrt(sum(term.rarity for term in read)) if read else 1.0
+    keys = [keywords.term_key(flow_id, text) for text in terms]
+    in_messages = _in_messages(session, keys)
+    rarities = {
+        key: math.log(1 + max(0, collected.documents - number + 0.5) / (number + 0.5)) / rarest
+        for key, number in in_messages.items()
+    }
+    chosen = sorted(rarities, key=lambda key: -rarities[key])[:MAX_TERMS]
+    there = in_messages if within is None else postings.counts(session, chosen, within)
+    found = _read(session, [key for key in chosen if there[key]], there, within)
+    read = [Term(key, rarities[key], *found.get(key, postings.NOWHERE), common=False) for key in chosen]
+    for term in read:
+        term.common = len(term.places) < there[term.key]
+    best = (K1 + 1) * math.sqrt(sum(rarities[key] for key in chosen))
     return Words(read, collected, best or 1.0)
 
 
-def _arrays(found: Occurrences) -> tuple[Places, Floats]:
-    return np.array(found.places, dtype=np.int64), np.array(found.times, dtype=np.float64)
+def _read(
+    session: OrmSession, keys: Sequence[int], there: Mapping[int, int], within: Sequence[tuple[int, int]] | None
+) -> dict[int, Occurrences]:
+    """The postings of the words, rarest first, as far as the bound goes; some of the first in any case."""
+    totals = accumulate(there[key] for key in keys)
+    whole = [key for key, total in zip(keys, totals, strict=True) if total <= POSTINGS_READ]
+    return postings.occurrences(session, whole or keys[:1], within, limit=None if whole else POSTINGS_READ)
 
 
-_T = TypeVar("_T")
+def _in_messages(session: OrmSession, keys: Sequence[int]) -> dict[int, int]:
+    """In how many messages of the flow each word is."""
+    known = {key: number for key in keys if (number := _remembered.get(("term", key))) is not None}
+    counted = postings.counts(session, [key for key in keys if key not in known])
+    for key, number in counted.items():
+        _remembered.keep(("term", key), number, number)
+    return {key: known.get(key, counted.get(key, 0)) for key in keys}
 
 
-class _Counts:
-    """Large counts, remembered for a few seconds: they change little, and counting them costs with the store."""
+class _Remembered:
+    """Large counts, kept for a few seconds: they change little, and counting them costs with the store."""
 
     def __init__(self) -> None:
-        self._known: dict[Hashable, tuple[float, object]] = {}
+        self._known: dict[Hashable, tuple[float, Any]] = {}
 
-    def of(self, key: Hashable, count: Callable[[], _T], size: Callable[[_T], int]) -> _T:
-        known = self._known.get(key)
-        if known is not None and time.monotonic() - known[0] < REMEMBER_SECONDS:
-            return known[1]  # type: ignore[return-value]  # what `count` gave for this key
-        counted = count()
-        if size(counted) > REMEMBER_ABOVE:
+    def get(self, key: Hashable) -> Any:
+        kept, value = self._known.get(key, (-math.inf, None))
+        return value if time.monotonic() - kept < REMEMBER_SECONDS else None
+
+    def keep(self, key: Hashable, value: Any, size: int) -> None:
+        if size > REMEMBER_ABOVE:
             if len(self._known) > REMEMBER_ABOVE:
                 self._known.clear()
-            self._known[key] = (time.monotonic(), counted)
-        else:
-            self._known.pop(key, None)
-        return counted
+            self._known[key] = (time.monotonic(), value)
 
 
-_counts = _Counts()
+_remembered = _Remembered()

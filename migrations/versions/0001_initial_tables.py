@@ -127,6 +127,7 @@ def upgrade() -> None:
         sa.Column("last_seq", sa.BigInteger(), nullable=False),
         sa.Column("documents", sa.BigInteger(), nullable=False),
         sa.Column("terms", sa.BigInteger(), nullable=False),
+        sa.Column("keyword_language", sa.String(length=32), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("last_captured_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("deleted_at", sa.DateTime(timezone=True), nullable=True),

@@ -13,9 +13,9 @@ from memorybase.messages import message_text
 from memorybase.models import Message, Posting, Session, Speaker
 
 
-def assert_index_exact(world: World) -> None:
+def assert_index_exact(world: World, language: str = "english") -> None:
     """Every posting, count and speaker is what the messages as they are now say, and nothing else is there."""
-    analyzer = keywords.analyzer("english")
+    analyzer = keywords.analyzer(language)
     wanted: dict[tuple[int, int], int] = {}
     totals: dict[UUID, Counter[str]] = {}
     with world.services.database.reading() as session:

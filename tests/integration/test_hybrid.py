@@ -3,6 +3,7 @@ sign moves the score the way it says."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -12,7 +13,8 @@ import sqlalchemy as sa
 from harness.index import assert_index_exact
 from harness.world import World
 
-from memorybase import errors, lifecycle, recall
+from memorybase import errors, indexing, lifecycle, recall
+from memorybase.cli import doctor
 from memorybase.models import Posting, Speaker
 from memorybase.recall import Hit, SearchRequest, hybrid, words
 from memorybase.recall.fusion import SIGNALS
@@ -82,6 +84,44 @@ class TestIndex:
         with pytest.raises(errors.MessageConflict):
             world.say("s", "a new one", {"id": "m", "role": "assistant", "content": "a dog"})
         assert_index_exact(world)
+
+
+class TestReindex:
+    def test_what_was_indexed_in_another_language_is_known_and_indexed_again(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(indexing, "REINDEX_PAGE", 2)
+        settings = world.services.settings.model_copy(update={"keyword_language": "german"})
+        german = replace(world, services=replace(world.services, settings=settings))
+        base = world.new_base(threshold=1)
+        world.say("mixed", "die Katzen schlafen", {"role": "system", "content": "ein Hund"}, "viele Bilder")
+        world.say("old", said("Ada", "die Häuser"))
+        german.say("mixed", "ein Haus")
+        german.say("new", "noch ein Haus")
+        assert indexing.waiting_for_reindex(german.services) == (2, 4)
+
+        pages = indexing.reindex(german.services)
+        next(pages)
+        pages.close()
+        left = indexing.waiting_for_reindex(german.services)
+        assert left.documents >= 3  # the session of two pages waits still, whether it was begun or not
+        assert sum(indexing.reindex(german.services)) == left.documents
+
+        assert_index_exact(world, "german")
+        assert indexing.waiting_for_reindex(german.services) == (0, 0)
+        assert list(indexing.reindex(german.services)) == []
+        german.settle()
+        assert set(contents(search(german, base, "Haus", mode="keyword"))) >= {"die Häuser", "ein Haus"}
+
+    def test_doctor_names_it(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        settings = world.services.settings.model_copy(update={"keyword_language": "german"})
+        monkeypatch.setattr(doctor.Patient, "services", replace(world.services, settings=settings))
+        (check,) = [each for each in doctor.CHECKS if each.name == "keyword index"]
+        assert check.examine(doctor.Patient(settings, "")).ok
+        world.say("s", "a cat")
+        result = check.examine(doctor.Patient(settings, ""))
+        assert (result.ok, result.fix) == (False, "memorybase reindex")
+        assert result.detail == "1 sessions are not indexed in german"
 
 
 class TestWords:
@@ -165,7 +205,7 @@ class TestWords:
         world.say("s", *(f"garden number {n}" for n in range(12)), "the garden of the zebra", "a lone zebra")
         world.settle()
         whole = [(hit.content, hit.score) for hit in search(world, base, "zebra garden", mode="keyword", top_k=2)]
-        monkeypatch.setattr(words, "TERM_LIMIT", 4)
+        monkeypatch.setattr(words, "POSTINGS_READ", 4)
         cut = [(hit.content, hit.score) for hit in search(world, base, "zebra garden", mode="keyword", top_k=2)]
         assert (
             [content for content, _ in cut]

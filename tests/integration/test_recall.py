@@ -600,7 +600,7 @@ def test_the_newest_of_many_pending_messages_are_looked_at(world: World, flow_id
 def test_of_many_sessions_those_captured_last_are_looked_at(
     world: World, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memorybase.recall.answer.PENDING_SESSIONS", 2)
+    monkeypatch.setattr("memorybase.recall.near.PENDING_SESSIONS", 2)
     for name in ("one", "two", "three"):
         world.say(flow_id, f"zebra {name}", session_id=name)
     world.say(flow_id, "zebra again", session_id="one")

@@ -1,0 +1,112 @@
+"""By vectors: the query's vector, what the store has near it, and what is near it and pending."""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybase import errors
+from memorybase.embedding import without_passage_prompt
+from memorybase.queries import recall as queries
+from memorybase.queries.recall import PendingMessage, Target
+from memorybase.recall.pending import nearest_pending
+from memorybase.recall.request import SearchRequest
+from memorybase.recall.stored import Candidate, nearest_stored
+from memorybase.services import Services
+
+if TYPE_CHECKING:
+    from memorybase.embedding import Embedder
+
+# What is looked at of a memory base while the caller waits.
+PENDING_MESSAGES = 64
+PENDING_SESSIONS = 1_000
+
+# Vectors are looked for in a thread of their own while words are: model, store and database all work outside the
+# interpreter. One for each thread in which an API process serves requests.
+_threads = ThreadPoolExecutor(max_workers=40, thread_name_prefix="recall")
+
+
+class Near(NamedTuple):
+    """What vectors have found in one target."""
+
+    target: Target
+    vector: NDArray[np.float32]  # the query's
+    candidates: list[Candidate]
+
+
+def nearest_beside(
+    services: Services, targets: Sequence[Target], query: str, request: SearchRequest
+) -> Future[list[Near]]:
+    """The same as `nearest`, in another thread."""
+    return _threads.submit(contextvars.copy_context().run, nearest, services, targets, query, request)
+
+
+def nearest(services: Services, targets: Sequence[Target], query: str, request: SearchRequest) -> list[Near]:
+    """Verified candidates of each target, from the store and of what is pending."""
+    # What is pending is read before the store is asked: what a worker ingests in between is in both.
+    pending = _pending(services, targets, request) if request.include_pending else {}
+    found: list[Near] = []
+    for target, (embedder, vector) in zip(targets, _asked(services, query, targets), strict=True):
+        near = nearest_stored(services, target, vector, request)
+        near += nearest_pending(services, target, embedder, vector, pending.get(target, ()), request)
+        found.append(Near(target, vector, near))
+    return found
+
+
+def _pending(
+    services: Services, targets: Sequence[Target], request: SearchRequest
+) -> dict[Target, list[PendingMessage]]:
+    scope: dict[str, Any] = {
+        "session_id": request.session_id,
+        "end_user_id": request.end_user_id,
+        "metadata": bool(request.metadata),
+        "limit": PENDING_MESSAGES,
+        "session_limit": PENDING_SESSIONS,
+    }
+    with services.database.reading() as session:
+        return {
+            target: queries.pending_messages(session, target, **scope)
+            + queries.edited_messages(session, target, **scope)
+            for target in targets
+        }
+
+
+def _asked(services: Services, query: str, targets: Sequence[Target]) -> list[tuple[Embedder, NDArray[np.float32]]]:
+    """For each target, the embedder that it was built with and the query's vector by it."""
+    vectors: dict[str, NDArray[np.float32]] = {}
+    asked: list[tuple[Embedder, NDArray[np.float32]]] = []
+    for target in targets:
+        embedder = _embedder(services, target)
+        if embedder.model not in vectors:
+            vectors[embedder.model] = _query_vector(embedder, query)
+        asked.append((embedder, vectors[embedder.model]))
+    return asked
+
+
+def _embedder(services: Services, target: Target) -> Embedder:
+    """Raises ModelUnavailable when the model's weights have changed since the generation was built."""
+    embedder = services.embedders.get(target.embedding_model)
+    # The backend may differ, its vectors agree within a stated tolerance; so may the passage prompt, which no query is
+    # put behind, so that the old store answers until it is regenerated. Model and revision may not.
+    if _model_and_revision(embedder.identity) != _model_and_revision(target.embedder):
+        raise errors.ModelUnavailable(
+            f"The store was built with {target.embedder}, this process has {embedder.identity}: regenerate",
+            field="embedding_model",
+        )
+    return embedder
+
+
+def _model_and_revision(identity: str) -> str:
+    return without_passage_prompt(identity).partition("/")[2]
+
+
+def _query_vector(embedder: Embedder, query: str) -> NDArray[np.float32]:
+    try:
+        return embedder.embed_query(query)
+    except errors.TextRejected as exc:
+        raise errors.InvalidRequest("The embedding model cannot encode this query", field="query") from exc
