@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +19,8 @@ AfterCommit = Callable[[], None]
 
 # A writer that cannot start within this long is stuck, not slow.
 SQLITE_BUSY_MILLISECONDS = 10_000
+# Between two looks whether another process's writer is done. SQLite's own waiting sleeps for up to 100 ms at a time.
+SQLITE_LOOK_SECONDS = 0.0005
 STATEMENT_TIMEOUT_MILLISECONDS = 30_000
 LOCK_TIMEOUT_MILLISECONDS = 10_000
 MAX_OVERFLOW = 20  # connections beyond the pool, under load
@@ -28,6 +32,7 @@ class Database:
     def __init__(self, url: str, *, pool_size: int = 10) -> None:
         self.url = sa.make_url(url)
         self.engine = (_sqlite_engine if self.is_sqlite else _postgresql_engine)(self.url, pool_size)
+        self._writing = threading.Lock()  # SQLite has one writer: our own threads take turns without looking
 
     @property
     def is_sqlite(self) -> bool:
@@ -36,7 +41,7 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[OrmSession]:
         """A write transaction: committed at the end, rolled back on any error, then the callbacks run."""
-        with _translated(), OrmSession(self.engine, expire_on_commit=False) as session:
+        with _translated(), self._turn(), OrmSession(self.engine, expire_on_commit=False) as session:
             if self.is_sqlite:
                 # Taking the write lock at the start: a reader that turns writer fails at once under WAL.
                 session.connection(execution_options={"begin_immediate": True})
@@ -45,6 +50,18 @@ class Database:
             callbacks = _callbacks(session)
         for callback in callbacks:
             callback()
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        if not self.is_sqlite:
+            yield
+            return
+        if not self._writing.acquire(timeout=SQLITE_BUSY_MILLISECONDS / 1_000):
+            raise errors.DatabaseUnavailable("The database failed: another writer does not end")
+        try:
+            yield
+        finally:
+            self._writing.release()
 
     @contextmanager
     def reading(self) -> Iterator[OrmSession]:
@@ -123,10 +140,32 @@ def _sqlite_engine(url: sa.URL, pool_size: int) -> sa.Engine:
 
     @sa.event.listens_for(engine, "begin")
     def _begin(connection: sa.Connection) -> None:
-        immediate = connection.get_execution_options().get("begin_immediate", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+        if connection.get_execution_options().get("begin_immediate", False):
+            _begin_immediate(connection)
+        else:
+            connection.exec_driver_sql("BEGIN")
 
     return engine
+
+
+def _begin_immediate(connection: sa.Connection) -> None:
+    """Begin to write as soon as no other process does."""
+    deadline = time.monotonic() + SQLITE_BUSY_MILLISECONDS / 1_000
+    cursor = connection.connection.cursor()
+    cursor.execute("PRAGMA busy_timeout = 0")
+    try:
+        while True:
+            try:
+                cursor.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise sa.exc.OperationalError("BEGIN IMMEDIATE", None, error) from None
+            else:
+                return
+            time.sleep(SQLITE_LOOK_SECONDS)
+    finally:
+        cursor.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_MILLISECONDS}")
+        cursor.close()
 
 
 def _postgresql_engine(url: sa.URL, pool_size: int) -> sa.Engine:

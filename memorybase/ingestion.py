@@ -406,8 +406,7 @@ class AtOnce(Executor):
 def _waits(services: Services, frozen: FrozenJob) -> bool:
     """Most rings of a busy time are for jobs that were done beside others: one look, before any lock."""
     with services.database.reading() as session:
-        job = jobs.fetch_job(session, frozen.job_id)
-        return job is not None and job.state == JobState.QUEUED
+        return jobs.is_queued(session, frozen.job_id)
 
 
 def _give_up(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> JobOutcome:
@@ -438,15 +437,13 @@ def claim_job(services: Services, frozen: FrozenJob, owner: str) -> Claim | None
         base = bases.share_base(session, frozen.memory_base_id)
         if base is None or base.deleting_at is not None:
             return None
-        seen = jobs.fetch_job(session, frozen.job_id)
-        if seen is None or seen.state != JobState.QUEUED or planning.freeze(seen) != frozen:
-            return None
-        locked = rows.lock_rows_of_session(session, [base.id], seen.session_id)
-        row = next((r for r in locked if r.id == seen.row_id), None)
+        locked = rows.lock_rows_of_session(session, [base.id], frozen.session_id)
         job = jobs.lock_job(session, frozen.job_id)
         now = clock.now(session)
-        if job is None or job.state != JobState.QUEUED or job.available_at > now:
+        # A job whose session was renamed since its ring is not the one that was rung; it is rung anew.
+        if job is None or job.state != JobState.QUEUED or job.available_at > now or planning.freeze(job) != frozen:
             return None
+        row = next((r for r in locked if r.id == job.row_id), None)
         if row is None or not _still_matches(base, row, job):
             jobs.cancel_jobs(session, [job.id], now, "superseded")
             planning.plan_next(session, services, base, locked, now)
@@ -479,11 +476,11 @@ def _still_matches(base: MemoryBase, row: MemoryBaseSession, job: IngestionJob) 
 def advance(services: Services, claim: Claim, guard: Guard, done: Projection, *, cursor_id: UUID | None) -> None:
     """Move the cursor by compare-and-set and write the ledger; raises ClaimLost when somebody else did."""
     with services.database.transaction() as session:
-        base, row, now = leases.compare_and_set(session, claim, to_seq=claim.to_seq, cursor_id=cursor_id)
+        advanced = leases.compare_and_set(session, claim, to_seq=claim.to_seq, cursor_id=cursor_id)
         database.after_commit(session, lambda: guard.drop(claim))
-        leases.finish(session, services, claim, base, row, done, now)
+        leases.finish(session, services, claim, advanced, done)
         if claim.is_build:
-            lifecycle.complete_build(session, services, base, now)
+            lifecycle.complete_build(session, services, advanced.base, advanced.now)
     log.info("cursor_advanced", to_seq=claim.to_seq, messages=len(done.held), dead_letters=len(done.failures))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -299,10 +299,17 @@ def _give_way(
     session.flush()
 
 
-def compare_and_set(
-    session: OrmSession, claim: Claim, *, to_seq: int, cursor_id: UUID | None
-) -> tuple[MemoryBase, MemoryBaseSession, datetime]:
-    """Move the cursor if nothing has changed since the claim: the base, the row as it is now, the moment.
+class Advanced(NamedTuple):
+    """What the compare-and-set has hit: its base, its row as it is now, the session's rows, the moment."""
+
+    base: MemoryBase
+    row: MemoryBaseSession
+    session_rows: list[MemoryBaseSession]
+    now: datetime
+
+
+def compare_and_set(session: OrmSession, claim: Claim, *, to_seq: int, cursor_id: UUID | None) -> Advanced:
+    """Move the cursor if nothing has changed since the claim.
 
     The locks are taken in everybody's order. Raises ClaimLost when somebody else did it, or the base is going.
     """
@@ -310,7 +317,7 @@ def compare_and_set(
     lock = bases.lock_base if claim.is_build else bases.share_base
     base = lock(session, claim.memory_base_id)
     # During a build the session has two rows: a capture takes them by id, and so do we, whichever is ours.
-    rows.lock_rows_of_session(session, [claim.memory_base_id], claim.session_id)
+    locked = rows.lock_rows_of_session(session, [claim.memory_base_id], claim.session_id)
     now = clock.now(session)
     row = rows.compare_and_advance(
         session,
@@ -324,22 +331,17 @@ def compare_and_set(
     )
     if base is None or base.deleting_at is not None or row is None:
         raise errors.ClaimLost
-    return base, row, now
+    if row.session_id != claim.session_id:  # renamed since
+        locked = rows.lock_rows_of_session(session, [base.id], row.session_id)
+    return Advanced(base, row, locked, now)
 
 
-def finish(
-    session: OrmSession,
-    services: Services,
-    claim: Claim,
-    base: MemoryBase,
-    row: MemoryBaseSession,
-    done: Projection,
-    now: datetime,
-) -> None:
-    """End the job and write the ledger, in the transaction of the compare-and-set that has just hit `row`.
+def finish(session: OrmSession, services: Services, claim: Claim, advanced: Advanced, done: Projection) -> None:
+    """End the job and write the ledger, in the transaction of the compare-and-set that has just hit its row.
 
     Plans what is owed next. Raises ClaimLost when the job is no longer this claim's.
     """
+    base, row, locked, now = advanced
     messages, chunks = ledger.record(
         session, base_id=base.id, generation=claim.generation, row_id=row.id, held=done.held
     )
@@ -365,7 +367,6 @@ def finish(
         finished_at=now,
     ):
         raise errors.ClaimLost
-    locked = rows.lock_rows_of_session(session, [base.id], row.session_id)
     plan_next(session, services, base, locked, now)
 
 

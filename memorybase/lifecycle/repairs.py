@@ -125,7 +125,8 @@ def _left_under(services: Services, claim: Claim, former: str) -> set[str]:
 
 def _record(services: Services, claim: Claim, guard: Guard, difference: Difference, done: leases.Projection) -> None:
     with services.database.transaction() as session:
-        base, row, now = leases.compare_and_set(session, claim, to_seq=claim.from_seq, cursor_id=None)
+        advanced = leases.compare_and_set(session, claim, to_seq=claim.from_seq, cursor_id=None)
+        row, now = advanced.row, advanced.now
         failed = {failure.message_id for failure in done.failures}
         removed = [*difference.gone, *(held for held in difference.replaced if held.message_id in failed)]
         ledger.forget(session, row.id, [held.message_id for held in removed])
@@ -139,7 +140,7 @@ def _record(services: Services, claim: Claim, guard: Guard, difference: Differen
             # Marks made since the claim stay: their edit may have come after our reading.
             row.repaired = max(row.repaired, claim.dirty)
         database.after_commit(session, lambda: guard.drop(claim))
-        leases.finish(session, services, claim, base, row, done, now)
+        leases.finish(session, services, claim, advanced, done)
         if claim.is_build:
-            complete_build(session, services, base, now)
+            complete_build(session, services, advanced.base, now)
     log.info("store_repaired", written=len(done.held), removed=len(difference.gone))

@@ -19,13 +19,12 @@ _ACTIVE = sa.text("state IN ('queued', 'running')")
 
 def insert_job(session: OrmSession, values: dict[str, Any]) -> Job | None:
     """The new job, or None: this session of the memory base has an active one. The partial unique index decides."""
-    made = session.execute(
+    return session.scalar(
         insert(session, Job)
         .values(**values)
         .on_conflict_do_nothing(index_elements=["memory_base_id", "session_id"], index_where=_ACTIVE)
-        .returning(Job.id)
+        .returning(Job)
     )
-    return None if made.scalar_one_or_none() is None else session.get_one(Job, values["id"])
 
 
 def active_job(session: OrmSession, base_id: UUID, session_id: str) -> Job | None:
@@ -45,6 +44,10 @@ def active_jobs_of_base(session: OrmSession, base_id: UUID) -> list[Job]:
             .execution_options(populate_existing=True)
         )
     )
+
+
+def is_queued(session: OrmSession, job_id: UUID) -> bool:
+    return session.scalar(sa.select(Job.state).where(Job.id == job_id)) == JobState.QUEUED
 
 
 def fetch_job(session: OrmSession, job_id: UUID) -> Job | None:
