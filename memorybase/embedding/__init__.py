@@ -5,7 +5,8 @@
     export     those files to ONNX, once, in a process of its own, since torch takes seconds and 500 MB to load
     quantize   an export to int8, in the same process
     exported   the exported models, kept in Settings.model_cache_dir
-    onnx       the default adapter: ONNX Runtime, no torch
+    quantize   the exported model in whole numbers, which is the default
+    onnx       the adapter for both: ONNX Runtime, no torch
     reference  sentence-transformers itself
     counting   tokens of a text, by a tokenizer alone
     reranker   a cross-encoder, optional

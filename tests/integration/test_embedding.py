@@ -47,7 +47,7 @@ Make = Callable[..., Path]
 @pytest.fixture(scope="session")
 def model_settings(model_cache: Path) -> Settings:
     """Settings whose model cache all tests here share, so that the default model is exported once."""
-    return Settings(data_dir=model_cache, model_dir=model_cache)
+    return Settings(data_dir=model_cache, model_dir=model_cache, embedding_backend="onnx")
 
 
 @pytest.fixture(scope="session")
@@ -467,7 +467,7 @@ def test_the_same_files_have_the_same_revision_wherever_they_are(make_model: Mak
 
 
 def test_two_processes_export_at_once(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path)
+    settings = Settings(data_dir=tmp_path, embedding_backend="onnx")
     assert not is_prepared(settings)
     target = exported_folder(settings, WHEEL)
     target.parent.mkdir()
