@@ -234,6 +234,7 @@ def release(services: Services, claim: Claim, *, wrote: bool) -> None:
                 row_id=claim.row_id,
                 epoch=claim.epoch,
                 audit_at=audit_time(now, services.settings) if wrote else None,
+                written_as=claim.session_id,
             )
     except errors.DatabaseUnavailable:
         log.warning("lease_release_failed", job_id=str(claim.job_id))
@@ -263,7 +264,9 @@ def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool
         rows.lock_row(session, claim.row_id)
         now = clock.now(session)
         audit_at = audit_time(now, services.settings) if wrote else None
-        rows.release_lease(session, row_id=claim.row_id, epoch=claim.epoch, audit_at=audit_at)
+        rows.release_lease(
+            session, row_id=claim.row_id, epoch=claim.epoch, audit_at=audit_at, written_as=claim.session_id
+        )
         job = jobs.lock_job(session, claim.job_id)
         if job is None or job.state != JobState.RUNNING or job.epoch != claim.epoch:
             return None

@@ -235,13 +235,19 @@ def renew_lease(session: OrmSession, *, row_id: UUID, epoch: int, until: datetim
     return renewed.rowcount == 1  # type: ignore[attr-defined,no-any-return]
 
 
-def release_lease(session: OrmSession, *, row_id: UUID, epoch: int, audit_at: datetime | None) -> None:
-    """Give the lease back, if it is still this claim's; what may have been written is audited then, in any case."""
+def release_lease(session: OrmSession, *, row_id: UUID, epoch: int, audit_at: datetime | None, written_as: str) -> None:
+    """Give the lease back, if it is still this claim's; what may have been written is audited then, in any case, and
+    under the name that the session had for the claim."""
     session.execute(
         sa.update(Row).where(Row.id == row_id, Row.epoch == epoch).values(lease_until=None, lease_owner=None)
     )
-    if audit_at is not None:
-        session.execute(sa.update(Row).where(Row.id == row_id).values(audit_at=audit_at))
+    row = lock_row(session, row_id) if audit_at is not None else None
+    if row is not None:
+        row.audit_at = audit_at
+        former = row.renamed_from or []
+        if row.session_id != written_as and written_as not in former:
+            row.renamed_from = [*former, written_as]
+        session.flush()
 
 
 def expired_leases(session: OrmSession, now: datetime, *, limit: int) -> list[UUID]:

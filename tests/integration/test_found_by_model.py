@@ -58,6 +58,23 @@ def test_a_late_write_under_the_name_before_the_last_is_found(world: World) -> N
     world.assert_all_ingested(base)
 
 
+def test_a_late_write_under_a_name_that_an_audit_has_already_looked_at_is_found(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.say("s", "the only one")
+
+    def freeze_beyond_the_audit(*_: object) -> None:
+        world.vectors.before_upsert = None
+        rename(world, "s", "t")
+        rest(world)
+
+    world.vectors.before_upsert = freeze_beyond_the_audit
+    assert world.run(world.queue.rings[0]) == JobOutcome.LOST
+    assert len(world.stored(base)) == 2
+    rest(world)
+    assert len(world.stored(base)) == 1
+    world.assert_all_ingested(base)
+
+
 def test_a_session_that_takes_a_former_name_keeps_what_is_its_own(world: World) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "of the first")
