@@ -88,6 +88,10 @@ async def _message_in_path(request: Request, message_id: Annotated[str, _Externa
     return _resolved(request, "message", message_id)[0]
 
 
+async def _execution_in_path(request: Request, execution_id: Annotated[str, _External]) -> UUID:
+    return _resolved(request, "node_execution", execution_id)[0]
+
+
 async def _flow_in_query(
     request: Request, flow_id: Annotated[Stored | None, Query(max_length=ID_LENGTH)] = None
 ) -> UUID | None:
@@ -140,6 +144,7 @@ PageDep = Annotated[catalog.PageRequest, Depends(_page_request)]
 FlowId = Annotated[UUID, Depends(_flow_in_path)]
 RunId = Annotated[UUID, Depends(_run_in_path)]
 MessageId = Annotated[UUID, Depends(_message_in_path)]
+NodeExecutionId = Annotated[UUID, Depends(_execution_in_path)]
 FlowNamed = Annotated[UUID, Depends(_required_flow_in_query)]
 FlowFilter = Annotated[UUID | None, Depends(_flow_in_query)]
 RunFilter = Annotated[UUID | None, Depends(_run_in_query)]

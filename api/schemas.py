@@ -9,27 +9,23 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema, model_validator
 
 from memorybase import knowledge, recall
+from memorybase.conversation import Report, Source
+from memorybase.conversation.buffer import DEFAULT_MAX_TOKENS
+from memorybase.conversation.memory_config import MAX_ROWS, Mode, OnMissing
+from memorybase.conversation.node_executions import MAX_EXECUTIONS, MAX_INDEX, ExecutionStatus, ReportedExecution
+from memorybase.conversation.rendering import Format
+from memorybase.conversation.summaries import PRESET_NAME
+from memorybase.ingestion import CapturedMessage, IngestionState
 from memorybase.knowledge import DocumentResult
 from memorybase.lifecycle import MAX_IDLE_SECONDS
-from memorybase.messages import why_unstorable
+from memorybase.messages import not_blank, storable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture, JobState
 from memorybase.settings import Settings
 
 Role = Literal["user", "assistant", "system", "tool"]
 MAX_WAIT_SECONDS = 60
-
-
-def _storable(value: str) -> str:
-    reason = why_unstorable(value)
-    if reason is not None:
-        raise ValueError(reason)
-    return value
-
-
-def _said(value: str) -> str:
-    if not value.strip():
-        raise ValueError("This must not be blank")
-    return value
+DEFAULT_PRESET = "token_buffer"
+MAX_VIEW_TOKENS = 10_000_000  # more than any model reads
 
 
 def _aware(value: datetime) -> datetime:
@@ -51,10 +47,11 @@ def _up_to(setting: str, what: str = "") -> str:
 
 _CONTENT = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}]}
 
-Stored = Annotated[str, AfterValidator(_storable)]
-Identifier = Annotated[Stored, StringConstraints(min_length=1, max_length=ID_LENGTH), AfterValidator(_said)]
-Name = Annotated[Stored, StringConstraints(min_length=1, max_length=NAME_LENGTH), AfterValidator(_said)]
-ModelName = Annotated[Stored, StringConstraints(min_length=1, max_length=MODEL_LENGTH), AfterValidator(_said)]
+Stored = Annotated[str, AfterValidator(storable)]
+Identifier = Annotated[Stored, StringConstraints(min_length=1, max_length=ID_LENGTH), AfterValidator(not_blank)]
+Name = Annotated[Stored, StringConstraints(min_length=1, max_length=NAME_LENGTH), AfterValidator(not_blank)]
+ModelName = Annotated[Stored, StringConstraints(min_length=1, max_length=MODEL_LENGTH), AfterValidator(not_blank)]
+SummaryPreset = Annotated[str, StringConstraints(pattern=f"^({PRESET_NAME})$")]
 Moment = Annotated[datetime, AfterValidator(_aware)]
 # In a PATCH a field is there or not; null is no value of it.
 NOT_GIVEN: Any = Field(default=None, json_schema_extra=_absent)
@@ -72,6 +69,42 @@ class FlowBody(Body):
     name: Name
 
 
+class ExecutionOutputs(BaseModel):
+    """What a node gave out: its text, and its prompt without the system message followed by its answer. Whatever else
+    it gave out is kept."""
+
+    model_config = ConfigDict(extra="allow")
+
+    text: str | None = None
+    context: list[Any] | None = Field(default=None, json_schema_extra={"items": {"type": "object"}})
+
+
+class ExecutionBody(Body):
+    """An execution of a node."""
+
+    node_id: Identifier
+    index: int = Field(default=0, ge=0, le=MAX_INDEX, description="Which execution of the node in this run.")
+    status: ExecutionStatus
+    outputs: ExecutionOutputs
+    few_shots: list[Any] | None = Field(
+        default=None,
+        description="Messages of the node's template in front of its context: they are no history.",
+        json_schema_extra={"items": {"type": "object"}},
+    )
+
+
+class NodeExecutionBody(ExecutionBody):
+    flow_id: Identifier
+    session_id: Identifier
+    run_id: Identifier
+
+
+class ReportedExecutionBody(ExecutionBody):
+    """An execution in the run that it comes with."""
+
+    id: Identifier | None = None
+
+
 class CaptureBody(Body):
     """One run's messages: in OpenAI's, Langflow's or LangChain's shape."""
 
@@ -83,6 +116,31 @@ class CaptureBody(Body):
         description="{role, content, ...}, {text, sender} or {type, content}. " + _up_to("max_messages_per_run"),
         json_schema_extra={"items": {"type": "object"}},
     )
+    node_executions: list[ReportedExecutionBody] = Field(default_factory=list, max_length=MAX_EXECUTIONS)
+
+
+class RolePrefix(Body):
+    """What stands before a line of the view's text."""
+
+    user: Annotated[Stored, StringConstraints(max_length=NAME_LENGTH)] = "Human"
+    assistant: Annotated[Stored, StringConstraints(max_length=NAME_LENGTH)] = "Assistant"
+
+
+class HistoryBody(Body):
+    """What a model shall read of a session, or of one node in it."""
+
+    flow_id: Identifier
+    session_id: Identifier
+    mode: Mode = "conversation"
+    node_id: Identifier | None = Field(default=None, description="What mode node is about.")
+    leaf_id: Identifier | None = Field(default=None, description="The thread's last message; the newest if unset.")
+    message_limit: int | None = Field(default=None, ge=0, le=MAX_ROWS, description="Turns; 0 is as none.")
+    max_tokens: int = Field(default=DEFAULT_MAX_TOKENS, ge=0, le=MAX_VIEW_TOKENS)
+    role_prefix: RolePrefix | None = None
+    on_missing: OnMissing = "empty"
+    format: Format = "openai"
+    model: ModelName | None = Field(default=None, description="Its tokens are counted as token_counters says.")
+    run_id: Identifier | None = Field(default=None, description="The run under way: its own messages are left out.")
 
 
 class MemoryBaseBody(Body):
@@ -168,6 +226,58 @@ class FlowSearchBody(SearchBody):
     flow_id: Identifier
 
 
+class SummaryBody(Body):
+    """Whose summary; by default the one that contexts are given."""
+
+    flow_id: Identifier
+    session_id: Identifier
+    summarizer: Name | None = None
+    preset: SummaryPreset = DEFAULT_PRESET
+
+
+class RecallBody(Body):
+    """`share`: of the budget, at most. `scope`: where from, for a session without an end user."""
+
+    top_k: int = Field(default=8, ge=1, description=_up_to("max_top_k"))
+    share: float = Field(default=0.3, ge=0, le=1, allow_inf_nan=False)
+    min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
+    scope: Literal["session", "flow"] = "session"
+
+
+class ContextConfig(Body):
+    """What differs from the preset. `pairs`: so many of the latest, in session memory's structure."""
+
+    pairs: Annotated[int, Field(ge=1, le=99)] = NOT_GIVEN
+    max_turns: Annotated[int, Field(ge=1, le=1_000)] = NOT_GIVEN
+    max_messages: Annotated[int, Field(ge=1, le=1_000)] = NOT_GIVEN
+    summary: bool = NOT_GIVEN
+    summarizer: Name = NOT_GIVEN
+    uncovered_tokens: Annotated[int, Field(ge=0, le=MAX_VIEW_TOKENS)] = NOT_GIVEN
+    count_current: bool = NOT_GIVEN
+    summary_style: Literal["line", "heading", "both"] = NOT_GIVEN
+    summary_first: bool = NOT_GIVEN
+    align: Literal["none", "user_first", "strict"] = NOT_GIVEN
+    format: Literal["openai", "langchain", "text"] = NOT_GIVEN
+
+
+class ContextBody(Body):
+    """Whose context, and how many tokens it may have. Without a query nothing is recalled."""
+
+    flow_id: Identifier
+    session_id: Identifier
+    token_budget: int = Field(ge=1, le=MAX_VIEW_TOKENS)
+    query: Stored | None = Field(default=None, min_length=1, description=_up_to("max_query_chars", "characters"))
+    run_id: Identifier | None = None
+    node_id: Identifier | None = None
+    end_user_id: Identifier | None = None
+    use_memory: bool = True
+    model: Name | None = Field(default=None, description="Whose tokens are counted, by the setting token_counters.")
+    preset: Literal["token_buffer", "window", "flowx_5", "flowx_6"] = "token_buffer"
+    config: ContextConfig = Field(default_factory=ContextConfig)
+    memory_base_ids: list[UUID] = Field(default_factory=list, max_length=20)
+    recall: RecallBody = Field(default_factory=RecallBody)
+
+
 class KnowledgeBaseBody(Body):
     name: Name
     embedding_model: ModelName | None = None
@@ -239,6 +349,35 @@ class Regeneration(BaseModel):
 
     generation: int
     jobs: list[JobBrief]
+
+
+class ViewAnswer(BaseModel):
+    """What a model reads: `sources` is parallel to `messages`, `text` the same as a transcript."""
+
+    messages: list[dict[str, Any]]
+    sources: list[Source]
+    text: str
+    report: Report
+
+
+class HistoryAnswer(ViewAnswer):
+    """In mode node also the execution that it was read from."""
+
+    execution_id: UUID | None = None
+
+
+class CaptureAnswer(BaseModel):
+    """A capture's result; what became of the executions that came with it."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    run_id: UUID
+    run_external_id: str | None
+    session_id: str
+    created: bool
+    messages: list[CapturedMessage]
+    ingestion: list[IngestionState]
+    node_executions: list[ReportedExecution] = Field(default_factory=list, exclude_if=lambda value: not value)
 
 
 class DocumentsAnswer(BaseModel):

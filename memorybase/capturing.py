@@ -17,7 +17,7 @@ from memorybase import errors, indexing, planning
 from memorybase.keywords import Document
 from memorybase.messages import NewMessage, message_fingerprint, message_text
 from memorybase.models import MemoryBase, Message, Session
-from memorybase.queries import conversations
+from memorybase.queries import conversations, summaries
 from memorybase.queries.conversations import KnownMessage
 from memorybase.queries.deleted import Deleted
 from memorybase.services import Services
@@ -230,6 +230,7 @@ def update_changed(
             )
         apply_edit(current, {"content": message.content, "files": message.files}, now)
         indexing.replace(session, services, conversation, current)
+        summaries.mark_edited(session, current.flow_id, current.session_id, current.seq, now)
         current.tool_calls = message.tool_calls
         current.tool_call_id = message.tool_call_id
         current.name = message.name

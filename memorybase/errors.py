@@ -10,10 +10,13 @@
     │   ├── EmbeddingFailed           the model is loaded and fails on everything
     │   ├── LockUnavailable           Redis does not answer
     │   ├── QueueUnavailable
+    │   ├── SummarizerUnavailable     whoever makes summaries does not answer
+    │   ├── DocumentBusy              other writers of a document in objects were quicker every time
     │   └── NotReady                  the stack is not whole (health/ready)
     ├── MessageFailure                this one message cannot be embedded: dead letter, go on
     │   ├── TextRejected
-    │   └── VectorRejected
+    │   ├── VectorRejected
+    │   └── SummaryRejected           no summary of these messages can be had
     ├── ConstraintViolated            two writers met on a unique key: look again
     ├── StatementRefused              the database cannot hold this; a defect of ours
     ├── ClaimLost                     another worker, a cancel or a delete took the job away: stop
@@ -129,6 +132,18 @@ class QueueUnavailable(EnvironmentFailure):
     code = "queue_unavailable"
 
 
+class SummarizerUnavailable(EnvironmentFailure):
+    """The summarizer does not answer."""
+
+    code = "summarizer_unavailable"
+
+
+class DocumentBusy(EnvironmentFailure):
+    """Other writers of this document were quicker every time."""
+
+    code = "document_busy"
+
+
 class NotReady(EnvironmentFailure):
     """A part of the stack is not ready."""
 
@@ -153,6 +168,12 @@ class VectorRejected(MessageFailure):
     """The vector store refuses this record."""
 
     code = "vector_rejected"
+
+
+class SummaryRejected(MessageFailure):
+    """The summarizer made nothing of these messages."""
+
+    code = "summary_rejected"
 
 
 class ConstraintViolated(MemorybaseError):

@@ -23,7 +23,7 @@ from uuid import UUID, uuid5
 from memorybase import errors
 from memorybase.models import ID_LENGTH, NAME_LENGTH
 
-IdKind = Literal["flow", "run", "message"]
+IdKind = Literal["flow", "run", "message", "node_execution"]
 
 ROLES = ("user", "assistant", "system", "tool")
 STATUSES = ("completed", "failed", "stopped")
@@ -121,7 +121,7 @@ def normalise_changes(raw: Mapping[str, Any], *, max_message_bytes: int, where: 
             raise errors.InvalidRequest("This cannot be changed", field=field)
         check_json(value, field)
         changes[key] = checks[key](value, field)
-        size = len(_canonical(changes[key]))
+        size = len(canonical(changes[key]))
         if size > max_message_bytes:
             raise errors.InvalidRequest("This is too large", field=field, value=size, limit=max_message_bytes)
     return changes
@@ -139,12 +139,17 @@ def message_text(content: Any) -> str:
 def message_fingerprint(message: NewMessage) -> bytes:
     """SHA-256 of what makes two messages of one id equal."""
     same = [message.role, message.content, message.tool_calls, message.tool_call_id, message.name, message.files]
-    return hashlib.sha256(_canonical(same)).digest()
+    return hashlib.sha256(canonical(same)).digest()
 
 
 def message_bytes(message: NewMessage) -> int:
     """The size of everything in it that has no bound of its own, as JSON."""
-    return len(_canonical([message.content, message.tool_calls, message.files, message.metadata]))
+    return len(canonical([message.content, message.tool_calls, message.files, message.metadata]))
+
+
+def canonical(value: Any) -> bytes:
+    """A JSON value as bytes, equal for equal values."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def why_unstorable(value: str) -> str | None:
@@ -156,6 +161,21 @@ def why_unstorable(value: str) -> str | None:
     except UnicodeEncodeError:
         return "A lone surrogate cannot be stored"
     return None
+
+
+def storable(value: str) -> str:
+    """The string; raises ValueError, as pydantic's validators do, for what PostgreSQL cannot hold."""
+    reason = why_unstorable(value)
+    if reason is not None:
+        raise ValueError(reason)
+    return value
+
+
+def not_blank(value: str) -> str:
+    """The string; raises ValueError for one of white space alone."""
+    if not value.strip():
+        raise ValueError("This must not be blank")
+    return value
 
 
 def check_text(value: str, field: str) -> None:
@@ -382,7 +402,3 @@ def _below(where: str, name: str) -> str:
 def _shown(value: str) -> str:
     """A caller's word as it may stand in an error: short, and encodable."""
     return value[:100].encode(errors="replace").decode()
-
-
-def _canonical(value: Any) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()

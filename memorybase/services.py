@@ -53,6 +53,9 @@ class IngestionQueue(Protocol):
     def ring(self, jobs: Sequence[FrozenJob]) -> int:
         """Publish each job, best effort and bounded in time; never raises; how many were published."""
 
+    def ring_summaries(self, ids: Sequence[UUID]) -> int:
+        """The same for rows of summaries, by their ids."""
+
     def backlog(self) -> int | None:
         """How many rings wait in the broker; None when it does not answer."""
 

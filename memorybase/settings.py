@@ -64,6 +64,28 @@ class Settings(BaseSettings):
         "english", description="Snowball's name of the language that words are stemmed in, or none."
     )
 
+    # Summaries of conversations.
+    summarizer: Literal["extractive", "openai"] = Field(
+        "extractive", description="extractive needs only the embedding model; openai is any endpoint that speaks it."
+    )
+    summarizer_url: str = Field("https://api.openai.com/v1", description="Base URL of an OpenAI-compatible endpoint.")
+    summarizer_key: str | None = Field(None, description="Sent to it as a bearer token.")
+    summarizer_model: str = Field("gpt-4o-mini", min_length=1, max_length=150, description="The model it is asked for.")
+    summarizer_timeout_seconds: float = Field(30.0, gt=0, description="Of one request to it.")
+    summarizer_input_tokens: int = Field(8_000, ge=500, description="What it is sent at once; more is cut by halves.")
+    summary_tokens: int = Field(300, ge=32, le=4_000, description="How long a summary may be, estimated.")
+    # Conversation memory.
+    token_counters: dict[str, str] = Field(
+        default_factory=dict,
+        description="A token counter for each model that a view may name: estimate, hf:MODEL or tiktoken:ENCODING.",
+    )
+    tiktoken_cache_dir: Path | None = Field(None, description="tiktoken's encodings; none is downloaded.")
+
+    node_memory_url: str = Field("", description="Where node memory in objects is kept, for fsspec; empty is data_dir.")
+    node_memory_days: int = Field(
+        0, ge=0, description="Node memory not written to for so long is cleaned up; 0: never."
+    )
+
     # Jobs: small enough that kill -9 costs seconds, large enough that a batch is full.
     job_max_messages: int = Field(256, ge=1, le=10_000, description="Counted messages a job.")
     job_max_bytes: int = Field(1_000_000, ge=1_000, description="Text a job, in bytes; one message always fits.")
@@ -115,6 +137,12 @@ class Settings(BaseSettings):
             ("lease_renew_seconds", self.lease_renew_seconds, "lock_seconds", self.lock_seconds),
             ("lock_seconds", self.lock_seconds, "lease_seconds", self.lease_seconds),
             ("chroma_timeout_seconds", self.chroma_timeout_seconds, "lease_seconds", self.lease_seconds),
+            (
+                "summarizer_timeout_seconds",
+                self.summarizer_timeout_seconds,
+                "job_deadline_seconds",
+                self.job_deadline_seconds,
+            ),
             ("redis_timeout_seconds", self.redis_timeout_seconds, "lock_seconds", self.lock_seconds),
             ("lease_seconds", self.lease_seconds, "job_deadline_seconds", self.job_deadline_seconds),
             ("heartbeat_seconds", self.heartbeat_seconds, "heartbeat_stale_seconds", self.heartbeat_stale_seconds),
@@ -125,6 +153,9 @@ class Settings(BaseSettings):
                 raise ValueError(message)
         if self.keyword_language not in keywords.languages():
             message = f"keyword_language={self.keyword_language} must be one of {', '.join(keywords.languages())}"
+            raise ValueError(message)
+        if self.summary_tokens * 4 > self.summarizer_input_tokens:
+            message = f"summary_tokens={self.summary_tokens} must be at most a quarter of summarizer_input_tokens"
             raise ValueError(message)
         if self.chunk_overlap * 2 > self.chunk_tokens:
             message = f"chunk_overlap={self.chunk_overlap} must be at most half of chunk_tokens={self.chunk_tokens}"

@@ -13,6 +13,7 @@ from typing import Literal
 from uuid import UUID
 
 from memorybase import database, errors, leases, lifecycle, planning
+from memorybase.conversation import summarising
 from memorybase.queries import bases, clock, conversations, heartbeats, jobs, rows
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -34,6 +35,7 @@ class SweepReport:
     sessions_removed: int = 0
     ids_forgotten: int = 0
     mismatches: int = 0
+    summaries: int = 0
     failed_steps: list[str] = field(default_factory=list)
 
 
@@ -54,6 +56,7 @@ def sweep(services: Services) -> SweepReport:
         "sessions_removed": lifecycle.remove_deleted_sessions,
         "ids_forgotten": lifecycle.forget_deleted,
         "mismatches": lifecycle.compare_counts,
+        "summaries": summarising.ring_owed,
     }
     for name, step in steps.items():
         try:

@@ -359,6 +359,7 @@ class InMemoryQueue:
     def __init__(self) -> None:
         self.away = False  # rings are lost while this is set
         self.rings: list[FrozenJob] = []  # every ring that arrived, drained or not
+        self.summary_rings: list[UUID] = []  # those for summaries, until they are drained
         self._waiting: deque[FrozenJob] = deque()
 
     def ring(self, jobs: Sequence[FrozenJob]) -> int:
@@ -368,12 +369,26 @@ class InMemoryQueue:
         self._waiting.extend(jobs)
         return len(jobs)
 
+    def ring_summaries(self, ids: Sequence[UUID]) -> int:
+        if self.away:
+            return 0
+        self.summary_rings.extend(ids)
+        return len(ids)
+
     def backlog(self) -> int | None:
-        return None if self.away else len(self._waiting)
+        return None if self.away else len(self._waiting) + len(self.summary_rings)
 
     def clear(self) -> None:
         """Lose what is waiting, as a broker without its file does."""
         self._waiting.clear()
+        self.summary_rings.clear()
+
+    def drain_summaries(self, handler: Callable[[UUID], object]) -> int:
+        """Hand over each waiting ring for a summary; how many there were."""
+        rung, self.summary_rings = self.summary_rings, []
+        for summary_id in rung:
+            handler(summary_id)
+        return len(rung)
 
     def drain(self, handler: Callable[[FrozenJob], object]) -> int:
         """Hand over each waiting ring, those added meanwhile too, in order; how many there were."""

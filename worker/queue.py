@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from celery import Celery
 from kombu.messaging import Producer
@@ -21,12 +21,17 @@ from memorybase.settings import Settings
 
 QUEUE = "memorybase"
 INGEST_TASK = "memorybase.ingest"
+SUMMARIZE_TASK = "memorybase.summarize"
+CLEAN_NODE_MEMORY_TASK = "memorybase.clean_node_memory"
 
 log = telemetry.get_logger(__name__)
 
 
 class CeleryQueue:
-    """Rings `INGEST_TASK` for each job. Never raises; after a failure it is quiet for `ring_pause_seconds`."""
+    """Rings `INGEST_TASK` for each job, `SUMMARIZE_TASK` for each summary.
+
+    Never raises; after a failure it is quiet for `ring_pause_seconds`.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -39,18 +44,24 @@ class CeleryQueue:
 
     def ring(self, jobs: Sequence[FrozenJob]) -> int:
         """How many were published: all, unless Redis is away, frozen, or failed a moment ago."""
+        return self._ring(INGEST_TASK, [job.to_message() for job in jobs])
+
+    def ring_summaries(self, ids: Sequence[UUID]) -> int:
+        return self._ring(SUMMARIZE_TASK, [{"summary_id": str(summary_id)} for summary_id in ids])
+
+    def _ring(self, task: str, messages: Sequence[dict[str, Any]]) -> int:
         rung = 0
-        if not jobs:
+        if not messages:
             return rung
         deadline = time.monotonic() + self._settings.ring_timeout_seconds
         with self._bounded("ring") as answering:
-            for job in jobs if answering else ():
-                self._publish(job)
+            for message in messages if answering else ():
+                self._publish(task, message)
                 rung += 1
                 if time.monotonic() >= deadline:
                     break
-        if rung < len(jobs):
-            log.info("rings_left_to_sweeper", rung=rung, jobs=len(jobs))
+        if rung < len(messages):
+            log.info("rings_left_to_sweeper", task=task, rung=rung, wanted=len(messages))
         return rung
 
     def backlog(self) -> int | None:
@@ -66,10 +77,10 @@ class CeleryQueue:
         with self._turn:
             self._disconnect()
 
-    def _publish(self, job: FrozenJob) -> None:
+    def _publish(self, task: str, message: dict[str, Any]) -> None:
         self._app.send_task(
-            INGEST_TASK,
-            kwargs=job.to_message(),
+            task,
+            kwargs=message,
             # Fresh each time: a job is rung as often as needed, and Celery must not take two rings for one.
             task_id=str(uuid4()),
             queue=QUEUE,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from memorybase import ingestion
+from memorybase.conversation import node_objects, summarising
 from memorybase.services import FrozenJob
 from worker.app import app, this_process
-from worker.queue import INGEST_TASK
+from worker.queue import CLEAN_NODE_MEMORY_TASK, INGEST_TASK, SUMMARIZE_TASK
 
 
 @app.task(name=INGEST_TASK)
@@ -17,3 +19,18 @@ def ingest(**frozen: Any) -> None:
     job = FrozenJob.from_message(frozen)
     with process.watchdog.watching(job.job_id):
         ingestion.run_jobs(process.services, job, owner=process.owner, more=process.time_for_more())
+
+
+@app.task(name=SUMMARIZE_TASK)
+def summarize(summary_id: str) -> None:
+    """The summary of a session, as far as its row wants it."""
+    process = this_process()
+    row_id = UUID(summary_id)
+    with process.watchdog.watching(row_id):
+        summarising.make_summary(process.services, row_id)
+
+
+@app.task(name=CLEAN_NODE_MEMORY_TASK)
+def clean_node_memory() -> None:
+    """Delete node memory in objects that nobody has written to for long; whoever wants it so sends this daily."""
+    node_objects.clean_up(this_process().services.settings)

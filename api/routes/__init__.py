@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from api.routes import (
+    chat_memories,
+    context,
     flows,
     health,
+    history,
     jobs,
     keys,
     knowledge_bases,
@@ -14,6 +17,7 @@ from api.routes import (
     portability,
     search,
     sessions,
+    summaries,
 )
 
 ROUTERS = (
@@ -23,9 +27,13 @@ ROUTERS = (
     jobs.router,
     messages.router,
     sessions.router,
+    history.router,
+    chat_memories.router,
     search.router,
     knowledge_bases.router,
     keys.router,
     metrics.router,
+    summaries.router,
+    context.router,
     portability.router,
 )

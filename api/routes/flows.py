@@ -9,10 +9,13 @@ from fastapi import Path, Response
 
 from api.deps import FlowId, PageDep, Reader, RunId, ServicesDep, Writer, keyed_router
 from api.middleware import path_text
-from api.schemas import Accepted, CaptureBody, FlowBody
+from api.schemas import Accepted, CaptureAnswer, CaptureBody, FlowBody
 from memorybase import catalog, ingestion, lifecycle, messages
 from memorybase.catalog import FlowView, Page, RunView
+from memorybase.conversation import node_executions
+from memorybase.conversation.node_executions import NewExecution
 from memorybase.models import ID_LENGTH, Flow
+from memorybase.services import Services
 from memorybase.settings import Settings
 
 router = keyed_router("flows")
@@ -57,15 +60,21 @@ def delete_flow(flow_id: FlowId, services: ServicesDep, caller: Writer) -> Respo
     return deleted(lifecycle.delete_flow(services, caller.user_id, flow_id))
 
 
-@router.post("/flows/{flow_id}/runs", status_code=201, responses={200: {"model": ingestion.CaptureResult}})
+@router.post("/flows/{flow_id}/runs", status_code=201, responses={200: {"model": CaptureAnswer}})
 def capture_run(
     flow_id: FlowId, body: CaptureBody, services: ServicesDep, caller: Writer, response: Response
-) -> ingestion.CaptureResult:
-    """Capture a run's messages: 201, or 200 when all of it was there already."""
+) -> CaptureAnswer:
+    """Capture a run's messages: 201, or 200 when all of it was there already. Executions of its nodes are stored
+    behind them; one that fails says so and takes nothing along."""
     request = _capture_request(body, caller.user_id, services.settings)
+    executions = _executions(body, services, caller.user_id)
     result = ingestion.capture(services, caller.user_id, flow_id, request)
     response.status_code = 201 if result.created else 200
-    return result
+    answer = CaptureAnswer.model_validate(result)
+    answer.node_executions = node_executions.report_executions(
+        services, caller.user_id, flow_id, result.session_id, result.run_id, executions
+    )
+    return answer
 
 
 @router.get("/flows/{flow_id}/runs")
@@ -106,6 +115,19 @@ def _capture_request(body: CaptureBody, user_id: UUID, settings: Settings) -> in
         end_user_id=body.end_user_id,
         on_conflict=body.on_conflict,
     )
+
+
+def _executions(body: CaptureBody, services: Services, user_id: UUID) -> list[NewExecution]:
+    """Each read before anything is stored."""
+    found: list[NewExecution] = []
+    for index, each in enumerate(body.node_executions):
+        where = f"node_executions[{index}]"
+        identity, external_id = (None, None)
+        if each.id is not None:
+            identity, external_id = messages.resolve_id(user_id, "node_execution", each.id)
+        named = {"id": identity, "external_id": external_id}
+        found.append(node_executions.new_execution(services, user_id, each.model_dump(), where=where, **named))
+    return found
 
 
 def _view(flow: Flow) -> FlowView:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import Query, Request
@@ -17,10 +17,11 @@ from memorybase.portability import ImportAnswer
 router = keyed_router("portability")
 
 JSON_LINES = "application/x-ndjson"
-_LINES = {"content": {JSON_LINES: {"schema": {"type": "string"}}}}
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+LINES: dict[str, Any] = {"content": {JSON_LINES: {"schema": {"type": "string"}}}}
 
 
-@router.get("/export", response_class=StreamingResponse, responses={200: _LINES})
+@router.get("/export", response_class=StreamingResponse, responses={200: LINES})
 def export_lines(
     services: ServicesDep,
     caller: Reader,
@@ -32,11 +33,10 @@ def export_lines(
     scope = portability.resolve_scope(
         services, caller.user_id, flow_id=flow_id, memory_base_id=memory_base_id, end_user_id=end_user_id
     )
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(portability.export(services, scope), media_type=JSON_LINES, headers=headers)
+    return StreamingResponse(portability.export(services, scope), media_type=JSON_LINES, headers=STREAM_HEADERS)
 
 
-@router.post("/import", openapi_extra={"requestBody": {"required": True, **_LINES}})
+@router.post("/import", openapi_extra={"requestBody": {"required": True, **LINES}})
 async def import_lines(
     request: Request,
     services: ServicesDep,

@@ -47,7 +47,8 @@ def export(
         raise errors.NotReady(f"The export broke off; what came is in {part}. Run it again.")
     part.replace(file)
     counts = ", ".join(f"{end[kind]} {kind}" for kind in ("flows", "sessions", "runs", "messages"))
-    typer.echo(f"{counts} written to {file}")
+    chats = f", {end['chat_messages']} messages of chats" if end["chat_messages"] else ""
+    typer.echo(f"{counts}{chats} written to {file}")
 
 
 def is_export(file: Path) -> bool:
@@ -69,9 +70,9 @@ def import_export(client: Client, file: Path) -> None:
             answer: dict[str, Any] = client.call(
                 "POST", "/import", content=body, headers={"Content-Type": "application/x-ndjson"}
             )
-            counts = answer.pop("messages")
-            for name, count in (answer | counts).items():
-                total[name] = total.get(name, 0) + count
+            for counts in (answer.pop("messages"), answer.pop("chat_messages"), answer):
+                for name, count in counts.items():
+                    total[name] = total.get(name, 0) + count
             bar.advance(task, len(body))
     said = ", ".join(f"{total.get(kind, 0)} {kind}" for kind in ("flows", "sessions", "runs"))
     kept_out = f", {total['deleted']} deleted here and left out" if total.get("deleted") else ""

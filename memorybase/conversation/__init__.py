@@ -1,6 +1,6 @@
 """Conversation memory: what a model reads on its next turn.
 
-One engine for every kind of memory. It is pure: records in, a view out; no SQL, no HTTP, no clock, no model.
+One engine for every kind of memory. The engine is pure: records in, a view out; no SQL, no HTTP, no clock, no model.
 
     view = build_view(
         records,                                    # any order; seq decides
@@ -28,6 +28,15 @@ A log is never changed by a view: a larger limit, an undo or a new summary later
     transcripts    as text: role prefixes; session memory's structure
     view           the order of all this, and the report
     memory_config  Dify's MemoryConfig, and where history goes in a prompt
+
+Around it is what stores and makes:
+
+    captured        a session's messages as records, newest first
+    session_memory  what a model is told of a session: presets (pure too)
+    summaries       summaries of sessions: what there is, and asking for one
+    summarising     making them, in a worker
+    summarizers     who writes them: a protocol, the extractive one, chat models
+    extracting      a summary out of the conversation's own sentences
 """
 
 from __future__ import annotations
@@ -38,13 +47,14 @@ from memorybase.conversation.fitting import Summary
 from memorybase.conversation.records import UUID_NIL, Record
 from memorybase.conversation.tokens import ESTIMATE, TextCounter, TokenCounter
 from memorybase.conversation.transcripts import Prefixes
-from memorybase.conversation.trimming import Limits, Threshold
+from memorybase.conversation.trimming import Cut, Limits, Threshold
 from memorybase.conversation.view import Report, Source, View, ViewOptions, build_view
 
 __all__ = [
     "ESTIMATE",
     "UUID_NIL",
     "Clearing",
+    "Cut",
     "FileRef",
     "FileResolver",
     "Limits",

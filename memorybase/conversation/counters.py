@@ -16,6 +16,7 @@ from pathlib import Path
 from memorybase.conversation.tokens import ESTIMATE, TextCounter, TokenCounter
 from memorybase.embedding import text_counter
 from memorybase.errors import InvalidRequest, ModelUnavailable
+from memorybase.settings import Settings
 
 _TIKTOKEN_URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 
@@ -31,6 +32,11 @@ def counter_named(name: str, tiktoken_cache: Path | None = None) -> TokenCounter
     if kind == "tiktoken" and which:
         return _tiktoken(name, which, tiktoken_cache)
     raise InvalidRequest("A counter is estimate, hf:MODEL or tiktoken:ENCODING", field="counter", value=name[:100])
+
+
+def counter_for(settings: Settings, model: str | None) -> TokenCounter:
+    """The counter that the setting names for a model; the estimate for every other."""
+    return counter_named(settings.token_counters.get(model or "", ESTIMATE.name), settings.tiktoken_cache_dir)
 
 
 def _tiktoken(name: str, encoding: str, cache: Path | None) -> TokenCounter:

@@ -38,6 +38,14 @@ class Threshold:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Messages that are left out because they were before: those behind `after_seq`, up to and with `to_seq`."""
+
+    after_seq: int
+    to_seq: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """How much may be sent. None is no limit; 0 keeps nothing. All that are given hold together.
@@ -45,6 +53,7 @@ class Limits:
     max_turns      whole turns; the unfinished one is not counted. Needs prune="turn"
     min_messages   so many of the newest are kept whatever max_tokens says
     keep_first     how many messages drop_middle keeps at the start; by default the predefined ones, at least 2
+    cuts           left out already, of a log that is not read again from its beginning: in a threshold's stead
     """
 
     max_messages: int | None = None
@@ -55,6 +64,7 @@ class Limits:
     keep_first: int | None = None
     prune: Prune = "group"
     threshold: Threshold | None = None
+    cuts: tuple[Cut, ...] = ()
 
     def __post_init__(self) -> None:
         _not_negative(
@@ -251,6 +261,12 @@ def _units(
 
 def _window(records: Sequence[Record], tokens: Sequence[int], limits: Limits, leading: int) -> Sequence[int]:
     """What a threshold has left: the log is written anew, write by write, and cut whenever it reaches the trigger."""
+    if limits.cuts:
+        return [
+            place
+            for place, record in enumerate(records)
+            if place < leading or not any(cut.after_seq < record.seq <= cut.to_seq for cut in limits.cuts)
+        ]
     if limits.threshold is None:
         return range(len(records))
     units, _ = _units(range(len(records)), records, tokens, "group", leading)

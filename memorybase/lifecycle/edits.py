@@ -11,8 +11,21 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import capturing, errors, indexing, leases, planning
+from memorybase.conversation import chat_log
 from memorybase.models import DeadLetter, Flow, IngestionJob, MemoryBase, MemoryBaseSession, Message, Session
-from memorybase.queries import bases, clock, conversations, deleted, jobs, ledger, portability, rows
+from memorybase.queries import (
+    bases,
+    clock,
+    conversations,
+    deleted,
+    jobs,
+    ledger,
+    memory_uses,
+    node_executions,
+    portability,
+    rows,
+    summaries,
+)
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -24,7 +37,8 @@ EDITABLE = ("content", "files", "metadata")
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """A receipt: what is gone from SQL, and how many chunks the stores held of it by the ledgers.
+    """A receipt: what is gone from SQL, and how many chunks the stores held of it by the ledgers. Chats are those of an
+    end user, erased with their messages.
 
     The chunks go by `pending_repairs` repairs, one a memory base and session; `job_ids` are those that could be queued
     at once, the others follow the jobs that are active now. No search shows anything of it from here on.
@@ -33,18 +47,24 @@ class Erasure:
     sessions: int = 0
     runs: int = 0
     messages: int = 0
+    node_executions: int = 0
     chunks: int = 0
     pending_repairs: int = 0
     job_ids: list[UUID] = field(default_factory=list)
+    chats: int = 0
+    chat_messages: int = 0
 
     def __add__(self, other: Erasure) -> Erasure:
         return Erasure(
             self.sessions + other.sessions,
             self.runs + other.runs,
             self.messages + other.messages,
+            self.node_executions + other.node_executions,
             self.chunks + other.chunks,
             self.pending_repairs + other.pending_repairs,
             [*self.job_ids, *other.job_ids],
+            self.chats + other.chats,
+            self.chat_messages + other.chat_messages,
         )
 
 
@@ -59,6 +79,7 @@ def edit_message(services: Services, user_id: UUID, message_id: UUID, changes: M
         capturing.apply_edit(message, changes, now)
         if "content" in changes:
             indexing.replace(session, services, conversation, message)
+            summaries.mark_edited(session, message.flow_id, message.session_id, message.seq, now)
         session.flush()
         planned = planning.mark_edited(session, services, living, conversation.session_id, message.seq, now)
         return _ids(planned)
@@ -70,9 +91,11 @@ def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[
         living, conversation, message = _locked_message(session, user_id, message_id)
         deleted.remember_message(session, conversation, message)
         indexing.remove(session, conversation, message)
+        memory_uses.redact_uses(session, [message.id])
+        now = clock.now(session)
+        summaries.mark_deleted(session, message.flow_id, message.session_id, message.seq, now)
         session.delete(message)
         session.flush()
-        now = clock.now(session)
         return _ids(planning.mark_edited(session, services, living, conversation.session_id, message.seq, now))
 
 
@@ -140,6 +163,9 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
         chunks = portability.chunks_of_session(session, flow_id, session_id)
         deleted.remember_session(session, conversation)
         indexing.remove_all(session, conversation)
+        memory_uses.delete_uses_of_session(session, flow_id, session_id)
+        summaries.delete_of_session(session, flow_id, session_id)
+        executions = node_executions.delete_executions_of_session(session, flow_id, session_id)
         messages, runs = conversations.delete_messages_of_session(session, flow_id, session_id)
         # The row stays, and its counter goes on, until no store holds anything of it.
         conversation.deleted_at = now
@@ -148,11 +174,11 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
         planned = planning.mark_edited(session, services, living, session_id, None, now)
         marked = rows.lock_rows_of_session(session, [base.id for base in living], session_id)
         waiting = sum(row.dirty > row.repaired for row in marked)
-        return Erasure(1, runs, messages, chunks, waiting, _ids(planned))
+        return Erasure(1, runs, messages, executions, chunks, waiting, _ids(planned))
 
 
 def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasure:
-    """Delete every session of an end user, in all of the user's flows. Raises NotFound when there is none.
+    """Delete every session and chat of an end user, in all of the user's flows. Raises NotFound when there is none.
 
     A session a transaction: what an error leaves behind is what the next call continues from.
     """
@@ -165,8 +191,10 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
                 total += delete_session(services, user_id, flow_id, session_id)
         if len(page) < ERASE_PAGE:
             break
+    chats, chat_messages = chat_log.erase_chats(services, user_id, end_user_id)
+    total += Erasure(chats=chats, chat_messages=chat_messages)
     if total == Erasure():
-        raise errors.NotFound("There is no session of this end user", field="end_user_id", value=end_user_id)
+        raise errors.NotFound("There is no session or chat of this end user", field="end_user_id", value=end_user_id)
     log.info("end_user_erased", sessions=total.sessions, messages=total.messages, chunks=total.chunks)
     return total
 

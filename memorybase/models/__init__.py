@@ -20,10 +20,13 @@ from memorybase.models.base import (
     Json,
     UtcDateTime,
 )
+from memorybase.models.chat_memories import Chat, ChatMemory, ChatRecord
 from memorybase.models.conversations import DeletedMessage, Flow, Message, Posting, Run, Session, Speaker
 from memorybase.models.knowledge import Document, KnowledgeBase
 from memorybase.models.memory_bases import Generation, MemoryBase, MemoryBaseSession
+from memorybase.models.node_memory import MemoryUse, MemoryUseMessage, NodeExecution
 from memorybase.models.people import ApiKey, User
+from memorybase.models.summaries import SessionSummary
 from memorybase.models.work import DeadLetter, Heartbeat, IngestionJob, LedgerEntry
 
 __all__ = [
@@ -36,6 +39,9 @@ __all__ = [
     "Base",
     "BigId",
     "Capture",
+    "Chat",
+    "ChatMemory",
+    "ChatRecord",
     "DeadLetter",
     "DeletedMessage",
     "Document",
@@ -51,10 +57,14 @@ __all__ = [
     "LedgerEntry",
     "MemoryBase",
     "MemoryBaseSession",
+    "MemoryUse",
+    "MemoryUseMessage",
     "Message",
+    "NodeExecution",
     "Posting",
     "Run",
     "Session",
+    "SessionSummary",
     "Speaker",
     "User",
     "UtcDateTime",

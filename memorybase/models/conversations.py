@@ -19,6 +19,7 @@ from sqlalchemy import (
     String,
     Text,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -109,6 +110,15 @@ class Message(Base):
         Index("ix_messages_dialogue", "flow_id", "session_id", "is_dialogue", "seq"),
         Index("ix_messages_run", "run_id", "seq"),
         Index("ix_messages_page", "flow_id", "captured_at", "id"),
+        # Whether a conversation has branches, and from where on.
+        Index(
+            "ix_messages_parents",
+            "flow_id",
+            "session_id",
+            "seq",
+            postgresql_where=text("parent_message_id IS NOT NULL"),
+            sqlite_where=text("parent_message_id IS NOT NULL"),
+        ),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)

@@ -1,4 +1,4 @@
-"""Export: flows, sessions, runs and messages with every stored field, a JSON object a line.
+"""Export: flows, sessions, runs, messages and chats with every stored field, a JSON object a line.
 
 Each line stands alone: it names its flow and its run by both of their ids, so that any stretch of an export can be
 imported. The last line is of type `end`: without it the export broke off.
@@ -15,6 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from memorybase import __version__, errors
+from memorybase.conversation import chat_export
 from memorybase.models import Flow, Message, Run, Session
 from memorybase.queries import bases, clock, conversations
 from memorybase.queries import portability as queries
@@ -69,7 +70,8 @@ def export(services: Services, scope: ExportScope) -> Iterator[bytes]:
         yield _line("flow", **_of(flow, "id", "external_id", "name", "created_at"))
         for conversation in _sessions(services, flow, scope):
             yield from _session_lines(services, flow, conversation, counts)
-    yield _line("end", **{kind: counts[kind] for kind in ("flows", "sessions", "runs", "messages")})
+        yield from chat_export.flow_lines(services, flow, counts, end_user_id=scope.end_user_id)
+    yield _line("end", **{kind: counts[kind] for kind in ("flows", "sessions", "runs", "messages", *chat_export.KINDS)})
 
 
 def _flows(services: Services, scope: ExportScope) -> Iterator[Flow]:

@@ -13,6 +13,9 @@ from typing import Any, Literal
 from uuid import UUID
 
 from memorybase import capturing, errors, ingestion, lifecycle, messages
+from memorybase.conversation import chat_log, chat_memory
+from memorybase.conversation.chat_config import ChatMemoryConfig
+from memorybase.conversation.chat_memory import MemoryKey, Who
 from memorybase.ingestion import CapturedMessage, CaptureRequest
 from memorybase.messages import IdKind, NewMessage
 from memorybase.models import ID_LENGTH, NAME_LENGTH
@@ -46,6 +49,8 @@ class ImportAnswer:
     sessions: int = 0
     runs: int = 0
     messages: MessageTally = field(default_factory=MessageTally)
+    chat_memories: int = 0
+    chat_messages: MessageTally = field(default_factory=MessageTally)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,35 @@ class _Capture:
     is_run: bool
 
 
-_Item = _Flow | _Session | _Capture
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    line: int
+    key: MemoryKey
+    config: ChatMemoryConfig
+
+
+@dataclass(frozen=True, slots=True)
+class _ChatPlace:
+    """A request to a chat, as a line names it."""
+
+    key: MemoryKey
+    chat_id: str
+    end_user_id: str | None
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class _ChatPost:
+    """Messages of a chat that one request has written."""
+
+    line: int
+    place: _ChatPlace
+    run_id: UUID | None
+    messages: list[dict[str, Any]]
+    is_run: bool = False
+
+
+_Item = _Flow | _Session | _Capture | _Memory | _ChatPost
 
 
 def import_lines(services: Services, user_id: UUID, body: bytes, *, on_conflict: OnConflict = "error") -> ImportAnswer:
@@ -123,8 +156,21 @@ def _read(services: Services, user_id: UUID, number: int, line: dict[str, Any]) 
         if line.get("format") != FORMAT:
             raise errors.InvalidRequest("This format is not known", field=f"line {number}.format", limit=FORMAT)
         return None
-    if kind == "end":
+    if kind in {"end", "chat"}:  # a chat is made by its messages, and its summary anew
         return None
+    if kind in {"chat_memory", "chat_message"}:
+        return _read_of_chats(reader, is_memory=kind == "chat_memory")
+    return _read_captured(services, reader)
+
+
+def _read_of_chats(reader: _Line, *, is_memory: bool) -> _Memory | _ChatPost:
+    if is_memory:
+        return _Memory(reader.number, reader.memory_key(), reader.memory_config())
+    return _ChatPost(reader.number, reader.chat_place(), reader.optional_uuid("run_id"), [reader.raw_message()])
+
+
+def _read_captured(services: Services, reader: _Line) -> _Flow | _Session | _Capture:
+    kind, number = reader.values.get("type"), reader.number
     if kind == "flow":
         flow_id, external_id = reader.identity("flow", "id", "external_id")
         return _Flow(number, flow_id, external_id, reader.text("name", NAME_LENGTH))
@@ -173,13 +219,41 @@ class _Line:
         messages.check_json(value, where)
         return value
 
-    def message(self, max_bytes: int) -> NewMessage:
-        where = f"line {self.number}"
+    def memory_key(self) -> MemoryKey:
+        flow_id, _ = self.identity("flow", "flow_id", "flow_external_id")
+        return MemoryKey(self.user_id, flow_id, self.text("node_id", ID_LENGTH))
+
+    def memory_config(self) -> ChatMemoryConfig:
+        fields = {name: self.values[name] for name in ChatMemoryConfig.model_fields if name in self.values}
+        try:
+            return ChatMemoryConfig.of(fields)
+        except errors.InvalidRequest as error:
+            error.field = f"line {self.number}.{error.field}"
+            raise
+
+    def chat_place(self) -> _ChatPlace:
+        ours = None if self.values.get("end_user_id") is None else self.text("end_user_id", ID_LENGTH)
+        return _ChatPlace(self.memory_key(), self.text("chat_id", ID_LENGTH), ours, self.text("request_id", ID_LENGTH))
+
+    def optional_uuid(self, name: str) -> UUID | None:
+        if self.values.get(name) is None:
+            return None
+        try:
+            return UUID(self.text(name, ID_LENGTH))
+        except ValueError:
+            raise errors.InvalidRequest("This is a UUID", field=f"line {self.number}.{name}") from None
+
+    def raw_message(self) -> dict[str, Any]:
         raw = {name: self.values[name] for name in _MESSAGE_FIELDS if name in self.values}
         raw["id"] = self.values.get("external_id") or self.values.get("id")
-        raw["parent_message_id"] = self.values.get("parent_external_id") or self.values.get("parent_message_id")
         if not isinstance(raw["id"], str):
-            raise errors.InvalidRequest("A message needs its id", field=f"{where}.id")
+            raise errors.InvalidRequest("A message needs its id", field=f"line {self.number}.id")
+        return raw
+
+    def message(self, max_bytes: int) -> NewMessage:
+        where = f"line {self.number}"
+        raw = self.raw_message()
+        raw["parent_message_id"] = self.values.get("parent_external_id") or self.values.get("parent_message_id")
         message = messages.normalise(raw, user_id=self.user_id, where=where)
         size = messages.message_bytes(message)
         if size > max_bytes:
@@ -189,21 +263,24 @@ class _Line:
 
 def _joined(items: Sequence[_Item], most: int) -> Iterator[_Item]:
     """Messages of one run that follow each other, and the run before them, as one capture."""
-    waiting: _Capture | None = None
+    waiting: _Capture | _ChatPost | None = None
     for item in items:
-        if isinstance(item, _Capture) and waiting is not None and _same_run(waiting, item, most):
+        if isinstance(item, _Capture) and isinstance(waiting, _Capture) and _same_run(waiting, item, most):
+            waiting.messages.extend(item.messages)
+            continue
+        if isinstance(item, _ChatPost) and isinstance(waiting, _ChatPost) and _same_run(waiting, item, most):
             waiting.messages.extend(item.messages)
             continue
         if waiting is not None:
             yield waiting
-        waiting = item if isinstance(item, _Capture) else None
+        waiting = item if isinstance(item, _Capture | _ChatPost) else None
         if waiting is None:
             yield item
     if waiting is not None:
         yield waiting
 
 
-def _same_run(one: _Capture, other: _Capture, most: int) -> bool:
+def _same_run(one: _Capture | _ChatPost, other: _Capture | _ChatPost, most: int) -> bool:
     return (one.place, one.run_id) == (other.place, other.run_id) and len(one.messages) < most and not other.is_run
 
 
@@ -217,6 +294,11 @@ def _store(
     if isinstance(item, _Session):
         _open_session(services, user_id, item)
         return replace(answer, sessions=answer.sessions + 1)
+    if isinstance(item, _Memory):
+        chat_memory.put_memory(services, item.key, item.config, replace=False)  # as it is, if it is there
+        return replace(answer, chat_memories=answer.chat_memories + 1)
+    if isinstance(item, _ChatPost):
+        return _store_chat_messages(services, item, answer)
     request = CaptureRequest(
         session_id=item.place.session_id, messages=item.messages, run_id=item.run_id,
         run_external_id=item.run_external_id, end_user_id=item.place.end_user_id, on_conflict=on_conflict,
@@ -224,6 +306,17 @@ def _store(
     result = ingestion.capture(services, user_id, item.place.flow_id, request)
     tally = _counted(answer.messages, result.messages)
     return replace(answer, runs=answer.runs + item.is_run, messages=tally)
+
+
+def _store_chat_messages(services: Services, item: _ChatPost, answer: ImportAnswer) -> ImportAnswer:
+    place = item.place
+    posted = chat_log.post_messages(
+        services, place.key, Who(place.chat_id), item.messages, run_id=item.run_id, end_user_id=place.end_user_id
+    )
+    created = sum(message.created for message in posted.messages)
+    before = answer.chat_messages
+    tally = MessageTally(before.created + created, before.known + len(posted.messages) - created)
+    return replace(answer, chat_messages=tally)
 
 
 def _counted(tally: MessageTally, captured: Sequence[CapturedMessage]) -> MessageTally:

@@ -11,7 +11,20 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.models import Capture, DeletedMessage, Flow, Message, Run, Session
+from memorybase.models import (
+    Capture,
+    Chat,
+    ChatMemory,
+    ChatRecord,
+    DeletedMessage,
+    Flow,
+    MemoryUse,
+    Message,
+    NodeExecution,
+    Run,
+    Session,
+    SessionSummary,
+)
 from memorybase.queries import bounds, clock
 from memorybase.queries.writes import insert
 
@@ -253,6 +266,29 @@ def fetch_range(
     return [CountedMessage(*row) for row in rows]
 
 
+def messages_after(
+    session: OrmSession, flow_id: UUID, session_id: str, *, after_seq: int, to_seq: int, limit: int
+) -> list[Message]:
+    """The oldest messages of (after_seq, to_seq], in order."""
+    return list(
+        session.scalars(
+            sa.select(Message)
+            .where(
+                Message.flow_id == flow_id,
+                Message.session_id == session_id,
+                Message.seq > after_seq,
+                Message.seq <= to_seq,
+            )
+            .order_by(Message.seq)
+            .limit(limit)
+        )
+    )
+
+
+def ids_of_run(session: OrmSession, run_id: UUID) -> list[UUID]:
+    return list(session.scalars(sa.select(Message.id).where(Message.run_id == run_id).order_by(Message.seq)))
+
+
 def delete_messages_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
     """Every message and run of a session; how many of each."""
     # One statement each, however long the session: the whole of it goes in one transaction, for everybody at once. One
@@ -302,7 +338,9 @@ def flows_in_deletion(session: OrmSession) -> list[UUID]:
 def delete_rows_of_flow(session: OrmSession, flow_id: UUID, *, limit: int) -> bool:
     """Up to `limit` rows of what hangs on a flow whose memory bases are gone; False once nothing is left."""
     # Each behind what refers to it, so that its deletion takes nothing else along.
-    tables: tuple[type[Any], ...] = (Message, Run, DeletedMessage, Session)
+    tables: tuple[type[Any], ...] = (
+        MemoryUse, NodeExecution, SessionSummary, ChatRecord, Chat, ChatMemory, Message, Run, DeletedMessage, Session
+    )  # fmt: skip
     return any(bounds.delete_some(session, table, table.flow_id == flow_id, limit=limit) for table in tables)
 
 

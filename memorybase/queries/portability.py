@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import aliased
 
-from memorybase.models import Flow, LedgerEntry, MemoryBaseSession, Message, Run, Session
+from memorybase.models import Chat, Flow, LedgerEntry, MemoryBaseSession, Message, Run, Session
 
 
 class ExportedMessage(NamedTuple):
@@ -33,8 +33,10 @@ def flows_after(
 
 
 def has_end_user(session: OrmSession, flow_id: UUID, end_user_id: str) -> bool:
-    found = sa.select(sa.literal(1)).where(*_of_flow(flow_id, end_user_id)).limit(1)
-    return session.scalar(found) is not None
+    """Whether any session or chat of the flow is that end user's."""
+    theirs = sa.exists().where(*_of_flow(flow_id, end_user_id))
+    chat = sa.exists().where(Chat.flow_id == flow_id, Chat.end_user_id == end_user_id)
+    return session.scalar(sa.select(sa.or_(theirs, chat))) is True
 
 
 def sessions_after(

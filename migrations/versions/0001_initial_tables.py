@@ -77,6 +77,21 @@ def upgrade() -> None:
     )
     op.create_index("ix_flows_page", "flows", ["user_id", "created_at", "id"], unique=False)
     op.create_table(
+        "chat_memories",
+        sa.Column("id", sa.Uuid(), nullable=False),
+        sa.Column("flow_id", sa.Uuid(), nullable=False),
+        sa.Column("node_id", sa.String(length=128), nullable=False),
+        sa.Column("name", sa.String(length=200), nullable=False),
+        sa.Column("options", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
+        sa.Column("revision", sa.Integer(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["flow_id"], ["flows.id"], name=op.f("fk_chat_memories_flow_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_chat_memories")),
+        sa.UniqueConstraint("flow_id", "node_id", name=op.f("uq_chat_memories_flow_id_node_id")),
+    )
+    op.create_index("ix_chat_memories_page", "chat_memories", ["flow_id", "created_at", "id"], unique=False)
+    op.create_table(
         "deleted_messages",
         sa.Column("flow_id", sa.Uuid(), nullable=False),
         sa.Column("message_id", sa.Uuid(), nullable=False),
@@ -141,6 +156,35 @@ def upgrade() -> None:
     op.create_index("ix_sessions_page", "sessions", ["flow_id", "created_at", "id"], unique=False)
     op.create_index("ix_sessions_recent", "sessions", ["flow_id", "last_captured_at"], unique=False)
     op.create_table(
+        "chats",
+        sa.Column("id", sa.Uuid(), nullable=False),
+        sa.Column("flow_id", sa.Uuid(), nullable=False),
+        sa.Column("chat_memory_id", sa.Uuid(), nullable=False),
+        sa.Column("chat_id", sa.String(length=128), nullable=False),
+        sa.Column("end_user_id", sa.String(length=128), nullable=True),
+        sa.Column("last_seq", sa.BigInteger(), nullable=False),
+        sa.Column("messages", sa.BigInteger(), nullable=False),
+        sa.Column("tokens", sa.BigInteger(), nullable=False),
+        sa.Column("trimmed_seq", sa.BigInteger(), nullable=False),
+        sa.Column("head_seq", sa.BigInteger(), nullable=False),
+        sa.Column("cut_seq", sa.BigInteger(), nullable=False),
+        sa.Column("cut_revision", sa.Integer(), nullable=False),
+        sa.Column("predefined_left", sa.Integer(), nullable=True),
+        sa.Column("summary", sa.Text(), nullable=True),
+        sa.Column("summary_from_seq", sa.BigInteger(), nullable=False),
+        sa.Column("summary_to_seq", sa.BigInteger(), nullable=False),
+        sa.Column("revision", sa.Integer(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["chat_memory_id"], ["chat_memories.id"], name=op.f("fk_chats_chat_memory_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_chats")),
+        sa.UniqueConstraint("chat_memory_id", "chat_id", name=op.f("uq_chats_chat_memory_id_chat_id")),
+    )
+    op.create_index("ix_chats_end_user", "chats", ["flow_id", "end_user_id"], unique=False)
+    op.create_index("ix_chats_page", "chats", ["chat_memory_id", "created_at", "id"], unique=False)
+    op.create_table(
         "generations",
         sa.Column("memory_base_id", sa.Uuid(), nullable=False),
         sa.Column("generation", sa.Integer(), nullable=False),
@@ -182,6 +226,57 @@ def upgrade() -> None:
     )
     op.create_index("ix_knowledge_bases_page", "knowledge_bases", ["user_id", "created_at", "id"], unique=False)
     op.create_table(
+        "memory_uses",
+        sa.Column("id", sa.Uuid(), nullable=False),
+        sa.Column("flow_id", sa.Uuid(), nullable=False),
+        sa.Column("session_id", sa.String(length=128), nullable=True),
+        sa.Column("run_id", sa.Uuid(), nullable=False),
+        sa.Column("node_id", sa.String(length=128), nullable=False),
+        sa.Column("messages", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
+        sa.Column("sources", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
+        sa.Column("report", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
+        sa.Column("memory_use_summary", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=True),
+        sa.Column("recorded_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["flow_id", "session_id"],
+            ["sessions.flow_id", "sessions.session_id"],
+            name=op.f("fk_memory_uses_flow_id_session_id"),
+            onupdate="CASCADE",
+            ondelete="CASCADE",
+        ),
+        sa.ForeignKeyConstraint(["flow_id"], ["flows.id"], name=op.f("fk_memory_uses_flow_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_memory_uses")),
+        sa.UniqueConstraint("flow_id", "run_id", "node_id", name=op.f("uq_memory_uses_flow_id_run_id_node_id")),
+    )
+    op.create_index("ix_memory_uses_session", "memory_uses", ["flow_id", "session_id"], unique=False)
+    op.create_table(
+        "node_executions",
+        sa.Column("id", sa.Uuid(), nullable=False),
+        sa.Column("external_id", sa.String(length=128), nullable=True),
+        sa.Column("flow_id", sa.Uuid(), nullable=False),
+        sa.Column("session_id", sa.String(length=128), nullable=False),
+        sa.Column("run_id", sa.Uuid(), nullable=False),
+        sa.Column("node_id", sa.String(length=128), nullable=False),
+        sa.Column("index", sa.Integer(), nullable=False),
+        sa.Column("status", sa.String(length=16), nullable=False),
+        sa.Column("outputs", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
+        sa.Column("few_shots", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["flow_id", "session_id"],
+            ["sessions.flow_id", "sessions.session_id"],
+            name=op.f("fk_node_executions_flow_id_session_id"),
+            onupdate="CASCADE",
+            ondelete="CASCADE",
+        ),
+        sa.ForeignKeyConstraint(["flow_id"], ["flows.id"], name=op.f("fk_node_executions_flow_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_node_executions")),
+    )
+    op.create_index(
+        "ix_node_executions_node", "node_executions", ["flow_id", "session_id", "node_id", "run_id"], unique=False
+    )
+    op.create_table(
         "runs",
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("flow_id", sa.Uuid(), nullable=False),
@@ -211,6 +306,73 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("flow_id", "name", "conversation_id", name=op.f("pk_speakers")),
     )
     op.create_index("ix_speakers_conversation", "speakers", ["conversation_id"], unique=False)
+    op.create_table(
+        "summaries",
+        sa.Column("id", sa.Uuid(), nullable=False),
+        sa.Column("flow_id", sa.Uuid(), nullable=False),
+        sa.Column("session_id", sa.String(length=128), nullable=False),
+        sa.Column("preset", sa.String(length=32), nullable=False),
+        sa.Column("summarizer", sa.String(length=200), nullable=False),
+        sa.Column("text", sa.Text(), nullable=True),
+        sa.Column("to_seq", sa.BigInteger(), nullable=False),
+        sa.Column("last_message_id", sa.Uuid(), nullable=True),
+        sa.Column("stale", sa.Boolean(), nullable=False),
+        sa.Column("rebuilt_seq", sa.BigInteger(), nullable=False),
+        sa.Column("wanted_seq", sa.BigInteger(), nullable=False),
+        sa.Column("wanted_message_id", sa.Uuid(), nullable=True),
+        sa.Column("version", sa.BigInteger(), nullable=False),
+        sa.Column("lease_until", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("ring_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
+        sa.CheckConstraint("wanted_seq >= to_seq", name=op.f("ck_summaries_range")),
+        sa.ForeignKeyConstraint(
+            ["flow_id", "session_id"],
+            ["sessions.flow_id", "sessions.session_id"],
+            name=op.f("fk_summaries_flow_id_session_id"),
+            onupdate="CASCADE",
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_summaries")),
+        sa.UniqueConstraint(
+            "flow_id",
+            "session_id",
+            "preset",
+            "summarizer",
+            name=op.f("uq_summaries_flow_id_session_id_preset_summarizer"),
+        ),
+    )
+    op.create_index("ix_summaries_ring", "summaries", ["ring_at"], unique=False)
+    op.create_table(
+        "chat_records",
+        sa.Column("chat_row_id", sa.Uuid(), nullable=False),
+        sa.Column("seq", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("flow_id", sa.Uuid(), nullable=False),
+        sa.Column("message_id", sa.Uuid(), nullable=False),
+        sa.Column("external_id", sa.String(length=128), nullable=True),
+        sa.Column("run_id", sa.Uuid(), nullable=True),
+        sa.Column("request_id", sa.Uuid(), nullable=False),
+        sa.Column("role", sa.String(length=16), nullable=False),
+        sa.Column("content", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=True),
+        sa.Column("tool_calls", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=True),
+        sa.Column("tool_call_id", sa.Text(), nullable=True),
+        sa.Column("name", sa.Text(), nullable=True),
+        sa.Column("files", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
+        sa.Column("metadata", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=False),
+        sa.Column("status", sa.String(length=16), nullable=False),
+        sa.Column("tokens", sa.Integer(), nullable=False),
+        sa.Column("fingerprint", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["chat_row_id"], ["chats.id"], name=op.f("fk_chat_records_chat_row_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("chat_row_id", "seq", name=op.f("pk_chat_records")),
+        sa.UniqueConstraint("chat_row_id", "message_id", name=op.f("uq_chat_records_chat_row_id_message_id")),
+    )
+    op.create_index("ix_chat_records_flow", "chat_records", ["flow_id"], unique=False)
+    op.create_index("ix_chat_records_request", "chat_records", ["chat_row_id", "request_id"], unique=False)
     op.create_table(
         "documents",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -304,6 +466,17 @@ def upgrade() -> None:
         sqlite_where=sa.text("cursor_seq < build_seq"),
     )
     op.create_table(
+        "memory_use_messages",
+        sa.Column("message_id", sa.Uuid(), nullable=False),
+        sa.Column("use_id", sa.Uuid(), nullable=False),
+        sa.Column("flow_id", sa.Uuid(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["use_id"], ["memory_uses.id"], name=op.f("fk_memory_use_messages_use_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("message_id", "use_id", name=op.f("pk_memory_use_messages")),
+    )
+    op.create_index("ix_memory_use_messages_use", "memory_use_messages", ["use_id"], unique=False)
+    op.create_table(
         "messages",
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("flow_id", sa.Uuid(), nullable=False),
@@ -346,6 +519,14 @@ def upgrade() -> None:
     op.create_index("ix_messages_dialogue", "messages", ["flow_id", "session_id", "is_dialogue", "seq"], unique=False)
     op.create_index("ix_messages_outputs", "messages", ["flow_id", "session_id", "is_output", "seq"], unique=False)
     op.create_index("ix_messages_page", "messages", ["flow_id", "captured_at", "id"], unique=False)
+    op.create_index(
+        "ix_messages_parents",
+        "messages",
+        ["flow_id", "session_id", "seq"],
+        unique=False,
+        postgresql_where=sa.text("parent_message_id IS NOT NULL"),
+        sqlite_where=sa.text("parent_message_id IS NOT NULL"),
+    )
     op.create_index(op.f("ix_messages_place"), "messages", ["place"], unique=False)
     op.create_index("ix_messages_run", "messages", ["run_id", "seq"], unique=False)
     op.create_table(
@@ -476,10 +657,18 @@ def downgrade() -> None:
     op.drop_table("dead_letters")
     op.drop_index("ix_messages_run", table_name="messages")
     op.drop_index(op.f("ix_messages_place"), table_name="messages")
+    op.drop_index(
+        "ix_messages_parents",
+        table_name="messages",
+        postgresql_where=sa.text("parent_message_id IS NOT NULL"),
+        sqlite_where=sa.text("parent_message_id IS NOT NULL"),
+    )
     op.drop_index("ix_messages_page", table_name="messages")
     op.drop_index("ix_messages_outputs", table_name="messages")
     op.drop_index("ix_messages_dialogue", table_name="messages")
     op.drop_table("messages")
+    op.drop_index("ix_memory_use_messages_use", table_name="memory_use_messages")
+    op.drop_table("memory_use_messages")
     op.drop_index(
         "ix_memory_base_sessions_unbuilt",
         table_name="memory_base_sessions",
@@ -505,14 +694,26 @@ def downgrade() -> None:
     op.drop_table("memory_base_sessions")
     op.drop_index("ix_documents_knowledge_base", table_name="documents")
     op.drop_table("documents")
+    op.drop_index("ix_chat_records_request", table_name="chat_records")
+    op.drop_index("ix_chat_records_flow", table_name="chat_records")
+    op.drop_table("chat_records")
+    op.drop_index("ix_summaries_ring", table_name="summaries")
+    op.drop_table("summaries")
     op.drop_index("ix_speakers_conversation", table_name="speakers")
     op.drop_table("speakers")
     op.drop_index("ix_runs_session", table_name="runs")
     op.drop_index("ix_runs_page", table_name="runs")
     op.drop_table("runs")
+    op.drop_index("ix_node_executions_node", table_name="node_executions")
+    op.drop_table("node_executions")
+    op.drop_index("ix_memory_uses_session", table_name="memory_uses")
+    op.drop_table("memory_uses")
     op.drop_index("ix_knowledge_bases_page", table_name="knowledge_bases")
     op.drop_table("knowledge_bases")
     op.drop_table("generations")
+    op.drop_index("ix_chats_page", table_name="chats")
+    op.drop_index("ix_chats_end_user", table_name="chats")
+    op.drop_table("chats")
     op.drop_index("ix_sessions_recent", table_name="sessions")
     op.drop_index("ix_sessions_page", table_name="sessions")
     op.drop_index("ix_sessions_end_user", table_name="sessions")
@@ -524,6 +725,8 @@ def downgrade() -> None:
     op.drop_index("ix_deleted_messages_expires", table_name="deleted_messages")
     op.drop_index("ix_deleted_messages_conversation", table_name="deleted_messages")
     op.drop_table("deleted_messages")
+    op.drop_index("ix_chat_memories_page", table_name="chat_memories")
+    op.drop_table("chat_memories")
     op.drop_index("ix_flows_page", table_name="flows")
     op.drop_table("flows")
     op.drop_index(op.f("ix_api_keys_user_id"), table_name="api_keys")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +17,9 @@ from harness import ChromaServer, PostgresServer, RedisServer, wait_until
 from harness.worker import WorkerServer
 
 from memorybase import ingestion, keys, lifecycle, messages, migrate, sweeping, wiring
+from memorybase.conversation import summaries
+from memorybase.conversation.summaries import Wanted
+from memorybase.conversation.summarizers import EXTRACTIVE
 from memorybase.ingestion import CaptureRequest
 from memorybase.lifecycle import NewMemoryBase
 from memorybase.models import ACTIVE_STATES, IngestionJob, JobState, MemoryBaseSession
@@ -49,11 +52,26 @@ class Stack:
         worker.start()
         return worker
 
-    def capture(self, session_id: str = "s", count: int = 3) -> None:
-        raw = [{"role": "assistant", "content": f"{SECRET_WORD} number {index}"} for index in range(count)]
+    def capture(self, session_id: str = "s", count: int = 3, roles: Sequence[str] = ("assistant",)) -> None:
+        raw = [
+            {"role": roles[index % len(roles)], "content": f"{SECRET_WORD} number {index}"} for index in range(count)
+        ]
         new = [messages.normalise(message, user_id=self.user_id, where="messages") for message in raw]
         ingestion.capture(
             self.services, self.user_id, self.flow_id, CaptureRequest(session_id=session_id, messages=new)
+        )
+
+    def summary_of(self, session_id: str) -> str:
+        """Asked for, and made by a worker."""
+        wanted = Wanted(flow_id=self.flow_id, session_id=session_id, preset="token_buffer", summarizer=EXTRACTIVE)
+        summaries.request_summary(self.services, self.user_id, wanted)
+        return (
+            wait_until(
+                lambda: summaries.get_summary(self.services, self.user_id, wanted).summary,
+                WORK_SECONDS,
+                "the summary is made",
+            )
+            or ""
         )
 
     def jobs(self) -> list[IngestionJob]:
@@ -113,7 +131,9 @@ def test_a_captured_session_is_ingested_and_no_text_is_logged(stack: Stack) -> N
     wait_until(stack.idle, WORK_SECONDS, "the job has ended")
     assert [job.state for job in stack.jobs()] == [JobState.DONE]
     assert (stack.processed(), stack.stored()) == (3, 3)
+    stack.capture("talk", count=10, roles=("user", "assistant"))
     assert psutil.Process(worker.pid).nice() >= 10
+    assert SECRET_WORD in stack.summary_of("talk")
     log = worker.log.read_text()
     assert "job_ended" in log
     assert SECRET_WORD not in log

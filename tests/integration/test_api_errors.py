@@ -48,7 +48,7 @@ def test_a_body_of_another_type_is_refused_with_advice(api: Api) -> None:
         ("POST", "/flows", {"name": "a\x00"}, "name"),
         ("POST", "/flows", {"name": 7}, "name"),
         ("POST", "/flows", [], "body"),
-        ("POST", "/flows/f/runs", {"session_id": "s", "messages": [], "node_executions": []}, "node_executions"),
+        ("POST", "/flows/f/runs", {"session_id": "s", "messages": [], "node_execution": []}, "node_execution"),
         ("POST", "/flows/f/runs", {"session_id": "s", "messages": [], "on_conflict": "drop"}, "on_conflict"),
         ("POST", "/flows/f/runs", {"session_id": "x" * 129, "messages": []}, "session_id"),
         ("POST", "/flows/f/runs", {"session_id": "s", "messages": [{"role": "user", "x": 1}]}, "messages[0].x"),

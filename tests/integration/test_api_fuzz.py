@@ -65,10 +65,13 @@ def furnish(api: Api) -> dict[str, str]:
     api.post(f"/flows/{flow}/runs", body, expect=201)
     api.work()
     api.capture("waits", flow=flow, session="s2")
+    api.call("PUT", f"/flows/{flow}/chat-memories/node", json={"name": "n", "chat_id": "{{ c }}"}, expect=201)
+    api.post(f"/flows/{flow}/chat-memories/node/messages", {"chat_id": "c", "messages": said}, expect=201)
     api.post("/knowledge-bases", {"name": f"book-{new}"}, expect=201)
     api.post(f"/knowledge-bases/book-{new}/documents", {"documents": [{"text": "cat"}]})
     return {
         "flow_id": flow, "memory_base_id": base, "run_id": f"run-{new}", "message_id": f"cat-{new}", "session_id": "s",
+        "node_id": "node", "chat_id": "c",
         "name": f"book-{new}", "job_id": api.get(f"/memories/{base}/jobs")["items"][0]["id"],
         "dead_letter_id": api.get(f"/memories/{base}/dead-letters")["items"][0]["id"],
         "key_id": api.post("/keys", {"name": "new", "scopes": ["read"]}, expect=201)["id"],

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
@@ -18,6 +19,8 @@ from harness.api import Api, open_api
 
 from api.openapi import document
 from memorybase import keys
+from memorybase.conversation import Record, summaries
+from memorybase.conversation.summarising import make_summary
 from memorybase.models import Base, Flow, Generation, KnowledgeBase, MemoryBase, Message
 from memorybase.settings import Settings
 
@@ -51,6 +54,7 @@ class Things:
     flow: str
     base: str
     run: str
+    execution: str
     message: str
     parent: str  # another message, which somebody else may have named before the lists are looked at
     job: str
@@ -60,7 +64,17 @@ class Things:
     @property
     def words(self) -> set[str]:
         """Whatever would give the user away: ids, and everything that was said, which has the user's name in it."""
-        return {self.flow, self.base, self.run, self.message, self.job, self.dead_letter, self.key, f"{self.of}-"}
+        return {
+            self.flow,
+            self.base,
+            self.run,
+            self.execution,
+            self.message,
+            self.job,
+            self.dead_letter,
+            self.key,
+            f"{self.of}-",
+        }
 
     def named(self, what: str) -> str:
         return f"{self.of}-{what}"
@@ -81,6 +95,14 @@ def of_flow(path: str, *, body: Any = None) -> Callable[[Things, Things], list[A
 
 def of_base(path: str = "", *, body: Any = None, **query: Any) -> Callable[[Things, Things], list[Attempt]]:
     return lambda o, _: [Attempt(f"/memories/{o.base}{path}", body=body, query=query)]
+
+
+def of_chat_memory(path: str = "", *, body: Any = None, **query: Any) -> Callable[[Things, Things], list[Attempt]]:
+    """The owner's node in the owner's flow, by both of its ids, and in a flow of the caller's."""
+    return lambda o, e: [
+        Attempt(f"/flows/{flow}/chat-memories/{o.named('node')}{path}", body=body, query=query)
+        for flow in (o.flow, o.named("flow"), e.flow)
+    ]
 
 
 def of_message(body: Any = None) -> Callable[[Things, Things], list[Attempt]]:
@@ -121,6 +143,28 @@ def searches(o: Things) -> list[dict[str, Any]]:
     ]
 
 
+def summaries_of() -> Callable[[Things, Things], list[Attempt]]:
+    return lambda o, e: [
+        Attempt("/summary", query={"flow_id": flow, "session_id": o.named("session")})
+        for flow in (o.flow, o.named("flow"), e.flow)
+    ]
+
+
+def contexts(o: Things) -> dict[str, Any]:
+    """The context of a session of the owner's name."""
+    return {"session_id": o.named("session"), "token_budget": 1_000, "query": "cat sleeps"}
+
+
+def of_execution(o: Things, _: Things) -> list[Attempt]:
+    return [Attempt(f"/node-executions/{each}") for each in (o.execution, o.named("execution"))]
+
+
+def execution_body(flow: str, run: str, **fields: Any) -> dict[str, Any]:
+    outputs = {"text": "mine", "context": []}
+    named = {"session_id": "eve-session", "node_id": "llm"} | fields
+    return {"flow_id": flow, "run_id": run, "status": "succeeded", "outputs": outputs, **named}
+
+
 def run_body(**fields: Any) -> dict[str, Any]:
     message = {"role": "assistant", "content": "mine"} | fields.pop("message", {})
     return {"session_id": "eve-session", "messages": [message], **fields}
@@ -159,6 +203,50 @@ CASES: Cases = {
         for flow, run in ((o.flow, o.run), (e.flow, o.run), (o.flow, e.run), (o.named("flow"), o.named("run-2")))
     ],
     "get_run": lambda o, _: [Attempt(f"/runs/{each}") for each in (o.run, o.named("run-2"))],
+    "get_history": lambda o, e: [
+        Attempt("/history", body={"flow_id": o.flow, "session_id": o.named("session")}),
+        Attempt("/history", body={"flow_id": o.named("flow"), "session_id": o.named("session")}),
+        Attempt("/history", body={"flow_id": e.flow, "session_id": e.named("session"), "leaf_id": o.message}),
+        Attempt("/history", body={"flow_id": e.flow, "session_id": "s", "run_id": o.run, "node_id": "shared-llm"}),
+        Attempt("/history", 200, {"flow_id": e.flow, "session_id": o.named("session")}, why=FREE_TEXT),
+    ],
+    "put_node_execution": lambda o, e: [
+        Attempt(f"/node-executions/{o.execution}", body=execution_body(e.flow, e.run)),
+        Attempt("/node-executions/new", body=execution_body(o.flow, e.run)),
+        Attempt("/node-executions/new", body=execution_body(o.named("flow"), e.run)),
+        Attempt("/node-executions/new", body=execution_body(e.flow, o.run)),
+        Attempt(
+            "/node-executions/shared-execution", 201,
+            execution_body(e.flow, "shared-new-run", session_id="shared-session", node_id="shared-llm"),
+            why=f"{OWN_NAMES}; {FREE_TEXT}",
+        ),
+    ],
+    "get_node_execution": of_execution,
+    "delete_node_execution": of_execution,
+    "get_run_memory": lambda o, e: [
+        Attempt(f"/flows/{flow}/runs/{run}/memory")
+        for flow, run in ((o.flow, o.run), (e.flow, o.run), (o.flow, e.run), (o.named("flow"), o.named("run-2")))
+    ],
+    "list_chat_memories": of_flow("/flows/{flow_id}/chat-memories"),
+    "put_chat_memory": lambda o, e: [
+        *(Attempt(f"/flows/{flow}/chat-memories/{o.named('node')}", body={"name": "mine", "chat_id": "owner-chat"})
+          for flow in (o.flow, o.named("flow"))),
+        Attempt(f"/flows/{e.flow}/chat-memories/shared-node", 201, {"name": "mine", "chat_id": "c"}, why=OWN_NAMES),
+    ],
+    "get_chat_memory": of_chat_memory(),
+    "delete_chat_memory": of_chat_memory(),
+    "list_chats": of_chat_memory("/chats", end_user_id="owner-end-user"),
+    "post_chat_messages": of_chat_memory(
+        "/messages",
+        body={"chat_id": "owner-chat", "end_user_id": "owner-end-user", "run_id": "owner-run",
+              "messages": [{"role": "user", "content": "x"}]},
+    ),
+    "list_chat_messages": of_chat_memory("/messages", chat_id="owner-chat"),
+    "delete_chat_messages": of_chat_memory("/messages", chat_id="owner-chat", mode="all", roles=["user", "assistant"]),
+    "view_chat": of_chat_memory("/view", body={"chat_id": "owner-chat", "run_id": "owner-run"}),
+    "trim_chat": of_chat_memory("/trim", body={"chat_id": "owner-chat", "max_messages": 0}),
+    "summarize_chat": of_chat_memory("/summarize", body={"chat_id": "owner-chat", "keep_last_n": 0}),
+    "export_chats": of_chat_memory("/export", chat_id="owner-chat"),
     "create_memory_base": lambda o, e: [
         Attempt("/memories", body={"name": "mine", "flow_id": o.flow}),
         Attempt("/memories", body={"name": "mine", "flow_id": o.named("flow")}),
@@ -222,6 +310,19 @@ CASES: Cases = {
     "delete_session": lambda o, e: [
         Attempt("/sessions", query={"flow_id": flow, "session_id": o.named("session-3")})
         for flow in (o.flow, o.named("flow"), e.flow)
+    ],
+    "get_summary": summaries_of(),
+    "delete_summary": summaries_of(),
+    "request_summary": lambda o, e: [
+        Attempt("/summary", body={"flow_id": flow, "session_id": o.named("session")})
+        for flow in (o.flow, o.named("flow"), e.flow)
+    ],
+    "build_context": lambda o, e: [
+        *(Attempt("/context", body=contexts(o) | {"flow_id": each}) for each in (o.flow, o.named("flow"))),
+        Attempt("/context", body=contexts(e) | {"flow_id": e.flow, "memory_base_ids": [o.base]}),
+        Attempt("/context", 200, contexts(o) | {"flow_id": e.flow, "node_id": o.named("node")}, why=FREE_TEXT),
+        Attempt("/context", 404, contexts(o) | {"flow_id": e.flow, "run_id": o.run, "node_id": "llm"}),
+        Attempt("/context", 200, contexts(o) | {"flow_id": e.flow, "end_user_id": o.named("end-user")}, why=FREE_TEXT),
     ],
     "erase_end_user": lambda o, _: [Attempt(f"/end-users/{o.named(each)}") for each in ("end-user", "end-user-2")],
     "export_lines": lambda o, e: [
@@ -378,12 +479,26 @@ def furnish(api: Api, name: str) -> Things:
     slip = {"role": "user", "content": f"{name}-secret", "id": f"{name}-slip"}
     slipped = api.post(where, takes_back | {"messages": [slip]}, expect=201)["messages"][0]["id"]
     api.call("DELETE", f"/messages/{slipped}")
+    node = f"{where.removesuffix('/runs')}/chat-memories/{name}-node"
+    api.call("PUT", node, json={"name": f"{name}-memory", "chat_id": f"{name}-chat"}, expect=201)
+    post = {"chat_id": f"{name}-chat", "end_user_id": f"{name}-end-user-4", "messages": said[:1]}
+    api.post(f"{node}/messages", post, expect=201)
+    asked = summaries.Wanted(
+        flow_id=UUID(flow), session_id=f"{name}-session", preset="token_buffer", summarizer="extractive"
+    )
+    summaries.want(api.services, asked, Record(id=run["messages"][0]["id"], seq=1, role="assistant"))
+    api.queue.drain_summaries(lambda each: make_summary(api.services, each))
+    context = [{"role": "assistant", "content": f"{name}-secret"}]
+    given = {"flow_id": flow, "session_id": f"{name}-session", "run_id": f"{name}-run", "node_id": f"{name}-llm"}
+    report = given | {"status": "succeeded", "outputs": {"text": f"{name}-secret", "context": context}}
+    execution = api.call("PUT", f"/node-executions/{name}-execution", json=report, expect=201).json()["id"]
+    api.post("/history", given | {"run_id": f"{name}-run-2"})
     api.post("/knowledge-bases", {"name": f"{name}-book"}, expect=201)
     document = {"id": f"{name}-document", "text": f"{name}-secret cat", "metadata": {"k": f"{name}-value"}}
     api.post(f"/knowledge-bases/{name}-book/documents", {"documents": [document]})
     key, _ = keys.create_key(api.services, api.user_id, name=f"{name}-key", scopes=["read"])
     return Things(
-        of=name, flow=flow, base=base, run=run["run_id"], message=run["messages"][0]["id"],
+        of=name, flow=flow, base=base, run=run["run_id"], execution=execution, message=run["messages"][0]["id"],
         parent=run["messages"][1]["id"],
         job=api.get(f"/memories/{base}/jobs", state="queued")["items"][0]["id"],
         dead_letter=api.get(f"/memories/{base}/dead-letters")["items"][0]["id"], key=str(key.id),
@@ -435,7 +550,7 @@ def test_the_attempts_are_honest(stage: Stage, operation: Operation) -> None:
     assert all(shape.fullmatch(attempt.path) for attempt in attempts)
     assert all(attempt.expect == 404 or attempt.why for attempt in attempts), "say why that is no 404"
     places = {name: _given(operation, attempts, name) for name in operation.ids}
-    owned = (stage.mine.flow, stage.mine.base, stage.mine.run, stage.mine.message, stage.mine.job,
+    owned = (stage.mine.flow, stage.mine.base, stage.mine.run, stage.mine.execution, stage.mine.message, stage.mine.job,
              stage.mine.dead_letter, stage.mine.key, "owner-", "shared-")  # fmt: skip
     untried = [name for name, given in places.items() if not any(word in given for word in owned)]
     assert not untried, f"{operation.id}: no attempt puts something of the owner into {untried}"

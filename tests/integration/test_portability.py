@@ -22,6 +22,7 @@ from memorybase.portability import reading
 from memorybase.settings import Settings
 
 Json = dict[str, Any]
+NO_CHATS = {"chat_memories": 0, "chats": 0, "chat_messages": 0}
 GIVEN_ANEW = {"captured_at", "edited_at", "version", "created_at", "last_captured_at", "seq"}
 
 
@@ -93,7 +94,7 @@ class TestExport:
         filled(home)
         lines = exported(home)
         assert (lines[0]["type"], lines[0]["format"]) == ("export", 1)
-        assert lines[-1] == {"type": "end", "flows": 2, "sessions": 3, "runs": 5, "messages": 10}
+        assert lines[-1] == {"type": "end", "flows": 2, "sessions": 3, "runs": 5, "messages": 10} | NO_CHATS
         assert [len(of(kind, lines)) for kind in ("flow", "session", "run", "message")] == [2, 3, 5, 10]
         shown = {each["id"]: each for each in home.get("/messages", size=200)["items"]}
         for line in of("message", lines):
@@ -125,7 +126,7 @@ class TestExport:
         base = home.memory(flow="other")["id"]
         assert exported(home, flow_id="a/flow")[-1]["messages"] == 9
         assert exported(home, memory_base_id=base)[-1] == {
-            "type": "end", "flows": 1, "sessions": 1, "runs": 1, "messages": 1,
+            "type": "end", "flows": 1, "sessions": 1, "runs": 1, "messages": 1, **NO_CHATS
         }  # fmt: skip
         ada = exported(home, end_user_id="ada")
         assert (ada[-1]["sessions"], ada[-1]["messages"]) == (2, 5)
@@ -148,7 +149,7 @@ class TestExport:
         base = home.memory(flow="other")["id"]
         (flow,) = [line["id"] for line in of("flow", exported(home)) if line["external_id"] == "other"]
         stranger = home.of_user("stranger")
-        assert exported(stranger)[-1] == {"type": "end", "flows": 0, "sessions": 0, "runs": 0, "messages": 0}
+        assert exported(stranger)[-1] == {"type": "end", "flows": 0, "sessions": 0, "runs": 0, "messages": 0} | NO_CHATS
         for which in ({"flow_id": flow}, {"memory_base_id": base}):
             assert stranger.refused("GET", "/export", 404, params=which)["code"] == "not_found"
 
@@ -173,6 +174,7 @@ class TestImport:
         assert answer == {
             "lines": len(lines), "flows": 2, "sessions": 3, "runs": 5,
             "messages": {"created": 10, "known": 0, "deleted": 0},
+            "chat_memories": 0, "chat_messages": {"created": 0, "known": 0, "deleted": 0},
         }  # fmt: skip
         again = exported(away)
         assert again[-1] == lines[-1]
@@ -189,6 +191,37 @@ class TestImport:
         assert away.get("/runs/empty")["messages"] == 0
         (session,) = [s for s in away.get("/sessions")["items"] if s["metadata"]]
         assert session["metadata"] == {"topic": "sums"}
+
+    def test_chats_come_along(self, home: Api, away: Api) -> None:
+        home.flow("a")
+        node = "/flows/a/chat-memories/n%2F1"
+        home.call("PUT", node, json={"name": "notes", "chat_id": "{{ c }}", "max_messages": 7}, expect=201)
+        for number, user in ((1, "ada"), (2, None)):
+            for run_id in ("r", None, None):
+                said = [{"role": "user", "content": "x", "id": f"{number}{run_id}"}, {"role": "user", "content": "y"}]
+                body = {"chat_id": f"c{number}", "run_id": run_id, "end_user_id": user, "messages": said[not run_id :]}
+                home.post(f"{node}/messages", body, expect=201)
+        lines = exported(home)
+        assert lines[-1]["chat_messages"] == 8
+        assert {line["chat_id"] for line in of("chat_message", exported(home, end_user_id="ada"))} == {"c1"}
+
+        answer = imported(away, lines)
+        assert (answer["chat_memories"], answer["chat_messages"]) == (1, {"created": 8, "known": 0, "deleted": 0})
+        assert imported(away, lines)["chat_messages"] == {"created": 0, "known": 8, "deleted": 0}
+        assert away.get(node)["max_messages"] == 7
+        given_anew = {"id", "flow_id", "request_id", "created_at"}
+        there, here = (
+            [repr({k: v for k, v in line.items() if k not in given_anew}) for line in of("chat_message", each)]
+            for each in (exported(away), lines)
+        )
+        assert sorted(there) == sorted(here)
+        newest = {"chat_id": "c1", "mode": "latest_request", "roles": ["user", "assistant"]}
+        gone = away.delete(f"{node}/messages", **newest, expect=200)
+        assert len(gone.json()["deleted"]) == 1, "what one call has written stays one request"
+        assert away.delete("/end-users/ada", expect=200).json()["chats"] == 1
+        for broken in ({"node_id": " "}, {"max_messages": "many"}):
+            line = of("chat_memory", lines)[0] | broken
+            assert imported(away, [line], expect=422)["error"]["field"] == f"line 1.{next(iter(broken))}"
 
     def test_repeating_changes_nothing(self, home: Api) -> None:
         filled(home)

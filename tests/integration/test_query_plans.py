@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
 from harness.world import World
 
 from memorybase import recall
+from memorybase.conversation import captured
+from memorybase.conversation.buffer import Conversation, HistoryRequest, conversation_view
 from memorybase.models import Base, Message, Run, Session
 from memorybase.recall import SearchRequest
 
@@ -134,3 +136,31 @@ def test_a_search_by_words_reads_the_messages_at_its_places_and_no_others(world:
             assert any("SEARCH messages USING INDEX ix_messages_place" in step for step in plan), plan
         else:
             assert rows_touched(world, statement, parameters) <= 50, statement
+
+
+def test_a_view_reads_no_more_of_a_long_session_than_it_returns(world: World) -> None:
+    fill(world, "long", HISTORY)  # outputs alone
+    first, last = (world.messages("long")[place].id for place in (0, -1))
+    conversation = Conversation(world.services, world.user_id, world.flow_id, "long")
+
+    def check(wanted: int, leaf_id: UUID | None = None) -> None:
+        with recorded(world) as sent:
+            view = conversation_view(conversation, HistoryRequest(leaf_id=leaf_id, max_tokens=40))
+        assert len(view.messages) == wanted
+        reading = [(statement, parameters) for statement, parameters in sent if "FROM messages" in statement]
+        assert 3 <= len(reading) <= 20
+        for statement, parameters in reading:
+            if world.services.database.is_sqlite:
+                with world.services.database.engine.connect() as connection:
+                    plan = [r.detail for r in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+                assert not any(step.startswith("SCAN") or "TEMP B-TREE" in step for step in plan), plan
+            else:
+                # The rows of the last page, and to each the one before it in its run.
+                assert rows_touched(world, statement, parameters) <= 4 * captured.LONGEST_TURN, statement
+
+    check(10)
+    world.say("long", {"role": "user", "content": "go on"}, "yes")
+    check(2)
+    world.say("long", {"role": "user", "content": "back", "parent_message_id": str(first)}, "to the beginning")
+    check(2)
+    check(10, leaf_id=last)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import json
 import threading
 import time
@@ -13,7 +14,7 @@ from harness import RedisServer, wait_until
 
 from memorybase.services import FrozenJob
 from memorybase.settings import Settings
-from worker.queue import INGEST_TASK, QUEUE, CeleryQueue
+from worker.queue import INGEST_TASK, QUEUE, SUMMARIZE_TASK, CeleryQueue
 
 MakeQueue = Callable[..., CeleryQueue]
 # What ring() may take at most: the timeout for its turn, the timeout for Redis, and a busy machine.
@@ -68,6 +69,16 @@ def test_a_ring_carries_the_frozen_job_as_json(make_queue: MakeQueue, redis_url:
     message = json.loads(client.lindex(QUEUE, 0))
     assert message["content-type"] == "application/json"
     assert message["headers"]["task"] == INGEST_TASK
+
+
+def test_a_ring_for_a_summary_carries_its_id(make_queue: MakeQueue, redis_url: str, client: redis.Redis) -> None:
+    summary_id = uuid4()
+
+    assert make_queue(redis_url).ring_summaries([summary_id]) == 1
+
+    message = json.loads(client.lindex(QUEUE, 0))
+    assert message["headers"]["task"] == SUMMARIZE_TASK
+    assert json.loads(base64.b64decode(message["body"]))[1] == {"summary_id": str(summary_id)}
 
 
 def test_the_frozen_job_survives_its_way_through_json() -> None:

@@ -42,6 +42,7 @@ LAYERS: dict[str, set[str]] = {
     "domain": {
         "memorybase.capturing",
         "memorybase.catalog",
+        "memorybase.context",
         "memorybase.conversation",
         "memorybase.flushing",
         "memorybase.indexing",

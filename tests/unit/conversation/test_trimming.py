@@ -10,7 +10,7 @@ from harness.records import Flat, ids, log, numbered, record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorybase.conversation import Limits, Record, Threshold
+from memorybase.conversation import Cut, Limits, Record, Threshold
 from memorybase.conversation.groups import groups_of, open_question
 from memorybase.conversation.trimming import Taken, Trimmed, trim
 from memorybase.errors import InvalidRequest
@@ -255,3 +255,13 @@ def test_a_larger_limit_keeps_no_less(records: list[Record], limit: int, more: i
     large = trimmed(records, Limits(max_tokens=limit + more, prune=prune, min_messages=1))
 
     assert set(small.kept) <= set(large.kept)
+
+
+def test_what_was_cut_before_stays_out_and_predefined_messages_stay() -> None:
+    records = [record("u9", 0), *numbered(6)]
+    cuts = (Cut(0, 1), Cut(2, 4))
+    assert kept(records, Limits(cuts=cuts), leading=1) == ("u9 m2 m5 m6", False)
+    assert kept(records, Limits(cuts=cuts, max_messages=2), leading=1) == ("m5 m6", False)
+    assert kept(records, Limits(cuts=cuts, threshold=Threshold(trigger=3, target=1)), leading=1) == (
+        "u9 m2 m5 m6", False
+    )  # fmt: skip

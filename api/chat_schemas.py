@@ -1,0 +1,48 @@
+"""Bodies of the calls on chat memories."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from api.schemas import Body, Identifier, ModelName, Stored
+from memorybase.conversation.chat_config import MAX_MESSAGES
+from memorybase.conversation.rendering import Align, Format
+
+
+class WhoBody(Body):
+    """The chat that is meant: by its id, or by variables for the memory's template of it."""
+
+    chat_id: Identifier | None = None
+    variables: dict[str, Any] | None = None
+
+
+class ChatPostBody(WhoBody):
+    """Messages to append, as for a run. A user's message without content is made of the variables."""
+
+    run_id: Identifier | None = None
+    end_user_id: Identifier | None = None
+    messages: list[Any] = Field(
+        min_length=1,
+        description="{role, content?, id?, files?, tool_calls?, tool_call_id?, name?}",
+        json_schema_extra={"items": {"type": "object"}},
+    )
+
+
+class ChatViewBody(WhoBody):
+    run_id: Identifier | None = Field(default=None, description="The run under way: its own messages are left out.")
+    align: Align = "none"
+    format: Format = "openai"
+    model: ModelName | None = Field(default=None, description="Its tokens are counted as token_counters says.")
+
+
+class ChatTrimBody(Body):
+    chat_id: Identifier
+    max_messages: Annotated[int, Field(ge=0, le=MAX_MESSAGES)] = 10
+
+
+class ChatSummaryBody(Body):
+    chat_id: Identifier
+    keep_last_n: Annotated[int, Field(ge=0, le=MAX_MESSAGES)] = 2
+    summarize_prompt: Annotated[Stored, Field(min_length=1, max_length=4_000)] | None = None

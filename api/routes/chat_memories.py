@@ -1,0 +1,184 @@
+"""Chat Memory nodes of a flow, and their chats. Chat ids are free text, so they travel in the query or the body."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import BackgroundTasks, Depends, Path, Query, Response
+from fastapi.responses import StreamingResponse
+
+from api.chat_schemas import ChatPostBody, ChatSummaryBody, ChatTrimBody, ChatViewBody
+from api.deps import FlowId, PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.middleware import path_text
+from api.routes.portability import JSON_LINES, LINES, STREAM_HEADERS
+from api.schemas import Identifier, ViewAnswer
+from memorybase import messages
+from memorybase.catalog import MAX_SIZE, MAX_SKIP, Page
+from memorybase.conversation import chat_export, chat_log, chat_memory, chat_summaries, chat_views
+from memorybase.conversation.chat_config import ChatMemoryConfig
+from memorybase.conversation.chat_log import ChatPage, Deleted, DeletedRole, DeleteMode, Posted
+from memorybase.conversation.chat_memory import ChatMemoryView, ChatView, MemoryKey, Who
+from memorybase.conversation.chat_views import Trimmed
+from memorybase.keys import Principal
+from memorybase.models import ID_LENGTH
+
+router = keyed_router("chat memories")
+
+MEMORIES = "/flows/{flow_id}/chat-memories"
+MEMORY = f"{MEMORIES}/{{node_id}}"
+
+
+async def _node_in_path(node_id: Annotated[str, Path(min_length=1, max_length=ID_LENGTH)]) -> str:
+    wanted = path_text(node_id)
+    messages.check_text(wanted, "node_id")
+    return wanted
+
+
+NodeId = Annotated[str, Depends(_node_in_path)]
+ChatId = Annotated[Identifier, Query()]
+
+
+@router.get(MEMORIES)
+def list_chat_memories(flow_id: FlowId, services: ServicesDep, caller: Reader, page: PageDep) -> Page[ChatMemoryView]:
+    return chat_memory.list_memories(services, caller.user_id, flow_id, page)
+
+
+@router.put(MEMORY, responses={201: {"model": ChatMemoryView}})
+def put_chat_memory(
+    flow_id: FlowId, node_id: NodeId, body: ChatMemoryConfig, services: ServicesDep, caller: Writer, response: Response
+) -> ChatMemoryView:
+    """Make the memory of a node (201), or configure it anew (200); its chats stay."""
+    memory, created = chat_memory.put_memory(services, MemoryKey(caller.user_id, flow_id, node_id), body)
+    response.status_code = 201 if created else 200
+    return memory
+
+
+@router.get(MEMORY)
+def get_chat_memory(flow_id: FlowId, node_id: NodeId, services: ServicesDep, caller: Reader) -> ChatMemoryView:
+    return chat_memory.get_memory(services, MemoryKey(caller.user_id, flow_id, node_id))
+
+
+@router.delete(MEMORY, status_code=204)
+def delete_chat_memory(flow_id: FlowId, node_id: NodeId, services: ServicesDep, caller: Writer) -> None:
+    """Delete a memory with every chat."""
+    chat_memory.delete_memory(services, MemoryKey(caller.user_id, flow_id, node_id))
+
+
+@router.get(f"{MEMORY}/chats")
+def list_chats(
+    flow_id: FlowId,
+    node_id: NodeId,
+    services: ServicesDep,
+    caller: Reader,
+    page: PageDep,
+    end_user_id: Annotated[Identifier | None, Query()] = None,
+) -> Page[ChatView]:
+    """Oldest first; messages and tokens are those of the whole log."""
+    key = MemoryKey(caller.user_id, flow_id, node_id)
+    return chat_memory.list_chats(services, key, page, end_user_id=end_user_id)
+
+
+@router.post(f"{MEMORY}/messages", status_code=201, responses={200: {"model": Posted}})
+def post_chat_messages(
+    flow_id: FlowId,
+    node_id: NodeId,
+    body: ChatPostBody,
+    services: ServicesDep,
+    caller: Writer,
+    response: Response,
+    later: BackgroundTasks,
+) -> Posted:
+    """Append to a chat: 201, or 200 when all of it was there already. A summary that is due is made after the reply."""
+    key = MemoryKey(caller.user_id, flow_id, node_id)
+    who = Who(body.chat_id, body.variables)
+    run_id = _run(caller, body.run_id)
+    posted = chat_log.post_messages(services, key, who, body.messages, run_id=run_id, end_user_id=body.end_user_id)
+    later.add_task(chat_summaries.summarise_due, services, key, posted.chat_id)
+    response.status_code = 201 if any(message.created for message in posted.messages) else 200
+    return posted
+
+
+@router.get(f"{MEMORY}/messages")
+def list_chat_messages(
+    flow_id: FlowId,
+    node_id: NodeId,
+    services: ServicesDep,
+    caller: Reader,
+    chat_id: ChatId,
+    limit: Annotated[int, Query(ge=0, le=MAX_SIZE)] = 50,
+    offset: Annotated[
+        int | None, Query(ge=0, le=MAX_SKIP, description="From the beginning; without it the last messages.")
+    ] = None,
+    cursor: Annotated[str | None, Query(max_length=100, description="next_cursor of the page before.")] = None,
+) -> ChatPage:
+    """As they are stored, oldest first."""
+    key = MemoryKey(caller.user_id, flow_id, node_id)
+    return chat_log.read_messages(services, key, chat_id, limit=limit, offset=offset, cursor=cursor)
+
+
+@router.delete(f"{MEMORY}/messages")
+def delete_chat_messages(
+    flow_id: FlowId,
+    node_id: NodeId,
+    services: ServicesDep,
+    caller: Writer,
+    chat_id: ChatId,
+    mode: Annotated[DeleteMode, Query()],
+    roles: Annotated[list[DeletedRole], Query(min_length=1, max_length=2)],
+) -> Deleted:
+    """Delete what the request that wrote last has written, or all, in these roles; both are everything."""
+    key = MemoryKey(caller.user_id, flow_id, node_id)
+    return chat_log.delete_messages(services, key, chat_id, mode=mode, roles=roles)
+
+
+@router.post(f"{MEMORY}/view")
+def view_chat(
+    flow_id: FlowId, node_id: NodeId, body: ChatViewBody, services: ServicesDep, caller: Reader
+) -> ViewAnswer:
+    """What a model reads of a chat. With run_id the use is recorded."""
+    view = chat_views.view_chat(
+        services,
+        MemoryKey(caller.user_id, flow_id, node_id),
+        Who(body.chat_id, body.variables),
+        run_id=_run(caller, body.run_id),
+        align=body.align,
+        shape=body.format,
+        model=body.model,
+    )
+    return ViewAnswer(**view.as_dict())
+
+
+@router.post(f"{MEMORY}/trim")
+def trim_chat(flow_id: FlowId, node_id: NodeId, body: ChatTrimBody, services: ServicesDep, caller: Writer) -> Trimmed:
+    """Leave all but the newest messages out of every view; the log keeps them."""
+    key = MemoryKey(caller.user_id, flow_id, node_id)
+    return chat_views.trim_chat(services, key, body.chat_id, body.max_messages)
+
+
+@router.post(f"{MEMORY}/summarize")
+def summarize_chat(
+    flow_id: FlowId, node_id: NodeId, body: ChatSummaryBody, services: ServicesDep, caller: Writer
+) -> Trimmed:
+    """Put a summary in place of all but the newest messages; the log keeps them."""
+    key = MemoryKey(caller.user_id, flow_id, node_id)
+    return chat_summaries.summarize_chat(
+        services, key, body.chat_id, keep_last_n=body.keep_last_n, prompt=body.summarize_prompt
+    )
+
+
+@router.get(f"{MEMORY}/export", response_class=StreamingResponse, responses={200: LINES})
+def export_chats(
+    flow_id: FlowId,
+    node_id: NodeId,
+    services: ServicesDep,
+    caller: Reader,
+    chat_id: Annotated[Identifier | None, Query()] = None,
+) -> StreamingResponse:
+    """The memory, its chats and their messages as JSON lines; the last line says `end`, else it broke off."""
+    lines = chat_export.export_memory(services, MemoryKey(caller.user_id, flow_id, node_id), chat_id=chat_id)
+    return StreamingResponse(lines, media_type=JSON_LINES, headers=STREAM_HEADERS)
+
+
+def _run(caller: Principal, run_id: str | None) -> UUID | None:
+    return None if run_id is None else messages.resolve_id(caller.user_id, "run", run_id)[0]

@@ -1,0 +1,49 @@
+"""One call for all that a model reads of memory on its next turn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from api.deps import Reader, ServicesDep, keyed_router
+from api.schemas import ContextBody, ContextConfig, ViewAnswer
+from memorybase import context, messages
+from memorybase.context import ContextRequest, RecallOptions
+from memorybase.conversation import Limits
+from memorybase.conversation.counters import counter_for
+from memorybase.conversation.session_memory import PRESETS, SessionPreset
+from memorybase.conversation.summarizers import checked_name
+
+router = keyed_router("context")
+
+_LIMITS = ("max_turns", "max_messages")
+
+
+@router.post("/context")
+def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> ViewAnswer:
+    """History, summary and recalled memories within the budget; what cannot be recalled now is in `degraded`."""
+    run_id = None if body.run_id is None else messages.resolve_id(caller.user_id, "run", body.run_id)[0]
+    request = ContextRequest(
+        flow_id=messages.resolve_id(caller.user_id, "flow", body.flow_id)[0],
+        session_id=body.session_id,
+        token_budget=body.token_budget,
+        query=body.query,
+        run_id=run_id,
+        node_id=body.node_id,
+        end_user_id=body.end_user_id,
+        use_memory=body.use_memory,
+        preset=_preset(PRESETS[body.preset], body.config),
+        summarizer=checked_name(services.settings, body.config.given().get("summarizer")),
+        memory_base_ids=body.memory_base_ids,
+        counter=counter_for(services.settings, body.model),
+        recall=RecallOptions(**body.recall.model_dump()),
+    )
+    return ViewAnswer(**context.build_context(services, caller.user_id, request).as_dict())
+
+
+def _preset(preset: SessionPreset, config: ContextConfig) -> SessionPreset:
+    changes: dict[str, Any] = {name: value for name, value in config.given().items() if name != "summarizer"}
+    limits = {name: changes.pop(name) for name in _LIMITS if name in changes}
+    if limits:
+        changes["limits"] = Limits(**limits, prune="turn")
+    return replace(preset, **changes)

@@ -1,0 +1,85 @@
+"""Conversation memory: history for a model's next turn, node executions, and what a run's models were given."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Path, Response
+
+from api.deps import FlowId, NodeExecutionId, Reader, RunId, ServicesDep, Writer, keyed_router
+from api.middleware import path_text
+from api.schemas import HistoryAnswer, HistoryBody, NodeExecutionBody
+from memorybase.conversation import Prefixes, node_executions, uses
+from memorybase.conversation.buffer import Conversation, HistoryRequest
+from memorybase.conversation.history import give_history
+from memorybase.conversation.node_executions import NodeExecutionView
+from memorybase.conversation.uses import RunMemory
+from memorybase.messages import IdKind, resolve_id
+from memorybase.models import ID_LENGTH
+
+router = keyed_router("history")
+
+
+@router.post("/history")
+def get_history(body: HistoryBody, services: ServicesDep, caller: Reader) -> HistoryAnswer:
+    """The conversation, or one node's part in it, as messages for a model. With run_id and node_id its use is
+    recorded."""
+
+    def named(kind: IdKind, value: str | None) -> UUID | None:
+        return None if value is None else resolve_id(caller.user_id, kind, value)[0]
+
+    flow_id, _ = resolve_id(caller.user_id, "flow", body.flow_id)
+    given = give_history(
+        Conversation(services, caller.user_id, flow_id, body.session_id),
+        HistoryRequest(
+            leaf_id=named("message", body.leaf_id),
+            run_id=named("run", body.run_id),
+            max_tokens=body.max_tokens,
+            message_limit=body.message_limit,
+            on_missing=body.on_missing,
+            format=body.format,
+            prefixes=None if body.role_prefix is None else Prefixes(**body.role_prefix.model_dump()),
+        ),
+        mode=body.mode,
+        node_id=body.node_id,
+        model=body.model,
+    )
+    return HistoryAnswer(**given.view.as_dict(), execution_id=given.execution_id)
+
+
+@router.put("/node-executions/{execution_id}", responses={201: {"model": NodeExecutionView}})
+def put_node_execution(
+    execution_id: Annotated[str, Path(description="A UUID, or any string.", max_length=ID_LENGTH)],
+    body: NodeExecutionBody,
+    services: ServicesDep,
+    caller: Writer,
+    response: Response,
+) -> NodeExecutionView:
+    """Report an execution of a node (201), or report it anew (200). Its run may be captured later."""
+    identity, external_id = resolve_id(caller.user_id, "node_execution", path_text(execution_id))
+    new = node_executions.new_execution(
+        services, caller.user_id, body.model_dump(), id=identity, external_id=external_id
+    )
+    flow_id, _ = resolve_id(caller.user_id, "flow", body.flow_id)
+    run_id, _ = resolve_id(caller.user_id, "run", body.run_id)
+    view, created = node_executions.put_execution(services, caller.user_id, flow_id, body.session_id, run_id, new)
+    response.status_code = 201 if created else 200
+    return view
+
+
+@router.get("/node-executions/{execution_id}")
+def get_node_execution(execution_id: NodeExecutionId, services: ServicesDep, caller: Reader) -> NodeExecutionView:
+    return node_executions.get_execution(services, caller.user_id, execution_id)
+
+
+@router.delete("/node-executions/{execution_id}", status_code=204)
+def delete_node_execution(execution_id: NodeExecutionId, services: ServicesDep, caller: Writer) -> None:
+    """Forget what an execution gave out; node memory is then read from the one before."""
+    node_executions.delete_execution(services, caller.user_id, execution_id)
+
+
+@router.get("/flows/{flow_id}/runs/{run_id}/memory")
+def get_run_memory(flow_id: FlowId, run_id: RunId, services: ServicesDep, caller: Reader) -> RunMemory:
+    """The memory that each node of a run was given, as it was sent."""
+    return uses.run_memory(services, caller.user_id, flow_id, run_id)

@@ -1,0 +1,53 @@
+"""Summaries of sessions. Session ids are free text, so they travel in the query or the body."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+
+from api.deps import FlowNamed, Reader, ServicesDep, Writer, keyed_router
+from api.schemas import DEFAULT_PRESET, Identifier, Name, SummaryBody, SummaryPreset
+from memorybase import messages
+from memorybase.conversation import summaries
+from memorybase.conversation.summaries import SummaryView, Wanted
+from memorybase.conversation.summarizers import checked_name
+
+router = keyed_router("summaries")
+
+
+@router.get("/summary")
+def get_summary(
+    services: ServicesDep,
+    caller: Reader,
+    flow_id: FlowNamed,
+    session_id: Annotated[Identifier, Query()],
+    summarizer: Annotated[Name | None, Query()] = None,
+    preset: Annotated[SummaryPreset, Query()] = DEFAULT_PRESET,
+) -> SummaryView:
+    """The summary of a session's beginning, and what is known of the next one."""
+    by = summarizer or checked_name(services.settings, None)
+    wanted = Wanted(flow_id=flow_id, session_id=session_id, preset=preset, summarizer=by)
+    return summaries.get_summary(services, caller.user_id, wanted)
+
+
+@router.post("/summary", status_code=202)
+def request_summary(body: SummaryBody, services: ServicesDep, caller: Writer) -> SummaryView:
+    """Have a summary made anew, in the background, of all but the latest pairs of question and reply."""
+    flow_id, _ = messages.resolve_id(caller.user_id, "flow", body.flow_id)
+    by = checked_name(services.settings, body.summarizer)
+    wanted = Wanted(flow_id=flow_id, session_id=body.session_id, preset=body.preset, summarizer=by)
+    return summaries.request_summary(services, caller.user_id, wanted)
+
+
+@router.delete("/summary", status_code=204)
+def delete_summary(
+    services: ServicesDep,
+    caller: Writer,
+    flow_id: FlowNamed,
+    session_id: Annotated[Identifier, Query()],
+    summarizer: Annotated[Name | None, Query()] = None,
+    preset: Annotated[SummaryPreset | None, Query()] = None,
+) -> None:
+    """Delete a session's summaries, or those of a summarizer or preset; a read may ask for new ones."""
+    summaries.delete_summary(services, caller.user_id, flow_id, session_id, preset=preset, summarizer=summarizer)

@@ -1,0 +1,133 @@
+"""What does a view of a conversation cost, whatever the length of its history?
+
+    python bench/history.py [--sizes 100,1000,10000] [--calls 50] [--database URL]
+
+Captures conversations of each size into an empty database, by default SQLite in a temporary directory, and times views
+of them in one process, without HTTP: the history of the conversation within 2,000 estimated tokens, with and without
+parents named, a branch whose parent is the first turn, the whole of it, and a node's history. `messages` is how many a
+view returned, `statements` how many it sent to the database.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import sqlalchemy as sa
+
+from memorybase import ingestion, keys, lifecycle
+from memorybase.conversation import View, node_executions
+from memorybase.conversation.buffer import Conversation, HistoryRequest, conversation_view
+from memorybase.conversation.node_buffer import node_view
+from memorybase.database import Database
+from memorybase.ingestion import CaptureRequest
+from memorybase.messages import normalise
+from memorybase.models import Base
+from memorybase.services import Services
+from memorybase.settings import Settings
+from memorybase.testing import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
+
+TEXT = "The quick brown fox jumps over the lazy dog, and then it rests for a while in the shade. "
+NODE = "llm"
+
+
+def services_in(folder: Path, url: str | None) -> Services:
+    settings = Settings(data_dir=folder, database_url=url or "", api_key="the-key-of-the-benchmark")
+    database = Database(settings.resolved_database_url)
+    Base.metadata.create_all(database.engine)
+    return Services(settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue())
+
+
+def fill(conversation: Conversation, size: int, *, linked: bool) -> UUID:
+    """Turns of two messages; `linked`, each names the one that it goes on from. The first question's id."""
+    parent: UUID | None = None
+    first = uuid4()
+    for turn in range(size // 2):
+        asked, answered = first if turn == 0 else uuid4(), uuid4()
+        named = str(parent) if linked and parent else None
+        capture(conversation, [
+            {"id": str(asked), "role": "user", "content": TEXT, "parent_message_id": named},
+            {"id": str(answered), "role": "assistant", "content": TEXT * 2},
+        ])  # fmt: skip
+        parent = answered
+    return first
+
+
+def capture(conversation: Conversation, raw: list[dict[str, Any]]) -> UUID:
+    user_id = conversation.user_id
+    messages = [normalise(one, user_id=user_id, where="messages") for one in raw]
+    request = CaptureRequest(session_id=conversation.session_id, messages=messages)
+    return ingestion.capture(conversation.services, user_id, conversation.flow_id, request).run_id
+
+
+def report(conversation: Conversation, run_id: UUID) -> None:
+    """A node's execution, with a context of twenty messages."""
+    context = [{"role": role, "content": TEXT} for role in ("user", "assistant")] * 10
+    raw = {"node_id": NODE, "index": 0, "status": "succeeded", "outputs": {"text": TEXT, "context": context}}
+    new = node_executions.new_execution(conversation.services, conversation.user_id, raw)
+    node_executions.put_execution(
+        conversation.services, conversation.user_id, conversation.flow_id, conversation.session_id, run_id, new
+    )
+
+
+def measured(services: Services, calls: int, view: Callable[[], View]) -> str:
+    """The median and the 95th percentile of so many calls, in milliseconds."""
+    sent: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        sent.append(statement)
+
+    sa.event.listen(services.database.engine, "before_cursor_execute", note)
+    found = view()
+    sa.event.remove(services.database.engine, "before_cursor_execute", note)
+    times = []
+    for _ in range(calls):
+        start = time.perf_counter()
+        view()
+        times.append((time.perf_counter() - start) * 1000)
+    p95 = statistics.quantiles(times, n=20)[-1]
+    return f"{statistics.median(times):8.1f} {p95:8.1f} {len(found.messages):9} {len(sent):11}"
+
+
+def views(services: Services, user_id: UUID, size: int) -> dict[str, Callable[[], View]]:
+    flow_id = lifecycle.create_flow(services, user_id, name=f"{size} messages").id
+    plain, linked, branch = (Conversation(services, user_id, flow_id, each) for each in ("plain", "linked", "branch"))
+    fill(plain, size, linked=False)
+    fill(linked, size, linked=True)
+    first = fill(branch, size, linked=True)
+    run_id = capture(branch, [{"role": "user", "content": TEXT, "parent_message_id": str(first)}])
+    report(branch, run_id)
+    usual, whole = HistoryRequest(), HistoryRequest(max_tokens=100_000_000)
+    return {
+        "no parents": lambda: conversation_view(plain, usual),
+        "parents": lambda: conversation_view(linked, usual),
+        "parent far back": lambda: conversation_view(branch, usual),
+        "500 turns": lambda: conversation_view(linked, whole),
+        "a node's": lambda: node_view(branch, NODE, usual).view,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="100,1000,10000", help="messages of a conversation")
+    parser.add_argument("--calls", type=int, default=50)
+    parser.add_argument("--database", help="an empty database; SQLite in a temporary directory without one")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        services = services_in(Path(folder), given.database)
+        user_id = keys.ensure_local_user(services, services.settings.api_key or "")
+        print(f"{'history':>9} {'view':<16} {'p50 ms':>8} {'p95 ms':>8} {'messages':>9} {'statements':>11}")
+        for size in map(int, given.sizes.split(",")):
+            for name, view in views(services, user_id, size).items():
+                print(f"{size:9} {name:<16} {measured(services, given.calls, view)}", flush=True)
+        services.database.dispose()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""Executions of nodes as runtimes report them: what node memory is read from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID, uuid5
+
+from pydantic import Field
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import errors, messages
+from memorybase.models import NodeExecution
+from memorybase.queries import clock, conversations
+from memorybase.queries import node_executions as queries
+from memorybase.services import Services
+from memorybase.telemetry import get_logger
+
+log = get_logger(__name__)
+
+ExecutionStatus = Literal["running", "succeeded", "failed", "exception", "stopped"]
+MAX_INDEX = 2**31 - 1
+MAX_EXECUTIONS = 200  # in one POST of a run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewExecution:
+    """An execution as it will be stored; `id` is None where the caller named none. `index` counts the executions of
+    one node in one run."""
+
+    id: UUID | None = None
+    external_id: str | None = None
+    node_id: str
+    index: int = 0
+    status: ExecutionStatus
+    outputs: dict[str, Any]
+    few_shots: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeExecutionView:
+    """An execution as it is stored."""
+
+    id: UUID
+    external_id: str | None
+    flow_id: UUID
+    session_id: str
+    run_id: UUID
+    node_id: str
+    index: int
+    status: str
+    outputs: dict[str, Any]
+    few_shots: list[Any]
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedExecution:
+    """What became of an execution that came with its run; `error` is the code of what kept it from being stored."""
+
+    id: UUID
+    node_id: str
+    index: int
+    created: bool
+    error: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None
+
+
+def new_execution(
+    services: Services, user_id: UUID, raw: Mapping[str, Any], *, where: str = "", **identity: Any
+) -> NewExecution:
+    """Outputs and few-shots made ours: messages of any accepted shape. Raises InvalidRequest naming the field."""
+    prefix = f"{where}." if where else ""
+    outputs = dict(raw["outputs"])
+    messages.check_json(outputs, f"{prefix}outputs")
+    text = outputs.get("text")
+    if text is not None and not isinstance(text, str):
+        raise errors.InvalidRequest("text is a string", field=f"{prefix}outputs.text")
+    context = outputs.get("context")
+    outputs["context"] = _messages(services, user_id, [] if context is None else context, f"{prefix}outputs.context")
+    few_shots = _messages(services, user_id, raw.get("few_shots") or [], f"{prefix}few_shots")
+    size = len(messages.canonical([outputs, few_shots]))
+    limit = services.settings.max_message_bytes
+    if size > limit:
+        raise errors.InvalidRequest("The execution is too large", field=f"{prefix}outputs", value=size, limit=limit)
+    return NewExecution(
+        node_id=raw["node_id"],
+        index=raw["index"],
+        status=raw["status"],
+        outputs=outputs,
+        few_shots=few_shots,
+        **identity,
+    )
+
+
+def put_execution(
+    services: Services, user_id: UUID, flow_id: UUID, session_id: str, run_id: UUID, new: NewExecution
+) -> tuple[NodeExecutionView, bool]:
+    """Store an execution, or replace that of its id; whether it is new. The run may be captured later; the session is
+    made where it is not there. Raises NotFound for what is another user's, RunConflict for a run of another session."""
+    try:
+        return _put(services, user_id, flow_id, session_id, run_id, new)
+    except errors.ConstraintViolated:  # the same id at once: now the look finds it
+        return _put(services, user_id, flow_id, session_id, run_id, new)
+
+
+def report_executions(
+    services: Services, user_id: UUID, flow_id: UUID, session_id: str, run_id: UUID, new: Sequence[NewExecution]
+) -> list[ReportedExecution]:
+    """Store what came with a run, each by itself: the run is captured already, and nothing here may undo that."""
+    reported: list[ReportedExecution] = []
+    for execution in new:
+        error = None
+        created = False
+        try:
+            _, created = put_execution(services, user_id, flow_id, session_id, run_id, execution)
+        except errors.MemorybaseError as failure:
+            log.warning("node_execution_not_stored", run_id=str(run_id), error_code=failure.code)
+            error = failure.code
+        identity = _identity(run_id, execution)
+        reported.append(ReportedExecution(identity, execution.node_id, execution.index, created, error))
+    return reported
+
+
+def get_execution(services: Services, user_id: UUID, execution_id: UUID) -> NodeExecutionView:
+    """Raises NotFound."""
+    with services.database.reading() as session:
+        return _view(_found(session, user_id, execution_id))
+
+
+def delete_execution(services: Services, user_id: UUID, execution_id: UUID) -> None:
+    """Forget an execution and what it gave out; node memory is read from the one before. Raises NotFound."""
+    with services.database.transaction() as session:
+        session.delete(_found(session, user_id, execution_id))
+
+
+def _put(
+    services: Services, user_id: UUID, flow_id: UUID, session_id: str, run_id: UUID, new: NewExecution
+) -> tuple[NodeExecutionView, bool]:
+    identity = _identity(run_id, new)
+    with services.database.transaction() as session:
+        if conversations.fetch_flow(session, user_id, flow_id) is None:
+            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+        known = queries.fetch_any(session, identity)
+        if known is not None and known[1] != user_id:
+            raise errors.NotFound("There is no such node execution", field="execution_id", value=str(identity))
+        _check_run(session, user_id, flow_id, session_id, run_id)
+        now = clock.now(session)
+        if conversations.fetch_session(session, flow_id, session_id) is None:
+            conversations.open_session(session, flow_id=flow_id, session_id=session_id, end_user_id=None)
+        if known is None:
+            row = NodeExecution(id=identity, created_at=now)
+            session.add(row)
+        else:
+            row = known[0]
+        row.external_id, row.flow_id, row.session_id, row.run_id = new.external_id, flow_id, session_id, run_id
+        row.node_id, row.index, row.status = new.node_id, new.index, new.status
+        row.outputs, row.few_shots, row.updated_at = new.outputs, new.few_shots, now
+        session.flush()
+        return _view(row), known is None
+
+
+def _check_run(session: OrmSession, user_id: UUID, flow_id: UUID, session_id: str, run_id: UUID) -> None:
+    run = conversations.fetch_run(session, run_id)
+    if run is None or (run.flow_id, run.session_id) == (flow_id, session_id):
+        return
+    if conversations.owner_of_flow(session, run.flow_id) != user_id:
+        raise errors.NotFound("There is no such run", field="run_id", value=str(run_id))
+    raise errors.RunConflict("The run belongs to another session", field="run_id", value=str(run_id))
+
+
+def _found(session: OrmSession, user_id: UUID, execution_id: UUID) -> NodeExecution:
+    found = queries.fetch(session, user_id, execution_id)
+    if found is None:
+        raise errors.NotFound("There is no such node execution", field="execution_id", value=str(execution_id))
+    return found
+
+
+def _identity(run_id: UUID, new: NewExecution) -> UUID:
+    """Without an id of the caller's, the same execution of a run reported again is the same."""
+    return new.id or uuid5(run_id, f"node_execution:{new.index}:{new.node_id}")
+
+
+def _messages(services: Services, user_id: UUID, raw: Any, where: str) -> list[dict[str, Any]]:
+    if not isinstance(raw, list):
+        raise errors.InvalidRequest("This is a list of messages", field=where)
+    settings = services.settings
+    read = messages.normalise_all(
+        [_with_text_parts(one) for one in raw],
+        user_id=user_id,
+        max_messages=settings.max_messages_per_run,
+        max_message_bytes=settings.max_message_bytes,
+        where=where,
+    )
+    shown = ("role", "content", "tool_calls", "tool_call_id", "name")
+    return [
+        {name: value for name in shown if (value := getattr(one, name)) is not None or name == "content"}
+        for one in read
+    ]
+
+
+def _with_text_parts(raw: Any) -> Any:
+    """Dify keeps the text of a part under "data"."""
+    if not isinstance(raw, Mapping) or not isinstance(raw.get("content"), list):
+        return raw
+    parts = [
+        {"type": "text", "text": part["data"]}
+        if isinstance(part, Mapping) and part.get("type") == "text" and "text" not in part and "data" in part
+        else part
+        for part in raw["content"]
+    ]
+    return {**raw, "content": parts}
+
+
+def _view(row: NodeExecution) -> NodeExecutionView:
+    return NodeExecutionView(**{name: getattr(row, name) for name in NodeExecutionView.__dataclass_fields__})

@@ -1,0 +1,102 @@
+"""Chat memories: the configuration of a flow's Chat Memory nodes, and the log of each of their chats.
+
+A log of its own: nothing of it is counted, listed among messages, or embedded. A chat's row is locked alone, never
+beside a session.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import BigInteger, ForeignKey, Index, Integer, LargeBinary, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base, Json
+
+
+class ChatMemory(Base):
+    """A Chat Memory node of a flow: what it is called and how it keeps memory."""
+
+    __tablename__ = "chat_memories"
+    __table_args__ = (
+        UniqueConstraint("flow_id", "node_id"),
+        Index("ix_chat_memories_page", "flow_id", "created_at", "id"),
+    )
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id", ondelete="CASCADE"))
+    node_id: Mapped[str] = mapped_column(String(ID_LENGTH))
+    name: Mapped[str] = mapped_column(String(NAME_LENGTH))
+    options: Mapped[dict[str, Any]] = mapped_column(Json)  # the other fields of ChatMemoryConfig
+    # Raised by each change of what a threshold cuts by: places that were cut by an older one mean nothing.
+    revision: Mapped[int] = mapped_column(Integer)
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+
+class Chat(Base):
+    """One chat of a memory. `last_seq` is the counter that gives every record its place; its row lock makes seq order
+    commit order.
+
+    What views leave out is kept as places, since nothing of the log goes: up to `trimmed_seq` by a call, and from
+    `head_seq` up to `cut_seq` by a threshold."""
+
+    __tablename__ = "chats"
+    __table_args__ = (
+        UniqueConstraint("chat_memory_id", "chat_id"),
+        Index("ix_chats_page", "chat_memory_id", "created_at", "id"),
+        Index("ix_chats_end_user", "flow_id", "end_user_id"),
+    )
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    flow_id: Mapped[UUID]
+    chat_memory_id: Mapped[UUID] = mapped_column(ForeignKey("chat_memories.id", ondelete="CASCADE"))
+    chat_id: Mapped[str] = mapped_column(String(ID_LENGTH))
+    end_user_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    last_seq: Mapped[int] = mapped_column(BigInteger, default=0)
+    messages: Mapped[int] = mapped_column(BigInteger, default=0)
+    tokens: Mapped[int] = mapped_column(BigInteger, default=0)
+    trimmed_seq: Mapped[int] = mapped_column(BigInteger, default=0)
+    head_seq: Mapped[int] = mapped_column(BigInteger, default=0)
+    cut_seq: Mapped[int] = mapped_column(BigInteger, default=0)
+    cut_revision: Mapped[int] = mapped_column(Integer, default=0)  # chat_memories.revision when it was cut
+    predefined_left: Mapped[int | None] = mapped_column(Integer)  # of the predefined messages, by that cut; null: all
+    summary: Mapped[str | None] = mapped_column(Text)
+    summary_from_seq: Mapped[int] = mapped_column(BigInteger, default=0)
+    summary_to_seq: Mapped[int] = mapped_column(BigInteger, default=0)
+    # Raised by whatever makes a summary under way wrong: a deletion, a trim, another summary.
+    revision: Mapped[int] = mapped_column(Integer, default=0)
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+
+
+class ChatRecord(Base):
+    """A message of a chat. Written once, and deleted only by request."""
+
+    __tablename__ = "chat_records"
+    __table_args__ = (
+        UniqueConstraint("chat_row_id", "message_id"),
+        Index("ix_chat_records_request", "chat_row_id", "request_id"),
+        Index("ix_chat_records_flow", "flow_id"),
+    )
+
+    chat_row_id: Mapped[UUID] = mapped_column(ForeignKey("chats.id", ondelete="CASCADE"), primary_key=True)
+    seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    flow_id: Mapped[UUID]
+    message_id: Mapped[UUID]
+    external_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    run_id: Mapped[UUID | None]
+    request_id: Mapped[UUID]  # the run, or where none was named the one call that wrote it
+    role: Mapped[str] = mapped_column(String(16))
+    content: Mapped[Any] = mapped_column(Json, nullable=True)
+    tool_calls: Mapped[list[Any] | None] = mapped_column(Json)
+    tool_call_id: Mapped[str | None] = mapped_column(Text)
+    name: Mapped[str | None] = mapped_column(Text)
+    files: Mapped[list[Any]] = mapped_column(Json, default=list)
+    meta: Mapped[dict[str, Any]] = mapped_column("metadata", Json, default=dict)
+    status: Mapped[str] = mapped_column(String(16))
+    tokens: Mapped[int] = mapped_column(Integer)
+    fingerprint: Mapped[bytes] = mapped_column(LargeBinary(32))
+    created_at: Mapped[datetime]

@@ -1,0 +1,84 @@
+"""Memory of nodes: what their executions gave out, and what a model was given for a node of a run."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ForeignKey, ForeignKeyConstraint, Index, Integer, String, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from memorybase.models.base import ID_LENGTH, Base, Json
+
+
+class MemoryUse(Base):
+    """The view that a model was given for one node of a run, as it was sent.
+
+    The run may be captured later or never: no foreign key to it. `session_id` is null for a view of another log, and
+    of a session that did not exist yet."""
+
+    __tablename__ = "memory_uses"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["flow_id", "session_id"],
+            ["sessions.flow_id", "sessions.session_id"],
+            onupdate="CASCADE",
+            ondelete="CASCADE",
+        ),
+        UniqueConstraint("flow_id", "run_id", "node_id"),
+        Index("ix_memory_uses_session", "flow_id", "session_id"),
+    )
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id", ondelete="CASCADE"))
+    session_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    run_id: Mapped[UUID]
+    node_id: Mapped[str] = mapped_column(String(ID_LENGTH))
+    messages: Mapped[list[Any]] = mapped_column(Json)
+    sources: Mapped[list[Any]] = mapped_column(Json)
+    report: Mapped[dict[str, Any]] = mapped_column(Json)
+    memory_use_summary: Mapped[dict[str, Any] | None] = mapped_column(Json)
+    recorded_at: Mapped[datetime]
+
+
+class MemoryUseMessage(Base):
+    """Which uses hold a message's words: what is deleted must not live on in them. No foreign key to the message, which
+    may be of any log."""
+
+    __tablename__ = "memory_use_messages"
+    __table_args__ = (Index("ix_memory_use_messages_use", "use_id"),)
+
+    message_id: Mapped[UUID] = mapped_column(primary_key=True)
+    use_id: Mapped[UUID] = mapped_column(ForeignKey("memory_uses.id", ondelete="CASCADE"), primary_key=True)
+    flow_id: Mapped[UUID]
+
+
+class NodeExecution(Base):
+    """One execution of a node in a run, with what it gave out; a loop executes a node several times in one run.
+
+    The run may be captured later: no foreign key to it."""
+
+    __tablename__ = "node_executions"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["flow_id", "session_id"],
+            ["sessions.flow_id", "sessions.session_id"],
+            onupdate="CASCADE",
+            ondelete="CASCADE",
+        ),
+        Index("ix_node_executions_node", "flow_id", "session_id", "node_id", "run_id"),
+    )
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    external_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
+    flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id", ondelete="CASCADE"))
+    session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
+    run_id: Mapped[UUID]
+    node_id: Mapped[str] = mapped_column(String(ID_LENGTH))
+    index: Mapped[int] = mapped_column(Integer)
+    status: Mapped[str] = mapped_column(String(16))
+    outputs: Mapped[dict[str, Any]] = mapped_column(Json)
+    few_shots: Mapped[list[Any]] = mapped_column(Json, default=list)
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]

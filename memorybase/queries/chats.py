@@ -1,0 +1,259 @@
+"""Chat memories, their chats and records."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID, uuid4
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.models import Chat, ChatMemory, ChatRecord, Flow
+from memorybase.queries import bounds
+from memorybase.queries.catalog_paging import Found, Keyset, PageRequest, fetch_page
+from memorybase.queries.writes import insert
+
+_MEMORIES = Keyset("chat-memories", (ChatMemory.created_at, ChatMemory.id))
+_CHATS = Keyset("chats", (Chat.created_at, Chat.id))
+
+
+class Known(NamedTuple):
+    """A stored record, as far as a second post of its id needs it."""
+
+    message_id: UUID
+    seq: int
+    fingerprint: bytes
+
+
+class Gone(NamedTuple):
+    """A record that was deleted."""
+
+    seq: int
+    message_id: UUID
+    tokens: int
+
+
+def fetch_memory(session: OrmSession, user_id: UUID, flow_id: UUID, node_id: str) -> ChatMemory | None:
+    """The memory of a node, in a living flow of the user's."""
+    return session.scalar(
+        sa.select(ChatMemory)
+        .join(Flow, Flow.id == ChatMemory.flow_id)
+        .where(ChatMemory.flow_id == flow_id, ChatMemory.node_id == node_id, *_living(user_id))
+    )
+
+
+def share_memory(session: OrmSession, memory_id: UUID) -> bool:
+    """Whether the memory is there still, and stays until this transaction ends."""
+    locked = sa.select(ChatMemory.id).where(ChatMemory.id == memory_id).with_for_update(read=True, key_share=True)
+    return session.scalar(locked) is not None
+
+
+def lock_memory(session: OrmSession, flow_id: UUID, node_id: str) -> ChatMemory | None:
+    return session.scalar(
+        sa.select(ChatMemory)
+        .where(ChatMemory.flow_id == flow_id, ChatMemory.node_id == node_id)
+        .with_for_update(key_share=True)
+        .execution_options(populate_existing=True)
+    )
+
+
+def insert_memory(session: OrmSession, values: dict[str, Any]) -> bool:
+    """Whether it was new."""
+    statement = insert(session, ChatMemory).values(**values)
+    made = statement.on_conflict_do_nothing(index_elements=["flow_id", "node_id"]).returning(ChatMemory.id)
+    return session.scalar(made) is not None
+
+
+def memories_page(session: OrmSession, flow_id: UUID, request: PageRequest) -> Found:
+    mine = ChatMemory.flow_id == flow_id
+    counting = sa.select(ChatMemory.id).where(mine)
+    return fetch_page(session, sa.select(ChatMemory).where(mine), counting, _MEMORIES, request)
+
+
+def delete_rows_of_memory(session: OrmSession, memory_id: UUID, *, limit: int) -> bool:
+    """Up to `limit` rows of its chats; False once nothing is left."""
+    chats = Chat.chat_memory_id == memory_id
+    records = ChatRecord.chat_row_id.in_(sa.select(Chat.id).where(chats))
+    return bounds.delete_some(session, ChatRecord, records, limit=limit) or bounds.delete_some(
+        session, Chat, chats, limit=limit
+    )
+
+
+def delete_memory(session: OrmSession, memory_id: UUID) -> None:
+    session.execute(sa.delete(ChatMemory).where(ChatMemory.id == memory_id))
+
+
+# Chats.
+
+
+def chats_page(session: OrmSession, memory_id: UUID, request: PageRequest, *, end_user_id: str | None) -> Found:
+    mine = [Chat.chat_memory_id == memory_id]
+    if end_user_id is not None:
+        mine.append(Chat.end_user_id == end_user_id)
+    return fetch_page(session, sa.select(Chat).where(*mine), sa.select(Chat.id).where(*mine), _CHATS, request)
+
+
+def fetch_chat(session: OrmSession, memory_id: UUID, chat_id: str) -> Chat | None:
+    return session.scalar(sa.select(Chat).where(Chat.chat_memory_id == memory_id, Chat.chat_id == chat_id))
+
+
+def lock_chat(session: OrmSession, memory_id: UUID, chat_id: str) -> Chat | None:
+    return session.scalar(
+        sa.select(Chat)
+        .where(Chat.chat_memory_id == memory_id, Chat.chat_id == chat_id)
+        .with_for_update(key_share=True)
+        .execution_options(populate_existing=True)
+    )
+
+
+def open_chat(session: OrmSession, memory: ChatMemory, chat_id: str, now: datetime) -> Chat:
+    """The chat, made when new, its row locked: from here to the commit, this transaction alone gives out seqs."""
+    opened: Chat | None = None
+    while opened is None:  # another transaction may empty the chat, and with it take its row, between the two
+        session.execute(
+            insert(session, Chat)
+            .values(id=uuid4(), flow_id=memory.flow_id, chat_memory_id=memory.id, chat_id=chat_id,
+                    created_at=now, updated_at=now)
+            .on_conflict_do_nothing(index_elements=["chat_memory_id", "chat_id"])
+        )  # fmt: skip
+        opened = lock_chat(session, memory.id, chat_id)
+    return opened
+
+
+def chats_after(session: OrmSession, memory_id: UUID, after: UUID | None, *, chat_id: str | None, limit: int,
+                end_user_id: str | None = None) -> list[Chat]:  # fmt: skip
+    """A memory's chats by their row's id."""
+    statement = sa.select(Chat).where(Chat.chat_memory_id == memory_id)
+    if chat_id is not None:
+        statement = statement.where(Chat.chat_id == chat_id)
+    if end_user_id is not None:
+        statement = statement.where(Chat.end_user_id == end_user_id)
+    if after is not None:
+        statement = statement.where(Chat.id > after)
+    return list(session.scalars(statement.order_by(Chat.id).limit(limit)))
+
+
+def delete_chat(session: OrmSession, chat: Chat) -> None:
+    session.execute(sa.delete(Chat).where(Chat.id == chat.id), execution_options={"synchronize_session": False})
+    session.expunge(chat)
+
+
+# Records.
+
+
+def known_records(session: OrmSession, chat: Chat, ids: Collection[UUID]) -> dict[UUID, Known]:
+    """Which of the ids are in the chat."""
+    found: dict[UUID, Known] = {}
+    for some in bounds.pages(ids):
+        rows = session.execute(
+            sa.select(ChatRecord.message_id, ChatRecord.seq, ChatRecord.fingerprint).where(
+                ChatRecord.chat_row_id == chat.id, ChatRecord.message_id.in_(some)
+            )
+        )
+        found.update({row.message_id: Known(*row) for row in rows})
+    return found
+
+
+def insert_records(session: OrmSession, rows: Sequence[dict[str, Any]]) -> None:
+    if rows:
+        session.execute(sa.insert(ChatRecord), rows)
+
+
+def newest(
+    session: OrmSession, chat: Chat, *, limit: int, after: int = 0, before: int | None = None
+) -> list[ChatRecord]:
+    """The last records behind `after` and before `before`, the newest first."""
+    statement = sa.select(ChatRecord).where(ChatRecord.chat_row_id == chat.id, ChatRecord.seq > after)
+    if before is not None:
+        statement = statement.where(ChatRecord.seq < before)
+    return list(session.scalars(statement.order_by(ChatRecord.seq.desc()).limit(limit)))
+
+
+def oldest(
+    session: OrmSession, chat: Chat, *, limit: int, after: int = 0, to: int | None = None, offset: int = 0
+) -> list[ChatRecord]:
+    """The first records behind `after`, up to and with `to`, in seq order."""
+    statement = sa.select(ChatRecord).where(ChatRecord.chat_row_id == chat.id, ChatRecord.seq > after)
+    if to is not None:
+        statement = statement.where(ChatRecord.seq <= to)
+    return list(session.scalars(statement.order_by(ChatRecord.seq).limit(limit).offset(offset)))
+
+
+def count_behind(session: OrmSession, chat: Chat, after: int, to: int | None = None) -> int:
+    """How many records lie behind `after`, up to and with `to`."""
+    statement = sa.select(sa.func.count()).where(ChatRecord.chat_row_id == chat.id, ChatRecord.seq > after)
+    if to is not None:
+        statement = statement.where(ChatRecord.seq <= to)
+    return session.scalar(statement) or 0
+
+
+def newest_request(session: OrmSession, chat: Chat) -> UUID | None:
+    """The request that wrote last."""
+    statement = sa.select(ChatRecord.request_id).where(ChatRecord.chat_row_id == chat.id)
+    return session.scalar(statement.order_by(ChatRecord.seq.desc()).limit(1))
+
+
+def calls_of(session: OrmSession, chat: Chat, request_id: UUID) -> list[tuple[int, list[Any]]]:
+    """The seq and the tool calls of each of a request's messages that has some."""
+    rows = session.execute(
+        sa.select(ChatRecord.seq, ChatRecord.tool_calls)
+        .where(ChatRecord.chat_row_id == chat.id, ChatRecord.request_id == request_id, ChatRecord.role == "assistant")
+        .order_by(ChatRecord.seq)
+    )
+    return [(row.seq, row.tool_calls) for row in rows if row.tool_calls]
+
+
+def delete_records(
+    session: OrmSession, chat: Chat, *, roles: Collection[str] | None = None, request_id: UUID | None = None
+) -> list[Gone]:
+    """Records of these roles, or all; of one request, or all."""
+    conditions: list[sa.ColumnElement[bool]] = [] if roles is None else [ChatRecord.role.in_(roles)]
+    if request_id is not None:
+        conditions.append(ChatRecord.request_id == request_id)
+    return _delete(session, chat, *conditions)
+
+
+def delete_results(session: OrmSession, chat: Chat, call_ids: Collection[str], *, after: int) -> list[Gone]:
+    """The tool results behind `after` of these calls."""
+    which = (ChatRecord.role == "tool", ChatRecord.seq > after)
+    return [
+        gone
+        for some in bounds.pages(call_ids)
+        for gone in _delete(session, chat, *which, ChatRecord.tool_call_id.in_(some))
+    ]
+
+
+def _delete(session: OrmSession, chat: Chat, *which: sa.ColumnElement[bool]) -> list[Gone]:
+    rows = session.execute(
+        sa.delete(ChatRecord)
+        .where(ChatRecord.chat_row_id == chat.id, *which)
+        .returning(ChatRecord.seq, ChatRecord.message_id, ChatRecord.tokens),
+        execution_options={"synchronize_session": False},
+    )
+    return sorted(Gone(*row) for row in rows)
+
+
+def chats_of_end_user(session: OrmSession, user_id: UUID, end_user_id: str, *, limit: int) -> list[tuple[UUID, str]]:
+    """(memory, chat id) of some chats of an end user, in all of the user's flows."""
+    statement = (
+        sa.select(Chat.chat_memory_id, Chat.chat_id)
+        .join(Flow, Flow.id == Chat.flow_id)
+        .where(Chat.end_user_id == end_user_id, *_living(user_id))
+        .order_by(Chat.id)
+        .limit(limit)
+    )
+    return [(row[0], row[1]) for row in session.execute(statement)]
+
+
+def memories_after(session: OrmSession, flow_id: UUID, after: UUID | None, *, limit: int) -> list[ChatMemory]:
+    """A flow's memories by id."""
+    statement = sa.select(ChatMemory).where(ChatMemory.flow_id == flow_id)
+    if after is not None:
+        statement = statement.where(ChatMemory.id > after)
+    return list(session.scalars(statement.order_by(ChatMemory.id).limit(limit)))
+
+
+def _living(user_id: UUID) -> tuple[sa.ColumnElement[bool], ...]:
+    return (Flow.user_id == user_id, Flow.deleting_at.is_(None))

@@ -1,0 +1,79 @@
+"""Executions of nodes, by id and by the runs of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.models import Flow, NodeExecution
+
+SUCCEEDED = "succeeded"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A finished execution, without what it gave out."""
+
+    id: UUID
+    run_id: UUID
+    index: int
+    created_at: datetime
+
+
+def fetch_any(session: OrmSession, execution_id: UUID) -> tuple[NodeExecution, UUID] | None:
+    """Whoever's it is, and whose."""
+    row = session.execute(
+        sa.select(NodeExecution, Flow.user_id)
+        .join(Flow, Flow.id == NodeExecution.flow_id)
+        .where(NodeExecution.id == execution_id)
+    ).one_or_none()
+    return None if row is None else (row[0], row[1])
+
+
+def fetch(session: OrmSession, user_id: UUID, execution_id: UUID) -> NodeExecution | None:
+    """The user's, unless its flow is being deleted."""
+    return session.scalar(
+        sa.select(NodeExecution)
+        .join(Flow, Flow.id == NodeExecution.flow_id)
+        .where(NodeExecution.id == execution_id, Flow.user_id == user_id, Flow.deleting_at.is_(None))
+    )
+
+
+def succeeded_in(
+    session: OrmSession, flow_id: UUID, session_id: str, node_id: str, run_ids: Collection[UUID]
+) -> list[Ran]:
+    """A node's successful executions in these runs."""
+    return [Ran(*row) for row in session.execute(_succeeded(flow_id, session_id, node_id).where(
+        NodeExecution.run_id.in_(run_ids)))]  # fmt: skip
+
+
+def newest_succeeded(session: OrmSession, flow_id: UUID, session_id: str, node_id: str) -> Ran | None:
+    """A node's latest successful execution in a session, whatever its run."""
+    row = session.execute(
+        _succeeded(flow_id, session_id, node_id)
+        .order_by(NodeExecution.created_at.desc(), NodeExecution.index.desc(), NodeExecution.id)
+        .limit(1)
+    ).first()
+    return None if row is None else Ran(*row)
+
+
+def delete_executions_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> int:
+    """How many there were."""
+    gone = session.execute(
+        sa.delete(NodeExecution).where(NodeExecution.flow_id == flow_id, NodeExecution.session_id == session_id)
+    )
+    return gone.rowcount  # type: ignore[attr-defined,no-any-return]
+
+
+def _succeeded(flow_id: UUID, session_id: str, node_id: str) -> sa.Select[UUID, UUID, int, datetime]:
+    return sa.select(NodeExecution.id, NodeExecution.run_id, NodeExecution.index, NodeExecution.created_at).where(
+        NodeExecution.flow_id == flow_id,
+        NodeExecution.session_id == session_id,
+        NodeExecution.node_id == node_id,
+        NodeExecution.status == SUCCEEDED,
+    )

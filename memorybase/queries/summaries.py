@@ -1,0 +1,154 @@
+"""Summaries of sessions: what is stored, what is owed, and what an edit or a deletion takes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.models import SessionSummary
+from memorybase.queries.memory_uses import redact_uses
+from memorybase.queries.writes import insert
+
+# What a summary is once nothing of it may be told any more.
+_EMPTY: dict[str, Any] = {
+    "text": None, "to_seq": 0, "last_message_id": None, "stale": False, "rebuilt_seq": 0, "error": None,
+}  # fmt: skip
+
+
+def fetch(
+    session: OrmSession, flow_id: UUID, session_id: str, *, preset: str, summarizer: str
+) -> SessionSummary | None:
+    return session.scalar(
+        sa.select(SessionSummary).where(
+            _of_session(flow_id, session_id),
+            SessionSummary.preset == preset,
+            SessionSummary.summarizer == summarizer,
+        )
+    )
+
+
+def fetch_by_id(session: OrmSession, summary_id: UUID) -> SessionSummary | None:
+    return session.get(SessionSummary, summary_id)
+
+
+def want(session: OrmSession, values: Mapping[str, Any], *, anew: bool) -> bool:
+    """Ask for a summary up to `wanted_seq`; False when it is asked for already. `anew`: whatever is there."""
+    changes = {name: values[name] for name in ("wanted_seq", "wanted_message_id", "ring_at")}
+    statement = insert(session, SessionSummary).values(**values)
+    further = SessionSummary.wanted_seq < statement.excluded.wanted_seq
+    if anew:
+        # What is covered already may be more than this; the range only grows.
+        is_more = SessionSummary.wanted_seq > statement.excluded.wanted_seq
+        changes = {
+            "wanted_seq": sa.case((is_more, SessionSummary.wanted_seq), else_=statement.excluded.wanted_seq),
+            "wanted_message_id": sa.case(
+                (is_more, SessionSummary.wanted_message_id), else_=statement.excluded.wanted_message_id
+            ),
+            "ring_at": values["ring_at"],
+            "rebuilt_seq": 0,
+            "version": SessionSummary.version + 1,
+            "lease_until": None,
+        }
+    asked = session.execute(
+        statement.on_conflict_do_update(
+            index_elements=["flow_id", "session_id", "preset", "summarizer"],
+            set_=changes,
+            where=None if anew else further,
+        ).returning(SessionSummary.id)
+    )
+    return asked.scalar() is not None
+
+
+def write(session: OrmSession, summary_id: UUID, *, version: int, session_id: str, values: Mapping[str, Any]) -> bool:
+    """The compare-and-set: False when the row has moved on since that version, or its session got another id."""
+    done = session.execute(
+        sa.update(SessionSummary)
+        .where(
+            SessionSummary.id == summary_id,
+            SessionSummary.version == version,
+            SessionSummary.session_id == session_id,
+        )
+        .values(**values)
+        .execution_options(synchronize_session=False)
+    )
+    return bool(done.rowcount)  # type: ignore[attr-defined]
+
+
+def due(session: OrmSession, now: datetime, *, limit: int) -> list[SessionSummary]:
+    """Rows to ring, locked; no other sweeper waits for them."""
+    return list(
+        session.scalars(
+            sa.select(SessionSummary)
+            .where(
+                SessionSummary.ring_at <= now,
+                sa.or_(SessionSummary.lease_until.is_(None), SessionSummary.lease_until <= now),
+            )
+            .order_by(SessionSummary.ring_at)
+            .limit(limit)
+            .with_for_update(skip_locked=True)
+        )
+    )
+
+
+def mark_edited(session: OrmSession, flow_id: UUID, session_id: str, seq: int, now: datetime) -> None:
+    """A message says something else: summaries that cover it are stale, and those under way are not stored."""
+    covered = SessionSummary.to_seq >= seq
+    session.execute(
+        sa.update(SessionSummary)
+        .where(_of_session(flow_id, session_id), SessionSummary.wanted_seq >= seq)
+        .values(
+            stale=sa.case((covered, sa.true()), else_=SessionSummary.stale),
+            **_taken_back(now),
+        )
+        .execution_options(synchronize_session=False)
+    )
+
+
+def mark_deleted(session: OrmSession, flow_id: UUID, session_id: str, seq: int, now: datetime) -> None:
+    """A message is gone: so is every summary that covers it, also where a model's use of it is on record."""
+    told = session.scalars(
+        sa.update(SessionSummary)
+        .where(_of_session(flow_id, session_id), SessionSummary.wanted_seq >= seq)
+        .values(
+            **{
+                name: sa.case(
+                    (SessionSummary.to_seq >= seq, sa.literal(value, getattr(SessionSummary, name).type)),
+                    else_=getattr(SessionSummary, name),
+                )
+                for name, value in _EMPTY.items()
+            },
+            **_taken_back(now),
+        )
+        .returning(SessionSummary.id)
+        .execution_options(synchronize_session=False)
+    ).all()
+    if told:
+        redact_uses(session, told)
+
+
+def delete_of_session(
+    session: OrmSession, flow_id: UUID, session_id: str, *, preset: str | None = None, summarizer: str | None = None
+) -> int:
+    """Every summary of a session, or those of a preset or summarizer; how many."""
+    where = [_of_session(flow_id, session_id)]
+    if preset is not None:
+        where.append(SessionSummary.preset == preset)
+    if summarizer is not None:
+        where.append(SessionSummary.summarizer == summarizer)
+    gone: Sequence[UUID] = session.scalars(sa.delete(SessionSummary).where(*where).returning(SessionSummary.id)).all()
+    if gone:
+        redact_uses(session, gone)
+    return len(gone)
+
+
+def _of_session(flow_id: UUID, session_id: str) -> sa.ColumnElement[bool]:
+    return sa.and_(SessionSummary.flow_id == flow_id, SessionSummary.session_id == session_id)
+
+
+def _taken_back(now: datetime) -> dict[str, Any]:
+    return {"version": SessionSummary.version + 1, "lease_until": None, "ring_at": now, "attempts": 0}

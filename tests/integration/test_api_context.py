@@ -1,0 +1,74 @@
+"""GET, POST and DELETE /summary, and POST /context, as a caller sees them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.api import Api
+
+from memorybase.conversation.summarising import make_summary
+
+ASKED = {"flow_id": "support", "session_id": "s1"}
+
+
+def talk(api: Api, count: int) -> None:
+    api.flow()
+    for number in range(1, count + 1):
+        messages = [{"role": "user", "content": f"q{number}"}, {"role": "assistant", "content": f"a{number}"}]
+        api.post("/flows/support/runs", {"session_id": "s1", "messages": messages}, expect=201)
+
+
+def context(api: Api, **fields: Any) -> Any:
+    return api.post("/context", {**ASKED, "token_budget": 1_000, **fields})
+
+
+def test_a_summary_is_asked_for_read_and_deleted(api: Api) -> None:
+    talk(api, 5)
+    api.refused("GET", "/summary", 404, params=ASKED)
+
+    assert api.post("/summary", ASKED, expect=202)["summary"] is None
+    api.queue.drain_summaries(lambda each: make_summary(api.services, each))
+
+    found = api.get("/summary", **ASKED)
+    assert found["covers"] == {"from_seq": 1, "to_seq": 4}
+    assert (found["summarizer"], found["preset"], found["stale"]) == ("extractive", "token_buffer", False)
+    assert found["summary"] == "user: q1\nassistant: a1\nuser: q2\nassistant: a2"
+    api.delete("/summary", **ASKED)
+    api.refused("DELETE", "/summary", 404, params=ASKED)
+    assert api.refused("POST", "/summary", 422, json=ASKED | {"summarizer": "nobody"})["limit"] == ["extractive"]
+    assert api.refused("GET", "/summary", 422, params=ASKED | {"preset": "any"})["field"] == "preset"
+
+
+def test_a_context_by_preset_and_config(api: Api) -> None:
+    talk(api, 5)
+    context(api, preset="flowx_5")
+    api.queue.drain_summaries(lambda each: make_summary(api.services, each))
+
+    five = context(api, preset="flowx_5", run_id="r", node_id="agent")
+    assert five["text"].startswith("user: q3\nagent: a3\n")
+    assert "Summary of previous replies: user: q1" in five["text"]
+    assert [source["kind"] for source in five["sources"]] == ["summary", *["history"] * 6]
+    assert five["report"]["budget"] == 1_000
+    node = api.get("/flows/support/runs/r/memory")["nodes"][0]
+    assert [pair["userMessage"] for pair in node["memoryUseSummary"]["chatMessages"]] == ["q5", "q4", "q3"]
+
+    two = context(api, preset="window", config={"max_turns": 1, "format": "langchain"})
+    assert [message["type"] for message in two["messages"]] == ["human", "ai"]
+    assert context(api, preset="flowx_6", config={"pairs": 2})["text"] == "user: q4\nagent: a4\nuser: q5\nagent: a5"
+    assert context(api, use_memory=False)["messages"] == []
+
+
+def test_a_context_out_of_bounds_names_the_field(api: Api) -> None:
+    talk(api, 1)
+    for fields, field in (
+        ({"token_budget": 0}, "token_budget"),
+        ({"preset": "all"}, "preset"),
+        ({"config": {"pairs": 0}}, "config.pairs"),
+        ({"config": {"temperature": 1}}, "config.temperature"),
+        ({"recall": {"share": 2}}, "recall.share"),
+        ({"recall": {"top_k": 1_000}, "query": "q"}, "top_k"),
+        ({"config": {"summarizer": "nobody"}}, "summarizer"),
+    ):
+        body = {**ASKED, "token_budget": 100, **fields}
+        assert api.refused("POST", "/context", 422, json=body)["field"] == field
+    api.refused("POST", "/context", 404, json=ASKED | {"flow_id": "unknown", "token_budget": 100})

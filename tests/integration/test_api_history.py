@@ -1,0 +1,92 @@
+"""Conversation memory over HTTP: history, node executions, and what a run's models were given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.api import Api
+
+SAID = [{"role": "user", "content": "q1", "id": "m1"}, {"role": "assistant", "content": "a1", "id": "m2"}]
+CONTEXT = [{"role": "user", "content": "to the node"}, {"role": "assistant", "content": "from the node"}]
+EXECUTION = {"node_id": "llm", "status": "succeeded", "outputs": {"text": "from the node", "context": CONTEXT}}
+
+
+def capture(api: Api, run: str, *, expect: int = 201, **fields: Any) -> Any:
+    body = {"session_id": "s1", "run_id": run, "messages": SAID} | fields
+    return api.post("/flows/support/runs", body, expect=expect)
+
+
+def history(api: Api, *, expect: int = 200, **fields: Any) -> Any:
+    return api.post("/history", {"flow_id": "support", "session_id": "s1"} | fields, expect=expect)
+
+
+def test_history_is_a_view_and_its_use_is_shown_with_the_run(api: Api) -> None:
+    api.flow()
+    first, second = capture(api, "r1")["messages"]
+    capture(api, "r2", messages=[{"role": "user", "content": "q2", "parent_message_id": "m2"}])
+
+    view = history(api, run_id="r2", node_id="llm", role_prefix={"user": "U"}, model="any")
+
+    assert view["messages"] == [{"role": message["role"], "content": message["content"]} for message in SAID]
+    assert [source["message_ids"] for source in view["sources"]] == [[first["id"]], [second["id"]]]
+    assert view["text"] == "U: q1\nAssistant: a1"
+    assert (view["report"]["removed"][0]["reason"], view["report"]["counter"]) == ("current_run", "estimate")
+    assert view["execution_id"] is None
+    used = api.get("/flows/support/runs/r2/memory")
+    assert (used["session_id"], [node["node_id"] for node in used["nodes"]]) == ("s1", ["llm"])
+    assert {name: used["nodes"][0][name] for name in ("messages", "sources", "report")} == {
+        name: view[name] for name in ("messages", "sources", "report")
+    }
+    assert [m["content"] for m in history(api, leaf_id="m1")["messages"]] == ["q1"]
+    assert history(api, format="langchain", leaf_id="m1")["messages"][0]["type"] == "human"
+    assert history(api, max_tokens=1)["report"]["over_budget"]
+
+
+def test_executions_come_with_their_run_and_are_a_nodes_memory(api: Api) -> None:
+    api.flow()
+    answer = capture(api, "r1", node_executions=[EXECUTION | {"id": "x1"}, EXECUTION | {"index": 1}])
+    named, counted = answer["node_executions"]
+    assert (named["created"], counted["created"], counted["index"]) == (True, True, 1)
+    assert not any(each["created"] for each in capture(api, "r1", expect=200, node_executions=[
+        EXECUTION | {"id": "x1"}, EXECUTION | {"index": 1}])["node_executions"])  # fmt: skip
+
+    view = history(api, mode="node", node_id="llm")
+
+    assert (view["messages"], view["execution_id"]) == (CONTEXT, counted["id"])
+    api.delete(f"/node-executions/{counted['id']}")
+    assert history(api, mode="node", node_id="llm")["execution_id"] == named["id"]
+    assert api.get("/node-executions/x1")["outputs"] == EXECUTION["outputs"]
+    assert api.refused("GET", f"/node-executions/{counted['id']}", 404)["field"] == "execution_id"
+
+
+def test_an_execution_that_fails_loses_no_message(api: Api) -> None:
+    api.flow()
+    api.flow("other")
+    stranger = api.of_user("stranger")
+    stranger.flow("theirs")
+    body = {"flow_id": "theirs", "session_id": "s", "run_id": "r", **EXECUTION}
+    theirs = stranger.call("PUT", "/node-executions/x", json=body, expect=201).json()["id"]
+    (reported,) = capture(api, "r1", node_executions=[EXECUTION | {"id": theirs}])["node_executions"]
+    assert (reported["created"], reported["error"]) == (False, "not_found")
+    assert api.get("/messages", session_id="s1", flow_id="support")["total"] == 2
+
+    wrong = EXECUTION | {"outputs": {"context": [{"role": "nobody", "content": ""}]}}
+    body = {"session_id": "s2", "messages": SAID, "node_executions": [wrong]}
+    error = api.refused("POST", "/flows/other/runs", 422, json=body)
+    assert error["field"] == "node_executions[0].outputs.context[0].role"
+    assert api.get("/messages", flow_id="other")["total"] == 0
+
+
+def test_what_is_missing_is_empty_or_refused(api: Api) -> None:
+    api.flow()
+    assert history(api)["messages"] == []
+    cases: list[tuple[dict[str, Any], int, str]] = [
+        ({}, 404, "session_id"), ({"leaf_id": "m9", "on_missing": "empty"}, 404, "leaf_id"),
+        ({"mode": "node"}, 422, "node_id"), ({"mode": "node", "node_id": "llm"}, 404, "node_id"),
+        ({"flow_id": "unknown"}, 404, "flow_id"),
+    ]  # fmt: skip
+    for fields, status, field in cases:
+        if field != "session_id":
+            capture(api, "r1", expect=201 if "leaf_id" in fields else 200)
+        body = {"flow_id": "support", "session_id": "s1", "on_missing": "error"} | fields
+        assert api.refused("POST", "/history", status, json=body)["field"] == field

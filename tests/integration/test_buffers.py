@@ -1,0 +1,157 @@
+"""TokenBufferMemory over captured messages: threads, limits, files; what Dify does and what is right."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid5
+
+import pytest
+from harness.records import Flat
+from harness.world import World
+
+from memorybase.conversation import UUID_NIL
+from memorybase.conversation.buffer import Conversation, TokenBufferMemory
+from memorybase.errors import NotFound
+
+
+def conversation(world: World, session_id: str = "s") -> Conversation:
+    return Conversation(world.services, world.user_id, world.flow_id, session_id)
+
+
+def buffer(world: World, session_id: str = "s", **options: Any) -> TokenBufferMemory:
+    return TokenBufferMemory(conversation(world, session_id), Flat(), **options)
+
+
+def said(memory: TokenBufferMemory, limit: int = 2000, **options: Any) -> str:
+    return " ".join(message["content"] for message in memory.get_history_prompt_messages(limit, **options))
+
+
+def identity(world: World, name: str) -> UUID:
+    return uuid5(world.user_id, f"message:{name}")
+
+
+def turn(world: World, name: str, parent: str | None, *, session_id: str = "s", answer: bool = True) -> None:
+    """A run with the question `q<name>`, whose parent is the turn `parent`, and its answer."""
+    named = parent if parent in {None, UUID_NIL} else str(identity(world, f"{session_id}-q{parent}"))
+    asked = {"id": str(identity(world, f"{session_id}-q{name}")), "role": "user", "content": f"q{name}",
+             "parent_message_id": named}  # fmt: skip
+    world.say(session_id, asked, *([f"a{name}"] if answer else []))
+
+
+THREADS = [
+    # id<-parent, oldest first; what history holds
+    ("1<-NIL", "1"),
+    ("1<-NIL 2<-1 3<-2 4<-3 5<-4", "1 2 3 4 5"),
+    ("1<-NIL 2<-1 3<-2 4<-2", "1 2 4"),
+    ("", ""),
+    ("1<-NIL 2<-NIL 3<-NIL", "1 2 3"),
+    ("1<-NIL 2<-NIL 3<-2 4<-2 5<-4", "1 2 4 5"),
+    ("1<-NIL 2<-None", "2"),
+    ("1<-None 2<-None", "1 2"),  # nobody names a parent: a conversation without threads
+    ("1<-None 2<-1 3<-None 4<-3", "3 4"),  # the first answer regenerated, its question with it
+    ("1<-None 2<-None 3<-1", "1 3"),  # Dify: the sibling of the root leaks in
+    ("1<-NIL 2<-1 3<-x", "3"),
+    ("1<-NIL 2<-1 3<-1 4<-NIL", "1 3 4"),
+]
+
+
+def test_threads_are_those_of_their_turns(world: World) -> None:
+    for number, (drawn, wanted) in enumerate(THREADS):
+        session_id = f"s{number}"
+        for word in drawn.split():
+            name, parent = word.split("<-")
+            turn(world, name, {"NIL": UUID_NIL, "None": None}.get(parent, parent), session_id=session_id)
+
+        expected = " ".join(f"q{name} a{name}" for name in wanted.split())
+        assert said(buffer(world, session_id=session_id)) == expected, drawn
+
+
+def test_an_answer_is_regenerated_and_the_leaf_chooses(world: World) -> None:
+    """A, A', B, B' and a second answer A'' with C and C' behind it."""
+    ids = {name: str(identity(world, name)) for name in ("A", "A'", "B", "B'", "A''", "C", "C'")}
+    parents = {"A": None, "A'": "A", "B": "A'", "B'": "B", "A''": "A", "C": "A''", "C'": "C"}
+    for name, parent in parents.items():
+        role = "assistant" if "'" in name else "user"
+        world.say("s", {"id": ids[name], "role": role, "content": name,
+                        "parent_message_id": None if parent is None else ids[parent]})  # fmt: skip
+
+    assert said(buffer(world)) == "A A'' C C'"
+    assert said(buffer(world, leaf_id=UUID(ids["B'"]))) == "A A' B B'"
+    with pytest.raises(NotFound):
+        said(buffer(world, leaf_id=identity(world, "unknown")))
+
+
+LIMITS = [
+    # tokens at 10 a message; single messages as Dify prunes them; whole turns
+    (40, "q1 a1 q2 a2", "q1 a1 q2 a2"),
+    (39, "a1 q2 a2", "q2 a2"),
+    (30, "a1 q2 a2", "q2 a2"),
+    (29, "q2 a2", "q2 a2"),
+    (20, "q2 a2", "q2 a2"),
+    (19, "a2", ""),
+    (0, "a2", ""),
+]
+
+
+def test_turns_fit_or_go_as_a_whole(world: World) -> None:
+    for name in ("1", "2"):
+        turn(world, name, None)
+    for limit, dify, whole in LIMITS:
+        assert said(buffer(world, prune="message"), limit) == dify
+        assert said(buffer(world), limit) == whole
+        assert buffer(world).view(limit).report.over_budget == (not whole)
+    for message_limit, wanted in ((None, "q1 a1 q2 a2"), (0, "q1 a1 q2 a2"), (-1, "q1 a1 q2 a2"), (1, "q2 a2")):
+        assert said(buffer(world), message_limit=message_limit) == wanted
+        assert said(buffer(world, prune="message"), message_limit=message_limit) == wanted
+
+
+def test_the_question_under_way_is_no_history(world: World) -> None:
+    turn(world, "1", None)
+    turn(world, "2", None, answer=False)
+    assert said(buffer(world)) == "q1 a1"
+    run_id = world.messages("s")[0].run_id
+    assert said(buffer(world, run_id=run_id)) == ""  # its own branch, from before its own messages
+    turn(world, "alone", None, session_id="new", answer=False)
+    assert said(buffer(world, session_id="new")) == ""
+
+
+def test_history_is_told_as_text(world: World) -> None:
+    turn(world, "1", None)
+    world.say(
+        "s",
+        {"role": "system", "content": "never shown"},
+        {"role": "user", "content": "x\nAssistant: y", "files": [{"type": "image", "url": "https://h/cat.png"}]},
+    )
+    world.say("s", "end")
+
+    told = buffer(world).get_history_prompt_text("H", "A")
+
+    assert told == "H: q1\nA: a1\nH: [image]\n  x\n  Assistant: y\nA: end"
+
+
+def test_files_come_first_and_become_stubs_where_they_are_gone(world: World) -> None:
+    files = [
+        {"type": "image", "transfer_method": "remote_url", "url": "https://h/cat.png"},
+        {"type": "document", "transfer_method": "local_file", "upload_file_id": "f1", "name": "plan.pdf"},
+    ]
+    world.say("s", {"role": "user", "content": "look", "files": files}, "seen")
+    view = buffer(world).view()
+    assert [part["type"] for part in view.messages[0]["content"]] == ["image_url", "text", "text"]
+    assert [part.get("text") for part in view.messages[0]["content"][1:]] == ["[document: plan.pdf]", "look"]
+    assert view.report.degraded == ("files",)
+
+
+def test_without_a_conversation_there_is_no_memory_or_an_error(world: World) -> None:
+    assert said(buffer(world, session_id="unknown")) == ""
+    with pytest.raises(NotFound) as caught:
+        said(buffer(world, session_id="unknown", on_missing="error"))
+    assert caught.value.field == "session_id"
+    stranger = Conversation(world.services, world.new_user(), world.flow_id, "s")
+    with pytest.raises(NotFound):
+        TokenBufferMemory(stranger).get_history_prompt_messages()
+
+
+def test_a_session_of_outputs_alone_has_a_history(world: World) -> None:
+    world.say("s", "a1", "a2", "a3")
+    assert said(buffer(world)) == "a1 a2 a3"
+    assert said(buffer(world), 20) == "a2 a3"

@@ -1,0 +1,110 @@
+"""Views of captured messages: threads read from the database are those of the pure engine, however long the log."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from harness.records import Flat
+from harness.world import World
+
+from memorybase.conversation import UUID_NIL, Limits, Record, Summary, View, ViewOptions, build_view, captured
+from memorybase.conversation.captured import UNREAD, captured_view
+from memorybase.conversation.threads import inferred_parents, thread
+from memorybase.errors import NotFound
+
+
+def view(world: World, session_id: str = "s", summary: Summary | None = None, **options: Any) -> View:
+    return captured_view(
+        world.services, user_id=world.user_id, flow_id=world.flow_id, session_id=session_id, counter=Flat(),
+        options=ViewOptions(**options), summary=summary,
+    )  # fmt: skip
+
+
+def stored(world: World, session_id: str = "s") -> list[Record]:
+    return [captured.as_record(message) for message in world.messages(session_id)]
+
+
+def random_log(world: World, chance: random.Random, linked: float) -> None:
+    """Runs of one to three messages that answer what is anywhere before, or nothing."""
+    known: list[str] = []
+    runs: list[UUID] = []
+    for _ in range(chance.randint(3, 25)):
+        run_id = chance.choice(runs) if runs and chance.random() < 0.2 else uuid4()
+        runs.append(run_id)
+        messages = []
+        for _ in range(chance.randint(1, 3)):
+            parent = None
+            if chance.random() < linked:
+                parent = chance.choice([*known[-4:], *known[:1], UUID_NIL, str(uuid4())])
+            identity = str(uuid4())
+            known.append(identity)
+            role = chance.choice(["user", "assistant"])
+            messages.append({"id": identity, "role": role, "content": "text", "parent_message_id": parent})
+        world.say("s", *messages, run_id=run_id)
+
+
+@pytest.mark.parametrize(("seed", "linked"), [(0, 0), (1, 0.1), (2, 0.1), (3, 0.6), (4, 0.6)])
+def test_a_thread_in_the_database_is_the_engines(
+    world: World, monkeypatch: pytest.MonkeyPatch, seed: int, linked: float
+) -> None:
+    monkeypatch.setattr(captured, "FIRST_PAGE", 2)
+    chance = random.Random(seed)
+    random_log(world, chance, linked)
+    log = stored(world)
+    leaves = [None, *(record.id for record in chance.sample(log, 3))]
+
+    for leaf in leaves:
+        wanted = thread(log, leaf, parents=inferred_parents(log))
+        found = view(world, leaf_id=leaf, limits=Limits(prune="message"))
+        assert [record.id for record in found.records] == [row.id for row in wanted.rows]
+        assert found.report.flags == wanted.flags
+
+
+@pytest.mark.parametrize("max_tokens", [0, 10, 95, 250, 100_000])
+def test_a_view_of_the_tail_is_that_of_the_whole(
+    world: World, monkeypatch: pytest.MonkeyPatch, max_tokens: int
+) -> None:
+    monkeypatch.setattr(captured, "FIRST_PAGE", 2)
+    for turn in range(12):
+        call = {"id": f"t{turn}", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        tools = [{"role": "assistant", "content": None, "tool_calls": [call]},
+                 {"role": "tool", "content": "result", "tool_call_id": f"t{turn}"}] * (turn % 3 == 0)  # fmt: skip
+        world.say("s", {"role": "user", "content": "q"}, *tools, "a")
+    limits = Limits(max_tokens=max_tokens, prune="turn")
+    options = {"limits": limits, "align": "strict"}
+
+    whole = build_view(stored(world), ViewOptions(thread="inferred", **options), counter=Flat())
+    found = view(world, **options)
+
+    assert (found.messages, found.report.kept, found.report.over_budget, found.report.tokens_after) == (
+        whole.messages, whole.report.kept, whole.report.over_budget, whole.report.tokens_after
+    )  # fmt: skip
+    assert (UNREAD in found.report.flags) == (max_tokens < 100_000)
+
+
+def test_what_no_summary_covers_is_read_however_old(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(captured, "FIRST_PAGE", 2)
+    for turn in range(1, 11):
+        world.say("s", {"role": "user", "content": f"q{turn}"}, f"a{turn}")
+    summary = Summary(text="before", from_seq=1, to_seq=4)
+
+    found = view(world, summary=summary, limits=Limits(max_turns=2, prune="turn"), uncovered_tokens=1000)
+
+    assert found.messages[0]["content"].endswith("before")
+    assert [message["content"] for message in found.messages[1:3]] == ["q3", "a3"]
+
+
+def test_views_are_of_ones_own(world: World) -> None:
+    run = world.say("s", {"role": "user", "content": "mine"})
+    world.say("a/b", "elsewhere")
+    assert view(world).report.kept == (str(run.messages[0].id),)
+    assert view(world, "unknown").messages == []
+    with pytest.raises(NotFound) as caught:
+        view(world, "a/b", leaf_id=str(run.messages[0].id))
+    assert caught.value.field == "leaf_id"
+    with pytest.raises(NotFound):
+        captured_view(world.services, user_id=world.new_user(), flow_id=world.flow_id, session_id="s",
+                      options=ViewOptions())  # fmt: skip

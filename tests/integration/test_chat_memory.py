@@ -1,0 +1,684 @@
+"""The memory nodes of a flow, on each database: their vectors, what deletes reach, and what two writers do at once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+import sqlalchemy as sa
+from harness import PostgresServer
+from harness.world import World, build_world
+
+from memorybase import catalog, errors, lifecycle
+from memorybase.conversation import Record, View, build_view, chat_log, uses
+from memorybase.conversation.chat_memory import MemoryKey, Who, get_memory, list_memories
+from memorybase.conversation.chat_summaries import summarise_due
+from memorybase.conversation.chat_views import record_of
+from memorybase.conversation.nodes import AddMemory, ChatMemory, DeleteMemory, FlowPlace, GetMemoryData
+from memorybase.errors import InvalidRequest
+from memorybase.models import Chat, ChatRecord
+from memorybase.queries import chats
+from memorybase.queries.catalog_paging import PageRequest
+
+CHAT = "{{ start.chat_id }}"
+VARIABLES = {"start": {"chat_id": "c", "text": "hello"}}
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """One database for all of these tests: to make one takes longer than any of them."""
+    folder = tmp_path_factory.mktemp("chats")
+    url = f"sqlite:///{folder / 'memorybase.db'}"
+    if request.param == "postgresql":
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        url = server.url(server.create_database())
+    built = build_world(url, folder)
+    yield built
+    built.services.database.dispose()
+
+
+@pytest.fixture
+def world(databases: World) -> World:
+    """A user and a flow of its own."""
+    mine = replace(databases, user_id=databases.new_user())
+    return replace(mine, flow_id=mine.new_flow())
+
+
+class Notes:
+    """A summarizer that says what it was given."""
+
+    name = "notes"
+
+    def __init__(self, fails: int = 0) -> None:
+        self.fails = fails
+        self.asked: list[str | None] = []
+
+    def summarize(self, previous: str | None, records: Sequence[Record], prompt: str | None = None) -> str:
+        self.asked.append(prompt)
+        if self.fails:
+            self.fails -= 1
+            raise errors.SummarizerUnavailable
+        return "+".join([*([previous] if previous else []), *(record.text for record in records)])
+
+
+def memory(world: World, node_id: str = "node", **fields: Any) -> ChatMemory:
+    summarizer = fields.pop("summarizer", None)
+    at = FlowPlace(world.services, world.user_id, world.flow_id)
+    return ChatMemory(at, node_id, summarizer=summarizer, **({"name": "Support", "chat_id": CHAT} | fields))
+
+
+def m(*numbers: int) -> list[dict[str, Any]]:
+    """m1, m2 ...: the odd ones are the user's."""
+    return [{"role": "user" if n % 2 else "assistant", "content": f"m{n}", "id": f"m{n}"} for n in numbers]
+
+
+def shown(view: View) -> list[str]:
+    return [str(message["content"]).removeprefix("[Previous Conversation Summary]\n") for message in view.messages]
+
+
+def seen(node: ChatMemory, chat_id: str = "c") -> list[str]:
+    return shown(node.view(chat_id=chat_id))
+
+
+def log_of(node: ChatMemory, chat_id: str = "c", **page: Any) -> list[str]:
+    found = chat_log.read_messages(node.services, node.key, chat_id, **({"limit": 200} | page))
+    return [str(item.content) for item in found.items]
+
+
+def delete(node: ChatMemory, mode: Any, *roles: Any) -> chat_log.Deleted:
+    return chat_log.delete_messages(node.services, node.key, "c", mode=mode, roles=roles)
+
+
+def chat_row(world: World) -> Chat | None:
+    with world.services.database.reading() as session:
+        return session.scalar(sa.select(Chat).where(Chat.flow_id == world.flow_id))
+
+
+# Limits.
+
+
+def test_a_memory_has_the_defaults_of_its_fields(world: World) -> None:
+    made = get_memory(world.services, memory(world).key).model_dump()
+    fields = {key: value for key, value in made.items() if key not in {"id", "flow_id", "created_at", "updated_at"}}
+    assert fields == {
+        "node_id": "node", "name": "Support", "chat_id": CHAT, "user_message_content": "{{ start | json }}",
+        "limit_type": "messages", "trim_strategy": "drop_oldest", "clear_tool_results": False,
+        "enable_summarization": False,
+        "summarize_prompt":
+            "Summarize the key points of the removed messages, preserving important context and decisions made.",
+        "use_predefined_messages": False, "predefined_messages": [], "trim_mode": "continuous", "max_messages": 20,
+        "threshold_trigger": 500, "threshold_target": 100, "max_images": 1, "max_tokens": 2000, "min_messages": 0,
+        "pin_predefined": False, "keep_first": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "left"),
+    [
+        ({"max_messages": 6}, "m5 m6 m7 m8 m9 m10"),
+        ({"max_messages": 3}, "m8 m9 m10"),
+        ({"max_messages": 1}, "m10"),
+        ({"max_messages": 0}, ""),
+        ({"max_messages": 10}, "m1 m2 m3 m4 m5 m6 m7 m8 m9 m10"),
+        ({"max_messages": 6, "trim_strategy": "drop_middle"}, "m1 m2 m7 m8 m9 m10"),
+        ({"max_messages": 5, "trim_strategy": "drop_middle"}, "m1 m2 m8 m9 m10"),
+        ({"max_messages": 3, "trim_strategy": "drop_middle"}, "m1 m9 m10"),
+        ({"max_messages": 2, "trim_strategy": "drop_middle"}, "m1 m10"),
+        ({"max_messages": 1, "trim_strategy": "drop_middle"}, "m10"),
+        ({"max_messages": 0, "trim_strategy": "drop_middle"}, ""),
+        # "mN" is 4 tokens by the estimate, m10 too.
+        ({"limit_type": "tokens", "max_tokens": 10}, "m9 m10"),
+        ({"limit_type": "tokens", "max_tokens": 10, "min_messages": 4}, "m7 m8 m9 m10"),
+        ({"limit_type": "tokens", "max_tokens": 2}, ""),
+        ({"limit_type": "tokens", "max_tokens": 2, "min_messages": 1}, "m10"),
+        ({"limit_type": "tokens", "max_tokens": 40}, "m1 m2 m3 m4 m5 m6 m7 m8 m9 m10"),
+        ({"limit_type": "tokens", "max_tokens": 24, "trim_strategy": "drop_middle"}, "m1 m2 m7 m8 m9 m10"),
+    ],
+)
+def test_a_view_keeps_within_its_limit_and_the_log_keeps_all(world: World, fields: Any, left: str) -> None:
+    node = memory(world, **fields)
+    posted = node.add(m(*range(1, 11)), chat_id="c")
+    assert seen(node) == left.split()
+    assert (posted.trimmed, posted.tokens) == (10 - len(left.split()), 4 * len(left.split()))
+    assert len(log_of(node)) == 10
+    assert seen(memory(world, max_messages=50))[:2] == ["m1", "m2"], "a larger limit finds what was left out"
+
+
+def test_a_threshold_cuts_when_it_is_reached_and_keeps_the_place(world: World) -> None:
+    node = memory(world, trim_mode="threshold", threshold_trigger=5, threshold_target=2)
+    sizes = []
+    for n in range(1, 12):
+        node.add(m(n), chat_id="c")
+        sizes.append(len(seen(node)))
+        if n in {5, 8}:
+            assert seen(node) == [f"m{n - 1}", f"m{n}"]
+    assert sizes == [1, 2, 3, 4, 2, 3, 4, 2, 3, 4, 2]
+    row = chat_row(world)
+    assert row is not None
+    assert row.cut_seq == 9
+    # By another threshold the old place means nothing: the log is cut anew, at its eighth message.
+    again = memory(world, trim_mode="threshold", threshold_trigger=8, threshold_target=7)
+    assert seen(again) == [f"m{n}" for n in range(5, 12)]
+    assert len(seen(memory(world, max_messages=50))) == 11
+
+
+def test_a_threshold_waits_for_the_answer_of_a_run(world: World) -> None:
+    node = memory(world, trim_mode="threshold", threshold_trigger=3, threshold_target=1)
+    run = uuid4()
+    node.add(m(1, 2), chat_id="c", run_id="r1")
+    node.add(m(3), chat_id="c", run_id=run)
+    assert seen(node) == ["m1", "m2", "m3"]
+    assert shown(node.view(chat_id="c", run_id=run)) == ["m1", "m2"], "a run's own messages are left out"
+    node.add(m(4), chat_id="c", run_id=run)
+    assert seen(node) == ["m4"]
+
+
+@pytest.mark.parametrize("strategy", ["drop_oldest", "drop_middle"])
+@pytest.mark.parametrize("pin", [False, True])
+def test_a_kept_place_agrees_with_the_whole_log(world: World, strategy: Any, pin: bool) -> None:
+    """Write by write, a threshold over what the last cut has left is one over everything."""
+    predefined = [{"role": "user", "content": f"p{n}"} for n in (1, 2)]
+    node = memory(
+        world, trim_mode="threshold", threshold_trigger=7, threshold_target=4, trim_strategy=strategy,
+        use_predefined_messages=True, predefined_messages=predefined, pin_predefined=pin,
+    )  # fmt: skip
+    whole = node.config.options((), exclude_run_id=None, align="none", shape="openai")
+    whole = whole.__class__(limits=whole.limits.__class__(threshold=node.config.threshold, strategy=strategy),
+                            pin_predefined=pin, max_images=1)  # fmt: skip
+    records: list[Record] = []
+    for n in range(1, 18):
+        node.add(m(n), chat_id="c")
+        records.append(Record(id=f"m{n}", seq=n, role="user" if n % 2 else "assistant", content=f"m{n}"))
+        expected = build_view(records, whole, predefined=node.config.predefined)
+        assert seen(node) == shown(expected), n
+
+
+def test_predefined_messages_stand_first_and_are_never_stored(world: World) -> None:
+    predefined = {
+        "use_predefined_messages": True,
+        "predefined_messages": [{"role": "user", "content": "p1"}, {"role": "assistant", "content": "p2"}],
+    }
+    node = memory(world, max_messages=5, **predefined)
+    assert seen(node, "nothing yet") == ["p1", "p2"]
+    node.add(m(*range(1, 6)), chat_id="c")
+    assert seen(node) == ["m1", "m2", "m3", "m4", "m5"]
+    for fields in ({"pin_predefined": True}, {"trim_strategy": "drop_middle"}):
+        assert seen(memory(world, max_messages=5, **predefined, **fields)) == ["p1", "p2", "m3", "m4", "m5"]
+    assert log_of(node) == ["m1", "m2", "m3", "m4", "m5"]
+
+
+def call(*ids: str) -> dict[str, Any]:
+    calls = [{"id": i, "type": "function", "function": {"name": "search", "arguments": "{}"}} for i in ids]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def result(call_id: str, text: str = "found") -> dict[str, Any]:
+    return {"role": "tool", "content": text, "tool_call_id": call_id, "name": "search"}
+
+
+def test_calls_and_results_stay_together_and_may_be_emptied(world: World) -> None:
+    node = memory(world, max_messages=7)
+    u1, u2 = {"role": "user", "content": "u1"}, {"role": "user", "content": "u2"}
+    a1, a2 = {"role": "assistant", "content": "a1"}, {"role": "assistant", "content": "a2"}
+    node.add([u1, call("t1", "t2"), result("t1"), result("t2"), a1, u2, a2], chat_id="c")
+    sizes = {n: len(seen(memory(world, max_messages=n))) for n in range(1, 8)}
+    assert sizes == {1: 1, 2: 2, 3: 3, 4: 3, 5: 3, 6: 6, 7: 7}
+    emptied = memory(world, clear_tool_results=True).view(chat_id="c").messages
+    assert [each["content"] for each in emptied] == ["u1", None, "", "", "a1", "u2", "a2"]
+    assert emptied[1]["tool_calls"][0]["function"]["name"] == emptied[2]["name"] == "search"
+    assert log_of(node)[2] == "found"
+
+
+def test_images_beyond_the_budget_become_a_line(world: World) -> None:
+    node = memory(world)
+    file = {"url": "https://example.com/cat.png", "metadata": {}, "file_name": "cat.png", "file_size": 1,
+            "content_type": "image/png"}  # fmt: skip
+    for n in (1, 3):
+        node.add([{"role": "user", "content": f"u{n}", "files": [file]}], chat_id="c")
+    first, second = node.view(chat_id="c").messages
+    assert first["content"] == "[image: cat.png]\nu1"
+    assert [part["type"] for part in second["content"]] == ["image_url", "text"]
+    assert "image_url" not in str(memory(world, max_images=0).view(chat_id="c").messages)
+
+
+# Which chat.
+
+
+def test_the_chat_and_the_users_message_are_made_of_variables(world: World) -> None:
+    node = memory(world, chat_id="user-{{ start.chat_id }}", user_message_content="{{ start.text }}")
+    posted = node.add([{"role": "user"}, {"role": "assistant", "content": "hi"}], variables=VARIABLES)
+    assert (posted.chat_id, seen(node, "user-c")) == ("user-c", ["hello", "hi"])
+    assert shown(node.view(variables=VARIABLES)) == ["hello", "hi"]
+    plain = memory(world, "plain")
+    plain.add([{"role": "user"}], variables=VARIABLES)
+    assert seen(plain) == ['{"chat_id": "c", "text": "hello"}']
+
+
+@pytest.mark.parametrize(
+    "start", [{}, {"chat_id": ""}, {"chat_id": " "}, {"chat_id": None}, {"chat_id": "x" * 129}, {"chat_id": "a\0"}]
+)
+def test_variables_that_name_no_chat_are_an_error(world: World, start: dict[str, Any]) -> None:
+    with pytest.raises(InvalidRequest):
+        memory(world).add(m(1), variables={"start": start})
+    assert chat_row(world) is None
+
+
+def test_one_of_chat_id_and_variables_says_who() -> None:
+    for who in ({}, {"chat_id": "c", "variables": {}}, {"chat_id": ""}):
+        with pytest.raises(InvalidRequest):
+            Who(**who)
+
+
+def test_ids_that_differ_by_separators_are_other_chats_and_nodes(world: World) -> None:
+    ids = ["a/b", "a:b", "a", "b", "a b", "a/", "/a", "A", "a%2Fb"]
+    nodes = [memory(world, node_id) for node_id in ids]
+    for node in nodes:
+        for chat_id in ids:
+            node.add([{"role": "user", "content": f"{node.key.node_id}|{chat_id}", "id": "same"}], chat_id=chat_id)
+    for node in nodes:
+        for chat_id in ids:
+            assert seen(node, chat_id) == [f"{node.key.node_id}|{chat_id}"]
+
+
+# Writing.
+
+
+def test_a_repeated_post_adds_nothing_and_another_content_is_a_conflict(world: World) -> None:
+    node = memory(world)
+    first = node.add(m(1, 2), chat_id="c")
+    again = node.add(m(1, 2, 3), chat_id="c")
+    assert [message.created for message in again.messages] == [False, False, True]
+    assert [message.seq for message in again.messages] == [1, 2, 3]
+    assert again.messages[0].id == first.messages[0].id
+    with pytest.raises(errors.MessageConflict):
+        node.add([*m(4), {"role": "user", "content": "other", "id": "m1"}], chat_id="c")
+    assert log_of(node) == ["m1", "m2", "m3"]
+    node.add([{"role": "user", "content": "twice"}] * 2, chat_id="c")
+    assert len(log_of(node)) == 5
+
+
+@pytest.mark.parametrize(
+    ("message", "field"),
+    [
+        ({"role": "user", "content": ""}, "messages[0].content"),
+        ({"role": "user", "content": []}, "messages[0].content"),
+        ({"role": "user"}, "messages[0].content"),
+        ({"role": "robot", "content": "x"}, "messages[0].role"),
+        ({"role": "user", "content": "x", "files": ["f"]}, "messages[0].files[0]"),
+        ({"role": "user", "content": "x", "files": [{"url": "ftp://x"}]}, "messages[0].files[0].url"),
+    ],
+)
+def test_what_says_nothing_is_refused(world: World, message: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        memory(world).add([message], chat_id="c")
+    assert caught.value.field == field
+    assert chat_row(world) is None
+
+
+def test_appends_at_once_lose_nothing_and_have_one_order(world: World) -> None:
+    node = memory(world, trim_mode="threshold", threshold_trigger=10, threshold_target=4)
+
+    def write(writer: int) -> list[tuple[int, str]]:
+        said = [f"{writer}.{n}" for n in range(8)]
+        return [
+            (node.add([{"role": "user", "content": text, "id": text}], chat_id="c").messages[0].seq, text)
+            for text in said
+        ]
+
+    with ThreadPoolExecutor(4) as pool:
+        written = sorted(pair for pairs in pool.map(write, range(4)) for pair in pairs)
+    assert [seq for seq, _ in written] == list(range(1, 33))
+    assert log_of(node) == [text for _, text in written]
+    row = chat_row(world)
+    assert row is not None
+    assert (row.last_seq, row.messages, row.tokens) == (32, 32, 32 * 4)
+
+
+def test_a_crash_between_question_and_answer_leaves_a_readable_history(world: World) -> None:
+    node = memory(world, max_messages=4)
+    node.add(m(1, 2), chat_id="c", run_id="r1")
+    node.add([*m(3), call("t1")], chat_id="c", run_id="r2")  # and here it ends
+    node.add(m(5), chat_id="c", run_id="r3")
+    assert seen(node) == ["m1", "m2", "m3", "m5"], "a call that nobody answered goes to no model"
+    assert shown(node.view(chat_id="c", align="strict")) == ["m1", "m2", "m3\n\nm5"]
+
+
+def test_a_view_by_pages_is_the_view_of_the_whole_log(world: World) -> None:
+    """Reading a log from its end stops only where nothing older could be shown."""
+    chance = random.Random(7)
+    for number in range(12):
+        fields: dict[str, Any] = {
+            "limit_type": chance.choice(["messages", "tokens"]), "max_messages": chance.randint(0, 30),
+            "max_tokens": chance.randint(0, 300), "min_messages": chance.randint(0, 4),
+            "trim_strategy": chance.choice(["drop_oldest", "drop_middle"]), "clear_tool_results": chance.random() < 0.5,
+            "keep_first": chance.choice([None, 0, 5]),
+        }  # fmt: skip
+        node = memory(world, f"node {number}", **fields)
+        said: list[dict[str, Any]] = []
+        while len(said) < 130:
+            turn = [{"role": "user", "content": "question " * chance.randint(1, 4)}]
+            for step in range(chance.randint(0, 3)):
+                name = f"{len(said)}.{step}"
+                turn += [call(name), result(name, "long " * chance.randint(1, 20))]
+            said += [*turn, {"role": "assistant", "content": "answer"}]
+        if chance.random() < 0.4:
+            said += [{"role": "user", "content": "open"}, call("x"), result("x")] * chance.choice([1, 20])
+        node.add(said, chat_id="c")
+        with world.services.database.reading() as session:
+            (row,) = session.scalars(sa.select(ChatRecord.chat_row_id).distinct().join(Chat).where(
+                Chat.chat_memory_id == get_memory(world.services, node.key).id))  # fmt: skip
+            whole = [record_of(one) for one in chats.oldest(session, session.get_one(Chat, row), limit=1000)]
+        options = node.config.options((), exclude_run_id=None, align="none", shape="openai")
+        assert node.view(chat_id="c").messages == build_view(whole, options).messages, fields
+
+
+# Summaries.
+
+
+def test_a_summary_stands_for_what_is_left_out(world: World) -> None:
+    notes = Notes()
+    node = memory(world, max_messages=6, enable_summarization=True, summarizer=notes)
+    node.add(m(*range(1, 11)), chat_id="c")
+    assert seen(node) == [f"m{n}" for n in range(1, 11)], "too few to ask a model for; given verbatim meanwhile"
+    due = {"summarizer": notes, "batch": 1}
+    assert summarise_due(world.services, node.key, "c", **due)  # type: ignore[arg-type]
+    assert seen(node) == ["m1+m2+m3+m4", "m5", "m6", "m7", "m8", "m9", "m10"]
+    node.add(m(11), chat_id="c")
+    assert summarise_due(world.services, node.key, "c", **due)  # type: ignore[arg-type]
+    assert seen(node) == ["m1+m2+m3+m4+m5", "m6", "m7", "m8", "m9", "m10", "m11"]
+    assert not summarise_due(world.services, node.key, "c", **due)  # type: ignore[arg-type]
+    assert notes.asked == [node.config.summarize_prompt] * 2
+    node.add(m(*range(12, 18)), chat_id="c")
+    assert seen(node)[0] == "m1+m2+m3+m4+m5+m6+m7+m8+m9+m10+m11", "six that waited were enough for the write itself"
+
+
+def test_a_summary_stands_between_head_and_tail(world: World) -> None:
+    notes = Notes()
+    node = memory(world, max_messages=6, trim_strategy="drop_middle", enable_summarization=True, summarizer=notes)
+    node.add(m(*range(1, 11)), chat_id="c")
+    assert summarise_due(world.services, node.key, "c", summarizer=notes, batch=1)
+    assert seen(node) == ["m1", "m2", "m3+m4+m5+m6", "m7", "m8", "m9", "m10"]
+
+
+def test_what_a_threshold_cuts_is_summarised(world: World) -> None:
+    node = memory(
+        world, trim_mode="threshold", threshold_trigger=10, threshold_target=2, enable_summarization=True,
+        summarizer=Notes(),
+    )  # fmt: skip
+    for n in range(1, 11):
+        node.add(m(n), chat_id="c")
+    assert seen(node) == ["m1+m2+m3+m4+m5+m6+m7+m8", "m9", "m10"]
+    for n in range(11, 19):
+        node.add(m(n), chat_id="c")
+    assert seen(node) == ["+".join(f"m{n}" for n in range(1, 17)), "m17", "m18"]
+
+
+def test_summarise_and_trim_on_request(world: World) -> None:
+    node = memory(world, max_messages=100, summarizer=Notes())
+    node.add(m(*range(1, 24)), chat_id="c")
+    done = node.summarize("c", keep_last_n=5, summarize_prompt="briefly")
+    text = "+".join(f"m{n}" for n in range(1, 19))
+    assert (done.deleted_count, done.remaining_count, done.summary) == (18, 6, text)
+    assert seen(node) == [text, "m19", "m20", "m21", "m22", "m23"]
+    assert node.summarize("c", keep_last_n=5).deleted_count == 0
+    trimmed = node.trim("c", 2)
+    assert (trimmed.deleted_count, trimmed.remaining_count) == (3, 2)
+    assert seen(node) == [text, "m22", "m23"]
+    assert (node.trim("c").deleted_count, node.trim("c", 0).remaining_count) == (0, 0)
+    assert len(log_of(node)) == 23, "the log keeps what views leave out"
+    assert node.trim("unknown").remaining_count == node.summarize("unknown").remaining_count == 0
+
+
+def test_a_trim_holds_beside_a_threshold(world: World) -> None:
+    node = memory(world, trim_mode="threshold", threshold_trigger=5, threshold_target=3, trim_strategy="drop_middle")
+    node.add(m(*range(1, 8)), chat_id="c")
+    assert len(seen(node)) < 7
+    node.trim("c", 2)
+    assert seen(node) == ["m6", "m7"]
+    for n in range(8, 13):
+        node.add(m(n), chat_id="c")
+    assert "m5" not in seen(node)
+    assert seen(node)[0] == "m6"
+
+
+def test_a_failing_summarizer_costs_nothing_and_stores_nothing(world: World) -> None:
+    node = memory(world, max_messages=2, enable_summarization=True, summarizer=Notes(fails=2))
+    node.add(m(*range(1, 11)), chat_id="c")
+    assert seen(node) == [f"m{n}" for n in range(1, 11)]
+    with pytest.raises(errors.SummarizerUnavailable):
+        node.summarize("c")
+    assert node.summarize("c").summary == "+".join(f"m{n}" for n in range(1, 9))
+
+
+def test_a_deleted_fact_lives_on_in_no_summary_and_no_recorded_use(world: World) -> None:
+    node = memory(world, max_messages=4, summarizer=Notes())
+    node.add(m(1, 2), chat_id="c", run_id="r1")
+    node.add(m(*range(3, 9)), chat_id="c", run_id="r2")
+    node.summarize("c")
+    asked = uuid4()
+    assert seen(node)[0] == "m1+m2+m3+m4+m5+m6"
+    node.view(chat_id="c", run_id=asked)
+    gone = delete(node, "latest_request", "assistant")
+    assert (len(gone.deleted), gone.remaining_count) == (3, 5)
+    assert seen(node) == ["m2", "m3", "m5", "m7"], "what the summary stood for is read from the log again"
+    (use,) = uses.run_memory(world.services, world.user_id, world.flow_id, asked).nodes
+    assert "m4" not in str(use.messages)
+    assert "m8" not in str(use.messages)
+    assert "m7" in str(use.messages)
+
+
+class Deleting(Notes):
+    """Somebody deletes while it summarises."""
+
+    def __init__(self, node: ChatMemory) -> None:
+        super().__init__()
+        self.node = node
+
+    def summarize(self, previous: str | None, records: Sequence[Record], prompt: str | None = None) -> str:
+        if not self.asked:
+            delete(self.node, "latest_request", "user", "assistant")
+        return super().summarize(previous, records, prompt)
+
+
+def test_what_is_deleted_while_it_is_summarised_is_in_no_summary(world: World) -> None:
+    node = memory(world, max_messages=3, enable_summarization=True)
+    node.add(m(1, 2, 3, 4), chat_id="c", run_id="r1")
+    node.add(m(5, 6), chat_id="c", run_id="r2")
+    assert not summarise_due(world.services, node.key, "c", summarizer=Deleting(node), batch=1)
+    assert seen(node) == ["m1", "m2", "m3", "m4"]
+    node._summarizer = Deleting(node)
+    node.add(m(7, 8, 9), chat_id="c", run_id="r3")
+    assert node.summarize("c", keep_last_n=2).summary == "m1+m2"
+
+
+# Reading and deleting.
+
+
+@pytest.mark.parametrize(
+    ("page", "items", "next_offset"),
+    [
+        ({"limit": 2}, "m4 m5", None), ({"limit": 2, "offset": 0}, "m1 m2", 2), ({"limit": 2, "offset": 2}, "m3 m4", 4),
+        ({"limit": 2, "offset": 4}, "m5", None), ({"offset": 5}, "", None), ({"limit": 0}, "", None),
+        ({}, "m1 m2 m3 m4 m5", None), ({"limit": 2, "cursor": "before:4"}, "m2 m3", None),
+    ],
+)  # fmt: skip
+def test_get_memory_data(world: World, page: dict[str, Any], items: str, next_offset: int | None) -> None:
+    node = memory(world)
+    node.add(m(*range(1, 6)), chat_id="c")
+    found = chat_log.read_messages(node.services, node.key, "c", **page)
+    assert [item.content for item in found.items] == items.split()
+    assert (found.total, found.next_offset) == (5, next_offset)
+    if "cursor" not in page:
+        data = GetMemoryData(memory=node, name="data", chat_id=CHAT, **page).run(VARIABLES)
+        assert data == found
+
+
+def test_a_cursor_is_not_shifted_by_writes_and_deletes(world: World) -> None:
+    node = memory(world)
+    node.add(m(*range(1, 6)), chat_id="c")
+    for begin, order in (
+        ({"limit": 2}, ["m4 m5", "m2 m3", "m1"]),
+        ({"limit": 2, "offset": 0}, ["m1 m2", "m3 m4", "m5"]),
+    ):
+        pages, step = [], dict(begin)
+        while step:
+            page = chat_log.read_messages(node.services, node.key, "c", **step)
+            pages.append(" ".join(str(item.content) for item in page.items))
+            step = {"limit": 2, "cursor": page.next_cursor} if page.has_more else {}
+        assert pages == order
+    for bad in ({"limit": -1}, {"limit": 201}, {"offset": -1}, {"cursor": "x"}, {"cursor": "after:1", "offset": 0},
+                {"cursor": f"after:{2**63}"}):  # fmt: skip
+        with pytest.raises(InvalidRequest):
+            chat_log.read_messages(node.services, node.key, "c", **bad)
+    assert log_of(node, "unknown") == []
+
+
+def two_runs(node: ChatMemory) -> None:
+    node.add(m(1, 2), chat_id="c", run_id="r1")
+    said = [{"role": "user", "content": "m3"}, call("t") | {"content": "m4"}, result("t", "m5"),
+            {"role": "assistant", "content": "m6"}]  # fmt: skip
+    node.add(said, chat_id="c", run_id="r2")
+
+
+@pytest.mark.parametrize(
+    ("mode", "roles", "left"),
+    [
+        ("latest_request", "user assistant", "m1 m2"),
+        ("latest_request", "assistant", "m1 m2 m3"),
+        ("latest_request", "user", "m1 m2 m4 m5 m6"),
+        ("all", "user", "m2 m4 m5 m6"),
+        ("all", "assistant", "m1 m3"),
+        ("all", "user assistant", ""),
+    ],
+)
+def test_delete_memory(world: World, mode: Any, roles: str, left: str) -> None:
+    node = memory(world)
+    two_runs(node)
+    before = chat_log.read_messages(node.services, node.key, "c").items
+    done = DeleteMemory(memory=node, name="undo", chat_id=CHAT, mode=mode, roles=roles.split()).run(VARIABLES)  # type: ignore[arg-type]
+    assert log_of(node) == left.split()
+    assert done.deleted == [item.id for item in before if item.content not in left.split()]
+    assert done.remaining_count == len(left.split())
+    row = chat_row(world)
+    assert (row is None) == (not left)
+    if row is not None:
+        items = chat_log.read_messages(node.services, node.key, "c").items
+        assert (row.messages, row.tokens) == (len(items), sum(item.tokens for item in items))
+
+
+def test_deleting_again_undoes_one_more_request(world: World) -> None:
+    node = memory(world)
+    two_runs(node)
+    for _ in range(2):
+        delete(node, "latest_request", "user", "assistant")
+    assert log_of(node) == []
+    assert delete(node, "all", "user") == chat_log.Deleted([], 0)
+    node.add(m(1, 2), chat_id="c")
+    node.add(m(3), chat_id="c")  # without a run each post is a request of its own
+    delete(node, "latest_request", "user", "assistant")
+    assert log_of(node) == ["m1", "m2"]
+    with pytest.raises(InvalidRequest):
+        delete(node, "all")
+
+
+def test_add_memory_renders_its_fields(world: World) -> None:
+    node = memory(world)
+    fields: dict[str, Any] = {"memory": node, "name": "add", "chat_id": CHAT}
+    add = AddMemory(
+        **fields, role="assistant", content="Said: {{ start.text }}", enable_files=True,
+        files='{"files": [{"url": "https://example.com/f.pdf", "content_type": "application/pdf"}]}',
+    )  # fmt: skip
+    for _ in range(2):
+        add.run(VARIABLES, "r1", message_id="once")
+    (item,) = chat_log.read_messages(node.services, node.key, "c").items
+    assert (item.role, item.content, item.files[0]["content_type"]) == ("assistant", "Said: hello", "application/pdf")
+    assert item.run_id is not None
+    for wrong in ({"role": "system", "content": "x"}, {"role": "user", "content": "{{"}, {"role": "user", "name": " "}):
+        with pytest.raises(InvalidRequest):
+            AddMemory(**fields | wrong)
+    files = {"content": "x", "enable_files": True}
+    for broken in ({"content": ""}, {"content": "{{ nope }}"}, files | {"files": "{"}, files | {"files": "1"}):
+        with pytest.raises(InvalidRequest):
+            AddMemory(**fields | {"role": "user"} | broken).run(VARIABLES)
+
+
+# What else may touch it.
+
+
+def test_a_chats_log_is_nobody_elses(world: World) -> None:
+    """It counts toward no threshold, is no message, and goes with its flow."""
+    base = world.new_base(threshold=1)
+    node = memory(world)
+    node.add(m(1, 2), chat_id="c")
+    world.settle()
+    assert world.jobs(base) == []
+    assert catalog.list_messages(world.services, world.user_id, catalog.MessageQuery(), PageRequest()).total == 0
+    for key in (MemoryKey(world.new_user(), *node.key[1:]), MemoryKey(world.user_id, world.new_flow(), "node")):
+        with pytest.raises(errors.NotFound):
+            get_memory(world.services, key)
+        with pytest.raises(errors.NotFound):
+            chat_log.post_messages(world.services, key, Who("c"), m(3))
+    lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+    lifecycle.finish_deletions(world.services)
+    assert rows_left(world) == 0
+
+
+def rows_left(world: World) -> int:
+    with world.services.database.reading() as session:
+        mine = ((each, each.flow_id == world.flow_id) for each in (Chat, ChatRecord))
+        return sum(
+            session.scalar(sa.select(sa.func.count()).select_from(each).where(which)) or 0 for each, which in mine
+        )
+
+
+def test_an_end_users_chats_are_erased(world: World) -> None:
+    node = memory(world)
+    node.add(m(1, 2), chat_id="c", end_user_id="anna")
+    node.add(m(1), chat_id="d", end_user_id="ben")
+    with pytest.raises(errors.Conflict):
+        node.add(m(3), chat_id="c", end_user_id="ben")
+    receipt = lifecycle.erase_end_user(world.services, world.user_id, "anna")
+    assert (receipt.chats, receipt.chat_messages, receipt.sessions) == (1, 2, 0)
+    assert (log_of(node, "c"), log_of(node, "d")) == ([], ["m1"])
+    with pytest.raises(errors.NotFound):
+        lifecycle.erase_end_user(world.services, world.user_id, "anna")
+
+
+def test_a_page_of_a_long_chat_costs_what_it_returns(world: World) -> None:
+    """However long the log: neither a view nor a page reads more rows than it needs."""
+    node = memory(world, max_messages=20)
+    trimming = memory(world, "threshold", trim_mode="threshold", threshold_trigger=50, threshold_target=10)
+    for each in (node, trimming):
+        for start in range(0, 3000, 1000):
+            each.add([{"role": "user", "content": str(n)} for n in range(start, start + 1000)], chat_id="c")
+    read = _rows_read(lambda: seen(node))
+    assert read <= 40
+    assert _rows_read(lambda: log_of(node, limit=10)) <= 15
+    assert _rows_read(lambda: seen(trimming)) <= 80
+    assert _rows_read(lambda: trimming.add(m(1), chat_id="c")) <= 200
+
+
+def _rows_read(act: Any) -> int:
+    loaded: list[UUID] = []
+
+    def count(target: ChatRecord, _context: object) -> None:
+        loaded.append(target.message_id)
+
+    sa.event.listen(ChatRecord, "load", count)
+    try:
+        act()
+    finally:
+        sa.event.remove(ChatRecord, "load", count)
+    assert loaded
+    return len(loaded)
+
+
+def test_a_flows_memories_are_listed(world: World) -> None:
+    names: Collection[str] = [memory(world, node_id).key.node_id for node_id in ("b", "a")]
+    page = list_memories(world.services, world.user_id, world.flow_id, PageRequest())
+    assert [each.node_id for each in page.items] == names

@@ -1,0 +1,172 @@
+"""Node memory: what a node gave out last on the thread, whatever the other nodes and branches did."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid4, uuid5
+
+import pytest
+from harness.records import Flat
+from harness.world import World
+
+from memorybase import lifecycle
+from memorybase.conversation import node_executions
+from memorybase.conversation.buffer import Conversation, HistoryRequest
+from memorybase.conversation.node_buffer import NodeTokenBufferMemory, node_view
+from memorybase.errors import InvalidRequest, NotFound, RunConflict
+
+
+def run(world: World, name: str, parent: str | None = None, *nodes: str, **context: Any) -> UUID:
+    """A captured turn, and executions of nodes in it: "n1", "n1:failed", "n1#2" for the third of its executions."""
+    message = uuid5(world.user_id, f"message:{name}")
+    asked = {
+        "id": str(message),
+        "role": "user",
+        "content": name,
+        "parent_message_id": None if parent is None else str(uuid5(world.user_id, f"message:{parent}")),
+    }
+    run_id = uuid5(world.user_id, f"run:{name}")
+    world.say("s", asked, f"flow's answer to {name}", run_id=run_id)
+    for node in nodes:
+        execute(world, run_id, node, **context)
+    return run_id
+
+
+def execute(world: World, run_id: UUID, node: str, **changes: Any) -> UUID:
+    node_id, _, status = node.partition(":")
+    node_id, _, index = node_id.partition("#")
+    said = [{"role": "user", "content": f"to {node} in {run_id}"}, {"role": "assistant", "content": "answer"}]
+    raw = {"node_id": node_id, "index": int(index or 0), "status": status or "succeeded",
+           "outputs": {"text": "answer", "context": said}} | changes  # fmt: skip
+    new = node_executions.new_execution(world.services, world.user_id, raw)
+    stored, _ = node_executions.put_execution(world.services, world.user_id, world.flow_id, "s", run_id, new)
+    return stored.id
+
+
+def memory(world: World, node_id: str | None = "n1", **options: Any) -> NodeTokenBufferMemory:
+    session_id = options.pop("session_id", "s")
+    return NodeTokenBufferMemory(
+        world.flow_id, session_id, node_id, world.user_id, Flat(), services=world.services, **options
+    )
+
+
+def first(memory: NodeTokenBufferMemory) -> Any:
+    """The first message of the history, which names the execution that it is of."""
+    found = memory.get_history_prompt_messages()
+    return found[0]["content"] if found else None
+
+
+def test_a_node_that_was_not_executed_or_failed_keeps_its_memory(world: World) -> None:
+    r1 = run(world, "r1", None, "n1", "n2")
+    r2 = run(world, "r2", "r1", "n1", "n2:failed")
+    r3 = run(world, "r3", "r2")
+    assert first(memory(world, "n1", run_id=r3)) == f"to n1 in {r2}"
+    assert first(memory(world, "n2", run_id=r3)) == f"to n2 in {r1}"
+    assert first(memory(world, "n3")) is None
+
+
+def test_a_thread_has_its_own_memory(world: World) -> None:
+    r1 = run(world, "r1", None, "n1")
+    r2 = run(world, "r2", "r1", "n1")
+    run(world, "r3", "r1")
+    assert first(memory(world)) == f"to n1 in {r1}"
+    leaf = uuid5(world.user_id, "message:r2")
+    assert first(memory(world, leaf_id=leaf)) == f"to n1 in {r2}"
+    with pytest.raises(NotFound):
+        first(memory(world, leaf_id=uuid4()))
+
+
+def test_the_rounds_of_a_loop_remember_each_other(world: World) -> None:
+    r1 = run(world, "r1", None, "n1#1", "n1#2", "n1")
+    assert first(memory(world)) == f"to n1#2 in {r1}"
+    under_way = uuid4()
+    execute(world, under_way, "n1")
+    execute(world, under_way, "n1#1:running")
+    assert first(memory(world, run_id=under_way)) == f"to n1 in {under_way}"
+    assert first(memory(world)) == f"to n1#2 in {r1}"
+
+
+def test_executions_alone_are_a_memory_too(world: World) -> None:
+    execute(world, uuid4(), "n1")
+    last = uuid4()
+    execute(world, last, "n1")
+    assert first(memory(world)) == f"to n1 in {last}"
+
+
+def test_few_shots_are_not_sent_twice_and_files_are_found_again(world: World) -> None:
+    shots = [{"role": "user", "content": "example"}, {"role": "assistant", "content": "shown"}]
+    picture = {"type": "image", "base64_data": "", "url": "", "filename": "cat.png"}
+    parts = [picture | {"file_ref": "remote:https://h/cat.png"}, picture | {"file_ref": "local:gone"},
+             picture | {"base64_data": "AAAA...[TRUNCATED]...BBBB"}, {"type": "text", "data": "look"}]  # fmt: skip
+    call = {"id": "t1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    context = [
+        {"role": "system", "content": "prompt"},
+        *shots,
+        *shots,
+        {"role": "user", "content": parts},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": "42", "tool_call_id": "t1"},
+        {"role": "assistant", "content": "a cat"},
+    ]
+    run(world, "r1", None, "n1", outputs={"text": "a cat", "context": context, "usage": 3}, few_shots=shots)
+
+    view = memory(world).view()
+
+    asked, *others = view.messages
+    stub = {"type": "text", "text": "[image: cat.png]"}
+    assert asked["content"][0] == {"type": "image_url", "image_url": {"url": "https://h/cat.png", "detail": "high"}}
+    assert asked["content"][1:] == [stub, stub, {"type": "text", "text": "look"}]
+    assert [message["role"] for message in others] == ["assistant", "tool", "assistant"]
+    assert view.report.degraded == ("files",)
+    assert memory(world).get_history_prompt_messages(max_token_limit=30) == []  # a turn, and a call, stay whole
+
+
+def test_no_node_or_conversation_is_no_memory_or_an_error(world: World) -> None:
+    world.say("s", "hello")
+    missing = [(memory(world, None), InvalidRequest), (memory(world, session_id=None), InvalidRequest),
+               (memory(world, session_id="unknown"), NotFound), (memory(world, "never ran"), NotFound)]  # fmt: skip
+    for quiet, kind in missing:
+        assert first(quiet) is None
+        where, asked = quiet.conversation, HistoryRequest(on_missing="error")
+        with pytest.raises(kind):
+            node_view(where, quiet.node_id, asked)
+    with pytest.raises(NotFound):
+        node_view(Conversation(world.services, world.new_user(), world.flow_id, "s"), "n1", HistoryRequest())
+
+
+def test_executions_are_replaced_refused_renamed_and_deleted(world: World) -> None:
+    run_id = run(world, "r1", None, "n1")
+    same = execute(world, run_id, "n1", outputs={"text": "again", "context": []})
+    assert node_executions.get_execution(world.services, world.user_id, same).outputs["text"] == "again"
+    assert first(memory(world)) is None
+
+    new = node_executions.new_execution(world.services, world.user_id, {"node_id": "n", "index": 0,
+                                        "status": "running", "outputs": {}})  # fmt: skip
+    with pytest.raises(RunConflict):
+        node_executions.put_execution(world.services, world.user_id, world.flow_id, "other", run_id, new)
+    stranger = world.new_user()
+    with pytest.raises(NotFound):
+        node_executions.put_execution(world.services, stranger, world.new_flow(stranger), "s", run_id, new)
+    with pytest.raises(NotFound):
+        node_executions.get_execution(world.services, stranger, same)
+
+    kept = execute(world, run_id, "n2")
+    lifecycle.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="renamed")
+    assert first(memory(world, "n2", session_id="renamed")) == f"to n2 in {run_id}"
+    node_executions.delete_execution(world.services, world.user_id, same)
+    receipt = lifecycle.delete_session(world.services, world.user_id, world.flow_id, "renamed")
+    assert receipt.node_executions == 1
+    for gone in (same, kept):
+        with pytest.raises(NotFound):
+            node_executions.get_execution(world.services, world.user_id, gone)
+
+
+def test_a_context_is_checked(world: World) -> None:
+    for raw, field in [({"outputs": {"context": "text"}}, "outputs.context"),
+                       ({"outputs": {"context": [{"content": "x"}]}}, "outputs.context[0].role"),
+                       ({"outputs": {"text": 1}}, "outputs.text"),
+                       ({"outputs": {}, "few_shots": [1]}, "few_shots[0]"),
+                       ({"outputs": {"other": "x" * 5_000_000}}, "outputs")]:  # fmt: skip
+        with pytest.raises(InvalidRequest) as caught:
+            execute(world, uuid4(), "n1", **raw)
+        assert caught.value.field == field

@@ -1,0 +1,461 @@
+"""Summaries of sessions: asked for by reads, made in the background, taken back by edits and deletions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from harness.waiting import wait_until
+from harness.world import World
+
+from memorybase import lifecycle
+from memorybase.context import ContextRequest, build_context
+from memorybase.conversation import Record, View
+from memorybase.conversation.session_memory import FLOWX_5, SessionPreset
+from memorybase.conversation.summaries import Wanted, delete_summary, get_summary, request_summary
+from memorybase.conversation.summarising import PAGE, make_summary, make_wanted
+from memorybase.errors import EmbeddingFailed, NotFound, SummarizerUnavailable, SummaryRejected
+from memorybase.messages import NewMessage
+from memorybase.models import MemoryUse, SessionSummary
+
+S = "session"
+NODE = "agent"
+
+
+@dataclass
+class Scripted:
+    """A summarizer that says what it was given, and does what it is told meanwhile."""
+
+    name: str = "extractive"
+    calls: list[tuple[str | None, list[str]]] = field(default_factory=list)
+    meanwhile: Callable[[], object] = lambda: None
+    error: Exception | None = None
+
+    def summarize(self, previous: str | None, records: Sequence[Record], prompt: str | None = None) -> str:
+        assert prompt is None
+        self.calls.append((previous, [record.text for record in records]))
+        self.meanwhile()
+        if self.error is not None:
+            raise self.error
+        return "|".join([*([previous] if previous else []), *(record.text for record in records)])
+
+
+def talk(world: World, *numbers: int, session_id: str = S) -> None:
+    for number in numbers:
+        question = {"role": "user", "content": f"q{number}", "id": f"{session_id}-q{number}"}
+        answer = {"role": "assistant", "content": f"a{number}", "id": f"{session_id}-a{number}"}
+        world.say(session_id, question, answer)
+
+
+def read(world: World, preset: SessionPreset = FLOWX_5, **fields: Any) -> View:
+    asked = {"flow_id": world.flow_id, "session_id": S, "token_budget": 100_000, "preset": preset} | fields
+    return build_context(world.services, world.user_id, ContextRequest(**asked))
+
+
+def work(world: World, by: Scripted | None = None) -> int:
+    """Answer the rings that wait, as a worker does."""
+    return world.queue.drain_summaries(lambda each: make_summary(world.services, each, by))
+
+
+def row(world: World) -> SessionSummary:
+    with world.services.database.reading() as session:
+        return session.scalars(sa.select(SessionSummary)).one()
+
+
+def rows(world: World) -> int:
+    with world.services.database.reading() as session:
+        return session.scalar(sa.select(sa.func.count()).select_from(SessionSummary)) or 0
+
+
+def wanted(world: World, preset: str = "pairs_3") -> Wanted:
+    return Wanted(flow_id=world.flow_id, session_id=S, preset=preset, summarizer="extractive")
+
+
+def message_of(world: World, text: str) -> Any:
+    return next(message.id for message in world.messages() if message.content == text)
+
+
+def history(view: View) -> list[str]:
+    return [record.text for record in view.records if record.kind == "history"]
+
+
+def pass_time(world: World, seconds: float) -> None:
+    with world.services.database.transaction() as session:
+        for each in session.scalars(sa.select(SessionSummary)):
+            for name in ("ring_at", "lease_until"):
+                moment = getattr(each, name)
+                setattr(each, name, moment and moment - timedelta(seconds=seconds))
+
+
+def test_a_read_asks_and_does_not_wait_and_the_next_one_has_it(world: World) -> None:
+    talk(world, 1, 2, 3)
+    assert "Summary" not in read(world).text
+    assert rows(world) == 0
+    talk(world, 4, 5)
+
+    before = read(world)
+    read(world)
+    assert history(before) == ["q1", "a1", "q2", "a2", "q3", "a3", "q4", "a4", "q5", "a5"]
+    assert work(world) == 1  # asked for twice, rung once
+
+    after = read(world)
+    assert history(after) == ["q3", "a3", "q4", "a4", "q5", "a5"]
+    assert after.text.endswith("Summary of previous replies: user: q1\n  assistant: a1\n  user: q2\n  assistant: a2")
+    view = get_summary(world.services, world.user_id, wanted(world))
+    assert (view.covers and view.covers.to_seq, view.wanted_seq, view.stale, view.error) == (4, 4, False, None)
+    assert (row(world).ring_at, row(world).lease_until, row(world).attempts) == (None, None, 0)
+
+
+def test_a_capture_asks_for_nothing(world: World) -> None:
+    talk(world, *range(1, 9))
+
+    assert (rows(world), world.queue.summary_rings) == (0, [])
+
+
+def test_a_summary_is_folded_from_the_old_one_and_what_is_new(world: World) -> None:
+    by = Scripted()
+    talk(world, 1, 2, 3, 4)
+    read(world)
+    work(world, by)
+    talk(world, 5, 6)
+    read(world)
+    work(world, by)
+
+    assert by.calls == [(None, ["q1", "a1"]), ("q1|a1", ["q2", "a2", "q3", "a3"])]
+    assert (row(world).text, row(world).to_seq) == ("q1|a1|q2|a2|q3|a3", 6)
+
+
+def test_now_and_then_a_summary_is_made_from_the_beginning(world: World) -> None:
+    by = Scripted()
+    texts = [text for number in range(1, 70) for text in ({"role": "user", "content": f"q{number}"}, f"a{number}")]
+    world.say(S, *texts[:8])
+    read(world)
+    work(world, by)
+    world.say(S, *texts[8:])
+    read(world)
+    work(world, by)
+
+    assert row(world).wanted_seq == 132
+    assert by.calls[-1][0] is None
+    assert len(by.calls[-1][1]) == 132
+
+
+def test_a_long_session_is_folded_page_by_page_and_what_is_folded_is_kept(world: World) -> None:
+    texts = [text for number in range(PAGE) for text in ({"role": "user", "content": f"q{number}"}, f"a{number}")]
+    world.say(S, *texts)
+    by = Scripted()
+
+    def fail_on_the_second_page() -> None:
+        by.error = SummarizerUnavailable() if len(by.calls) == 2 else None
+
+    by.meanwhile = fail_on_the_second_page
+    read(world)
+    work(world, by)
+
+    assert (row(world).to_seq, row(world).wanted_seq) == (PAGE, 2 * PAGE - 6)
+    assert row(world).error == "SummarizerUnavailable: The summarizer does not answer."
+    pass_time(world, 1_000)
+    world.sweep()
+    work(world, by)
+    assert row(world).to_seq == 2 * PAGE - 6
+    assert [bool(previous) for previous, _ in by.calls] == [False, True, True]  # the first page is not read again
+
+
+def test_without_the_summarizer_reads_go_on_and_it_is_asked_again(world: World) -> None:
+    talk(world, *range(1, 9))
+    world.embedder.fail_with(EmbeddingFailed())
+    by = Scripted(error=SummarizerUnavailable("It answers 503"))
+
+    assert read(world).text.startswith("user: q1")
+    work(world, by)
+    assert read(world).text.startswith("user: q1")
+    assert (row(world).text, row(world).attempts) == (None, 1)
+    assert world.sweep().summaries == 0  # a pause
+    pass_time(world, 60)
+    assert world.sweep().summaries == 1
+    world.embedder.fail_with(None)
+    work(world)
+    assert row(world).to_seq == 10
+    assert row(world).error is None
+
+
+def test_nothing_that_failed_is_stored_and_what_is_hopeless_waits_for_more_to_say(world: World) -> None:
+    talk(world, 1, 2, 3, 4)
+    read(world)
+    by = Scripted(error=SummaryRejected())
+    work(world, by)
+    for _ in range(2):
+        pass_time(world, 1_000)
+        world.sweep()
+        work(world, by)
+
+    assert (row(world).text, row(world).ring_at, len(by.calls)) == (None, None, 3)
+    talk(world, 5)
+    read(world)
+    work(world)
+    assert row(world).to_seq == 4
+
+
+def test_a_lost_ring_is_made_up_for_by_the_sweeper(world: World) -> None:
+    talk(world, 1, 2, 3, 4)
+    world.queue.away = True
+    read(world)
+    world.queue.away = False
+
+    assert world.sweep().summaries == 0  # not at once: a worker may be about to
+    pass_time(world, world.services.settings.ring_after_seconds + 1)
+    assert world.sweep().summaries == 1
+    assert work(world) == 1
+    assert row(world).to_seq == 2
+    assert world.sweep().summaries == 0
+
+
+def test_two_workers_make_one_summary(world: World) -> None:
+    talk(world, 1, 2, 3, 4)
+    read(world)
+    other = Scripted()
+    by = Scripted(meanwhile=lambda: make_summary(world.services, row(world).id, other))
+
+    work(world, by)
+
+    assert (len(by.calls), other.calls) == (1, [])
+    assert row(world).to_seq == 2
+
+
+def test_a_worker_that_comes_back_after_its_lease_stores_nothing(world: World) -> None:
+    talk(world, 1, 2, 3, 4)
+    read(world)
+
+    def overtake() -> None:
+        talk(world, 5)
+        read(world)
+        pass_time(world, 10_000)
+        make_summary(world.services, row(world).id, Scripted())
+
+    work(world, Scripted(meanwhile=overtake))
+
+    assert (row(world).text, row(world).to_seq) == ("q1|a1|q2|a2", 4)
+
+
+def test_a_dead_workers_summary_is_made_by_the_next_one(world: World) -> None:
+    class Killed(BaseException):
+        pass
+
+    def die() -> None:
+        raise Killed
+
+    talk(world, 1, 2, 3, 4)
+    read(world)
+    with pytest.raises(Killed):
+        work(world, Scripted(meanwhile=die))
+
+    pass_time(world, 60)
+    assert world.sweep().summaries == 0  # its lease
+    pass_time(world, 1_000)
+    assert world.sweep().summaries == 1
+    work(world)
+    assert row(world).to_seq == 2
+
+
+# Edits and deletions
+
+
+def everything_stored(world: World) -> str:
+    """All text that could tell of a message, wherever it is kept."""
+    with world.services.database.reading() as session:
+        found = [each.text for each in session.scalars(sa.select(SessionSummary))]
+        uses = [(use.messages, use.memory_use_summary) for use in session.scalars(sa.select(MemoryUse))]
+    return repr((found, uses, [message.content for message in world.messages()]))
+
+
+def test_a_deleted_message_is_told_nowhere(world: World) -> None:
+    talk(world, *range(1, 7))
+    read(world, run_id=world.flow_id, node_id="early")
+    work(world)
+    used = read(world, run_id=world.flow_id, node_id=NODE)
+    assert "q2" in used.text
+
+    lifecycle.delete_message(world.services, world.user_id, message_of(world, "q2"))
+
+    assert "q2" not in everything_stored(world)
+    assert "q2" not in read(world).text
+    assert get_summary(world.services, world.user_id, wanted(world)).summary is None
+    pass_time(world, 1)
+    world.sweep()
+    work(world)
+    assert row(world).text == "user: q1\nassistant: a1\nassistant: a2\nuser: q3\nassistant: a3"
+    assert "q2" not in read(world).text
+
+
+def test_a_deletion_while_the_model_reads_keeps_its_summary_out(world: World) -> None:
+    talk(world, 1, 2, 3, 4)
+    read(world)
+    by = Scripted(meanwhile=lambda: lifecycle.delete_message(world.services, world.user_id, message_of(world, "q1")))
+
+    work(world, by)
+
+    assert row(world).text is None
+    pass_time(world, 1)
+    world.sweep()
+    by.meanwhile = lambda: None
+    work(world, by)
+    assert row(world).text == "a1"
+
+
+def test_an_edited_message_makes_the_summary_stale_until_it_is_made_anew(world: World) -> None:
+    talk(world, 1, 2, 3, 4, 5)
+    read(world)
+    work(world)
+
+    lifecycle.edit_message(world.services, world.user_id, message_of(world, "a1"), {"content": "corrected"})
+
+    assert get_summary(world.services, world.user_id, wanted(world)).stale
+    pass_time(world, 1)
+    world.sweep()
+    work(world)
+    view = get_summary(world.services, world.user_id, wanted(world))
+    assert (view.stale, view.summary) == (False, "user: q1\nassistant: corrected\nuser: q2\nassistant: a2")
+
+
+def test_an_edit_by_a_capture_does_the_same_and_others_do_not(world: World) -> None:
+    talk(world, 1, 2, 3, 4)
+    read(world)
+    work(world)
+    lifecycle.edit_message(world.services, world.user_id, message_of(world, "a1"), {"metadata": {"x": 1}})
+    lifecycle.edit_message(world.services, world.user_id, message_of(world, "a4"), {"content": "later"})
+    assert not row(world).stale
+
+    changed: NewMessage = world.message({"role": "user", "content": "other", "id": f"{S}-q1"})
+    world.capture(S, [changed], on_conflict="update")
+
+    assert row(world).stale
+
+
+def test_a_summary_goes_with_its_session_and_is_renamed_with_it(world: World) -> None:
+    talk(world, 1, 2, 3, 4)
+    read(world)
+    work(world)
+
+    lifecycle.update_session(world.services, world.user_id, world.flow_id, S, new_session_id="renamed")
+    assert (row(world).session_id, row(world).to_seq) == ("renamed", 2)
+    lifecycle.delete_session(world.services, world.user_id, world.flow_id, "renamed")
+    assert rows(world) == 0
+
+
+def test_a_summary_made_of_a_session_that_is_renamed_meanwhile_is_made_again(world: World) -> None:
+    talk(world, 1, 2, 3, 4)
+    read(world)
+
+    def rename() -> None:
+        lifecycle.update_session(world.services, world.user_id, world.flow_id, S, new_session_id="renamed")
+
+    work(world, Scripted(meanwhile=rename))
+    assert row(world).text is None
+    pass_time(world, 1_000)
+    world.sweep()
+    work(world)
+    assert row(world).to_seq == 2
+
+
+def test_summaries_go_with_an_end_user_and_with_a_flow(world: World) -> None:
+    for number in range(1, 5):
+        world.say(S, {"role": "user", "content": f"q{number}"}, f"a{number}", end_user_id="eve")
+    read(world)
+    assert rows(world) == 1
+    lifecycle.erase_end_user(world.services, world.user_id, "eve")
+    assert rows(world) == 0
+    talk(world, 1, 2, 3, 4, session_id="other")
+    read(world, session_id="other")
+    assert rows(world) == 1
+    assert lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+    assert rows(world) == 0
+
+
+# By request
+
+
+def test_a_summary_by_request_is_made_anew_and_can_be_deleted(world: World) -> None:
+    asked = wanted(world, "token_buffer")
+    talk(world, 1, 2, 3)
+    assert request_summary(world.services, world.user_id, asked).wanted_seq == 0  # nothing to summarise
+    talk(world, 4, 5)
+    by = Scripted()
+    for _ in range(2):
+        assert request_summary(world.services, world.user_id, asked).wanted_seq == 4
+        assert work(world, by) == 1
+
+    assert by.calls == [(None, ["q1", "a1", "q2", "a2"])] * 2
+    assert get_summary(world.services, world.user_id, asked).summary == "q1|a1|q2|a2"
+    delete = {"preset": None, "summarizer": None}
+    delete_summary(world.services, world.user_id, world.flow_id, S, **delete)
+    with pytest.raises(NotFound):
+        get_summary(world.services, world.user_id, asked)
+    with pytest.raises(NotFound):
+        delete_summary(world.services, world.user_id, world.flow_id, S, **delete)
+
+
+def test_a_summarizer_that_is_handed_in_makes_the_summaries_of_its_name(world: World) -> None:
+    mine = Scripted(name="mine")
+    asked = replace(wanted(world), summarizer="mine")
+    talk(world, 1, 2, 3, 4)
+    read(world, summarizer="mine")
+    assert world.queue.summary_rings == []
+
+    assert make_wanted(world.services, asked, mine)
+    assert not make_wanted(world.services, asked, mine)
+
+    assert get_summary(world.services, world.user_id, asked).summary == "q1|a1"
+    assert "q1|a1" in read(world, summarizer="mine").text
+
+
+def test_a_branch_has_a_summary_of_its_own_thread(world: World) -> None:
+    talk(world, 1, 2, 3)
+    again = {"role": "user", "content": "again", "id": "again", "parent_message_id": f"{S}-a1"}
+    world.say(S, again, "anew")
+    preset = replace(FLOWX_5, pairs=1)
+
+    assert history(read(world, preset)) == ["q1", "a1", "again", "anew"]
+    work(world)
+    assert row(world).text == "user: q1\nassistant: a1"
+    assert history(read(world, preset)) == ["again", "anew"]
+
+
+def test_a_long_session_is_not_read_as_a_whole(world: World) -> None:
+    texts = [text for number in range(600) for text in ({"role": "user", "content": f"q{number}"}, f"a{number}")]
+    world.say(S, *texts)
+    read(world)
+    work(world)
+    seen: list[int] = []
+
+    def count(_connection: Any, cursor: Any, statement: str, *_: Any) -> None:
+        if "FROM messages" in statement:
+            seen.append(cursor.rowcount)
+
+    engine = world.services.database.engine
+    sa.event.listen(engine, "after_cursor_execute", count)
+    view = read(world)
+    sa.event.remove(engine, "after_cursor_execute", count)
+
+    assert len(seen) < 6
+    assert len(view.report.kept) == 6
+
+
+def test_reads_and_workers_at_once_end_with_one_exact_summary(world: World) -> None:
+    """From many threads, as in life: whatever wins, the row is what its range says."""
+    talk(world, *range(1, 13))
+
+    def some(number: int) -> None:
+        read(world, replace(FLOWX_5, pairs=3)) if number % 2 else work(world, Scripted())
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(some, range(12)))
+    wait_until(lambda: not work(world, Scripted()), what="that nothing is owed")
+
+    said = [text for number in range(1, 10) for text in (f"q{number}", f"a{number}")]
+    assert row(world).text == "|".join(said[: row(world).to_seq])
+    assert row(world).to_seq == 18

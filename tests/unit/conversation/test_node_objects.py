@@ -1,0 +1,223 @@
+"""Node memory in objects: threads, appends of several writers, damage, clean-up."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.records import Flat
+
+from memorybase.conversation import FileRef, journal, node_objects
+from memorybase.conversation.node_objects import NodeTokenBufferMemory, key_of, objects_of
+from memorybase.conversation.objects import objects_at
+from memorybase.errors import InvalidRequest
+from memorybase.settings import Settings
+
+
+def memory(where: Path | str, *ids: str, **options: Any) -> NodeTokenBufferMemory:
+    return NodeTokenBufferMemory(*(ids or ("a", "c", "n")), Flat(), objects=objects_at(str(where)), **options)
+
+
+def fill(mine: NodeTokenBufferMemory) -> None:
+    mine.add_messages("m1", None, "q1", [], "a1", [])
+    mine.add_messages("m2", "m1", "q2", [], "a2", [])
+    mine.add_messages("m3", "m1", "q2b", [], "a2b", [])
+
+
+def said(mine: NodeTokenBufferMemory, current: str | None, limit: int = 2000, **options: Any) -> str:
+    messages = mine.get_history_prompt_messages(current, "tenant", limit, **options)
+    return " ".join(str(message["content"]) for message in messages)
+
+
+def test_a_thread_ends_with_the_turn_that_is_named(tmp_path: Path) -> None:
+    mine = memory(tmp_path)
+    fill(mine)
+    assert said(memory(tmp_path), "m3") == ""  # not flushed: seen here alone
+    mine.flush()
+    mine.flush()
+    for one in (mine, memory(tmp_path)):
+        assert said(one, "m3") == "q1 a1 q2b a2b"
+        assert said(one, "m2") == said(one, "m2:assistant") == "q1 a1 q2 a2"
+        assert said(one, "m4", parent_message_id="m3") == "q1 a1 q2b a2b"
+        assert said(one, "m4") == "q1 a1 q2b a2b"
+        assert said(one, "m3", 39) == "q2b a2b"
+    mine.add_messages("m2", "m1", "q2", [], "other", [])
+    mine.flush()
+    assert said(memory(tmp_path), "m2") == "q1 a1 q2 other"
+    mine.clear()
+    assert said(memory(tmp_path), None) == said(mine, None) == ""
+    assert "q1" not in "".join(file.read_text() for file in tmp_path.rglob("*") if file.is_file())
+
+
+def test_broken_threads_keep_what_was_found(tmp_path: Path) -> None:
+    mine = memory(tmp_path)
+    mine.add_messages("m1", "unknown", "q1", [], "a1", [])
+    mine.add_messages("m2", "m3", "q2", [], "a2", [])
+    mine.add_messages("m3", "m2", "q3", [], "a3", [])
+    assert said(mine, "m1") == "q1 a1"
+    assert said(mine, "m3") == "q2 a2 q3 a3"
+
+
+def test_the_document_is_where_and_what_was_said(tmp_path: Path) -> None:
+    mine = memory(tmp_path, "a", "c", "n")
+    picture = FileRef(type="image", transfer_method="local_file", pointer="f1", name="cat.png")
+    mine.add_messages("m1", None, "look", [picture], "a cat")
+    mine.flush()
+    document = json.loads((tmp_path / "node_memory/a/c/n.json").read_text())
+    asked, answered = document["messages"]
+    assert document["version"] == 1
+    assert asked["files"] == [{"type": "image", "transfer_method": "local_file", "upload_file_id": "f1",
+                               "file_name": "cat.png", "belongs_to": "user"}]  # fmt: skip
+    assert (answered["message_id"], answered["parent_message_id"]) == ("m1:assistant", "m1")
+    assert answered["token_count"] == 10
+    assert datetime.fromisoformat(answered["created_at"]).tzinfo is not None
+    assert said(mine, None) == "[image: cat.png]\nlook a cat"
+
+
+def test_keys_of_other_ids_are_other_keys(tmp_path: Path) -> None:
+    ids = ["a", "a/b", "b", "b/c", "c", "..", ".", "%2E", "x" * 128, "x" * 127 + "y", "é" * 128, "é" * 127 + "e", "A"]
+    keys = {key_of(*three) for three in ((a, b, c) for a in ids for b in ids for c in ids)}
+    assert len(keys) == len(ids) ** 3
+    assert all(len(part) < 250 and part not in {".", ".."} for key in keys for part in key.split("/"))
+    for number, three in enumerate([("a/b", "c", "n"), ("a", "b/c", "n"), ("..", "..", "..")]):
+        mine = memory(tmp_path, *three)
+        mine.add_messages("m", None, str(number), [], "answer")
+        mine.flush()
+    assert said(memory(tmp_path, "a/b", "c", "n"), None) == "0 answer"
+    assert len(list((tmp_path / "node_memory").rglob("*.json"))) == 3
+    with pytest.raises(InvalidRequest):
+        memory(tmp_path, "a", "", "n")
+
+
+# A process that appends as append_many does, to a document that counts as large early.
+WRITER = """
+import sys
+from memorybase.conversation import journal
+from memorybase.conversation.node_objects import NodeTokenBufferMemory
+from memorybase.conversation.objects import objects_at
+journal.WHOLE_BYTES = 4_000
+mine = NodeTokenBufferMemory("a", "c", "n", objects=objects_at(sys.argv[1]))
+for number in range(200):
+    mine.add_messages(f"{sys.argv[2]}{number}", None, "question", [], "answer", [])
+    mine.flush()
+"""
+
+
+def append_many(where: str, who: str, count: int) -> None:
+    mine = memory(where)
+    for number in range(count):
+        mine.add_messages(f"{who}{number}", None, f"question {number} of {who}", [], "answer", [])
+        mine.flush()
+
+
+def turns_lost(where: str, writers: str, count: int) -> set[str]:
+    found = [record.id for record in memory(where).view(None, 10**9).records]
+    assert len(found) == len(set(found))
+    document = memory(where)._journal.read()
+    return {f"{who}{number}" for who in writers for number in range(count)} - {
+        message["message_id"] for message in document["messages"]
+    }
+
+
+def test_two_processes_append_at_once_and_none_is_lost(tmp_path: Path) -> None:
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), who]) for who in "ab"]
+    for writer in writers:
+        assert writer.wait(60) == 0
+    assert turns_lost(str(tmp_path), "ab", 200) == set()
+
+
+def test_threads_append_to_a_store_of_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "APPENDS", 3)
+    where = f"memory://{time.monotonic_ns()}"
+    writers = [threading.Thread(target=append_many, args=(where, who, 15)) for who in "ab"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert turns_lost(where, "ab", 15) == set()
+
+
+def test_an_append_whose_number_was_used_before_is_appended_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer that slept between looking and writing, while another wrote, covered and removed that number."""
+    slow, quick = memory(tmp_path), memory(tmp_path)
+    slow.add_messages("slow", None, "slow", [], "answer")
+    quick.add_messages("quick", None, "quick", [], "answer")
+    create = slow._journal._objects.create
+
+    def late(key: str, content: bytes) -> bool:
+        monkeypatch.undo()
+        quick.flush()  # a small document: covered and removed at once
+        return create(key, content)
+
+    monkeypatch.setattr(slow._journal._objects, "create", late)
+    slow.flush()
+
+    stored = [message["message_id"] for message in memory(tmp_path)._journal.read()["messages"]]
+    assert stored == ["quick", "quick:assistant", "slow", "slow:assistant"]
+
+
+@pytest.mark.parametrize("damage", [b"{", b"[]", b"", b"\x1f\x8bnot zipped", b"\xff\xfe"])
+def test_a_damaged_document_is_put_aside_and_nothing_is_lost(tmp_path: Path, damage: bytes) -> None:
+    mine = memory(tmp_path)
+    fill(mine)
+    mine.flush()
+    document = tmp_path / "node_memory/a/c/n.json"
+    document.write_bytes(damage)
+    assert said(memory(tmp_path), "m3") == "q1 a1 q2b a2b"
+    (aside,) = (tmp_path / "quarantine").rglob("*.json.*")
+    assert aside.read_bytes() == damage
+    mine.add_messages("m4", "m3", "q4", [], "a4")
+    mine.flush()
+    assert said(memory(tmp_path), "m4") == "q1 a1 q2b a2b q4 a4"
+    assert document.exists()
+
+
+def test_a_damaged_append_keeps_its_place_and_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "WHOLE_BYTES", -1)
+    append_many(str(tmp_path), "a", 3)
+    (tmp_path / "node_memory/a/c/n.json.d/000000000002.append").write_bytes(b"{")
+    assert [record.content for record in memory(tmp_path).view("a2").records] == ["question 2 of a", "answer"]
+    assert turns_lost(str(tmp_path), "a", 3) == {"a1"}
+    append_many(str(tmp_path), "b", 1)
+    assert turns_lost(str(tmp_path), "b", 1) == set()
+
+
+def test_a_document_of_somebody_else_is_read_and_zipped_when_asked(tmp_path: Path) -> None:
+    document = tmp_path / "node_memory/a/c/n.json"
+    document.parent.mkdir(parents=True)
+    theirs = [{"message_id": "m1", "parent_message_id": None, "role": "user", "content": "q1"}, {"role": "x"}, 7]
+    document.write_text(json.dumps({"version": 1, "messages": theirs}))
+    mine = memory(tmp_path, compress=True)
+    assert said(mine, "m1") == "q1"
+    mine.add_messages("m2", None, "q2", [], "a2")
+    mine.flush()
+    assert [m["message_id"] for m in json.loads(gzip.decompress(document.read_bytes()))["messages"]] == [
+        "m1", "m2", "m2:assistant"]  # fmt: skip
+    assert said(memory(tmp_path), "m2") == "q2 a2"
+
+
+def test_what_nobody_writes_to_is_cleaned_up(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, node_memory_days=30)
+    for node in ("old", "new"):
+        mine = NodeTokenBufferMemory("a", "c", node, objects=objects_of(settings))
+        fill(mine)
+        mine.flush()
+    long_ago = (datetime.now(UTC) - timedelta(days=31)).timestamp()
+    for file in tmp_path.rglob("old.json*"):
+        os.utime(file, (long_ago, long_ago))
+    for file in tmp_path.rglob("old.json.d/*"):
+        os.utime(file, (long_ago, long_ago))
+    assert node_objects.clean_up(settings.model_copy(update={"node_memory_days": 0})) == 0
+    assert node_objects.clean_up(settings) == 1
+    assert {file.name for file in (tmp_path / "node_memory/a/c").iterdir()} == {"new.json", "new.json.d"}

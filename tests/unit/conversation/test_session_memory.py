@@ -1,0 +1,265 @@
+"""Session memory: which turns, which summary, what a console shows; and that nothing is given twice or lost between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorybase.conversation import Limits, Record, Summary, View
+from memorybase.conversation.captured import Tail
+from memorybase.conversation.fitting import GAP, SUMMARY_DROPPED
+from memorybase.conversation.session_memory import (
+    FLOWX_5,
+    FLOWX_6,
+    TOKEN_BUFFER,
+    WINDOW,
+    Call,
+    SessionMemory,
+    SessionPreset,
+    StoredSummary,
+    session_memory,
+)
+
+WITH_CURRENT = replace(FLOWX_5, count_current=True)
+
+
+def turns(count: int, first: int = 1) -> list[Record]:
+    """q1 a1 q2 a2 ..., a run each."""
+    return [
+        Record(id=f"{kind}{turn}", seq=2 * turn - (kind == "q"), role=role, content=f"{kind}{turn}", run_id=f"r{turn}")
+        for turn in range(first, count + 1)
+        for kind, role in (("q", "user"), ("a", "assistant"))
+    ]
+
+
+def summary_of(turn: int) -> StoredSummary | None:
+    """A summary of turns 1 to this one."""
+    if not turn:
+        return None
+    return StoredSummary(Summary(text=f"of 1-{turn}", from_seq=1, to_seq=2 * turn, message_ids=("s",)), f"a{turn}")
+
+
+def shown(
+    records: Sequence[Record],
+    preset: SessionPreset = FLOWX_5,
+    *,
+    stored: StoredSummary | None = None,
+    complete: bool = True,
+    **call: Any,
+) -> SessionMemory:
+    return session_memory(Tail(list(records), complete), preset, Call(**call), stored=stored, use_memory=True)
+
+
+def history(view: View) -> list[str]:
+    return [each for source in view.sources if source.kind == "history" for each in source.message_ids]
+
+
+def pairs(*numbers: int) -> list[str]:
+    return [f"{kind}{number}" for number in numbers for kind in ("q", "a")]
+
+
+# Before answering turn n: the pairs that are given, the turns that the summary has, the order on the console.
+VECTORS = [
+    (FLOWX_5, 1, (), 0, []),
+    (FLOWX_5, 4, (1, 2, 3), 0, [3, 2, 1]),
+    (FLOWX_5, 5, (2, 3, 4), 1, [4, 3, 2]),
+    (FLOWX_5, 10, (7, 8, 9), 6, [9, 8, 7]),
+    (WITH_CURRENT, 4, (2, 3), 1, [3, 2]),
+    (FLOWX_6, 10, tuple(range(1, 10)), 0, list(range(9, 0, -1))),
+    (FLOWX_6, 35, tuple(range(5, 35)), 0, list(range(34, 4, -1))),
+]
+
+
+@pytest.mark.parametrize(("preset", "turn", "given_pairs", "summarised", "console"), VECTORS)
+def test_the_turns_the_summary_and_the_console_before_a_turn(
+    preset: SessionPreset, turn: int, given_pairs: tuple[int, ...], summarised: int, console: list[int]
+) -> None:
+    question = Record(id="current", seq=2 * turn - 1, role="user", content="now", run_id="now")
+
+    memory = shown([*turns(turn - 1), question], preset, stored=summary_of(summarised), exclude_run_id="now")
+
+    assert history(memory.view) == pairs(*given_pairs)
+    lines = [f"{who}: {word}{number}" for number in given_pairs for who, word in (("user", "q"), ("agent", "a"))]
+    lines += [f"Summary of previous replies: of 1-{summarised}"] if summarised else []
+    assert memory.view.text == "\n".join(lines)
+    assert memory.memory_use_summary == {
+        "summary": f"of 1-{summarised}" if summarised else "",
+        "chatMessages": [
+            {"messageId": f"q{number}", "userMessage": f"q{number}", "agentMessage": f"a{number}"} for number in console
+        ],
+    }
+    assert memory.expired is None
+    assert GAP not in memory.view.report.flags
+
+
+@pytest.mark.parametrize(
+    ("style", "first", "text"),
+    [
+        ("line", False, "user: q2\nagent: a2\nSummary of previous replies: of 1-1"),
+        ("heading", False, "user: q2\nagent: a2\n## Previous conversation summary:\nof 1-1"),
+        ("both", False, "user: q2\nagent: a2\nSummary of previous replies: ## Previous conversation summary:\nof 1-1"),
+        ("line", True, "Summary of previous replies: of 1-1\nuser: q2\nagent: a2"),
+    ],
+)
+def test_the_prompts_structure_by_option(style: Any, first: bool, text: str) -> None:
+    preset = replace(FLOWX_5, pairs=1, summary_style=style, summary_first=first)
+
+    assert shown(turns(2), preset, stored=summary_of(1)).view.text == text
+
+
+def test_memory_is_off_unless_the_node_says_so() -> None:
+    memory = session_memory(Tail(turns(9), complete=True), FLOWX_5, Call(), stored=summary_of(6))
+
+    assert (memory.view.messages, memory.view.text, memory.memory_use_summary) == ([], "", None)
+    assert (memory.expired, memory.enough) == (None, True)
+
+
+def test_a_turn_without_a_reply_takes_no_pairs_place_and_two_replies_are_joined() -> None:
+    records = turns(5)
+    records[7] = replace(records[7], role="user", content="still there?")  # a4 never came
+    records.insert(4, replace(records[3], id="more", content="more"))
+    records = [replace(record, seq=place, run_id=None) for place, record in enumerate(records, 1)]
+
+    memory = shown(records)
+
+    assert history(memory.view) == [*pairs(1, 2)[:2], "q2", "a2", "more", *pairs(3), *pairs(5)]
+    assert [each["messageId"] for each in (memory.memory_use_summary or {})["chatMessages"]] == ["q5", "q3", "q2", "q1"]
+    assert "agent: a2\n  more\n" in memory.view.text
+
+
+def test_only_what_users_and_agents_say_is_session_memory() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    records = [
+        Record(id="s", seq=1, role="system", content="rules"),
+        Record(id="q", seq=2, role="user", content="q"),
+        Record(id="c", seq=3, role="assistant", tool_calls=[call]),
+        Record(id="t", seq=4, role="tool", tool_call_id="c", content="42"),
+        Record(id="a", seq=5, role="assistant", content="a"),
+    ]
+
+    memory = shown(records)
+
+    assert history(memory.view) == ["q", "a"]
+    assert memory.view.text == "user: q\nagent: a"
+
+
+def test_what_no_summary_covers_yet_is_given_verbatim_and_asked_for() -> None:
+    memory = shown(turns(9), stored=summary_of(4))
+
+    assert history(memory.view) == pairs(5, 6, 7, 8, 9)
+    assert memory.expired is not None
+    assert memory.expired.id == "a6"
+    assert memory.view.text.endswith("Summary of previous replies: of 1-4")
+
+
+def test_beyond_the_bound_the_gap_is_told() -> None:
+    memory = shown(turns(9), replace(FLOWX_5, uncovered_tokens=10), stored=summary_of(4))
+
+    assert history(memory.view) == pairs(6, 7, 8, 9)
+    assert GAP in memory.view.report.flags
+    assert [removed.id for removed in memory.view.report.removed if removed.reason == "limit"] == pairs(5)
+
+
+def test_pairs_beyond_the_budget_go_and_the_summary_yields_to_the_newest() -> None:
+    long = summary_of(6)
+    assert long is not None
+    long = StoredSummary(replace(long.summary, text="x" * 400), long.last_message_id)
+
+    short = shown(turns(9), stored=summary_of(6), token_budget=30).view
+    assert history(short) == pairs(8, 9)
+    assert GAP in short.report.flags
+    memory = shown(turns(9), stored=long, token_budget=30)
+    assert SUMMARY_DROPPED in memory.view.report.flags
+    assert history(memory.view) == pairs(7, 8, 9)
+    assert memory.view.report.tokens_after <= 30
+
+
+def test_a_summary_of_another_branch_is_not_given() -> None:
+    records = turns(6)
+    other = replace(records[2], id="other", seq=13, run_id="r7", parent_id="a1")
+    reply = replace(records[3], id="reply", seq=14, run_id="r7")
+
+    memory = shown([*records, other, reply], replace(FLOWX_5, pairs=1), stored=summary_of(3))
+
+    assert history(memory.view) == [*pairs(1), "other", "reply"]
+    assert memory.memory_use_summary is not None
+    assert memory.memory_use_summary["summary"] == ""
+    on_it = shown([*records, other, reply], replace(FLOWX_5, pairs=1), stored=summary_of(1))
+    assert on_it.memory_use_summary is not None
+    assert on_it.memory_use_summary["summary"] == "of 1-1"
+
+
+# Reading no more than is needed
+
+
+def test_a_tail_is_enough_once_nothing_older_can_be_shown() -> None:
+    part = turns(20, first=11)
+
+    assert shown(part, stored=summary_of(17), complete=False).enough
+    assert not shown(part[-6:], stored=summary_of(17), complete=False).enough  # does a pair lie before the three?
+    assert not shown(part, stored=None, complete=False).enough  # what comes before is in no summary
+    assert shown(part, replace(FLOWX_5, uncovered_tokens=9), stored=None, complete=False).enough
+    assert shown(part, TOKEN_BUFFER, token_budget=60, stored=None, complete=False).enough
+    assert not shown(part, TOKEN_BUFFER, token_budget=600, stored=None, complete=False).enough
+    assert shown(part, WINDOW, complete=False).enough is False
+    assert shown(part, replace(WINDOW, limits=Limits(max_turns=3, prune="turn")), complete=False).enough
+    branch = Tail(part, complete=False, linked=True)
+    call = Call(token_budget=60)
+    assert session_memory(branch, TOKEN_BUFFER, call, use_memory=True).enough
+    # Does the thread pass the end of the summary?
+    assert not session_memory(branch, TOKEN_BUFFER, call, stored=summary_of(3), use_memory=True).enough
+
+
+# Limits
+
+
+def test_a_token_buffer_asks_for_a_summary_of_what_does_not_fit() -> None:
+    memory = shown(turns(9), TOKEN_BUFFER, token_budget=40)
+
+    assert memory.expired is not None
+    kept = history(memory.view)
+    assert kept[-1] == "a9"
+    assert memory.view.report.tokens_after <= 40
+    last = int(memory.expired.id[1:])
+    assert kept == pairs(*range(last + 1, 10))
+
+
+def test_a_question_is_summarised_with_its_answer_only() -> None:
+    question = Record(id="q10", seq=19, role="user", content="x" * 4_000)
+
+    memory = shown([*turns(9), question], TOKEN_BUFFER, token_budget=100)
+
+    assert memory.expired is not None
+    assert memory.expired.id == "a9"
+
+
+@given(
+    count=st.integers(1, 12),
+    covered=st.integers(0, 12),
+    budget=st.none() | st.integers(30, 200),
+    preset=st.sampled_from([FLOWX_5, WITH_CURRENT, replace(FLOWX_5, pairs=1), TOKEN_BUFFER]),
+)
+def test_a_view_begins_where_its_summary_ends(
+    count: int, covered: int, budget: int | None, preset: SessionPreset
+) -> None:
+    covered = min(covered, count)
+    memory = shown(turns(count), preset, stored=summary_of(covered), token_budget=budget)
+
+    report = memory.view.report
+    given_ids = history(memory.view)
+    has_summary = any(source.kind == "summary" for source in memory.view.sources)
+    everything = pairs(*range(1, count + 1))
+    assert given_ids == everything[len(everything) - len(given_ids) :]
+    is_whole = given_ids == everything[2 * covered if has_summary else 0 :]
+    assert is_whole or GAP in report.flags or report.over_budget
+    if has_summary:
+        assert not set(given_ids) & set(everything[: 2 * covered])
+    if memory.expired is not None:
+        assert memory.expired.seq > 2 * covered or not has_summary
+    if budget is not None:
+        assert report.tokens_after <= budget or report.over_budget
