@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -29,6 +29,8 @@ from memorybase.telemetry import get_logger
 from memorybase.vectors import CollectionRef
 
 log = get_logger(__name__)
+
+ClaimKey = tuple[UUID, int]  # job and epoch
 
 RETRY_SECONDS = 1.0  # between two tries to put a job back while the database is away
 
@@ -69,6 +71,11 @@ class Claim:
     embedder: str
     collection: CollectionRef
     end_user_id: str | None
+
+    @property
+    def key(self) -> ClaimKey:
+        """One worker may come to hold a job again that it has lost: the job alone does not name the claim."""
+        return self.job_id, self.epoch
 
 
 def new_claim(
@@ -112,7 +119,7 @@ class Guard:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._held: dict[UUID, _Hand] = {}  # by job
+        self._held: dict[ClaimKey, _Hand] = {}
         self._turn = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._renew_until_stopped, name="lease", daemon=True)
@@ -132,46 +139,46 @@ class Guard:
     def take(self, claim: Claim, lock: HeldLock | None) -> None:
         """From here on this claim is kept, and its lock with it."""
         with self._turn:
-            self._held[claim.job_id] = _Hand(claim, lock)
+            self._held[claim.key] = _Hand(claim, lock)
 
     def drop(self, claim: Claim) -> None:
         """Keep it no longer, and give its session lock back. Before the ring for the session's next job, whose worker
         must not find the session busy."""
         with self._turn:
-            hand = self._held.pop(claim.job_id, None)
+            hand = self._held.pop(claim.key, None)
         if hand is not None and hand.lock is not None:
             hand.lock.release()
 
-    def check(self, claims: Sequence[Claim]) -> set[UUID]:
-        """The jobs among these that this worker still holds, by the database's word."""
+    def check(self, claims: Iterable[Claim]) -> set[ClaimKey]:
+        """Those among these that this worker still holds, by the database's word."""
         with self._turn:
-            asked = {claim.job_id: claim.epoch for claim in claims if not self._is_lost(claim)}
+            asked = {claim.key for claim in claims if not self._is_lost(claim)}
         with self._services.database.reading() as session:
             return jobs.claims_that_hold(session, asked)
 
-    def begin_embedding(self, totals: Sequence[tuple[Claim, int]]) -> set[UUID]:
+    def begin_embedding(self, totals: Sequence[tuple[Claim, int]]) -> set[ClaimKey]:
         """From here on a lost worker counts against these jobs; those that this worker still holds.
 
         What is not alone in the worker's hands is under no suspicion yet: then all of them run alone first.
         """
         with self._turn:
             for claim, _ in totals:
-                if hand := self._held.get(claim.job_id):
+                if hand := self._held.get(claim.key):
                     hand.began = True
-            begun = {hand.claim.job_id: hand.claim.epoch for hand in self._held.values() if hand.began}
+            begun = {key for key, hand in self._held.items() if hand.began}
         together = len(begun) > 1
         with self._services.database.transaction() as session:
             if together:
                 jobs.mark_together(session, begun)
-            counts = {claim.job_id: (claim.epoch, total) for claim, total in totals}
+            counts = {claim.key: total for claim, total in totals}
             return {
-                job_id
-                for job_id, (epoch, total) in sorted(counts.items())
+                (job_id, epoch)
+                for (job_id, epoch), total in sorted(counts.items())
                 if jobs.update_claimed(session, job_id=job_id, epoch=epoch, embedding_began=True, total=total)
             }
 
     def _is_lost(self, claim: Claim) -> bool:
-        hand = self._held.get(claim.job_id)
+        hand = self._held.get(claim.key)
         return hand is None or hand.lost
 
     def _hands(self) -> list[_Hand]:
@@ -191,7 +198,7 @@ class Guard:
         claim = hand.claim
         with self._services.database.transaction() as session:
             until = clock.now(session) + timedelta(seconds=self._services.settings.lease_seconds)
-            held = jobs.claims_that_hold(session, {claim.job_id: claim.epoch})
+            held = jobs.claims_that_hold(session, {claim.key})
             renewed = bool(held) and rows.renew_lease(session, row_id=claim.row_id, epoch=claim.epoch, until=until)
         if not renewed:
             # A job that ended meanwhile has no lease to renew.
@@ -202,7 +209,7 @@ class Guard:
 
     def _is_dropped(self, claim: Claim) -> bool:
         with self._turn:
-            return claim.job_id not in self._held
+            return claim.key not in self._held
 
     def _extend_lock(self, hand: _Hand, lock: HeldLock) -> None:
         try:

@@ -135,7 +135,7 @@ def begin(works: Sequence[Work], guard: Guard) -> None:
         return
     for work in ready:
         work.began = True
-        if work.claim.job_id not in held:
+        if work.claim.key not in held:
             work.error = errors.ClaimLost()
 
 
@@ -223,8 +223,8 @@ def _store(services: Services, guard: Guard, collection: CollectionRef, items: S
 
 
 def _check_claims(guard: Guard, items: Sequence[Item]) -> None:
-    held = guard.check(list({item.work.claim.job_id: item.work.claim for item in items}.values()))
-    _fail([item for item in items if item.work.claim.job_id not in held], errors.ClaimLost())
+    held = guard.check(item.work.claim for item in items)
+    _fail([item for item in items if item.work.claim.key not in held], errors.ClaimLost())
 
 
 def _records(item: Item) -> list[VectorRecord]:

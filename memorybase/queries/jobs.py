@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -85,17 +85,18 @@ def update_claimed(session: OrmSession, *, job_id: UUID, epoch: int, **values: A
     return updated.rowcount == 1  # type: ignore[attr-defined,no-any-return]
 
 
-def claims_that_hold(session: OrmSession, epochs: Mapping[UUID, int]) -> set[UUID]:
+def claims_that_hold(session: OrmSession, claims: Collection[tuple[UUID, int]]) -> set[tuple[UUID, int]]:
     """Which of these jobs still run under the epoch that they were claimed with."""
-    if not epochs:
+    if not claims:
         return set()
-    found = session.execute(sa.select(Job.id, Job.epoch).where(Job.id.in_(epochs), Job.state == JobState.RUNNING))
-    return {job_id for job_id, epoch in found if epochs[job_id] == epoch}
+    ids = {job_id for job_id, _ in claims}
+    running = session.execute(sa.select(Job.id, Job.epoch).where(Job.id.in_(ids), Job.state == JobState.RUNNING))
+    return {(job_id, epoch) for job_id, epoch in running} & set(claims)
 
 
-def mark_together(session: OrmSession, epochs: Mapping[UUID, int]) -> None:
+def mark_together(session: OrmSession, claims: Iterable[tuple[UUID, int]]) -> None:
     """These claimed jobs are worked on at one time."""
-    for job_id, epoch in sorted(epochs.items()):
+    for job_id, epoch in sorted(claims):
         update_claimed(session, job_id=job_id, epoch=epoch, together=True)
 
 

@@ -10,7 +10,7 @@ import pytest
 from harness.acts import texts
 from harness.world import WORKER, WorkerKilled, World
 
-from memorybase import errors, ingestion, lifecycle, planning
+from memorybase import errors, ingestion, leases, lifecycle, planning
 from memorybase.ingestion import JobOutcome
 from memorybase.vectors import CollectionRef, VectorRecord
 
@@ -142,6 +142,23 @@ def test_what_was_claimed_ahead_and_is_taken_away_meanwhile_is_not_written(world
     assert not [chunk for chunk in written if chunk.startswith(str(doomed))]
     world.settle()
     world.assert_all_ingested(base)
+
+
+def test_a_job_that_a_worker_comes_to_hold_again_is_not_let_go_with_the_claim_that_it_lost(world: World) -> None:
+    ready(world, sessions=["a"])
+    ring = world.queue.rings[0]
+    lost = ingestion.claim_job(world.services, ring, WORKER)
+    world.pass_time(61)
+    world.sweep()
+    again = ingestion.claim_job(world.services, ring, WORKER)
+    assert lost is not None
+    assert again is not None
+    with leases.Guard(world.services) as guard:
+        guard.take(lost, None)
+        guard.take(again, None)
+        assert guard.check([lost, again]) == {again.key}
+        guard.drop(lost)
+        assert guard.check([again]) == {again.key}
 
 
 class TestLostBesideOthers:
