@@ -136,6 +136,11 @@ ONLY_HERE = (
         "Every metric is named in memorybase/metrics.py; count through it.",
     ),
     OnlyHere(
+        frozenset({"langchain_core", "langgraph"}),
+        ("memorybase.integrations",),
+        "They come with an extra: only what is for these runtimes may need them.",
+    ),
+    OnlyHere(
         frozenset({"circus"}),
         ("memorybase.stack",),
         "Processes are started by memorybase.stack.",
@@ -381,6 +386,7 @@ PLANTED = [
     ("memorybase.ingestion", "libraries stay behind their adapters", "from celery import shared_task"),
     ("memorybase.recall", "libraries stay behind their adapters", "def f():\n    import chromadb"),
     ("memorybase.services", "libraries stay behind their adapters", "import redis.client"),
+    ("memorybase.conversation.nodes", "libraries stay behind their adapters", "from langchain_core import messages"),
     ("memorybase.embedding.onnx", "libraries stay behind their adapters", "import onnxruntime"),
     ("memorybase.chunking", "libraries stay behind their adapters", "def f():\n    import tokenizers"),
     ("memorybase.keys", "libraries stay behind their adapters", "from fastapi import HTTPException"),

@@ -1,0 +1,164 @@
+"""A LangGraph graph whose two LLM nodes each remember by themselves, twice in one session.
+
+    user -> writer <-> reviewer -> user
+
+The writer drafts, the reviewer sends it back or lets it pass. Each has its own node memory: in the loop's next round,
+and in the next run. The run hook captures what is said, and the flow's memory base finds it after ingestion.
+
+    memorybase up                                                            # says where the key is
+    python examples/two_llm_nodes.py --url http://127.0.0.1:8000 --key KEY
+    python examples/two_llm_nodes.py --key KEY --model gpt-5-mini            # with langchain-openai installed
+
+In process `run_all` takes an InProcess, and needs no URL. Without --model the two nodes speak from a script, and
+nothing is asked of anybody. OPENAI_BASE_URL and OPENAI_API_KEY are read by langchain-openai, so any endpoint of that
+protocol does.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.messages import BaseMessage, HumanMessage
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from memorybase.client import Client
+from memorybase.integrations.flow_memory import FlowMemory, OverHttp
+from memorybase.integrations.langgraph import Agent, RunHook
+
+FLOW = "two-llm-nodes"
+QUESTIONS = (
+    "Write a slogan for a shop that repairs violins in Cremona.",
+    "And one for its branch that repairs cellos.",
+)
+WRITER = (
+    "We repair every violin in Cremona, and we do it with great care, every day.",
+    "Your violin, whole again.",
+    "Your cello, whole again.",
+)
+REVIEWER = ("REVISE: too long, five words at most.", "GOOD.", "GOOD.")
+MOST_DRAFTS = 3
+
+
+class State(MessagesState):
+    """`review`: what the reviewer has said last."""
+
+    review: list[BaseMessage]
+
+
+class Models(NamedTuple):
+    """Who speaks in the two nodes."""
+
+    writer: BaseChatModel
+    reviewer: BaseChatModel
+
+
+class Listener(BaseCallbackHandler):
+    """Keeps what each node's model was told, the system prompt aside."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, list[str]]] = []
+
+    def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[BaseMessage]],
+        *,
+        metadata: dict[str, Any] | None = None,
+        **_: Any,
+    ) -> None:
+        del serialized
+        node = (metadata or {})["langgraph_node"]
+        self.told.append((node, [one.text for one in messages[0] if one.type != "system"]))
+
+
+def scripted() -> Models:
+    return Models(FakeListChatModel(responses=list(WRITER)), FakeListChatModel(responses=list(REVIEWER)))
+
+
+def build_graph(memory: FlowMemory, models: Models) -> CompiledStateGraph[State, None, State, State]:
+    graph = StateGraph(State)
+    writer = Agent(
+        model=models.writer,
+        node_id="writer",
+        system="You write slogans. Answer with the slogan alone.",
+        prompt="{% if review %}{{ review[-1].content }}{% else %}{{ messages[0].content }}{% endif %}",
+        memory=memory,
+        use_memory=True,
+        remembers="node",
+    )
+    reviewer = Agent(
+        model=models.reviewer,
+        node_id="reviewer",
+        system="You review slogans. Answer GOOD, or REVISE and why.",
+        memory=memory,
+        use_memory=True,
+        remembers="node",
+        into="review",
+    )
+    graph.add_node("writer", writer)
+    graph.add_node("reviewer", reviewer)
+    graph.add_edge(START, "writer")
+    graph.add_edge("writer", "reviewer")
+    graph.add_conditional_edges("reviewer", _next, ["writer", END])
+    return graph.compile()
+
+
+def _next(state: State) -> str:
+    drafts = sum(message.type == "ai" for message in state["messages"])
+    asks_again = state["review"][-1].text.startswith("REVISE")
+    return "writer" if asks_again and drafts < MOST_DRAFTS else END
+
+
+def run_all(memory: FlowMemory, session_id: str, models: Models) -> list[list[tuple[str, list[str]]]]:
+    """One run for each question; what each node was told in it."""
+    graph = build_graph(memory, models)
+    hook = RunHook(memory)
+    runs = []
+    for question in QUESTIONS:
+        listener = Listener()
+        config = hook.config(session_id)
+        config["callbacks"] = [hook, listener]
+        graph.invoke(State(messages=[HumanMessage(question)], review=[]), config)
+        runs.append(listener.told)
+    return runs
+
+
+def show(runs: list[list[tuple[str, list[str]]]]) -> None:
+    for number, run in enumerate(runs, 1):
+        print(f"run {number}")
+        for node, told in run:
+            print(f"  {node} remembers {len(told) - 1}, is told: {told[-1]}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--url", default="http://127.0.0.1:8000")
+    parser.add_argument("--key", required=True)
+    parser.add_argument("--model", help="a model that langchain-openai knows; without it the nodes speak from a script")
+    chosen = parser.parse_args()
+    models = scripted()
+    if chosen.model:
+        from langchain_openai import ChatOpenAI
+
+        models = Models(ChatOpenAI(model=chosen.model), ChatOpenAI(model=chosen.model))
+
+    with Client(chosen.url, chosen.key) as client:
+        client.put_flow(FLOW)
+        named = {"name": f"slogans {uuid4()}", "flow_id": FLOW, "threshold": 2}
+        base = client.call("POST", "/memories", json=named)
+        memory = OverHttp(client, FLOW)
+        show(run_all(memory, f"session {uuid4()}", models))
+        ingested = client.settle(base["id"], lambda _: None)
+        print(f"the memory base holds {ingested['total_processed']} outputs; a search for cellos finds")
+        for hit in client.search(base["id"], "cello", top_k=1):
+            print(f"  {hit['content']}")
+
+
+if __name__ == "__main__":
+    main()

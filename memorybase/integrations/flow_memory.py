@@ -1,0 +1,203 @@
+"""A flow's memory as the integrations use it: over HTTP, or in the process that has the services.
+
+Both speak in JSON and in the runtime's own ids. The flow is there already: PUT /flows/{flow_id} makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast, runtime_checkable
+from urllib.parse import quote
+from uuid import UUID
+
+from pydantic_core import to_jsonable_python
+
+from memorybase import context, ingestion, recall
+from memorybase.client import Client, Json
+from memorybase.conversation import chat_log, chat_memory, chat_summaries, chat_views, node_executions
+from memorybase.conversation.buffer import Conversation, HistoryRequest
+from memorybase.conversation.chat_config import ChatMemoryConfig
+from memorybase.conversation.chat_log import DeletedRole, DeleteMode
+from memorybase.conversation.chat_memory import MemoryKey, Who
+from memorybase.conversation.history import give_history
+from memorybase.conversation.session_memory import PRESETS
+from memorybase.messages import IdKind, normalise_all, resolve_id
+from memorybase.services import Services
+
+
+@runtime_checkable
+class FlowMemory(Protocol):
+    """What nodes, hooks and retrievers ask of memorybase. Views are {messages, sources, text, report}."""
+
+    def capture(self, session_id: str, run_id: str, messages: Sequence[Json], end_user_id: str | None = None) -> Json:
+        """Store a run's messages; repeating it is harmless."""
+
+    def report(self, execution_id: str, execution: Json) -> Json:
+        """Store what a node gave out in a run."""
+
+    def node_history(self, session_id: str, node_id: str, run_id: str, max_tokens: int) -> Json:
+        """The view of what a node has said and been told itself; the run under way first."""
+
+    def context(self, asked: Json) -> Json:
+        """The view of history, summary and memories. `asked`: session_id, token_budget, preset and, if there is one,
+        query, run_id, node_id, end_user_id."""
+
+    def search(self, query: str, *, top_k: int, session_id: str | None = None) -> list[Json]:
+        """Messages of the flow's memory bases, best first."""
+
+    def put_chat_memory(self, node_id: str, fields: Json) -> Json:
+        """Make or configure the memory of a Chat Memory node."""
+
+    def post_chat(self, node_id: str, chat_id: str, messages: Sequence[Json], run_id: str | None = None) -> Json:
+        """Append to a chat."""
+
+    def view_chat(self, node_id: str, chat_id: str, run_id: str | None = None) -> Json:
+        """The view of a chat; the run's own messages are left out."""
+
+    def read_chat(self, node_id: str, chat_id: str, *, limit: int = 50, offset: int | None = None) -> Json:
+        """The chat's messages as they are stored."""
+
+    def delete_chat(self, node_id: str, chat_id: str, *, mode: DeleteMode, roles: Sequence[DeletedRole]) -> Json:
+        """Delete what the run that wrote last has written, or all."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverHttp:
+    """Through a running stack."""
+
+    client: Client
+    flow: str
+
+    def capture(self, session_id: str, run_id: str, messages: Sequence[Json], end_user_id: str | None = None) -> Json:
+        run = {"session_id": session_id, "run_id": run_id, "messages": messages, "end_user_id": end_user_id}
+        return self.client.post_run(self.flow, run)
+
+    def report(self, execution_id: str, execution: Json) -> Json:
+        return self._call("PUT", f"/node-executions/{_quoted(execution_id)}", {"flow_id": self.flow, **execution})
+
+    def node_history(self, session_id: str, node_id: str, run_id: str, max_tokens: int) -> Json:
+        asked = {"session_id": session_id, "node_id": node_id, "run_id": run_id, "max_tokens": max_tokens}
+        return self._call("POST", "/history", {"flow_id": self.flow, "mode": "node", **asked})
+
+    def context(self, asked: Json) -> Json:
+        return self._call("POST", "/context", {"flow_id": self.flow, **asked})
+
+    def search(self, query: str, *, top_k: int, session_id: str | None = None) -> list[Json]:
+        asked = {"flow_id": self.flow, "query": query, "top_k": top_k, "session_id": session_id}
+        return cast("list[Json]", self._call("POST", "/search", asked)["results"])
+
+    def put_chat_memory(self, node_id: str, fields: Json) -> Json:
+        return self._call("PUT", self._chats(node_id), fields)
+
+    def post_chat(self, node_id: str, chat_id: str, messages: Sequence[Json], run_id: str | None = None) -> Json:
+        posted = {"chat_id": chat_id, "messages": messages, "run_id": run_id}
+        return self._call("POST", f"{self._chats(node_id)}/messages", posted)
+
+    def view_chat(self, node_id: str, chat_id: str, run_id: str | None = None) -> Json:
+        return self._call("POST", f"{self._chats(node_id)}/view", {"chat_id": chat_id, "run_id": run_id})
+
+    def read_chat(self, node_id: str, chat_id: str, *, limit: int = 50, offset: int | None = None) -> Json:
+        asked = {"chat_id": chat_id, "limit": limit} | ({} if offset is None else {"offset": offset})
+        return cast("Json", self.client.get(f"{self._chats(node_id)}/messages", **asked))
+
+    def delete_chat(self, node_id: str, chat_id: str, *, mode: DeleteMode, roles: Sequence[DeletedRole]) -> Json:
+        asked = {"chat_id": chat_id, "mode": mode, "roles": list(roles)}
+        return cast("Json", self.client.call("DELETE", f"{self._chats(node_id)}/messages", params=asked))
+
+    def _call(self, method: str, path: str, body: Json) -> Json:
+        return cast("Json", self.client.call(method, path, json=body))
+
+    def _chats(self, node_id: str) -> str:
+        return f"/flows/{_quoted(self.flow)}/chat-memories/{_quoted(node_id)}"
+
+
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """By the domain itself."""
+
+    services: Services
+    user_id: UUID
+    flow: str
+
+    def capture(self, session_id: str, run_id: str, messages: Sequence[Json], end_user_id: str | None = None) -> Json:
+        settings = self.services.settings
+        identity, external_id = resolve_id(self.user_id, "run", run_id)
+        request = ingestion.CaptureRequest(
+            session_id=session_id,
+            messages=normalise_all(
+                messages,
+                user_id=self.user_id,
+                max_messages=settings.max_messages_per_run,
+                max_message_bytes=settings.max_message_bytes,
+            ),
+            run_id=identity,
+            run_external_id=external_id,
+            end_user_id=end_user_id,
+        )
+        return _json(ingestion.capture(self.services, self.user_id, self._flow_id, request))
+
+    def report(self, execution_id: str, execution: Json) -> Json:
+        identity, external_id = resolve_id(self.user_id, "node_execution", execution_id)
+        new = node_executions.new_execution(
+            self.services, self.user_id, execution, id=identity, external_id=external_id
+        )
+        run_id = self._id("run", execution["run_id"])
+        view, _ = node_executions.put_execution(
+            self.services, self.user_id, self._flow_id, execution["session_id"], run_id, new
+        )
+        return _json(view)
+
+    def node_history(self, session_id: str, node_id: str, run_id: str, max_tokens: int) -> Json:
+        conversation = Conversation(self.services, self.user_id, self._flow_id, session_id)
+        request = HistoryRequest(run_id=self._id("run", run_id), max_tokens=max_tokens)
+        return give_history(conversation, request, mode="node", node_id=node_id).view.as_dict()
+
+    def context(self, asked: Json) -> Json:
+        run_id = asked.get("run_id")
+        named = {"preset": PRESETS[asked["preset"]], "run_id": None if run_id is None else self._id("run", run_id)}
+        request = context.ContextRequest(flow_id=self._flow_id, **asked | named)
+        return context.build_context(self.services, self.user_id, request).as_dict()
+
+    def search(self, query: str, *, top_k: int, session_id: str | None = None) -> list[Json]:
+        request = recall.SearchRequest(query=query, flow_id=self._flow_id, top_k=top_k, session_id=session_id)
+        return [_json(hit) for hit in recall.search(self.services, self.user_id, request).results]
+
+    def put_chat_memory(self, node_id: str, fields: Json) -> Json:
+        memory, _ = chat_memory.put_memory(self.services, self._key(node_id), ChatMemoryConfig.of(fields))
+        return _json(memory)
+
+    def post_chat(self, node_id: str, chat_id: str, messages: Sequence[Json], run_id: str | None = None) -> Json:
+        key = self._key(node_id)
+        run = None if run_id is None else self._id("run", run_id)
+        posted = chat_log.post_messages(self.services, key, Who(chat_id), messages, run_id=run)
+        chat_summaries.summarise_due(self.services, key, posted.chat_id)
+        return _json(posted)
+
+    def view_chat(self, node_id: str, chat_id: str, run_id: str | None = None) -> Json:
+        run = None if run_id is None else self._id("run", run_id)
+        return chat_views.view_chat(self.services, self._key(node_id), Who(chat_id), run_id=run).as_dict()
+
+    def read_chat(self, node_id: str, chat_id: str, *, limit: int = 50, offset: int | None = None) -> Json:
+        return _json(chat_log.read_messages(self.services, self._key(node_id), chat_id, limit=limit, offset=offset))
+
+    def delete_chat(self, node_id: str, chat_id: str, *, mode: DeleteMode, roles: Sequence[DeletedRole]) -> Json:
+        return _json(chat_log.delete_messages(self.services, self._key(node_id), chat_id, mode=mode, roles=roles))
+
+    @property
+    def _flow_id(self) -> UUID:
+        return self._id("flow", self.flow)
+
+    def _id(self, kind: IdKind, value: str) -> UUID:
+        return resolve_id(self.user_id, kind, value)[0]
+
+    def _key(self, node_id: str) -> MemoryKey:
+        return MemoryKey(self.user_id, self._flow_id, node_id)
+
+
+def _json(value: Any) -> Json:
+    return cast("Json", to_jsonable_python(value))
+
+
+def _quoted(value: str) -> str:
+    return quote(value, safe="")

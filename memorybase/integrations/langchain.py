@@ -1,0 +1,71 @@
+"""For LangChain: a chat's history, a retriever, and messages to and fro. Needs the extra `langgraph`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.documents import Document
+from langchain_core.messages import BaseMessage, MessageLikeRepresentation, convert_to_messages
+from langchain_core.messages.utils import convert_to_openai_messages
+from langchain_core.retrievers import BaseRetriever
+
+from memorybase.client import Json
+from memorybase.integrations.flow_memory import FlowMemory
+from memorybase.messages import message_text
+
+
+def to_dicts(messages: Sequence[MessageLikeRepresentation]) -> list[Json]:
+    """As memorybase captures them, with the ids that they have."""
+    read = convert_to_messages(messages)
+    return convert_to_openai_messages(read, include_id=True)
+
+
+def to_messages(view: Json) -> list[BaseMessage]:
+    """A view's messages as LangChain's."""
+    return convert_to_messages(view["messages"])
+
+
+class ChatHistory(BaseChatMessageHistory):
+    """A chat of a Chat Memory node; `fields` configure the node, whose limits decide what is shown."""
+
+    def __init__(self, memory: FlowMemory, node_id: str, chat_id: str, **fields: Any) -> None:
+        self._memory = memory
+        self._node_id = node_id
+        self._chat_id = chat_id
+        memory.put_chat_memory(node_id, {"name": node_id, "chat_id": "{{ chat_id }}", **fields})
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # a property, as the base's docstring has it
+        """What the model reads."""
+        return to_messages(self._memory.view_chat(self._node_id, self._chat_id))
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Append all of them in one write."""
+        if messages:
+            self._memory.post_chat(self._node_id, self._chat_id, to_dicts(messages))
+
+    def clear(self) -> None:
+        """Delete every message of the chat."""
+        self._memory.delete_chat(self._node_id, self._chat_id, mode="all", roles=("user", "assistant"))
+
+
+class MemoryRetriever(BaseRetriever):
+    """Searches the memory bases of a flow; with a session, that one alone."""
+
+    memory: FlowMemory
+    top_k: int = 8
+    session_id: str | None = None
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        del run_manager
+        return [_document(hit) for hit in self.memory.search(query, top_k=self.top_k, session_id=self.session_id)]
+
+
+def _document(hit: Json) -> Document:
+    """The message's text; where it comes from as metadata."""
+    shown = ("message_id", "memory_base_id", "session_id", "run_id", "role", "timestamp", "score", "pending")
+    text = message_text(hit["content"]) or hit["snippet"]
+    return Document(page_content=text, id=hit["message_id"], metadata={name: hit[name] for name in shown})

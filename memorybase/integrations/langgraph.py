@@ -1,0 +1,316 @@
+"""For LangGraph: memory as nodes of a graph, and a hook that captures each run. Needs the extra `langgraph`.
+
+    memory = OverHttp(client, "support")                     # or InProcess(services, user_id, "support")
+    graph.add_node("answer", Agent(model=model, node_id="answer", memory=memory, use_memory=True))
+    hook = RunHook(memory)
+    graph.compile().invoke({"messages": [("user", "Hello")]}, hook.config("session-1"))
+
+The state is a TypedDict. Its values are what templates name, as in {{ messages[-1].content }}, and `session_id` and
+`run_id` beside them. What a node reads of memory it writes under the state's key `into`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Self
+from uuid import UUID, uuid4
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, convert_to_messages
+from langchain_core.runnables import Runnable, RunnableConfig
+
+from memorybase.client import Json
+from memorybase.conversation.chat_log import DeletedRole, DeleteMode
+from memorybase.conversation.templates import check_template, render
+from memorybase.errors import InvalidRequest
+from memorybase.integrations.flow_memory import FlowMemory
+from memorybase.integrations.langchain import to_dicts, to_messages
+
+State = Any  # the graph's TypedDict: LangGraph's types have no name for all of them
+ReadRun = Callable[[Any, Any], Sequence[BaseMessage]]
+
+LATEST_MESSAGE = "{{ messages[-1].content }}"
+
+
+class Place(NamedTuple):
+    """The session and the run that a node is executed in, and which execution it is."""
+
+    session_id: str
+    run_id: str
+    end_user_id: str | None
+    step: int
+    execution_id: str
+
+    @classmethod
+    def of(cls, metadata: Mapping[str, Any]) -> Self:
+        """As RunHook.config has written it; raises InvalidRequest where the graph was invoked without."""
+        for name in ("session_id", "run_id"):
+            if not isinstance(metadata.get(name), str):
+                raise InvalidRequest("Invoke the graph with RunHook.config(session_id)", field=name)
+        run_id = metadata["run_id"]
+        # Equal for a task that is executed again, as after a crash; of any length where graphs are nested.
+        task = f"{run_id}/{metadata.get('langgraph_checkpoint_ns', '')}"
+        execution_id = hashlib.sha256(task.encode()).hexdigest()
+        step = metadata.get("langgraph_step", 0)
+        return cls(metadata["session_id"], run_id, metadata.get("end_user_id"), step, execution_id)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ChatMemory:
+    """Chat Memory: puts what a model reads of the chat under `into`. `fields` as in PUT /chat-memories."""
+
+    memory: FlowMemory
+    node_id: str
+    chat_id: str = "{{ session_id }}"
+    into: str = "history"
+    fields: Json = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.memory.put_chat_memory(self.node_id, {"name": self.node_id, "chat_id": self.chat_id, **self.fields})
+
+    def chat_in(self, state: State, config: RunnableConfig) -> str:
+        """The id of the chat that is meant here; a blank value in it raises InvalidRequest."""
+        return render(self.chat_id, _variables(state, _place(config)), field="chat_id", blanks=False)
+
+    def __call__(self, state: State, config: RunnableConfig) -> Json:
+        chat_id = self.chat_in(state, config)
+        return {self.into: to_messages(self.memory.view_chat(self.node_id, chat_id, _place(config).run_id))}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AddMemory:
+    """Add Memory: appends one message to a chat. Executed again after a crash, it adds nothing twice."""
+
+    chat: ChatMemory
+    role: Literal["user", "assistant"]
+    content: str = LATEST_MESSAGE
+
+    def __post_init__(self) -> None:
+        check_template(self.content, "content")
+
+    def __call__(self, state: State, config: RunnableConfig) -> Json:
+        place = _place(config)
+        text = render(self.content, _variables(state, place), field="content")
+        message = {"id": place.execution_id, "role": self.role, "content": text}
+        self.chat.memory.post_chat(self.chat.node_id, self.chat.chat_in(state, config), [message], place.run_id)
+        return {}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GetMemory:
+    """Get Memory Data: puts the chat's messages as they are stored, as JSON, under `into`."""
+
+    chat: ChatMemory
+    into: str
+    limit: int = 50
+    offset: int | None = None
+
+    def __call__(self, state: State, config: RunnableConfig) -> Json:
+        chat_id = self.chat.chat_in(state, config)
+        page = self.chat.memory.read_chat(self.chat.node_id, chat_id, limit=self.limit, offset=self.offset)
+        return {self.into: page["items"]}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DeleteMemory:
+    """Delete Memory: what the run that wrote last has written, or all, in these roles."""
+
+    chat: ChatMemory
+    mode: DeleteMode = "latest_request"
+    roles: Sequence[DeletedRole] = ("user", "assistant")
+
+    def __call__(self, state: State, config: RunnableConfig) -> Json:
+        chat_id = self.chat.chat_in(state, config)
+        self.chat.memory.delete_chat(self.chat.node_id, chat_id, mode=self.mode, roles=self.roles)
+        return {}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Recall:
+    """Puts the session's history, its summary and memories that fit the query under `into`, as messages."""
+
+    memory: FlowMemory
+    node_id: str
+    query: str = LATEST_MESSAGE
+    into: str = "context"
+    token_budget: int = 2_000
+    preset: str = "token_buffer"
+
+    def __call__(self, state: State, config: RunnableConfig) -> Json:
+        place = _place(config)
+        query = render(self.query, _variables(state, place), field="query")
+        return {self.into: to_messages(self.memory.context({**_asked(self, place), "query": query}))}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Asking(ABC):
+    """Asks a chat model, which remembers where `use_memory` says so.
+
+    session     session memory, appended to the system prompt
+    node        what this node itself was told and has answered, in earlier runs and earlier rounds of a loop
+
+    `reads` names keys of the state with more messages, such as those of ChatMemory and Recall.
+    """
+
+    model: Runnable[Any, Any]
+    node_id: str
+    prompt: str = LATEST_MESSAGE
+    memory: FlowMemory | None = None
+    use_memory: bool = False
+    remembers: Literal["session", "node"] = "session"
+    reads: Sequence[str] = ()
+    token_budget: int = 2_000
+    preset: str = "flowx_5"
+
+    def __post_init__(self) -> None:
+        check_template(self.prompt, "prompt")
+        if self.use_memory and self.memory is None:
+            raise InvalidRequest("A node that uses memory needs one", field="memory")
+
+    @abstractmethod
+    def instructions(self, variables: Json) -> str:
+        """The system prompt; empty is none."""
+
+    def ask(self, state: State, config: RunnableConfig) -> BaseMessage:
+        place = _place(config)
+        variables = _variables(state, place)
+        question = HumanMessage(render(self.prompt, variables, field="prompt"))
+        system = self.instructions(variables)
+        memory = self.memory if self.use_memory else None
+        own: list[BaseMessage] = []
+        if memory is not None and self.remembers == "node":
+            own = to_messages(memory.node_history(place.session_id, self.node_id, place.run_id, self.token_budget))
+        elif memory is not None:
+            system = f"{system}\n\n{memory.context(_asked(self, place))['text']}".strip()
+        given = [message for key in self.reads for message in convert_to_messages(state.get(key) or [])]
+        told = [SystemMessage(system)] if system else []
+        answer: BaseMessage = self.model.invoke([*told, *given, *own, question])
+        if memory is not None and self.remembers == "node":
+            memory.report(place.execution_id, self._execution(place, [*own, question, answer]))
+        return answer
+
+    def _execution(self, place: Place, context: Sequence[BaseMessage]) -> Json:
+        said = [{name: value for name, value in one.items() if name != "id"} for one in to_dicts(context)]
+        return {
+            "session_id": place.session_id, "run_id": place.run_id, "node_id": self.node_id, "index": place.step,
+            "status": "succeeded", "outputs": {"text": context[-1].text, "context": said},
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Agent(_Asking):
+    """Custom Agent: asks the model and puts its answer under `into`, as a message."""
+
+    system: str = ""
+    into: str = "messages"
+
+    def instructions(self, variables: Json) -> str:
+        return render(self.system, variables, field="system") if self.system else ""
+
+    def __call__(self, state: State, config: RunnableConfig) -> Json:
+        return {self.into: [self.ask(state, config)]}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class IntentClassification(_Asking):
+    """Intent Classification: puts the name of one of the intents under `into`; `otherwise` where the model names none.
+
+    `intents`: what each is about, by its name.
+    """
+
+    intents: Mapping[str, str]
+    otherwise: str
+    into: str = "intent"
+
+    def instructions(self, variables: Json) -> str:
+        del variables
+        lines = [f"{name}: {about}" for name, about in self.intents.items()]
+        return "\n".join(["Which of these does the message mean? Answer with its name alone.", *lines])
+
+    def __call__(self, state: State, config: RunnableConfig) -> Json:
+        answer = self.ask(state, config).text.strip().strip(".\"'`").casefold()
+        return {self.into: next((name for name in self.intents if name.casefold() == answer), self.otherwise)}
+
+
+def messages_of_run(inputs: Any, outputs: Any) -> list[BaseMessage]:
+    """The messages of the state at the run's end, from the run's first input on: before it stands what a checkpointer
+    has kept of earlier runs."""
+    said = convert_to_messages(outputs.get("messages") or [])
+    asked = convert_to_messages((inputs.get("messages") if isinstance(inputs, Mapping) else None) or [])
+    if not asked:
+        return said
+    places = [place for place, one in enumerate(said) if (one.type, one.content) == (asked[0].type, asked[0].content)]
+    return said[places[-1] :] if places else said
+
+
+class RunHook(BaseCallbackHandler):
+    """Captures the messages of each run of a graph when it has ended; a run that fails is not captured.
+
+    `read` chooses them from the graph's inputs and outputs.
+    """
+
+    raise_error = True  # else LangChain would log what could not be captured and go on
+
+    def __init__(self, memory: FlowMemory, *, read: ReadRun = messages_of_run) -> None:
+        self._memory = memory
+        self._read = read
+        self._begun: dict[UUID, tuple[Place, Any]] = {}
+
+    def config(self, session_id: str, *, run_id: str | None = None, end_user_id: str | None = None) -> RunnableConfig:
+        """What to invoke the graph with; the run's id is the runtime's own, or new."""
+        named = {"session_id": session_id, "run_id": run_id or str(uuid4()), "end_user_id": end_user_id}
+        return {"callbacks": [self], "metadata": named, "configurable": {"thread_id": session_id}}
+
+    def on_chain_start(
+        self,
+        serialized: dict[str, Any],
+        inputs: Any,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
+        **_: Any,
+    ) -> None:
+        del serialized
+        if parent_run_id is None:
+            self._begun[run_id] = (Place.of(metadata or {}), inputs)
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
+        begun = self._begun.pop(run_id, None)
+        if begun is None:
+            return
+        place, inputs = begun
+        said = self._read(inputs, outputs)
+        if said:
+            self._memory.capture(place.session_id, place.run_id, to_dicts(said), place.end_user_id)
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        del error
+        self._begun.pop(run_id, None)
+
+
+def _place(config: RunnableConfig) -> Place:
+    return Place.of(config.get("metadata") or {})
+
+
+def _asked(node: Recall | _Asking, place: Place) -> Json:
+    """What a context is asked for by."""
+    asked = {
+        "session_id": place.session_id, "run_id": place.run_id, "node_id": node.node_id,
+        "token_budget": node.token_budget, "preset": node.preset,
+    }  # fmt: skip
+    return asked if place.end_user_id is None else {**asked, "end_user_id": place.end_user_id}
+
+
+def _variables(state: State, place: Place) -> Json:
+    """The state's values for templates, messages as JSON."""
+    shown = {key: _plain(value) for key, value in state.items()}
+    return {**shown, "session_id": place.session_id, "run_id": place.run_id}
+
+
+def _plain(value: Any) -> Any:
+    is_messages = isinstance(value, list) and value and all(isinstance(one, BaseMessage) for one in value)
+    return to_dicts(value) if is_messages else value
