@@ -17,7 +17,7 @@ from memorybase.stack.child import StackChild
 from memorybase.stack.state import DataDir
 
 STALLED_SECONDS = 120.0
-LOOK_SECONDS = 0.03
+LOOK_SECONDS = 0.1  # a look takes the API some milliseconds, which the worker wants too
 
 
 @dataclass(frozen=True)
