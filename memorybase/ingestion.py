@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Literal, ParamSpec, TypeVar
+from typing import Literal
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
@@ -32,9 +32,6 @@ from memorybase.services import FrozenJob, Services
 from memorybase.telemetry import bound, get_logger
 
 log = get_logger(__name__)
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 # ---------------------------------------------------------------------------------------------------------------
 # 1. Capture: one short transaction. Locks: memory bases (shared), the session, its rows by id.
@@ -233,21 +230,21 @@ class JobOutcome(StrEnum):
 GATHERED_JOBS = 64  # beside each other at most; their messages together are at most one job's worth
 
 
-def run_jobs(services: Services, rung: FrozenJob, *, owner: str, more: Callable[[], bool]) -> JobOutcome:
+def run_jobs(
+    services: Services,
+    rung: FrozenJob,
+    *,
+    owner: str,
+    more: Callable[[], bool],
+    thread: Callable[[], Executor] = lambda: ThreadPoolExecutor(1),
+) -> JobOutcome:
     """Do the job that was rung and, while `more()`, whatever else waits; the outcome is the rung one's.
 
-    The next jobs are claimed and read while these are embedded and the last ones stored. Any number of deliveries, at
-    any time, in any order, is harmless.
+    The next jobs are claimed and read while these are embedded and the last ones stored, each in a `thread` of its own.
+    Any number of deliveries, at any time, in any order, is harmless.
     """
-    with ThreadPoolExecutor(1, "ahead") as ahead, ThreadPoolExecutor(1, "behind") as behind:
+    with thread() as ahead, thread() as behind:
         return _Shift(services, owner, more, ahead, behind).run(rung)
-
-
-def run_in_turn(
-    services: Services, rung: FrozenJob, *, owner: str, more: Callable[[], bool] = lambda: False
-) -> JobOutcome:
-    """The same in the caller's thread, one thing after the other; without `more` the one job only."""
-    return _Shift(services, owner, more, AtOnce(), AtOnce()).run(rung)
 
 
 class _Shift:
@@ -392,15 +389,6 @@ class _Shift:
                 outcome = _give_up(self._services, claim, error, wrote=True)
             log.info("job_ended", outcome=str(outcome))
             return outcome
-
-
-class AtOnce(Executor):
-    """Does what it is given before it returns."""
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        future: Future[T] = Future()
-        future.set_result(fn(*args, **kwargs))
-        return future
 
 
 def _waits(services: Services, frozen: FrozenJob) -> bool:

@@ -42,7 +42,7 @@ class Item:
 
     work: Work
     message: CountedMessage
-    chunks: Sequence[chunking.Chunk]
+    chunks: Sequence[chunking.Chunk] = ()
     vectors: dict[int, NDArray[np.float32]] = field(default_factory=dict)  # by chunk index
     failed: bool = False
 
@@ -97,29 +97,26 @@ def prepare(services: Services, work: Work) -> None:
     """Cut the job's messages into chunks, and look for their vectors in other collections."""
     try:
         embedder = embedder_for(services, work.claim)
-        for message in work.messages:
-            _cut(services, embedder, work, message)
+        items = [Item(work, message) for message in work.messages]
+        for item in items:
+            _halving([item], partial(_cut, services, embedder), lambda *_: canary(embedder))
+        work.items = _going(items)
         found = reuse.look_up(services, work.claim, embedder, [(item.message, item.chunks) for item in work.items])
-        items = {item.message.id: item for item in work.items}
+        by_id = {item.message.id: item for item in work.items}
         for (message_id, chunk), vector in found.items():
-            items[message_id].vectors[chunk] = vector
+            by_id[message_id].vectors[chunk] = vector
     except Exception as error:  # noqa: BLE001 - whatever it is, this job waits and the others go on
         work.error = error
 
 
-def _cut(services: Services, embedder: Embedder, work: Work, message: CountedMessage) -> None:
-    try:
-        chunks = chunking.split_text(
-            message_text(message.content),
+def _cut(services: Services, embedder: Embedder, items: Sequence[Item]) -> None:
+    for item in items:
+        item.chunks = chunking.split_text(
+            message_text(item.message.content),
             embedder.token_offsets,
             max_tokens=min(services.settings.chunk_tokens, embedder.max_tokens),
             overlap=services.settings.chunk_overlap,
         )
-    except Exception as error:  # noqa: BLE001 - whatever one message provokes must not stop the ones behind it
-        canary(embedder)
-        _blame(Item(work, message, ()), error)
-    else:
-        work.items.append(Item(work, message, chunks))
 
 
 def begin(works: Sequence[Work], guard: Guard) -> None:

@@ -11,8 +11,9 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from uuid import UUID, uuid4
 
 import numpy as np
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
     from memorybase.services import FrozenJob
 
 COLLECTION_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
+P = ParamSpec("P")
+T = TypeVar("T")
+
 DRAIN_LIMIT = 10_000  # more rings than any test means: the handler rings itself for ever
 
 
@@ -484,3 +488,12 @@ class FakeEmbedders:
         if name in self.missing:
             raise ModelUnavailable(value=name)
         return self._loaded.setdefault(name, FakeEmbedder(name))
+
+
+class AtOnce(Executor):
+    """Does what it is given before it returns, in the caller's thread."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        future: Future[T] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future

@@ -53,12 +53,7 @@ def _from_hub(model: str) -> Path:
 
 
 def _load(path: Path, model: str) -> Tokenizer:
-    from tokenizers import Tokenizer
-
     try:
-        tokenizer = Tokenizer.from_file(str(path))
+        return tokens.load(path)
     except Exception as error:  # the library raises bare Exceptions
         raise ModelUnavailable(f"The tokenizer at {path} does not load.", model=model) from error
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer

@@ -100,12 +100,7 @@ class OnnxEmbedder:
 
 
 def _load_tokenizer(folder: Path, max_length: int | None) -> Tokenizer:
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
-    # The file's own settings are those of its training run: MiniLM's pads and cuts to 128.
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
+    tokenizer = tokens.load(folder / TOKENIZER_FILE)
     if max_length is not None:
         tokenizer.enable_truncation(max_length)
     return tokenizer

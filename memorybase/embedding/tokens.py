@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memorybase.errors import ModelUnavailable, TextRejected
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+
+def load(path: Path) -> Tokenizer:
+    """A tokenizer from its file, without the padding and cutting of its training run: MiniLM's file cuts to 128."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
 
 
 # Of one text too, a batch is asked for: the tokenizer lets other threads run only while it works on a batch.

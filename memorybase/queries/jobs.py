@@ -50,10 +50,6 @@ def is_queued(session: OrmSession, job_id: UUID) -> bool:
     return session.scalar(sa.select(Job.state).where(Job.id == job_id)) == JobState.QUEUED
 
 
-def fetch_job(session: OrmSession, job_id: UUID) -> Job | None:
-    return session.get(Job, job_id, populate_existing=True)
-
-
 def fetch_owned_job(session: OrmSession, user_id: UUID, job_id: UUID) -> Job | None:
     return session.scalar(
         sa.select(Job)
@@ -162,17 +158,6 @@ def jobs_to_ring(session: OrmSession, now: datetime, *, rung_before: datetime | 
             .limit(limit)
             .with_for_update(key_share=True, skip_locked=True)
         )
-    )
-
-
-def count_active_of_kind(session: OrmSession, base_id: UUID, kind: str) -> int:
-    return (
-        session.scalar(
-            sa.select(sa.func.count())
-            .select_from(Job)
-            .where(Job.memory_base_id == base_id, Job.kind == kind, IS_ACTIVE)
-        )
-        or 0
     )
 
 

@@ -325,10 +325,6 @@ def build_is_complete(session: OrmSession, base_id: UUID, generation: int) -> bo
     return session.scalar(behind.limit(1)) is None and session.scalar(edited.limit(1)) is None
 
 
-def rows_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> list[Row]:
-    return list(session.scalars(sa.select(Row).where(Row.flow_id == flow_id, Row.session_id == session_id)))
-
-
 def chunks_of_generation(session: OrmSession, base_id: UUID, generation: int) -> int:
     """How many chunks the generation's collection should hold."""
     total = session.scalar(

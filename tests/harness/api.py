@@ -18,7 +18,7 @@ from memorybase.database import Database
 from memorybase.models import Base, User
 from memorybase.services import Services
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
+from memorybase.testing import AtOnce, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 
 Json = dict[str, Any]
 
@@ -83,7 +83,9 @@ class Api:
 
     def work(self) -> int:
         """Run every job that was rung for, as a worker does."""
-        return self.queue.drain(lambda job: ingestion.run_in_turn(self.services, job, owner="test:1"))
+        return self.queue.drain(
+            lambda job: ingestion.run_jobs(self.services, job, owner="test:1", more=lambda: False, thread=AtOnce)
+        )
 
     def of_user(self, name: str, *scopes: str) -> Api:
         """The same API as another user, or as another key of the same one."""

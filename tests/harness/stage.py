@@ -51,9 +51,7 @@ class Worker(threading.Thread):
 
     def run(self) -> None:
         try:
-            self.outcome = ingestion.run_in_turn(
-                self._stage.world.services, self._ring, owner=self.owner, more=lambda: self._more
-            )
+            self.outcome = self._stage.world.run(self._ring, self.owner, more=lambda: self._more)
         except WorkerKilled:
             self.killed = True
         except BaseException as error:  # noqa: BLE001 - raised again in the test's own thread

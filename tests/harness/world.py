@@ -32,7 +32,7 @@ from memorybase.models import (
 )
 from memorybase.services import FrozenJob, Services
 from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
+from memorybase.testing import AtOnce, FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from memorybase.vectors import CollectionRef
 
 WORKER = "test-worker"
@@ -84,8 +84,11 @@ class World:
     def flush(self, base_id: UUID, session_id: str | None = None) -> flushing.FlushResult:
         return flushing.flush(self.services, self.user_id, base_id, session_id)
 
-    def run(self, frozen: FrozenJob, owner: str = WORKER) -> ingestion.JobOutcome:
-        return ingestion.run_in_turn(self.services, frozen, owner=owner)
+    def run(
+        self, frozen: FrozenJob, owner: str = WORKER, more: Callable[[], bool] = lambda: False
+    ) -> ingestion.JobOutcome:
+        """One job, and with `more` what waits beside it, one thing after the other in this thread."""
+        return ingestion.run_jobs(self.services, frozen, owner=owner, more=more, thread=AtOnce)
 
     def drain(self) -> int:
         """Run every ring that waits, as one worker would."""

@@ -366,9 +366,9 @@ def test_a_database_that_stays_away_leaves_the_job_to_its_lease(world: World, mo
         raise errors.VectorStoreUnavailable
 
     world.vectors.before_upsert = lose_the_database
-    stubborn = dataclasses.replace(world.services, settings=impatient)
+    stubborn = dataclasses.replace(world, services=dataclasses.replace(world.services, settings=impatient))
     with pytest.raises(errors.DatabaseUnavailable):
-        ingestion.run_in_turn(stubborn, world.queue.rings[0], owner=WORKER)
+        stubborn.run(world.queue.rings[0])
     monkeypatch.undo()
     world.vectors.before_upsert = None
     assert not world.locks.held(base, "s")
