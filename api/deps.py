@@ -62,6 +62,11 @@ def _needs(scope: str) -> Callable[[Request], Awaitable[Principal]]:
     return principal
 
 
+async def _any_key(request: Request) -> Principal:
+    caller: Principal = request.state.principal
+    return caller
+
+
 async def _page_request(
     page: Annotated[int, Query(ge=1, le=catalog.MAX_SKIP)] = 1,
     size: Annotated[int, Query(ge=1, le=catalog.MAX_SIZE)] = catalog.DEFAULT_SIZE,
@@ -140,6 +145,7 @@ ServicesDep = Annotated[Services, Depends(_services)]
 Reader = Annotated[Principal, Depends(_needs("read"))]
 Writer = Annotated[Principal, Depends(_needs("write"))]
 Admin = Annotated[Principal, Depends(_needs("admin"))]
+AnyKey = Annotated[Principal, Depends(_any_key)]
 PageDep = Annotated[catalog.PageRequest, Depends(_page_request)]
 FlowId = Annotated[UUID, Depends(_flow_in_path)]
 RunId = Annotated[UUID, Depends(_run_in_path)]

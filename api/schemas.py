@@ -404,6 +404,13 @@ class NewKeyAnswer(KeyAnswer):
     secret: str
 
 
+class SignInLinkAnswer(BaseModel):
+    """For one use; the address of the API goes before `url_path`."""
+
+    url_path: str
+    expires_at: datetime
+
+
 class Liveness(BaseModel):
     status: Literal["ok"] = "ok"
     version: str

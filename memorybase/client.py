@@ -27,7 +27,8 @@ class Client:
         self._tries = tries
         self._http = httpx.Client(
             base_url=f"{self.url}/v1",
-            headers={"Authorization": f"Bearer {key}"},
+            # A key chosen by hand may hold more than ASCII.
+            headers={b"Authorization": f"Bearer {key}".encode()},
             timeout=timeout_seconds,
             # A proxy for the internet is not asked for a stack on this machine or beside it.
             trust_env=False,
@@ -89,6 +90,11 @@ class Client:
     def post_run(self, flow: str, run: Json) -> Json:
         answer: Json = self.call("POST", f"/flows/{quote(flow, safe='')}/runs", json=run)
         return answer
+
+    def sign_in_link(self) -> str:
+        """A link for a browser that signs it in to the web page as this client's key, once."""
+        made: Json = self.call("POST", "/sign-in-links")
+        return f"{self.url}{made['url_path']}"
 
     def find_memory(self, name: str) -> Json:
         """The memory base of that name; raises NotFound naming those that there are."""

@@ -96,8 +96,13 @@ def ensure_local_user(services: Services, secret: str) -> UUID:
     return user_id
 
 
+def hash_of(secret: str) -> bytes:
+    """What is kept of it."""
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
+
+
 def _look_up(services: Services, secret: str) -> Principal | None:
-    digest = _hash(secret)
+    digest = hash_of(secret)
     now = datetime.now(UTC)
     with services.database.reading() as session:
         key = queries.key_by_hash(session, digest)
@@ -114,11 +119,7 @@ def _look_up(services: Services, secret: str) -> Principal | None:
 
 def _is_configured(services: Services, secret: str) -> bool:
     configured = services.settings.api_key
-    return bool(configured) and hmac.compare_digest(_hash(configured or ""), _hash(secret))
-
-
-def _hash(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
+    return bool(configured) and hmac.compare_digest(hash_of(configured or ""), hash_of(secret))
 
 
 def _values(user_id: UUID, *, name: str, secret: str, scopes: Sequence[str], now: datetime) -> dict[str, Any]:
@@ -127,7 +128,7 @@ def _values(user_id: UUID, *, name: str, secret: str, scopes: Sequence[str], now
         "user_id": user_id,
         "name": name,
         "prefix": secret[:_SHOWN_PREFIX] if len(secret) >= _SHORT_SECRET else "",
-        "key_hash": _hash(secret),
+        "key_hash": hash_of(secret),
         "scopes": [scope for scope in SCOPES if scope in scopes],
         "created_at": now,
     }

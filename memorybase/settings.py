@@ -126,6 +126,10 @@ class Settings(BaseSettings):
     )
     cors_origins: list[str] = Field(default_factory=list, description="Allowed origins; empty means CORS is off.")
 
+    # The web page.
+    web: bool = Field(True, description="Serve the web page at /ui.")
+    web_session_hours: int = Field(168, ge=1, le=8_760, description="How long a browser stays signed in.")
+
     # Logging and metrics.
     metrics_public: bool = Field(False, description="Whether GET /metrics answers without a key.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Least severe level logged.")

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from memorybase import database, errors, leases, lifecycle, planning
 from memorybase.conversation import summarising
-from memorybase.queries import bases, clock, conversations, heartbeats, jobs, rows
+from memorybase.queries import bases, clock, conversations, heartbeats, jobs, rows, tickets
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -36,10 +36,12 @@ class SweepReport:
     ids_forgotten: int = 0
     mismatches: int = 0
     summaries: int = 0
+    tickets_forgotten: int = 0
     failed_steps: list[str] = field(default_factory=list)
 
 
 SWEEP_LIMIT = 200  # of each kind a pass: the next pass is seconds away
+TICKETS_LIMIT = 5_000  # any key may make links, faster than a pass is long
 
 
 def sweep(services: Services) -> SweepReport:
@@ -57,6 +59,7 @@ def sweep(services: Services) -> SweepReport:
         "ids_forgotten": lifecycle.forget_deleted,
         "mismatches": lifecycle.compare_counts,
         "summaries": summarising.ring_owed,
+        "tickets_forgotten": forget_tickets,
     }
     for name, step in steps.items():
         try:
@@ -170,6 +173,12 @@ def ring_waiting(services: Services) -> int:
         if waiting:
             planning.ring_after_commit(session, services, waiting)
     return len(waiting)
+
+
+def forget_tickets(services: Services) -> int:
+    """Links and sessions of the web page that are over; how many are forgotten now."""
+    with services.database.transaction() as session:
+        return tickets.forget_expired(session, clock.now(session), limit=TICKETS_LIMIT)
 
 
 # ---------------------------------------------------------------------------------------------------------------

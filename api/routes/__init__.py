@@ -17,6 +17,7 @@ from api.routes import (
     portability,
     search,
     sessions,
+    sign_in,
     summaries,
 )
 
@@ -32,6 +33,7 @@ ROUTERS = (
     search.router,
     knowledge_bases.router,
     keys.router,
+    sign_in.router,
     metrics.router,
     summaries.router,
     context.router,

@@ -9,7 +9,18 @@ import pydantic
 import typer
 
 from memorybase import __version__, errors
-from memorybase.cli import dead_letters, doctor, export_file, import_file, keys, reconciling, reindexing, search, stack
+from memorybase.cli import (
+    dead_letters,
+    doctor,
+    export_file,
+    import_file,
+    keys,
+    reconciling,
+    reindexing,
+    search,
+    sign_in,
+    stack,
+)
 from memorybase.settings import ENVIRONMENT_PREFIX
 
 app = typer.Typer(
@@ -27,6 +38,7 @@ app.command()(doctor.doctor)
 app.command()(export_file.export)
 app.command("import")(import_file.import_file)
 app.command()(search.search)
+app.command()(sign_in.sign_in)
 app.command()(reconciling.reconcile)
 app.command()(reindexing.reindex)
 app.command()(stack.migrate)

@@ -25,7 +25,7 @@ from memorybase.models.conversations import DeletedMessage, Flow, Message, Posti
 from memorybase.models.knowledge import Document, KnowledgeBase
 from memorybase.models.memory_bases import Generation, MemoryBase, MemoryBaseSession
 from memorybase.models.node_memory import MemoryUse, MemoryUseMessage, NodeExecution
-from memorybase.models.people import ApiKey, User
+from memorybase.models.people import ApiKey, User, WebTicket
 from memorybase.models.summaries import SessionSummary
 from memorybase.models.work import DeadLetter, Heartbeat, IngestionJob, LedgerEntry
 
@@ -68,4 +68,5 @@ __all__ = [
     "Speaker",
     "User",
     "UtcDateTime",
+    "WebTicket",
 ]

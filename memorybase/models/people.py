@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import ForeignKey, LargeBinary, String
+from sqlalchemy import CheckConstraint, ForeignKey, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from memorybase.models.base import NAME_LENGTH, Base, Json
@@ -34,3 +34,17 @@ class ApiKey(Base):
     expires_at: Mapped[datetime | None]
     last_used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
+
+
+class WebTicket(Base):
+    """What opens the web page in a key's name: a link, for one use, or the session that it becomes. Only the SHA-256
+    of its token is kept."""
+
+    __tablename__ = "web_tickets"
+    __table_args__ = (CheckConstraint("kind IN ('link', 'session')", name="kind"),)
+
+    token_hash: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
+    key_id: Mapped[UUID] = mapped_column(ForeignKey("api_keys.id", ondelete="CASCADE"))
+    kind: Mapped[str] = mapped_column(String(16))
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime] = mapped_column(index=True)

@@ -25,8 +25,9 @@ class StackChild:
     """`memorybase up` on a free port, ready inside the `with` block and gone after it. Use it in the main thread."""
 
     def __init__(self, data: DataDir, report: Callable[[str], None], *, database_url: str = "") -> None:
-        # A database of its own, or the caller's, whatever the environment says: this stack may be thrown away.
-        self.settings = embedded(data.path, database_url=database_url)
+        # A database of its own, or the caller's, whatever the environment says: this stack may be thrown away. And
+        # nobody signs in to it: what it prints is the command's to show.
+        self.settings = embedded(data.path, database_url=database_url, web=False)
         self.url = ""
         self.chroma_url = ""
         self._data = data

@@ -37,6 +37,7 @@ class Child:
 class Plan:
     """All that is decided before the first child starts."""
 
+    settings: Settings = field(repr=False)
     data: DataDir
     children: tuple[Child, ...]
     environment: dict[str, str] = field(repr=False)
@@ -69,6 +70,7 @@ def plan(settings: Settings, data: DataDir, *, host: str, port: int, pid: int) -
     # Event streams stay open as long as their client likes; without a bound, stopping would wait for them.
     api = ("-m", "uvicorn", "api.app:app", "--timeout-graceful-shutdown", "3", "--no-access-log")
     return Plan(
+        settings=settings,
         data=data,
         environment=environment,
         host=host,

@@ -15,12 +15,14 @@ from urllib.parse import urlsplit
 import httpx
 
 from memorybase import errors
+from memorybase.client import Client
 from memorybase.settings import Settings, embedded
 from memorybase.stack.children import NAMES, SERVICES, STORES, Plan, plan
 from memorybase.stack.processes import Processes, end_leftovers
 from memorybase.stack.state import DataDir, free_port, port_is_free, taken_by
 
 READY_SECONDS = 120.0  # a cold disk and a busy machine
+SIGN_IN_SECONDS = 5.0
 PREPARE = ("-m", "memorybase", "prepare")
 
 T = TypeVar("T")
@@ -81,6 +83,7 @@ async def _run(made: Plan, report: Report, *, with_parent: bool) -> None:
                 f"the API key is in {made.data.key_file}" if made.key_in_file else "the API key is MEMORYBASE_API_KEY"
             )
             report(f"ready {made.stack.url}")
+            await _unless_stopped(_offer_sign_in(made, report), stop, processes, keeping)
             await _unless_stopped(stop.wait(), stop, processes, keeping)
     finally:
         await processes.stop()
@@ -183,3 +186,21 @@ async def _ready(made: Plan) -> None:
                 missing = answer.text
             await asyncio.sleep(0.1)
     raise errors.NotReady(f"Not ready after {READY_SECONDS:g} s: {missing}. The logs are in {made.data.logs}.")
+
+
+async def _offer_sign_in(made: Plan, report: Report) -> None:
+    """Print a link for whoever started the stack. Without one it is as good: the page takes the key as well."""
+    if not made.settings.web:
+        return
+    try:
+        link = await asyncio.to_thread(_sign_in_link, made)
+    except errors.MemorybaseError as exc:
+        report(f"note: there is no link to sign in: {exc.message}")
+    else:
+        report(f"sign in: {link}")
+
+
+def _sign_in_link(made: Plan) -> str:
+    key = made.data.api_key(made.settings)
+    with Client(made.stack.url, key, timeout_seconds=SIGN_IN_SECONDS, tries=1) as client:
+        return client.sign_in_link()

@@ -156,6 +156,18 @@ def upgrade() -> None:
     op.create_index("ix_sessions_page", "sessions", ["flow_id", "created_at", "id"], unique=False)
     op.create_index("ix_sessions_recent", "sessions", ["flow_id", "last_captured_at"], unique=False)
     op.create_table(
+        "web_tickets",
+        sa.Column("token_hash", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("key_id", sa.Uuid(), nullable=False),
+        sa.Column("kind", sa.String(length=16), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.CheckConstraint("kind IN ('link', 'session')", name=op.f("ck_web_tickets_kind")),
+        sa.ForeignKeyConstraint(["key_id"], ["api_keys.id"], name=op.f("fk_web_tickets_key_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("token_hash", name=op.f("pk_web_tickets")),
+    )
+    op.create_index(op.f("ix_web_tickets_expires_at"), "web_tickets", ["expires_at"], unique=False)
+    op.create_table(
         "chats",
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("flow_id", sa.Uuid(), nullable=False),
@@ -714,6 +726,8 @@ def downgrade() -> None:
     op.drop_index("ix_chats_page", table_name="chats")
     op.drop_index("ix_chats_end_user", table_name="chats")
     op.drop_table("chats")
+    op.drop_index(op.f("ix_web_tickets_expires_at"), table_name="web_tickets")
+    op.drop_table("web_tickets")
     op.drop_index("ix_sessions_recent", table_name="sessions")
     op.drop_index("ix_sessions_page", table_name="sessions")
     op.drop_index("ix_sessions_end_user", table_name="sessions")

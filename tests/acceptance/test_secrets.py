@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 from uuid import UUID
 
@@ -27,6 +27,11 @@ class LoudStack(EmbeddedStack):
         return super().environment() | {"MEMORYBASE_LOG_LEVEL": "DEBUG"}
 
 
+class Used(NamedTuple):
+    stack: EmbeddedStack
+    given_out: tuple[str, ...]
+
+
 class Caller:
     def __init__(self, url: str) -> None:
         headers = {"Authorization": f"Bearer {KEY}"}
@@ -39,8 +44,9 @@ class Caller:
 
 
 @pytest.fixture(scope="module")
-def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[EmbeddedStack, str]]:
-    """A stack that has done everything with secret words, stopped; and the secret of a key that it made."""
+def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Used]:
+    """A stack that has done everything with secret words, stopped; and what it gave out: the secret of a key, tokens
+    of links to sign in."""
     stack = LoudStack(tmp_path_factory.mktemp("secrets") / "deep" / "er")
     stack.directory.mkdir(parents=True)
     try:
@@ -48,8 +54,10 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[EmbeddedSta
         caller = Caller(stack.url)
         with caller.http:
             secret = speak(caller)
+            link = caller.call("POST", "/sign-in-links", 201)["url_path"]
         stack.stop()
-        yield stack, secret
+        printed = next(line for line in stack.output().splitlines() if line.startswith("sign in: "))
+        yield Used(stack, (secret, *(each.partition("token=")[2] for each in (link, printed))))
     finally:
         stack.close()
 
@@ -97,25 +105,27 @@ def documents_and_keys(caller: Caller) -> str:
     return secret
 
 
-def test_no_log_has_what_was_said_or_a_key(used: tuple[EmbeddedStack, str]) -> None:
-    stack, secret = used
-    logs = [stack.log, *sorted((stack.data / "logs").iterdir())]
+def test_no_log_has_what_was_said_or_a_key(used: Used) -> None:
+    stack, given_out = used
+    logs = sorted((stack.data / "logs").iterdir())
     assert {"api.log", "worker.log", "sweeper.log", "chroma.log", "redis.log"} <= {log.name for log in logs}
     assert any("[debug" in line for line in (stack.data / "logs" / "worker.log").read_text().splitlines())
-    for log in logs:
-        for word in (SECRET, KEY, secret):
+    assert all(len(word) > 32 for word in given_out)
+    on_terminal = given_out[:-1]  # the last token is what it prints there
+    for log, given in [(stack.log, on_terminal), *((log, given_out) for log in logs)]:
+        for word in (SECRET, KEY, *given):
             lines = [line for line in log.read_text(errors="replace").splitlines() if word in line]
             assert not lines, f"{log.name} says what nobody should read there: {lines[:3]}"
 
 
-def test_no_secret_of_a_key_is_on_disk(used: tuple[EmbeddedStack, str]) -> None:
-    stack, secret = used
+def test_nothing_that_was_given_out_is_on_disk(used: Used) -> None:
+    stack, given_out = used
     written = [file for file in stack.data.rglob("*") if file.is_file() and not file.is_symlink()]
     assert written
-    assert [file for file in written if secret.encode() in file.read_bytes()] == []
+    assert [file for file in written if any(word.encode() in file.read_bytes() for word in given_out)] == []
 
 
-def test_names_become_no_paths(used: tuple[EmbeddedStack, str]) -> None:
+def test_names_become_no_paths(used: Used) -> None:
     stack, _ = used
     root = stack.directory.parent.parent
     outside = [file for file in root.rglob("*") if file.is_file() and not file.is_relative_to(stack.data)]

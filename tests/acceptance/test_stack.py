@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+import sqlite3
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -13,6 +16,8 @@ import psutil
 import pytest
 from harness.stack import KEY, NAMES, ROOT, EmbeddedStack, environment, memorybase, processes_of, run_memorybase
 from harness.waiting import wait_until
+
+from memorybase import keys
 
 RESTART_SECONDS = 20.0
 
@@ -65,6 +70,16 @@ class TestRunning:
         said = run_memorybase("doctor", "--data-dir", str(warm.data))
         assert said.returncode == 0, said.stdout
         assert "failed" not in said.stdout
+
+    def test_it_prints_a_link_to_sign_in_and_a_command_makes_another(self, warm: EmbeddedStack) -> None:
+        begins = f"{warm.url}/ui/enter?token="
+        printed = wait_until(lambda: re.search(r"^sign in: (.+)$", warm.output(), re.MULTILINE), 10, "the link")[1]
+        said = run_memorybase("sign-in", "--data-dir", str(warm.data), "--key", KEY)
+        links = [printed, said.stdout.strip()]
+        assert all(link.startswith(begins) for link in links), said.stderr
+        with closing(sqlite3.connect(warm.data / "memorybase.db")) as database:
+            kept = {token_hash for (token_hash,) in database.execute("SELECT token_hash FROM web_tickets")}
+        assert {keys.hash_of(link.removeprefix(begins)) for link in links} == kept
 
     def test_redis_and_chroma_are_on_the_loopback_and_redis_asks_for_a_password(self, warm: EmbeddedStack) -> None:
         for name in ("redis", "chroma"):

@@ -29,6 +29,7 @@ from memorybase.models import (
     Message,
     Session,
     User,
+    WebTicket,
 )
 from memorybase.services import FrozenJob, Services
 from memorybase.settings import Settings
@@ -109,13 +110,14 @@ class World:
     # Time passes by moving what is stored, since the clock is the database's.
 
     def pass_time(self, seconds: float) -> None:
-        """Let that much time pass for leases, idle sessions, backoffs, rings and retirements."""
+        """Let that much time pass for leases, idle sessions, backoffs, rings, retirements and tickets."""
         columns = {
             MemoryBaseSession: ("lease_until", "idle_due_at", "audit_at"),
             IngestionJob: ("available_at", "ring_at", "rung_at"),
             Generation: ("retired_at",),
             Session: ("last_captured_at",),
             DeletedMessage: ("expires_at",),
+            WebTicket: ("expires_at",),
         }
         gone = timedelta(seconds=seconds)
         with self.services.database.transaction() as session:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from harness import PostgresServer
 from harness.api import Api, open_api
+from harness.world import World, build_world
 
 from memorybase.settings import Settings
 
@@ -32,3 +34,16 @@ def postgres_api(api_settings: Settings, postgres_url: str) -> Iterator[Api]:
     """The API on PostgreSQL."""
     with open_api(api_settings.model_copy(update={"database_url": postgres_url})) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """One database for all tests of a module: to make one takes longer than any of them."""
+    folder = tmp_path_factory.mktemp("databases")
+    url = f"sqlite:///{folder / 'memorybase.db'}"
+    if request.param == "postgresql":
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        url = server.url(server.create_database())
+    built = build_world(url, folder)
+    yield built
+    built.services.database.dispose()

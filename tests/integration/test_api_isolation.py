@@ -21,7 +21,7 @@ from api.openapi import document
 from memorybase import keys
 from memorybase.conversation import Record, summaries
 from memorybase.conversation.summarising import make_summary
-from memorybase.models import Base, Flow, Generation, KnowledgeBase, MemoryBase, Message
+from memorybase.models import ApiKey, Base, Flow, Generation, KnowledgeBase, MemoryBase, Message
 from memorybase.settings import Settings
 
 METHODS = {"get", "post", "put", "patch", "delete"}
@@ -370,6 +370,7 @@ CASES: Cases = {
     ],
     "list_keys": lambda _o, _e: [Attempt("/keys", 200, why=OWN_LIST)],
     "revoke_key": lambda o, _: [Attempt(f"/keys/{o.key}")],
+    "create_sign_in_link": lambda _o, _e: [Attempt("/sign-in-links", 201, why="it names nothing but the caller's key")],
 }  # fmt: skip
 
 # Fields that end like an id and name nothing that is stored.
@@ -419,10 +420,11 @@ class Stage:
             books = list(
                 session.scalars(sa.select(KnowledgeBase.id).where(KnowledgeBase.user_id == self.owner.user_id))
             )
+            own_keys = list(session.scalars(sa.select(ApiKey.id).where(ApiKey.user_id == self.owner.user_id)))
             places = list(session.scalars(sa.select(Message.place).where(Message.flow_id.in_(flows))))
             owned = {
                 "user_id": [self.owner.user_id], "flow_id": flows, "memory_base_id": bases, "knowledge_base_id": books,
-                "place": places,
+                "place": places, "key_id": own_keys,
             }  # fmt: skip
             found: dict[str, Any] = {}
             for table in Base.metadata.sorted_tables:
@@ -497,6 +499,7 @@ def furnish(api: Api, name: str) -> Things:
     document = {"id": f"{name}-document", "text": f"{name}-secret cat", "metadata": {"k": f"{name}-value"}}
     api.post(f"/knowledge-bases/{name}-book/documents", {"documents": [document]})
     key, _ = keys.create_key(api.services, api.user_id, name=f"{name}-key", scopes=["read"])
+    api.post("/sign-in-links", expect=201)
     return Things(
         of=name, flow=flow, base=base, run=run["run_id"], execution=execution, message=run["messages"][0]["id"],
         parent=run["messages"][1]["id"],

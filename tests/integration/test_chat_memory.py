@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -11,8 +11,7 @@ from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
-from harness import PostgresServer
-from harness.world import World, build_world
+from harness.world import World
 
 from memorybase import catalog, errors, lifecycle
 from memorybase.conversation import Record, View, build_view, chat_log, uses
@@ -27,19 +26,6 @@ from memorybase.queries.catalog_paging import PageRequest
 
 CHAT = "{{ start.chat_id }}"
 VARIABLES = {"start": {"chat_id": "c", "text": "hello"}}
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """One database for all of these tests: to make one takes longer than any of them."""
-    folder = tmp_path_factory.mktemp("chats")
-    url = f"sqlite:///{folder / 'memorybase.db'}"
-    if request.param == "postgresql":
-        server: PostgresServer = request.getfixturevalue("postgres_server")
-        url = server.url(server.create_database())
-    built = build_world(url, folder)
-    yield built
-    built.services.database.dispose()
 
 
 @pytest.fixture

@@ -57,6 +57,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.projection",
         "memorybase.recall",
         "memorybase.reuse",
+        "memorybase.sign_in",
         "memorybase.sweeping",
         "memorybase.vitals",
     },

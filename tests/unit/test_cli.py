@@ -16,7 +16,7 @@ from memorybase.stack.state import LOG_BYTES, DataDir, RunningStack, settings_in
 
 COMMANDS = (
     "up", "demo", "doctor", "export", "import", "search", "migrate", "prepare", "sweep", "reconcile", "dead-letters",
-    "keys", "reindex",
+    "keys", "reindex", "sign-in",
 )  # fmt: skip
 
 

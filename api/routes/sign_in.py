@@ -1,0 +1,18 @@
+"""Links that open the web page."""
+
+from __future__ import annotations
+
+from api.deps import AnyKey, ServicesDep, keyed_router
+from api.schemas import SignInLinkAnswer
+from memorybase import errors, sign_in
+
+router = keyed_router("sign-in")
+
+
+@router.post("/sign-in-links", status_code=201)
+def create_sign_in_link(services: ServicesDep, caller: AnyKey) -> SignInLinkAnswer:
+    """Make a link that signs a browser in as this key: once, within the hour."""
+    if not services.settings.web:
+        raise errors.NotFound("The web page is not served here: MEMORYBASE_WEB is off")
+    link = sign_in.make_link(services, caller)
+    return SignInLinkAnswer(url_path=f"/ui/enter?token={link.token}", expires_at=link.expires_at)

@@ -1,0 +1,13 @@
+"""sign-in: a link to the web page of a running stack."""
+
+from __future__ import annotations
+
+import typer
+
+from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect
+
+
+def sign_in(*, data_dir: DataDirOption = None, url: UrlOption = None, key: KeyOption = None) -> None:
+    """Print a link that signs a browser in to the web page: once, within the hour."""
+    with connect(data_dir, url, key) as client:
+        typer.echo(client.sign_in_link())
