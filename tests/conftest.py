@@ -6,7 +6,9 @@ freezes or fills a service takes an `own_` one.
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +19,7 @@ import pytest
 import redis
 from harness import ChromaServer, PostgresServer, RedisServer, Server
 from harness.model import MODEL_DIR
+from harness.tables import wait_for_no_disk
 from harness.world import World, build_world
 
 from memorybase.embedding import Embedders
@@ -27,6 +30,16 @@ hypothesis.settings.register_profile("memorybase", deadline=None)
 # Hours instead of seconds, for the state machine above all: pytest --hypothesis-profile=long
 hypothesis.settings.register_profile("long", deadline=None, max_examples=10_000, stateful_step_count=80)
 hypothesis.settings.load_profile("memorybase")
+
+# Each child would compile what it imports anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays to the end: the collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -90,6 +103,14 @@ def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
 
 
 @pytest.fixture
+def ready_postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """A database of the session's PostgreSQL with the tables of the models and nothing in them."""
+    name = postgres_server.borrow()
+    yield postgres_server.url(name)
+    postgres_server.give_back(name)
+
+
+@pytest.fixture
 def own_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """A Redis for this test alone, to kill or freeze."""
     with running(RedisServer(tmp_path_factory.mktemp("own-redis"))) as server:
@@ -124,7 +145,8 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path / 'memorybase.db'}"
     else:
-        url = request.getfixturevalue("postgres_url")
+        url = request.getfixturevalue("ready_postgres_url")
     built = build_world(url, tmp_path)
+    wait_for_no_disk(built.services.database)
     yield built
     built.services.database.dispose()

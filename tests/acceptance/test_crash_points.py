@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from harness import PostgresServer, RedisServer, wait_until
-from harness.gates import Change, gate
+from harness import ChromaServer, PostgresServer, RedisServer, wait_until
+from harness.gates import Change, Gate, gate
 from harness.pieces import PATIENCE, Topology, topology
+from harness.worker import WorkerServer
 
 from memorybase.models import JobState
 from memorybase.settings import embedded
@@ -22,28 +25,48 @@ POINTS = {
 }
 
 
-@pytest.fixture
-def stack(
-    tmp_path: Path, model_cache: Path, own_redis: RedisServer, chroma_url: str, own_postgres: PostgresServer
-) -> Iterator[tuple[Topology, str]]:
-    name = own_postgres.create_database()
+@dataclass
+class Scene:
+    """The topology, and what only these tests take away."""
+
+    stack: Topology
+    worker: WorkerServer
+    redis: RedisServer
+    postgres: PostgresServer
+    dbname: str
+
+    def gate(self, change: Change) -> AbstractContextManager[Gate]:
+        return gate(self.postgres, self.dbname, change)
+
+
+@pytest.fixture(scope="module")
+def scene(
+    tmp_path_factory: pytest.TempPathFactory,
+    model_cache: Path,
+    chroma_server: ChromaServer,
+    postgres_server: PostgresServer,
+) -> Iterator[Scene]:
+    redis = RedisServer(tmp_path_factory.mktemp("own-redis"))
+    name = postgres_server.create_database()
     settings = embedded(
-        tmp_path, redis_url=own_redis.url, chroma_url=chroma_url, model_dir=model_cache, sweep_seconds=0.5,
-        database_url=own_postgres.url(name),
+        tmp_path_factory.mktemp("data"), redis_url=redis.url, chroma_url=chroma_server.url, model_dir=model_cache,
+        sweep_seconds=0.5, database_url=postgres_server.url(name),
     )  # fmt: skip
-    with topology(settings) as built:
-        yield built, name
+    try:
+        redis.start()
+        with topology(settings) as built:
+            yield Scene(built, built.start_worker(), redis, postgres_server, name)
+    finally:
+        redis.close()
+        postgres_server.drop_database(name)
 
 
-def test_a_worker_killed_at_a_named_point_loses_and_doubles_nothing(
-    stack: tuple[Topology, str], own_postgres: PostgresServer
-) -> None:
-    built, dbname = stack
-    worker = built.start_worker()
+def test_a_worker_killed_at_a_named_point_loses_and_doubles_nothing(scene: Scene) -> None:
+    built, worker = scene.stack, scene.worker
     for number, (point, change) in enumerate(POINTS.items()):
         flow = f"flow-{number}"
         base = built.base(flow, threshold=20)
-        with gate(own_postgres, dbname, change.of(base)) as held:
+        with scene.gate(change.of(base)) as held:
             built.capture(*(f"note number {n} is about the harbour" for n in range(20)), flow=flow)
             wait_until(held.reached, PATIENCE, f"the worker is {point}")
             stored = len(built.stored(base))
@@ -62,21 +85,18 @@ def test_a_worker_killed_at_a_named_point_loses_and_doubles_nothing(
         assert (job.attempts, job.deaths) == (1 if point == "claiming" else 2, int(written)), point
 
 
-def test_a_worker_killed_just_after_the_commit_of_the_advance_does_nothing_twice(
-    stack: tuple[Topology, str], own_postgres: PostgresServer, own_redis: RedisServer
-) -> None:
-    built, dbname = stack
+def test_a_worker_killed_just_after_the_commit_of_the_advance_does_nothing_twice(scene: Scene) -> None:
+    built, worker = scene.stack, scene.worker
     base = built.base(threshold=20)
-    worker = built.start_worker()
-    with gate(own_postgres, dbname, POINTS["advanced and not committed"].of(base)) as held:
+    with scene.gate(POINTS["advanced and not committed"].of(base)) as held:
         built.capture(*(f"note number {n} is about the harbour" for n in range(20)))
         wait_until(held.reached, PATIENCE, "the worker has advanced")
         # After the commit it would let go of the lock in Redis: it hangs there.
-        own_redis.freeze()
+        scene.redis.freeze()
         held.open()
         wait_until(lambda: built.jobs(base)[0].state == JobState.DONE, PATIENCE, "the commit")
         worker.kill()
-        own_redis.thaw()
+        scene.redis.thaw()
 
     worker.start()
     built.capture(*(f"note number {n} is about the lighthouse" for n in range(20)))

@@ -10,30 +10,57 @@ import httpx
 import pytest
 from harness import ChromaServer, RedisServer, wait_until
 from harness.pieces import PATIENCE, Topology, sqlite_writer_blocked, topology
+from harness.worker import WorkerServer
 
 from memorybase.settings import embedded
 
 ONE_SECOND = 1.0  # the longest that a capture may take while Redis is away; the client gives up after it
 
 
-@pytest.fixture
-def stack(tmp_path: Path, model_cache: Path, own_redis: RedisServer, own_chroma: ChromaServer) -> Iterator[Topology]:
+class Scene:
+    """One topology for all of these tests, each with a flow of its own; a Redis, a Chroma and a worker to take away."""
+
+    def __init__(self, stack: Topology, redis: RedisServer, chroma: ChromaServer) -> None:
+        self.stack, self.redis, self.chroma = stack, redis, chroma
+        self.worker = WorkerServer(stack.settings)
+        stack.cleanup.callback(self.worker.close)
+
+    def with_worker(self) -> tuple[Topology, WorkerServer]:
+        if not self.worker.running:
+            self.worker.start()
+        return self.stack, self.worker
+
+    def without_worker(self) -> Topology:
+        self.worker.stop()
+        return self.stack
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory, model_cache: Path) -> Iterator[Scene]:
+    redis = RedisServer(tmp_path_factory.mktemp("redis"))
+    chroma = ChromaServer(tmp_path_factory.mktemp("chroma"))
     settings = embedded(
-        tmp_path, redis_url=own_redis.url, chroma_url=own_chroma.url, model_dir=model_cache, sweep_seconds=0.5,
-        chroma_timeout_seconds=2.0, backoff_max_seconds=2.0,
+        tmp_path_factory.mktemp("data"), redis_url=redis.url, chroma_url=chroma.url, model_dir=model_cache,
+        sweep_seconds=0.5, chroma_timeout_seconds=2.0, backoff_max_seconds=2.0,
     )  # fmt: skip
-    with topology(settings) as built:
-        yield built
+    try:
+        redis.start()
+        chroma.start()
+        with topology(settings) as built:
+            yield Scene(built, redis, chroma)
+    finally:
+        redis.close()
+        chroma.close()
 
 
 def numbered(count: int) -> list[str]:
     return [f"note number {n} is about the harbour" for n in range(count)]
 
 
-def test_a_worker_killed_between_upsert_and_advance_loses_and_doubles_nothing(stack: Topology) -> None:
-    worker = stack.start_worker()
-    base = stack.base(threshold=200)
-    stack.capture(*numbered(200))
+def test_a_worker_killed_between_upsert_and_advance_loses_and_doubles_nothing(scene: Scene) -> None:
+    stack, worker = scene.with_worker()
+    base = stack.base("killed", threshold=200)
+    stack.capture(*numbered(200), flow="killed")
     wait_until(lambda: any(job.embedding_began for job in stack.jobs(base)), PATIENCE, "embedding began")
     # While the write lock is held, the worker can upsert and cannot advance.
     with sqlite_writer_blocked(stack.settings.data_dir / "memorybase.db"):
@@ -47,9 +74,10 @@ def test_a_worker_killed_between_upsert_and_advance_loses_and_doubles_nothing(st
     assert job.attempts == 2
 
 
-def test_fifty_flushes_at_once_start_one_job_and_leave_no_lock(stack: Topology) -> None:
-    base = stack.base(threshold=1000)
-    stack.capture(*numbered(20))
+def test_fifty_flushes_at_once_start_one_job_and_leave_no_lock(scene: Scene) -> None:
+    stack = scene.without_worker()
+    base = stack.base("flushed", threshold=1000)
+    stack.capture(*numbered(20), flow="flushed")
 
     def flush(_: int) -> tuple[int, str]:
         answer = stack.client.post(f"/memories/{base}/flush", json={"session_id": "s"}, timeout=60)
@@ -61,34 +89,32 @@ def test_fifty_flushes_at_once_start_one_job_and_leave_no_lock(stack: Topology) 
     assert sorted(status for status, _ in answers) == [202] + [409] * 49
     assert all(retry_after for status, retry_after in answers if status == 409)
     assert len(stack.jobs(base)) == 1
-    stack.start_worker()
+    scene.with_worker()
     stack.wait_until_ingested(base, 20)
     stack.assert_exact(base, 20)
     assert not stack.services.locks.held(stack.jobs(base)[0].memory_base_id, "s")
 
 
 @pytest.mark.parametrize("outage", ["stopped", "frozen"])
-def test_a_capture_without_redis_succeeds_at_once_and_is_ingested_later(
-    stack: Topology, own_redis: RedisServer, outage: str
-) -> None:
-    stack.start_worker()
-    base = stack.base(threshold=5)
-    own_redis.freeze() if outage == "frozen" else own_redis.stop()
+def test_a_capture_without_redis_succeeds_at_once_and_is_ingested_later(scene: Scene, outage: str) -> None:
+    stack, _ = scene.with_worker()
+    base = stack.base(outage, threshold=5)
+    scene.redis.freeze() if outage == "frozen" else scene.redis.stop()
     for _ in range(3):
-        stack.capture(*numbered(5), timeout=ONE_SECOND)
-    own_redis.thaw() if outage == "frozen" else own_redis.start()
+        stack.capture(*numbered(5), flow=outage, timeout=ONE_SECOND)
+    scene.redis.thaw() if outage == "frozen" else scene.redis.start()
     stack.wait_until_ingested(base, 15)
     stack.assert_exact(base, 15)
 
 
-def test_without_chroma_nothing_is_lost_and_search_says_so(stack: Topology, own_chroma: ChromaServer) -> None:
-    stack.start_worker()
-    base = stack.base(threshold=5)
-    stack.capture("the harbour master is called Ines", *numbered(4))
+def test_without_chroma_nothing_is_lost_and_search_says_so(scene: Scene) -> None:
+    stack, _ = scene.with_worker()
+    base = stack.base("away", threshold=5)
+    stack.capture("the harbour master is called Ines", *numbered(4), flow="away")
     stack.wait_until_ingested(base, 5)
-    own_chroma.stop()
-    stack.capture(*numbered(5), session="t")
-    stack.capture("below the threshold", session="u")
+    scene.chroma.stop()
+    stack.capture(*numbered(5), session="t", flow="away")
+    stack.capture("below the threshold", session="u", flow="away")
     flushed = stack.call("POST", f"/memories/{base}/flush", 202, json={"session_id": "u"})
     assert [job["session_id"] for job in flushed["jobs"]] == ["u"]
     question = {"query": "who is the harbour master?"}
@@ -96,17 +122,17 @@ def test_without_chroma_nothing_is_lost_and_search_says_so(stack: Topology, own_
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "vector_store_unavailable")
     assert answer.json()["error"]["retryable"] is True
     assert stack.call("GET", f"/memories/{base}/mismatch")["state"] == "unavailable"
-    own_chroma.start()
+    scene.chroma.start()
     stack.wait_until_ingested(base, 11)
     stack.assert_exact(base, 11)
     found = stack.call("POST", f"/memories/{base}/search", json=question)["results"]
     assert "Ines" in found[0]["content"]
 
 
-def test_a_collection_deleted_behind_our_back_is_restored_by_regenerate(stack: Topology) -> None:
-    stack.start_worker()
-    base = stack.base(threshold=5)
-    stack.capture(*numbered(5))
+def test_a_collection_deleted_behind_our_back_is_restored_by_regenerate(scene: Scene) -> None:
+    stack, _ = scene.with_worker()
+    base = stack.base("lost", threshold=5)
+    stack.capture(*numbered(5), flow="lost")
     stack.wait_until_ingested(base, 5)
     before = sorted(stack.stored(base))
     stack.services.vectors.delete_collection(stack.ref(base).name)
@@ -120,10 +146,10 @@ def test_a_collection_deleted_behind_our_back_is_restored_by_regenerate(stack: T
     assert stack.call("GET", f"/memories/{base}/mismatch")["state"] == "ok"
 
 
-def test_search_answers_throughout_a_regenerate_of_a_healthy_base(stack: Topology) -> None:
-    stack.start_worker()
-    base = stack.base(threshold=300)
-    stack.capture("the harbour master is called Ines", *numbered(299))
+def test_search_answers_throughout_a_regenerate_of_a_healthy_base(scene: Scene) -> None:
+    stack, _ = scene.with_worker()
+    base = stack.base("searched", threshold=300)
+    stack.capture("the harbour master is called Ines", *numbered(299), flow="searched")
     stack.wait_until_ingested(base, 300)
     stack.call("POST", f"/memories/{base}/regenerate", 202)
     answers = []
@@ -136,11 +162,11 @@ def test_search_answers_throughout_a_regenerate_of_a_healthy_base(stack: Topolog
     stack.assert_exact(base, 300)
 
 
-def test_a_base_deleted_while_a_job_runs_leaves_nothing(stack: Topology) -> None:
-    stack.start_worker()
-    base = stack.base(threshold=250)
+def test_a_base_deleted_while_a_job_runs_leaves_nothing(scene: Scene) -> None:
+    stack, _ = scene.with_worker()
+    base = stack.base("deleted", threshold=250)
     name = stack.ref(base).name
-    stack.capture(*numbered(250))
+    stack.capture(*numbered(250), flow="deleted")
     wait_until(lambda: any(job.state == "running" for job in stack.jobs(base)), PATIENCE, "the job runs")
     answer = stack.client.delete(f"/memories/{base}", timeout=60)
     assert answer.status_code in (202, 204)

@@ -55,7 +55,7 @@ class Searcher(threading.Thread):
         self._ended = threading.Event()
 
     def run(self) -> None:
-        while not self._ended.wait(0.03):
+        while not self._ended.wait(0.1):
             try:
                 found = search(self._client, self._base)
             except (AssertionError, httpx.HTTPError) as error:

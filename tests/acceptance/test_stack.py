@@ -34,6 +34,14 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
 
 
 @pytest.fixture
+def worn(warm: EmbeddedStack) -> EmbeddedStack:
+    """The same stack, running, to stop or to kill; what uses `warm` comes before."""
+    if not warm.running:
+        warm.start()
+    return warm
+
+
+@pytest.fixture
 def own(tmp_path: Path, warm: EmbeddedStack) -> Iterator[EmbeddedStack]:
     """A stack for one test to stop, not started yet; it takes over the exported model."""
     stack = EmbeddedStack(tmp_path)
@@ -151,41 +159,40 @@ class TestCommands:
 
 
 class TestEnding:
-    def test_a_stop_ends_everything_and_keeps_the_data(self, own: EmbeddedStack) -> None:
-        own.start()
-        assert len(processes_of(own.data)) >= len(NAMES)
-        os.kill(own.pid, signal.SIGTERM)
-        assert own.wait() == 0
-        assert processes_of(own.data) == []
-        assert list((own.data / "run").glob("*.pid")) == []
-        assert not (own.data / "run" / "stack.json").exists()
-        stopped = [line.removeprefix("stopping ") for line in own.output().splitlines() if "stopping" in line]
-        assert stopped == list(reversed(NAMES))
-
-        own.start()
-        assert own.ready()
-
-    def test_what_a_killed_supervisor_leaves_is_ended_by_the_next(self, own: EmbeddedStack) -> None:
-        own.start()
-        left = [own.child(name) for name in NAMES]
-        own.kill()
-        assert all(alive(pid) for pid in left)
-        own.start()
-        assert not any(alive(pid) for pid in left)
-        assert own.ready()
-
-    def test_a_process_that_is_not_ours_is_left_alone(self, own: EmbeddedStack) -> None:
+    def test_a_restart_keeps_the_data_and_leaves_a_process_alone_that_is_not_ours(self, worn: EmbeddedStack) -> None:
         """Its id stands in a stale pid file, as after a restart of the machine."""
-        run = own.data / "run"
-        run.mkdir(mode=0o700)
+        headers = {"Authorization": f"Bearer {KEY}"}
+        flow = f"{worn.url}/v1/flows/kept"
+        httpx.put(flow, json={"name": "kept"}, headers=headers, trust_env=False)
+        worn.stop()
         bystander = subprocess.Popen(["sleep", "600"], start_new_session=True)
         try:
-            (run / "worker.pid").write_text(str(bystander.pid))
-            own.start()
+            (worn.data / "run" / "worker.pid").write_text(str(bystander.pid))
+            worn.start()
             assert bystander.poll() is None
         finally:
             bystander.kill()
             bystander.wait()
+        assert worn.ready()
+        assert httpx.get(flow, headers=headers, trust_env=False).json()["name"] == "kept"
+
+    def test_what_a_killed_supervisor_leaves_is_ended_by_the_next(self, worn: EmbeddedStack) -> None:
+        left = [worn.child(name) for name in NAMES]
+        worn.kill()
+        assert all(alive(pid) for pid in left)
+        worn.start()
+        assert not any(alive(pid) for pid in left)
+        assert worn.ready()
+
+    def test_a_stop_ends_everything(self, worn: EmbeddedStack) -> None:
+        assert len(processes_of(worn.data)) >= len(NAMES)
+        os.kill(worn.pid, signal.SIGTERM)
+        assert worn.wait() == 0
+        assert processes_of(worn.data) == []
+        assert list((worn.data / "run").glob("*.pid")) == []
+        assert not (worn.data / "run" / "stack.json").exists()
+        stopped = [line.removeprefix("stopping ") for line in worn.output().splitlines() if "stopping" in line]
+        assert stopped[-len(NAMES) :] == list(reversed(NAMES))
 
     def test_a_child_that_keeps_dying_ends_the_stack_with_its_log(self, own: EmbeddedStack) -> None:
         (own.data / "chroma").write_text("a file where Chroma wants its directory")

@@ -13,9 +13,10 @@ import httpx
 from fastapi.testclient import TestClient
 
 from api.app import create_app
+from harness.tables import make_tables, wait_for_no_disk
 from memorybase import ingestion, keys
 from memorybase.database import Database
-from memorybase.models import Base, User
+from memorybase.models import User
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.testing import AtOnce, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
@@ -103,7 +104,8 @@ def open_api(settings: Settings) -> Iterator[Api]:
     """The API on an empty database, as the user "local" whose key is the settings'."""
     vectors, queue, embedders = InMemoryVectors(), InMemoryQueue(), FakeEmbedders()
     database = Database(settings.resolved_database_url)
-    Base.metadata.create_all(database.engine)
+    make_tables(database)
+    wait_for_no_disk(database)
     services = Services(settings, database, vectors, embedders, InMemoryLocks(), queue)
     secret = settings.api_key or ""
     user_id = keys.ensure_local_user(services, secret)

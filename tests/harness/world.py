@@ -11,13 +11,13 @@ from uuid import UUID, uuid4
 
 import sqlalchemy as sa
 
+from harness.tables import make_tables
 from memorybase import chunking, flushing, ingestion, lifecycle, sweeping
 from memorybase.database import Database
 from memorybase.ingestion import CaptureRequest, CaptureResult
 from memorybase.lifecycle import NewMemoryBase
 from memorybase.messages import NewMessage, normalise
 from memorybase.models import (
-    Base,
     Capture,
     DeadLetter,
     DeletedMessage,
@@ -215,7 +215,7 @@ def build_world(database_url: str, data_dir: Path, **settings: Any) -> World:
         "allowed_embedding_models": ["other"],
     }
     database = Database(database_url)
-    Base.metadata.create_all(database.engine)
+    make_tables(database)
     vectors, queue, locks, embedders = InMemoryVectors(), InMemoryQueue(), InMemoryLocks(), FakeEmbedders()
     services = Services(
         settings=Settings(data_dir=data_dir, database_url=database_url, embedding_model="fake", **(quick | settings)),

@@ -30,9 +30,9 @@ def api(api_settings: Settings) -> Iterator[Api]:
 
 
 @pytest.fixture
-def postgres_api(api_settings: Settings, postgres_url: str) -> Iterator[Api]:
+def postgres_api(api_settings: Settings, ready_postgres_url: str) -> Iterator[Api]:
     """The API on PostgreSQL."""
-    with open_api(api_settings.model_copy(update={"database_url": postgres_url})) as opened:
+    with open_api(api_settings.model_copy(update={"database_url": ready_postgres_url})) as opened:
         yield opened
 
 
@@ -43,7 +43,7 @@ def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     url = f"sqlite:///{folder / 'memorybase.db'}"
     if request.param == "postgresql":
         server: PostgresServer = request.getfixturevalue("postgres_server")
-        url = server.url(server.create_database())
+        url = server.url(server.create_database(template=server.template))
     built = build_world(url, folder)
     yield built
     built.services.database.dispose()

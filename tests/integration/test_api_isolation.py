@@ -16,8 +16,8 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 from harness.api import Api, open_api
+from harness.contract import CONTRACT
 
-from api.openapi import document
 from memorybase import keys
 from memorybase.conversation import Record, summaries
 from memorybase.conversation.summarising import make_summary
@@ -25,7 +25,6 @@ from memorybase.models import ApiKey, Base, Flow, Generation, KnowledgeBase, Mem
 from memorybase.settings import Settings
 
 METHODS = {"get", "post", "put", "patch", "delete"}
-CONTRACT: dict[str, Any] = json.loads(document())
 
 
 class Operation(NamedTuple):

@@ -39,8 +39,8 @@ def sqlite(tmp_path: Path) -> Iterator[Api]:
 
 
 @pytest.fixture
-def postgresql(tmp_path: Path, postgres_url: str) -> Iterator[Api]:
-    with open_api(settings_in(tmp_path).model_copy(update={"database_url": postgres_url})) as opened:
+def postgresql(tmp_path: Path, ready_postgres_url: str) -> Iterator[Api]:
+    with open_api(settings_in(tmp_path).model_copy(update={"database_url": ready_postgres_url})) as opened:
         yield opened
 
 

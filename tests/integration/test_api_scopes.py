@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,8 +12,8 @@ from uuid import uuid4
 import pytest
 import sqlalchemy as sa
 from harness.api import Api, open_api
+from harness.contract import CONTRACT
 
-from api.openapi import document
 from memorybase import keys
 from memorybase.models import ApiKey
 from memorybase.settings import Settings
@@ -31,10 +30,9 @@ class Operation(NamedTuple):
 
 
 def operations() -> list[Operation]:
-    paths: dict[str, Any] = json.loads(document())["paths"]
     return [
         Operation(item[method]["operationId"], method.upper(), path.removeprefix("/v1"))
-        for path, item in paths.items()
+        for path, item in CONTRACT["paths"].items()
         for method in sorted(METHODS & item.keys())
     ]
 

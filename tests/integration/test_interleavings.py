@@ -135,9 +135,9 @@ def test_a_capture_and_an_advance_during_a_build_do_not_lock_each_other_out(
     world.assert_all_ingested(base)
 
 
-def test_captures_that_never_pause_do_not_keep_a_regenerate_waiting(postgres_url: str, tmp_path: Path) -> None:
+def test_captures_that_never_pause_do_not_keep_a_regenerate_waiting(ready_postgres_url: str, tmp_path: Path) -> None:
     """On PostgreSQL alone: SQLite has one writer at a time, and no share locks that could overtake."""
-    world = build_world(postgres_url, tmp_path)
+    world = build_world(ready_postgres_url, tmp_path)
     base = world.new_base()
     done: list[str] = []
 

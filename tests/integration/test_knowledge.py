@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
+from harness.tables import make_tables
 from harness.world import build_world
 
 from memorybase import errors, knowledge, lifecycle
@@ -18,7 +19,7 @@ from memorybase.chunking import parse_chunk_id
 from memorybase.database import Database
 from memorybase.embedding import Embedders
 from memorybase.knowledge import DocumentQuery, DocumentResult, NewDocument
-from memorybase.models import Base, Document, Flow, KnowledgeBase, MemoryBase, User
+from memorybase.models import Document, Flow, KnowledgeBase, MemoryBase, User
 from memorybase.queries.catalog_paging import PageRequest
 from memorybase.services import Services
 from memorybase.settings import Settings
@@ -97,8 +98,8 @@ class Desk:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     sqlite = request.param == "sqlite"
-    database = Database(f"sqlite:///{tmp_path / 'm.db'}" if sqlite else request.getfixturevalue("postgres_url"))
-    Base.metadata.create_all(database.engine)
+    database = Database(f"sqlite:///{tmp_path / 'm.db'}" if sqlite else request.getfixturevalue("ready_postgres_url"))
+    make_tables(database)
     yield database
     database.dispose()
 

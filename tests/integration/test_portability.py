@@ -30,7 +30,7 @@ GIVEN_ANEW = {"captured_at", "edited_at", "version", "created_at", "last_capture
 def home(request: pytest.FixtureRequest, api_settings: Settings) -> Iterator[Api]:
     """The API on each database."""
     if request.param == "postgresql":
-        api_settings = api_settings.model_copy(update={"database_url": request.getfixturevalue("postgres_url")})
+        api_settings = api_settings.model_copy(update={"database_url": request.getfixturevalue("ready_postgres_url")})
     with open_api(api_settings) as api:
         yield api
 

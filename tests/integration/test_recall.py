@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 import sqlalchemy as sa
 from harness import wait_until
+from harness.tables import make_tables
 from harness.world import build_world
 
 from memorybase import errors, lifecycle, recall
@@ -207,8 +208,8 @@ def embedders() -> FakeEmbedders:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     sqlite = request.param == "sqlite"
-    database = Database(f"sqlite:///{tmp_path / 'm.db'}" if sqlite else request.getfixturevalue("postgres_url"))
-    Base.metadata.create_all(database.engine)
+    database = Database(f"sqlite:///{tmp_path / 'm.db'}" if sqlite else request.getfixturevalue("ready_postgres_url"))
+    make_tables(database)
     yield database
     database.dispose()
 

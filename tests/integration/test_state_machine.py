@@ -19,6 +19,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from harness.index import assert_index_exact
 from harness.stage import POINTS, Stage
+from harness.tables import wait_for_no_disk
 from harness.world import World, build_world
 from hypothesis import HealthCheck, event, settings
 from hypothesis import strategies as st
@@ -32,7 +33,7 @@ from hypothesis.stateful import (
 )
 
 from memorybase import chunking, errors, lifecycle, planning, sweeping
-from memorybase.models import Base, Capture, Generation, JobKind, MemoryBase
+from memorybase.models import Capture, Generation, JobKind, MemoryBase
 from memorybase.services import FrozenJob
 from memorybase.vectors import CollectionRef
 
@@ -84,17 +85,13 @@ class Marks:
 class Protocol(RuleBasedStateMachine):
     """Everything that can happen to two or three sessions of one flow."""
 
-    def __init__(self, template: Path, folder: Path) -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__()
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         path = folder / "memorybase.db"
-        shutil.copy(template, path)
         self.world: World = build_world(f"sqlite:///{path}", folder, **QUICK)
-        engine = self.world.services.database.engine
-        # Nothing here survives a power cut, and nobody waits for the disk.
-        sa.event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA synchronous = OFF"))
-        engine.dispose()
+        wait_for_no_disk(self.world.services.database)
         self.stage = Stage(self.world)
         self.sql = sqlite3.connect(path, isolation_level=None)
         self.alive: dict[UUID, Known] = {}
@@ -554,13 +551,9 @@ def refused(*errors_: type[Exception]) -> Iterator[None]:
 
 
 def test_nothing_is_lost_or_doubled_whatever_happens_in_whatever_order(tmp_path: Path) -> None:
-    template = tmp_path / "template.db"
-    engine = sa.create_engine(f"sqlite:///{template}")
-    Base.metadata.create_all(engine)
-    engine.dispose()
     long = settings.get_current_profile_name() == "long"
     run_state_machine_as_test(
-        lambda: Protocol(template, tmp_path / "world"),
+        lambda: Protocol(tmp_path / "world"),
         settings=settings(
             settings.default if long else BOUNDED,
             deadline=None,

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 import typer
+from harness.contract import CONTRACT
 
 from api import failures
-from api.app import PREFIX, create_app
+from api.app import PREFIX
 from memorybase import cli, locks, models, vectors
 from memorybase.errors import MemorybaseError
 from memorybase.settings import ENVIRONMENT_PREFIX, Settings, embedded
@@ -197,7 +198,7 @@ def test_each_redis_key_is_documented() -> None:
 
 ROUTES = [
     f"{method.upper()} {path.removeprefix(PREFIX)}"
-    for path, operations in create_app().openapi()["paths"].items()
+    for path, operations in CONTRACT["paths"].items()
     for method in operations
 ]
 
