@@ -33,7 +33,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
-.PHONY: help demo test chaos up doctor lint types format bench bench-history bench-peers bench-recall migrate clean
+.PHONY: help demo test chaos up doctor lint types format bench bench-appends bench-history bench-peers bench-recall migrate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ bench-peers: ## install what `make bench` compares with, in an environment of it
 
 bench-recall: $(INSTALLED) ## what a search finds: DATA=a file in LoCoMo's format, FIT=1 fits the weights anew
 	$(BIN)/python bench/recall.py $(DATA) $(if $(FIT),--fit)
+
+bench-appends: $(INSTALLED) ## whether several processes that append to one node memory lose anything: ARGS="--appends 1000"
+	$(BIN)/python bench/appends.py $(ARGS)
 
 bench-history: $(INSTALLED) ## what a view of a conversation costs, whatever the length of its history: ARGS="--sizes 100,10000"
 	$(BIN)/python bench/history.py $(ARGS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema, model_validator
@@ -141,6 +141,20 @@ class HistoryBody(Body):
     format: Format = "openai"
     model: ModelName | None = Field(default=None, description="Its tokens are counted as token_counters says.")
     run_id: Identifier | None = Field(default=None, description="The run under way: its own messages are left out.")
+    execution_id: Identifier | None = Field(
+        default=None,
+        description="In mode node, the execution of run_id under way: if an earlier try has reported it, it and what "
+        "the node gave out after it in this run are left out.",
+    )
+    index: int | None = Field(
+        default=None, ge=0, le=MAX_INDEX, description="The same by its index, where a try has another id."
+    )
+
+    @model_validator(mode="after")
+    def _executions_are_of_a_run(self) -> Self:
+        if self.run_id is None and (self.execution_id is not None or self.index is not None):
+            raise ValueError("execution_id and index are of the run that run_id names")
+        return self
 
 
 class MemoryBaseBody(Body):

@@ -20,6 +20,7 @@ from memorybase.conversation import Record, TokenCounter, View
 from memorybase.conversation.captured import tails
 from memorybase.conversation.clipping import clip
 from memorybase.conversation.session_memory import TOKEN_BUFFER, Call, SessionMemory, SessionPreset, session_memory
+from memorybase.conversation.standing import Origin
 from memorybase.conversation.summaries import Wanted, is_wanted, stored_summary, want
 from memorybase.conversation.summarizers import names
 from memorybase.conversation.tokens import ESTIMATE
@@ -95,7 +96,7 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
             node_id=request.node_id,
             view=memory.view,
             memory_use_summary=memory.memory_use_summary,
-            session_id=request.session_id,
+            origin=Origin(session_id=request.session_id),
         )
     return memory.view
 

@@ -264,7 +264,7 @@ def _checked(fields: Mapping[str, Any], user_id: UUID, where: str) -> NewMessage
         files=_list(fields.get("files"), field("files")),
         metadata=_object(fields.get("metadata"), field("metadata")),
         status=_status(fields.get("status"), field("status")),
-        timestamp=_timestamp(fields.get("timestamp"), field("timestamp")),
+        timestamp=read_time(fields.get("timestamp"), field("timestamp")),
     )
 
 
@@ -341,8 +341,8 @@ def _status(value: Any, field: str) -> str:
     return "completed" if value is None else _one_of(value, {status: status for status in STATUSES}, field)
 
 
-def _timestamp(value: Any, field: str) -> datetime | None:
-    """ISO 8601 or seconds since 1970; a time without a zone is UTC, as Langflow writes it."""
+def read_time(value: Any, field: str) -> datetime | None:
+    """ISO 8601 or seconds since 1970; a time without a zone is UTC, as Langflow writes it. Raises InvalidRequest."""
     if value is None:
         return None
     try:

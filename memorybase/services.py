@@ -56,6 +56,9 @@ class IngestionQueue(Protocol):
     def ring_summaries(self, ids: Sequence[UUID]) -> int:
         """The same for rows of summaries, by their ids."""
 
+    def ring_clean_up(self) -> int:
+        """The same for the clean-up of node memory in objects."""
+
     def backlog(self) -> int | None:
         """How many rings wait in the broker; None when it does not answer."""
 

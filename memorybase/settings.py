@@ -205,6 +205,11 @@ class Settings(BaseSettings):
         return environment
 
 
+def point_tiktoken_at(cache: Path) -> None:
+    """tiktoken looks for its encodings where the environment says, and nowhere else."""
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(cache)
+
+
 def embedded(data_dir: Path, **changes: Any) -> Settings:
     """Settings of the embedded stack: shorter leases, since all processes are on this machine."""
     quick: dict[str, Any] = {

@@ -13,7 +13,7 @@ from typing import Literal
 from uuid import UUID
 
 from memorybase import database, errors, leases, lifecycle, planning
-from memorybase.conversation import summarising
+from memorybase.conversation import chat_summaries, node_objects, summarising
 from memorybase.queries import bases, clock, conversations, heartbeats, jobs, rows, tickets
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -37,6 +37,7 @@ class SweepReport:
     mismatches: int = 0
     summaries: int = 0
     tickets_forgotten: int = 0
+    node_memory: int = 0
     failed_steps: list[str] = field(default_factory=list)
 
 
@@ -58,8 +59,9 @@ def sweep(services: Services) -> SweepReport:
         "sessions_removed": lifecycle.remove_deleted_sessions,
         "ids_forgotten": lifecycle.forget_deleted,
         "mismatches": lifecycle.compare_counts,
-        "summaries": summarising.ring_owed,
+        "summaries": ring_summaries,
         "tickets_forgotten": forget_tickets,
+        "node_memory": node_objects.ring_clean_up,
     }
     for name, step in steps.items():
         try:
@@ -71,6 +73,11 @@ def sweep(services: Services) -> SweepReport:
             log.exception("sweep_step_broken", step=name)
             report.failed_steps.append(name)
     return report
+
+
+def ring_summaries(services: Services) -> int:
+    """For summaries of sessions and of chats that nobody makes."""
+    return summarising.ring_owed(services) + chat_summaries.ring_owed(services)
 
 
 def requeue_expired(services: Services) -> int:

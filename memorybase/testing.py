@@ -364,6 +364,7 @@ class InMemoryQueue:
         self.away = False  # rings are lost while this is set
         self.rings: list[FrozenJob] = []  # every ring that arrived, drained or not
         self.summary_rings: list[UUID] = []  # those for summaries, until they are drained
+        self.clean_up_rings = 0
         self._waiting: deque[FrozenJob] = deque()
 
     def ring(self, jobs: Sequence[FrozenJob]) -> int:
@@ -378,6 +379,10 @@ class InMemoryQueue:
             return 0
         self.summary_rings.extend(ids)
         return len(ids)
+
+    def ring_clean_up(self) -> int:
+        self.clean_up_rings += not self.away
+        return int(not self.away)
 
     def backlog(self) -> int | None:
         return None if self.away else len(self._waiting) + len(self.summary_rings)

@@ -49,6 +49,9 @@ class CeleryQueue:
     def ring_summaries(self, ids: Sequence[UUID]) -> int:
         return self._ring(SUMMARIZE_TASK, [{"summary_id": str(summary_id)} for summary_id in ids])
 
+    def ring_clean_up(self) -> int:
+        return self._ring(CLEAN_NODE_MEMORY_TASK, [{}])
+
     def _ring(self, task: str, messages: Sequence[dict[str, Any]]) -> int:
         rung = 0
         if not messages:

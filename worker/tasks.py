@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from memorybase import ingestion
-from memorybase.conversation import node_objects, summarising
+from memorybase.conversation import chat_summaries, node_objects, summarising
 from memorybase.services import FrozenJob
 from worker.app import app, this_process
 from worker.queue import CLEAN_NODE_MEMORY_TASK, INGEST_TASK, SUMMARIZE_TASK
@@ -23,14 +23,15 @@ def ingest(**frozen: Any) -> None:
 
 @app.task(name=SUMMARIZE_TASK)
 def summarize(summary_id: str) -> None:
-    """The summary of a session, as far as its row wants it."""
+    """The summary of a session or of a chat, as far as its row wants it."""
     process = this_process()
     row_id = UUID(summary_id)
     with process.watchdog.watching(row_id):
-        summarising.make_summary(process.services, row_id)
+        if not summarising.make_summary(process.services, row_id):
+            chat_summaries.make_owed(process.services, row_id)
 
 
 @app.task(name=CLEAN_NODE_MEMORY_TASK)
 def clean_node_memory() -> None:
-    """Delete node memory in objects that nobody has written to for long; whoever wants it so sends this daily."""
+    """Delete node memory in objects that nobody has written to for long."""
     node_objects.clean_up(this_process().services.settings)

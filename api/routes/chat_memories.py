@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import BackgroundTasks, Depends, Path, Query, Response
+from fastapi import Depends, Path, Query, Response
 from fastapi.responses import StreamingResponse
 
 from api.chat_schemas import ChatPostBody, ChatSummaryBody, ChatTrimBody, ChatViewBody
@@ -87,14 +87,13 @@ def post_chat_messages(
     services: ServicesDep,
     caller: Writer,
     response: Response,
-    later: BackgroundTasks,
 ) -> Posted:
-    """Append to a chat: 201, or 200 when all of it was there already. A summary that is due is made after the reply."""
+    """Append to a chat: 201, or 200 when all of it was there already. A summary that is due is made by a worker."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
     who = Who(body.chat_id, body.variables)
     run_id = _run(caller, body.run_id)
     posted = chat_log.post_messages(services, key, who, body.messages, run_id=run_id, end_user_id=body.end_user_id)
-    later.add_task(chat_summaries.summarise_due, services, key, posted.chat_id)
+    chat_summaries.ask_if_due(services, key, posted.chat_id)
     response.status_code = 201 if any(message.created for message in posted.messages) else 200
     return posted
 

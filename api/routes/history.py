@@ -35,6 +35,8 @@ def get_history(body: HistoryBody, services: ServicesDep, caller: Reader) -> His
         HistoryRequest(
             leaf_id=named("message", body.leaf_id),
             run_id=named("run", body.run_id),
+            execution_id=named("node_execution", body.execution_id),
+            index=body.index,
             max_tokens=body.max_tokens,
             message_limit=body.message_limit,
             on_missing=body.on_missing,

@@ -70,13 +70,17 @@ def import_export(client: Client, file: Path) -> None:
             answer: dict[str, Any] = client.call(
                 "POST", "/import", content=body, headers={"Content-Type": "application/x-ndjson"}
             )
+            lines_of_nodes = (answer.pop(kind) for kind in ("node_executions", "memory_uses"))
+            answer["of nodes"] = sum(counts["created"] + counts["known"] for counts in lines_of_nodes)
             for counts in (answer.pop("messages"), answer.pop("chat_messages"), answer):
                 for name, count in counts.items():
                     total[name] = total.get(name, 0) + count
             bar.advance(task, len(body))
     said = ", ".join(f"{total.get(kind, 0)} {kind}" for kind in ("flows", "sessions", "runs"))
     kept_out = f", {total['deleted']} deleted here and left out" if total.get("deleted") else ""
-    typer.echo(f"{said}; messages: {total.get('created', 0)} new, {total.get('known', 0)} already there{kept_out}")
+    of_nodes = f"; {total['of nodes']} executions and uses of nodes" if total.get("of nodes") else ""
+    known = f"{total.get('created', 0)} new, {total.get('known', 0)} already there{kept_out}"
+    typer.echo(f"{said}; messages: {known}{of_nodes}")
 
 
 def _parts(file: Path) -> Iterator[bytes]:

@@ -37,10 +37,15 @@ class Conversation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRequest:
     """What is asked of a conversation's history. `message_limit` counts turns, as Dify counts a question with its
-    answer; `run_id` is the run under way, whose own messages are left out."""
+    answer; `run_id` is the run under way, whose own messages are left out.
+
+    For a node's history, `execution_id` and `index` say which execution of that run is under way: it, and what the node
+    gave out after it in that run, is of an earlier try and left out."""
 
     leaf_id: UUID | None = None
     run_id: UUID | None = None
+    execution_id: UUID | None = None
+    index: int | None = None
     max_tokens: int = DEFAULT_MAX_TOKENS
     message_limit: int | None = None
     on_missing: OnMissing = "empty"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from uuid import UUID, uuid4
 
 from sqlalchemy.orm import Session as OrmSession
@@ -86,6 +86,14 @@ class ChatPage:
     has_more: bool
     next_offset: int | None = None
     next_cursor: str | None = None
+
+
+class ErasedChats(NamedTuple):
+    """How many, with how many messages and summaries."""
+
+    chats: int
+    messages: int
+    summaries: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,12 +383,12 @@ def _after_deletion(session: OrmSession, chat: Chat, gone: Sequence[Gone]) -> No
         chats.delete_chat(session, chat)
 
 
-def erase_chats(services: Services, user_id: UUID, end_user_id: str) -> tuple[int, int]:
-    """Delete every chat of an end user, in all of the user's flows; how many, and how many messages.
+def erase_chats(services: Services, user_id: UUID, end_user_id: str) -> ErasedChats:
+    """Delete every chat of an end user, in all of the user's flows.
 
     A chat a transaction: what an error leaves behind is what the next call continues from.
     """
-    count = total = 0
+    total = ErasedChats(0, 0, 0)
     while True:
         with services.database.reading() as session:
             page = chats.chats_of_end_user(session, user_id, end_user_id, limit=ERASE_PAGE)
@@ -389,8 +397,9 @@ def erase_chats(services: Services, user_id: UUID, end_user_id: str) -> tuple[in
                 chat = chats.lock_chat(session, memory_id, chat_id)
                 if chat is None or chat.end_user_id != end_user_id:
                     continue
+                summaries = total.summaries + (chat.summary is not None)
                 gone = chats.delete_records(session, chat)
                 _after_deletion(session, chat, gone)
-                count, total = count + 1, total + len(gone)
+                total = ErasedChats(total.chats + 1, total.messages + len(gone), summaries)
         if len(page) < ERASE_PAGE:
-            return count, total
+            return total

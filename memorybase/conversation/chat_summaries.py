@@ -1,12 +1,15 @@
 """Summaries of chats: one a chat, rolling, in place of what views leave out.
 
-A summary is made without a transaction, then stored if nothing of the chat was deleted or trimmed meanwhile. Whoever
-makes it may fail: then what was stored stays, and what would have been summarised is there for the next try.
+A write asks for the summary that is due, by `ring_at` in the chat's row, and a worker makes it: without a transaction,
+then stored if nothing of the chat was deleted or trimmed meanwhile. Whoever makes it may fail: then what was stored
+stays, and what would have been summarised is there for the next try.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
@@ -21,9 +24,10 @@ from memorybase.conversation.chat_views import (
     record_of,
     standing_of,
 )
+from memorybase.conversation.summaries import ring_after_commit
 from memorybase.conversation.summarizers import Summarizer, summarizer_named
-from memorybase.models import Chat
-from memorybase.queries import chats
+from memorybase.models import Chat, ChatMemory
+from memorybase.queries import chats, clock
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -32,6 +36,7 @@ log = get_logger(__name__)
 BATCH = 6  # messages that wait for a summary, given verbatim meanwhile, so that not each message asks a model
 PAGE = 200  # records folded into the summary at once
 TRIES = 3
+SWEEP_LIMIT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,23 +93,97 @@ def summarize_chat(
     raise errors.Conflict("The chat is being changed; try again", field="chat_id")
 
 
-def summarise_due(
-    services: Services, key: MemoryKey, chat_id: str, *, summarizer: Summarizer | None = None, batch: int = BATCH
-) -> bool:
-    """Bring the summary up to what views leave out, where the memory makes summaries and enough waits for one.
-
-    Whether it was brought up. After a write, and never in the way of one: a failure is logged, and the next write tries
-    again.
-    """
+def ask_if_due(services: Services, key: MemoryKey, chat_id: str) -> bool:
+    """After a write, have a worker make the summary, where one is due and not asked for already; whether it was."""
     with services.database.reading() as session:
-        task = _due(session, key, chat_id, batch)
-    if task is None:
+        memory = chats.fetch_memory(session, *key)
+        chat = None if memory is None else chats.fetch_chat(session, memory.id, chat_id)
+        if memory is None or chat is None or chat.ring_at is not None or _due(session, memory, chat) is None:
+            return False
+    return _ask(services, chat.id)
+
+
+def _ask(services: Services, chat_row_id: UUID) -> bool:
+    with services.database.transaction() as session:
+        ring_at = clock.now(session) + timedelta(seconds=services.settings.ring_after_seconds)
+        asked = chats.owe_summary(session, chat_row_id, ring_at, if_owed=False)
+        if asked:
+            ring_after_commit(session, services, [chat_row_id])
+    return asked
+
+
+def make_owed(services: Services, chat_row_id: UUID, summarizer: Summarizer | None = None) -> bool:
+    """Make the summary that a chat is owed, in a worker; False when none is, or it cannot be had now."""
+    settings = services.settings
+    lease = settings.lease_seconds + 4 * settings.summarizer_timeout_seconds  # for a page, cut by halves if need be
+    if not _put_off(services, chat_row_id, lease):
         return False
     try:
-        made = _made(services, task, summarizer)
-    except (errors.EnvironmentFailure, errors.MessageFailure) as error:
-        log.warning("chat_summary_failed", chat_row_id=str(task.chat.id), error_code=error.code)
+        made = _bring_up(services, chat_row_id, summarizer)
+    except errors.DatabaseUnavailable:
+        raise
+    except (errors.EnvironmentFailure, errors.MessageFailure, errors.InvalidRequest) as error:
+        log.warning("chat_summary_failed", chat_row_id=str(chat_row_id), error_code=error.code)
+        # What nothing can be made of waits for the next write.
+        again = settings.backoff_max_seconds if isinstance(error, errors.EnvironmentFailure) else None
+        _put_off(services, chat_row_id, again)
         return False
+    _put_off(services, chat_row_id, None)
+    with services.database.reading() as session:  # what was written meanwhile has asked for nothing
+        found = chats.fetch_with_memory(session, chat_row_id)
+        is_due = found is not None and _due(session, found[1], found[0]) is not None
+    if is_due:
+        _ask(services, chat_row_id)
+    return made
+
+
+def _put_off(services: Services, chat_row_id: UUID, seconds: float | None) -> bool:
+    """Ring no earlier, or no more; False when nothing was owed."""
+    with services.database.transaction() as session:
+        ring_at = None if seconds is None else clock.now(session) + timedelta(seconds=seconds)
+        return chats.owe_summary(session, chat_row_id, ring_at, if_owed=True)
+
+
+def ring_owed(services: Services) -> int:
+    """Ring for chats whose summaries nobody has made: a ring was lost, a worker too, or a pause is over."""
+    with services.database.transaction() as session:
+        now = clock.now(session)
+        owed = chats.owed_summaries(session, now, limit=SWEEP_LIMIT)
+        for chat in owed:
+            chat.ring_at = now + timedelta(seconds=services.settings.ring_after_seconds)
+        if owed:
+            ring_after_commit(session, services, [chat.id for chat in owed])
+    return len(owed)
+
+
+def summarise_due(
+    services: Services, key: MemoryKey, chat_id: str, *, summarizer: Summarizer, batch: int = BATCH
+) -> bool:
+    """Bring the summary up to what views leave out at once, where the memory makes summaries and enough waits for one.
+
+    Whether it was brought up. For a summarizer that only this process has. A failure is logged, and the next write
+    tries again.
+    """
+    with services.database.reading() as session:
+        memory = chats.fetch_memory(session, *key)
+        chat = None if memory is None else chats.fetch_chat(session, memory.id, chat_id)
+    if chat is None:
+        return False
+    try:
+        return _bring_up(services, chat.id, summarizer, batch)
+    except (errors.EnvironmentFailure, errors.MessageFailure) as error:
+        log.warning("chat_summary_failed", chat_row_id=str(chat.id), error_code=error.code)
+        return False
+
+
+def _bring_up(services: Services, chat_row_id: UUID, summarizer: Summarizer | None, batch: int = BATCH) -> bool:
+    """Summarise what is due, unless the chat is changed meanwhile; whether a summary was stored."""
+    with services.database.reading() as session:
+        found = chats.fetch_with_memory(session, chat_row_id)
+        task = None if found is None else _due(session, found[1], found[0], batch)
+    if task is None:
+        return False
+    made = _made(services, task, summarizer)
     with services.database.transaction() as session:
         current = _unchanged(session, task.chat)
         if current is not None:
@@ -113,13 +192,9 @@ def summarise_due(
         return current is not None
 
 
-def _due(session: OrmSession, key: MemoryKey, chat_id: str, batch: int) -> _Task | None:
-    memory = chats.fetch_memory(session, *key)
-    config = config_of(memory) if memory is not None else None
-    if memory is None or config is None or not config.enable_summarization:
-        return None
-    chat = chats.fetch_chat(session, memory.id, chat_id)
-    if chat is None:
+def _due(session: OrmSession, memory: ChatMemory, chat: Chat, batch: int = BATCH) -> _Task | None:
+    config = config_of(memory)
+    if not config.enable_summarization:
         return None
     view = read_view(session, memory, config, chat, verbatim=False)
     if not view.overflow:

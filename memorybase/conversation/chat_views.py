@@ -21,6 +21,7 @@ from memorybase.conversation.fitting import LIMIT, SUMMARISED, Summary
 from memorybase.conversation.groups import groups_of
 from memorybase.conversation.records import Record
 from memorybase.conversation.rendering import Align, Format
+from memorybase.conversation.standing import Origin
 from memorybase.conversation.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.trimming import Cut, Limits, trim
 from memorybase.conversation.uses import record_use
@@ -71,7 +72,10 @@ def view_chat(
         )
     if run_id is not None:
         shown = view if chat is None else _with_summary_named(view, chat.id)
-        record_use(services, user_id=key.user_id, flow_id=key.flow_id, run_id=run_id, node_id=key.node_id, view=shown)
+        record_use(
+            services, user_id=key.user_id, flow_id=key.flow_id, run_id=run_id, node_id=key.node_id, view=shown,
+            origin=Origin(chat_row_id=None if chat is None else chat.id),
+        )  # fmt: skip
     return view
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from memorybase.conversation.tokens import ESTIMATE, TextCounter, TokenCounter
 from memorybase.embedding import text_counter
 from memorybase.errors import InvalidRequest, ModelUnavailable
-from memorybase.settings import Settings
+from memorybase.settings import Settings, point_tiktoken_at
 
 _TIKTOKEN_URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 
@@ -46,6 +46,7 @@ def _tiktoken(name: str, encoding: str, cache: Path | None) -> TokenCounter:
     # names; without the file it would download it.
     file = hashlib.sha1(_TIKTOKEN_URL.format(encoding).encode(), usedforsecurity=False).hexdigest()
     if cache is None or not (cache / file).is_file():
-        raise ModelUnavailable(f"tiktoken's cache holds no {encoding}; set TIKTOKEN_CACHE_DIR to one.", model=name)
+        raise ModelUnavailable(f"tiktoken's cache holds no {encoding}: see tiktoken_cache_dir.", model=name)
+    point_tiktoken_at(cache)
     encode = importlib.import_module("tiktoken").get_encoding(encoding).encode_ordinary
     return TextCounter(name, lambda text: len(encode(text)))

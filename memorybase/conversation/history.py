@@ -6,6 +6,7 @@ from memorybase.conversation.buffer import Conversation, HistoryRequest, convers
 from memorybase.conversation.counters import counter_for
 from memorybase.conversation.memory_config import Mode
 from memorybase.conversation.node_buffer import NodeHistory, node_view
+from memorybase.conversation.standing import Origin
 from memorybase.conversation.uses import record_use
 
 
@@ -28,9 +29,9 @@ def give_history(
             conversation.services,
             user_id=conversation.user_id,
             flow_id=conversation.flow_id,
-            session_id=conversation.session_id,
             run_id=request.run_id,
             node_id=node_id,
             view=given.view,
+            origin=Origin(session_id=conversation.session_id, execution=given.as_of),
         )
     return given

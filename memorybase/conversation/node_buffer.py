@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import chain, islice
 from typing import Any
 from uuid import UUID
@@ -35,6 +36,14 @@ class NodeHistory:
 
     view: View
     execution_id: UUID | None = None
+    written_at: datetime | None = None  # that execution, last
+
+    @property
+    def as_of(self) -> tuple[UUID, datetime] | None:
+        """What it was read from, and as of when."""
+        if self.execution_id is None or self.written_at is None:
+            return None
+        return self.execution_id, self.written_at
 
 
 def node_view(
@@ -47,6 +56,7 @@ def node_view(
 ) -> NodeHistory:
     """The context of the node's latest successful execution on the thread, the run under way included.
 
+    Of that run, only what stands before the execution under way, if the request names it.
     Without a node, a session or an execution there is no memory; with on_missing="error" that is InvalidRequest or
     NotFound.
     """
@@ -66,7 +76,8 @@ def node_view(
         execution.outputs.get("context") or (), few_shots=execution.few_shots, name=str(execution.id), resolve=resolve
     )
     degraded = [FILE_DEGRADED] if found.is_degraded else []
-    return NodeHistory(build_view(found.records, options, counter=counter, degraded=degraded), execution.id)
+    view = build_view(found.records, options, counter=counter, degraded=degraded)
+    return NodeHistory(view, execution.id, execution.updated_at)
 
 
 def _latest(
@@ -77,18 +88,34 @@ def _latest(
     walk = Walk(session, conversation.flow_id, conversation.session_id)
     runs = _runs(walk.from_leaf(request.leaf_id, run_id=request.run_id))
     first = next(runs, None)  # before anything else: the leaf may be unknown
-    ran = [] if request.run_id is None else queries.succeeded_in(*where, [request.run_id])
-    newest = queries.newest_succeeded(*where)
+    ran = [] if request.run_id is None else _before(request, queries.succeeded_in(*where, [request.run_id]))
+    newest = queries.newest_succeeded(*where, but_of=request.run_id)
     if first is None and not ran and newest is not None:
         ran = [newest]  # executions alone were reported: there is no thread to go by
     runs = iter(()) if first is None or newest is None else chain([first], runs)
+    runs = (run_id for run_id in runs if run_id != request.run_id)
     count = FIRST_RUNS
     while not ran and (some := list(islice(runs, count))):
         ran = queries.succeeded_in(*where, some)
         latest = min(ran, key=lambda one: some.index(one.run_id), default=None)
         ran = [one for one in ran if latest is not None and one.run_id == latest.run_id]
         count = min(MOST_RUNS, count * 2)
-    return session.get(NodeExecution, max(ran, key=lambda one: (one.index, one.created_at, one.id)).id) if ran else None
+    return session.get(NodeExecution, max(ran, key=_place).id) if ran else None
+
+
+def _place(ran: queries.Ran) -> tuple[int, datetime, UUID]:
+    """Of an execution in its run."""
+    return ran.index, ran.created_at, ran.id
+
+
+def _before(request: HistoryRequest, ran: Sequence[queries.Ran]) -> list[queries.Ran]:
+    """What the run gave out before the execution under way, which an earlier try may have reported already."""
+    again = next((_place(one) for one in ran if one.id == request.execution_id), None)
+    return [
+        one
+        for one in ran
+        if (again is None or _place(one) < again) and (request.index is None or one.index < request.index)
+    ]
 
 
 def _runs(links: Iterator[Link]) -> Iterator[UUID]:
@@ -118,12 +145,16 @@ class NodeTokenBufferMemory(BufferMemory):
         services: Services,
         leaf_id: UUID | None = None,
         run_id: UUID | None = None,
+        execution_id: UUID | None = None,
+        index: int | None = None,
         on_missing: OnMissing = "empty",
         resolve: FileResolver = remote_images,
     ) -> None:
         flow_id = app_id if isinstance(app_id, UUID) else resolve_id(tenant_id, "flow", app_id)[0]
         conversation = Conversation(services, tenant_id, flow_id, conversation_id or "")
-        asked = HistoryRequest(leaf_id=leaf_id, run_id=run_id, on_missing=on_missing)
+        asked = HistoryRequest(
+            leaf_id=leaf_id, run_id=run_id, execution_id=execution_id, index=index, on_missing=on_missing
+        )
         super().__init__(conversation, model_instance, asked, resolve)
         self.node_id = node_id
 

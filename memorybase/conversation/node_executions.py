@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, messages
 from memorybase.models import NodeExecution
-from memorybase.queries import clock, conversations
+from memorybase.queries import clock, conversations, memory_uses
 from memorybase.queries import node_executions as queries
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -96,14 +96,22 @@ def new_execution(
 
 
 def put_execution(
-    services: Services, user_id: UUID, flow_id: UUID, session_id: str, run_id: UUID, new: NewExecution
+    services: Services,
+    user_id: UUID,
+    flow_id: UUID,
+    session_id: str,
+    run_id: UUID,
+    new: NewExecution,
+    *,
+    past: datetime | None = None,
 ) -> tuple[NodeExecutionView, bool]:
     """Store an execution, or replace that of its id; whether it is new. The run may be captured later; the session is
-    made where it is not there. Raises NotFound for what is another user's, RunConflict for a run of another session."""
+    made where it is not there. `past`: it is brought from elsewhere, where it was made then, and replaces nothing.
+    Raises NotFound for what is another user's, RunConflict for a run of another session."""
     try:
-        return _put(services, user_id, flow_id, session_id, run_id, new)
+        return _put(services, user_id, flow_id, session_id, run_id, new, past)
     except errors.ConstraintViolated:  # the same id at once: now the look finds it
-        return _put(services, user_id, flow_id, session_id, run_id, new)
+        return _put(services, user_id, flow_id, session_id, run_id, new, past)
 
 
 def report_executions(
@@ -131,13 +139,23 @@ def get_execution(services: Services, user_id: UUID, execution_id: UUID) -> Node
 
 
 def delete_execution(services: Services, user_id: UUID, execution_id: UUID) -> None:
-    """Forget an execution and what it gave out; node memory is read from the one before. Raises NotFound."""
+    """Forget an execution and what it gave out, also where a model was given it; node memory is read from the one
+    before. Raises NotFound."""
     with services.database.transaction() as session:
-        session.delete(_found(session, user_id, execution_id))
+        seen = _found(session, user_id, execution_id)
+        conversations.lock_session(session, seen.flow_id, seen.session_id)  # no use of it is recorded meanwhile
+        memory_uses.redact_uses(session, [execution_id])
+        session.delete(seen)
 
 
 def _put(
-    services: Services, user_id: UUID, flow_id: UUID, session_id: str, run_id: UUID, new: NewExecution
+    services: Services,
+    user_id: UUID,
+    flow_id: UUID,
+    session_id: str,
+    run_id: UUID,
+    new: NewExecution,
+    past: datetime | None,
 ) -> tuple[NodeExecutionView, bool]:
     identity = _identity(run_id, new)
     with services.database.transaction() as session:
@@ -147,11 +165,13 @@ def _put(
         if known is not None and known[1] != user_id:
             raise errors.NotFound("There is no such node execution", field="execution_id", value=str(identity))
         _check_run(session, user_id, flow_id, session_id, run_id)
+        if known is not None and past is not None:
+            return _view(known[0]), False
         now = clock.now(session)
         if conversations.fetch_session(session, flow_id, session_id) is None:
             conversations.open_session(session, flow_id=flow_id, session_id=session_id, end_user_id=None)
         if known is None:
-            row = NodeExecution(id=identity, created_at=now)
+            row = NodeExecution(id=identity, created_at=past or now)
             session.add(row)
         else:
             row = known[0]

@@ -23,10 +23,14 @@ from memorybase.conversation.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.trimming import Limits, Prune
 from memorybase.conversation.view import View, ViewOptions, build_view
 from memorybase.errors import InvalidRequest
+from memorybase.queries import clock, heartbeats
+from memorybase.services import Services
 from memorybase.settings import Settings
 
 FOLDER = "node_memory"
 ANSWER = ":assistant"
+CLEAN_UP = "clean_node_memory"
+CLEANED_EVERY = timedelta(days=1)
 LONGEST_NAME = 150  # of a file, in bytes; what else stands in it comes on top
 
 
@@ -156,6 +160,20 @@ def clean_up(settings: Settings, *, now: datetime | None = None) -> int:
         objects.remove_empty(f"{document}.json.d")
         objects.remove_empty(document.rpartition("/")[0])
     return len(old)
+
+
+def ring_clean_up(services: Services) -> int:
+    """Once a day, have a worker clean up, where the settings say after how long; whether it was rung for."""
+    if services.settings.node_memory_days == 0:
+        return 0
+    with services.database.transaction() as session:
+        if not heartbeats.take_turn(session, CLEAN_UP, clock.now(session), CLEANED_EVERY):
+            return 0
+    rung = services.queue.ring_clean_up()
+    if not rung:  # the next pass tries again
+        with services.database.transaction() as session:
+            heartbeats.forget(session, CLEAN_UP)
+    return rung
 
 
 def _empty() -> Document:

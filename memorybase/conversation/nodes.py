@@ -45,7 +45,8 @@ class FlowPlace(NamedTuple):
 class ChatMemory:
     """A Chat Memory node with the fields of ChatMemoryConfig, stored when it is made. Raises NotFound, InvalidRequest.
 
-    With `enable_summarization` a write brings the summary up to date before it returns.
+    With `enable_summarization` a write has a worker bring the summary up to date, or with a summarizer of the caller's
+    does so before it returns.
     """
 
     def __init__(self, at: FlowPlace, node_id: str, *, summarizer: Summarizer | None = None, **fields: Any) -> None:
@@ -69,7 +70,10 @@ class ChatMemory:
         posted = chat_log.post_messages(
             self.services, self.key, who, messages, run_id=self._run(run_id), end_user_id=end_user_id
         )
-        chat_summaries.summarise_due(self.services, self.key, posted.chat_id, summarizer=self._summarizer)
+        if self._summarizer is None:
+            chat_summaries.ask_if_due(self.services, self.key, posted.chat_id)
+        else:
+            chat_summaries.summarise_due(self.services, self.key, posted.chat_id, summarizer=self._summarizer)
         return posted
 
     def view(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from memorybase import errors
+from memorybase.conversation.standing import Origin, gone
 from memorybase.conversation.view import View
 from memorybase.messages import resolve_id
-from memorybase.queries import clock, conversations, memory_uses
+from memorybase.models import MemoryUse
+from memorybase.queries import clock, conversations, deleted, memory_uses
 from memorybase.services import Services
+
+EDITED_SINCE = "edited_since"  # the model was given this; a message of it says something else now
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,20 @@ class RunMemory:
     nodes: list[NodeUse]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastUse:
+    """A use as it was recorded elsewhere."""
+
+    session_id: str | None
+    run_id: UUID
+    node_id: str
+    messages: list[dict[str, Any]]
+    sources: list[dict[str, Any]]
+    report: dict[str, Any]
+    memory_use_summary: dict[str, Any] | None
+    recorded_at: datetime
+
+
 def record_use(
     services: Services,
     *,
@@ -45,9 +62,10 @@ def record_use(
     node_id: str,
     view: View,
     memory_use_summary: dict[str, Any] | None = None,
-    session_id: str | None = None,
+    origin: Origin,
 ) -> None:
-    """Keep what a node's model was given; the latest of a run and node wins. `session_id` where the view is of one.
+    """Keep what a node's model was given; the latest of a run and node wins. What was deleted since the view was made
+    is not kept.
 
     The run need not be captured yet. Raises NotFound for a flow that is not the user's, and for another flow's run.
     """
@@ -59,20 +77,42 @@ def record_use(
         run = conversations.fetch_run(session, identity)
         if run is not None and run.flow_id != flow_id:
             raise errors.NotFound("The flow has no such run", field="run_id", value=str(run_id))
+        session_id = origin.session_id
         if session_id is not None and conversations.fetch_session(session, flow_id, session_id) is None:
             session_id = None
+        lost = gone(session, flow_id, origin, shown["messages"], shown["sources"])
         values = {
             "flow_id": flow_id,
             "session_id": session_id,
             "run_id": identity,
             "node_id": node_id,
-            "messages": shown["messages"],
+            "messages": memory_uses.without(shown["messages"], shown["sources"], lost),
             "sources": shown["sources"],
             "report": shown["report"],
-            "memory_use_summary": memory_use_summary,
+            "memory_use_summary": None if lost else memory_use_summary,
             "recorded_at": clock.now(session),
         }
-        memory_uses.put_use(session, values, _message_ids(view))
+        memory_uses.put_use(session, values, memory_uses.ids_in(shown["sources"]) - lost)
+
+
+def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) -> bool:
+    """Keep a use of another installation's, unless there is one of its run and node; whether it is new.
+
+    Summaries do not come along, so what they say does not either. Nor does what was deleted here. Raises NotFound.
+    """
+    values = {"flow_id": flow_id, **asdict(past)}
+    ids = memory_uses.ids_in(past.sources)
+    lost = memory_uses.ids_in([source for source in past.sources if source["kind"] == "summary"])
+    with services.database.transaction() as session:
+        if conversations.fetch_flow(session, user_id, flow_id) is None:
+            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+        if past.session_id is not None and conversations.fetch_session(session, flow_id, past.session_id) is None:
+            values["session_id"] = None
+        lost |= {each.message_id for each in deleted.fetch(session, flow_id, ids).values() if each.kept_out}
+        if lost:
+            values["messages"] = memory_uses.without(past.messages, past.sources, lost)
+            values["memory_use_summary"] = None
+        return memory_uses.put_use(session, values, ids - lost, replace=False)
 
 
 def run_memory(services: Services, user_id: UUID, flow_id: UUID, run_id: UUID) -> RunMemory:
@@ -81,23 +121,18 @@ def run_memory(services: Services, user_id: UUID, flow_id: UUID, run_id: UUID) -
         if conversations.fetch_flow(session, user_id, flow_id) is None:
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         uses = memory_uses.uses_of_run(session, flow_id, run_id)
+        edited = memory_uses.edited_since(session, flow_id, run_id)
         run = conversations.fetch_run(session, run_id)
     is_here = run is not None and run.flow_id == flow_id
     if not uses and not is_here:
         raise errors.NotFound("There is no such run", field="run_id", value=str(run_id))
     named = next((use.session_id for use in uses if use.session_id is not None), None)
-    nodes = [
-        NodeUse(use.node_id, use.memory_use_summary, use.messages, use.sources, use.report, use.recorded_at)
-        for use in uses
-    ]
+    nodes = [_shown(use, is_edited=use.id in edited) for use in uses]
     return RunMemory(run_id, run.session_id if run is not None and is_here else named, nodes)
 
 
-def _message_ids(view: View) -> set[UUID]:
-    """The stored messages whose words are in the view."""
-    found: set[UUID] = set()
-    for source in view.sources:
-        for message_id in source.message_ids:
-            with suppress(ValueError):  # a record of a node's own has no UUID, and nothing to be deleted by
-                found.add(UUID(message_id))
-    return found
+def _shown(use: MemoryUse, *, is_edited: bool) -> NodeUse:
+    report = use.report
+    if is_edited:
+        report = {**report, "flags": [*report.get("flags", ()), EDITED_SINCE]}
+    return NodeUse(use.node_id, use.memory_use_summary, use.messages, use.sources, report, use.recorded_at)

@@ -36,8 +36,9 @@ class FlowMemory(Protocol):
     def report(self, execution_id: str, execution: Json) -> Json:
         """Store what a node gave out in a run."""
 
-    def node_history(self, session_id: str, node_id: str, run_id: str, max_tokens: int) -> Json:
-        """The view of what a node has said and been told itself; the run under way first."""
+    def node_history(self, asked: Json) -> Json:
+        """The view of what a node has said and been told itself; the run under way first. `asked`: session_id, node_id,
+        run_id, max_tokens and, of the execution under way, execution_id and index: an earlier try of it is left out."""
 
     def context(self, asked: Json) -> Json:
         """The view of history, summary and memories. `asked`: session_id, token_budget, preset and, if there is one,
@@ -76,8 +77,7 @@ class OverHttp:
     def report(self, execution_id: str, execution: Json) -> Json:
         return self._call("PUT", f"/node-executions/{_quoted(execution_id)}", {"flow_id": self.flow, **execution})
 
-    def node_history(self, session_id: str, node_id: str, run_id: str, max_tokens: int) -> Json:
-        asked = {"session_id": session_id, "node_id": node_id, "run_id": run_id, "max_tokens": max_tokens}
+    def node_history(self, asked: Json) -> Json:
         return self._call("POST", "/history", {"flow_id": self.flow, "mode": "node", **asked})
 
     def context(self, asked: Json) -> Json:
@@ -148,10 +148,16 @@ class InProcess:
         )
         return _json(view)
 
-    def node_history(self, session_id: str, node_id: str, run_id: str, max_tokens: int) -> Json:
-        conversation = Conversation(self.services, self.user_id, self._flow_id, session_id)
-        request = HistoryRequest(run_id=self._id("run", run_id), max_tokens=max_tokens)
-        return give_history(conversation, request, mode="node", node_id=node_id).view.as_dict()
+    def node_history(self, asked: Json) -> Json:
+        conversation = Conversation(self.services, self.user_id, self._flow_id, asked["session_id"])
+        execution_id = asked.get("execution_id")
+        request = HistoryRequest(
+            run_id=self._id("run", asked["run_id"]),
+            execution_id=None if execution_id is None else self._id("node_execution", execution_id),
+            index=asked.get("index"),
+            max_tokens=asked["max_tokens"],
+        )
+        return give_history(conversation, request, mode="node", node_id=asked["node_id"]).view.as_dict()
 
     def context(self, asked: Json) -> Json:
         run_id = asked.get("run_id")
@@ -171,7 +177,7 @@ class InProcess:
         key = self._key(node_id)
         run = None if run_id is None else self._id("run", run_id)
         posted = chat_log.post_messages(self.services, key, Who(chat_id), messages, run_id=run)
-        chat_summaries.summarise_due(self.services, key, posted.chat_id)
+        chat_summaries.ask_if_due(self.services, key, posted.chat_id)
         return _json(posted)
 
     def view_chat(self, node_id: str, chat_id: str, run_id: str | None = None) -> Json:

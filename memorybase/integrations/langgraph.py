@@ -43,6 +43,7 @@ class Place(NamedTuple):
     end_user_id: str | None
     step: int
     execution_id: str
+    is_nested: bool  # in a graph within a graph, whose steps begin anew each time
 
     @classmethod
     def of(cls, metadata: Mapping[str, Any]) -> Self:
@@ -52,10 +53,11 @@ class Place(NamedTuple):
                 raise InvalidRequest("Invoke the graph with RunHook.config(session_id)", field=name)
         run_id = metadata["run_id"]
         # Equal for a task that is executed again, as after a crash; of any length where graphs are nested.
-        task = f"{run_id}/{metadata.get('langgraph_checkpoint_ns', '')}"
+        path = metadata.get("langgraph_checkpoint_ns", "")
+        task = f"{run_id}/{path}"
         execution_id = hashlib.sha256(task.encode()).hexdigest()
         step = metadata.get("langgraph_step", 0)
-        return cls(metadata["session_id"], run_id, metadata.get("end_user_id"), step, execution_id)
+        return cls(metadata["session_id"], run_id, metadata.get("end_user_id"), step, execution_id, "|" in path)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -182,7 +184,7 @@ class _Asking(ABC):
         memory = self.memory if self.use_memory else None
         own: list[BaseMessage] = []
         if memory is not None and self.remembers == "node":
-            own = to_messages(memory.node_history(place.session_id, self.node_id, place.run_id, self.token_budget))
+            own = to_messages(memory.node_history(self._history(place)))
         elif memory is not None:
             system = f"{system}\n\n{memory.context(_asked(self, place))['text']}".strip()
         given = [message for key in self.reads for message in convert_to_messages(state.get(key) or [])]
@@ -191,6 +193,14 @@ class _Asking(ABC):
         if memory is not None and self.remembers == "node":
             memory.report(place.execution_id, self._execution(place, [*own, question, answer]))
         return answer
+
+    def _history(self, place: Place) -> Json:
+        """The node's own history is asked for by."""
+        asked = {
+            "session_id": place.session_id, "run_id": place.run_id, "node_id": self.node_id,
+            "max_tokens": self.token_budget, "execution_id": place.execution_id,
+        }  # fmt: skip
+        return asked if place.is_nested else {**asked, "index": place.step}
 
     def _execution(self, place: Place, context: Sequence[BaseMessage]) -> Json:
         said = [{name: value for name, value in one.items() if name != "id"} for one in to_dicts(context)]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import capturing, errors, indexing, leases, planning
-from memorybase.conversation import chat_log
+from memorybase.conversation import chat_log, quotes
 from memorybase.models import DeadLetter, Flow, IngestionJob, MemoryBase, MemoryBaseSession, Message, Session
 from memorybase.queries import (
     bases,
@@ -38,7 +38,8 @@ EDITABLE = ("content", "files", "metadata")
 @dataclass(frozen=True, slots=True)
 class Erasure:
     """A receipt: what is gone from SQL, and how many chunks the stores held of it by the ledgers. Chats are those of an
-    end user, erased with their messages.
+    end user, erased with their messages. `context_messages` are those that node executions gave out, `memory_uses` what
+    models were given; summaries are those of sessions and of chats.
 
     The chunks go by `pending_repairs` repairs, one a memory base and session; `job_ids` are those that could be queued
     at once, the others follow the jobs that are active now. No search shows anything of it from here on.
@@ -48,6 +49,9 @@ class Erasure:
     runs: int = 0
     messages: int = 0
     node_executions: int = 0
+    context_messages: int = 0
+    memory_uses: int = 0
+    summaries: int = 0
     chunks: int = 0
     pending_repairs: int = 0
     job_ids: list[UUID] = field(default_factory=list)
@@ -55,17 +59,7 @@ class Erasure:
     chat_messages: int = 0
 
     def __add__(self, other: Erasure) -> Erasure:
-        return Erasure(
-            self.sessions + other.sessions,
-            self.runs + other.runs,
-            self.messages + other.messages,
-            self.node_executions + other.node_executions,
-            self.chunks + other.chunks,
-            self.pending_repairs + other.pending_repairs,
-            [*self.job_ids, *other.job_ids],
-            self.chats + other.chats,
-            self.chat_messages + other.chat_messages,
-        )
+        return Erasure(**{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)})
 
 
 def edit_message(services: Services, user_id: UUID, message_id: UUID, changes: Mapping[str, Any]) -> list[UUID]:
@@ -93,6 +87,7 @@ def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[
         indexing.remove(session, conversation, message)
         memory_uses.redact_uses(session, [message.id])
         now = clock.now(session)
+        quotes.strike(session, message, now)
         summaries.mark_deleted(session, message.flow_id, message.session_id, message.seq, now)
         session.delete(message)
         session.flush()
@@ -163,9 +158,9 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
         chunks = portability.chunks_of_session(session, flow_id, session_id)
         deleted.remember_session(session, conversation)
         indexing.remove_all(session, conversation)
-        memory_uses.delete_uses_of_session(session, flow_id, session_id)
-        summaries.delete_of_session(session, flow_id, session_id)
-        executions = node_executions.delete_executions_of_session(session, flow_id, session_id)
+        uses = memory_uses.delete_uses_of_session(session, flow_id, session_id)
+        summed_up = summaries.delete_of_session(session, flow_id, session_id)
+        executions, contexts = node_executions.delete_executions_of_session(session, flow_id, session_id)
         messages, runs = conversations.delete_messages_of_session(session, flow_id, session_id)
         # The row stays, and its counter goes on, until no store holds anything of it.
         conversation.deleted_at = now
@@ -174,7 +169,10 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
         planned = planning.mark_edited(session, services, living, session_id, None, now)
         marked = rows.lock_rows_of_session(session, [base.id for base in living], session_id)
         waiting = sum(row.dirty > row.repaired for row in marked)
-        return Erasure(1, runs, messages, executions, chunks, waiting, _ids(planned))
+        return Erasure(
+            sessions=1, runs=runs, messages=messages, node_executions=executions, context_messages=contexts,
+            memory_uses=uses, summaries=summed_up, chunks=chunks, pending_repairs=waiting, job_ids=_ids(planned),
+        )  # fmt: skip
 
 
 def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasure:
@@ -191,8 +189,8 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
                 total += delete_session(services, user_id, flow_id, session_id)
         if len(page) < ERASE_PAGE:
             break
-    chats, chat_messages = chat_log.erase_chats(services, user_id, end_user_id)
-    total += Erasure(chats=chats, chat_messages=chat_messages)
+    erased = chat_log.erase_chats(services, user_id, end_user_id)
+    total += Erasure(chats=erased.chats, chat_messages=erased.messages, summaries=erased.summaries)
     if total == Erasure():
         raise errors.NotFound("There is no session or chat of this end user", field="end_user_id", value=end_user_id)
     log.info("end_user_erased", sessions=total.sessions, messages=total.messages, chunks=total.chunks)

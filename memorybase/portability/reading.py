@@ -1,4 +1,4 @@
-"""Export: flows, sessions, runs, messages and chats with every stored field, a JSON object a line.
+"""Export: flows, sessions, runs, messages, chats and what nodes gave out and were given, a JSON object a line.
 
 Each line stands alone: it names its flow and its run by both of their ids, so that any stretch of an export can be
 imported. The last line is of type `end`: without it the export broke off.
@@ -6,24 +6,23 @@ imported. The last line is of type `end`: without it the export broke off.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from memorybase import __version__, errors
 from memorybase.conversation import chat_export
 from memorybase.models import Flow, Message, Run, Session
+from memorybase.portability import lines, node_memory
+from memorybase.portability.lines import columns, pages, written
 from memorybase.queries import bases, clock, conversations
 from memorybase.queries import portability as queries
 from memorybase.queries.portability import ExportedMessage
 from memorybase.services import Services
 
 FORMAT = 1
-PAGE = 100  # rows a read: a message may be megabytes
 
 _MESSAGE_FIELDS = (
     "id", "external_id", "seq", "role", "is_output", "content", "tool_calls", "tool_call_id", "name", "sender_name",
@@ -64,41 +63,38 @@ def export(services: Services, scope: ExportScope) -> Iterator[bytes]:
     counts: Counter[str] = Counter()
     with services.database.reading() as session:
         now = clock.now(session)
-    yield _line("export", format=FORMAT, memorybase=__version__, exported_at=now)
+    yield written("export", format=FORMAT, memorybase=__version__, exported_at=now)
     for flow in _flows(services, scope):
         counts["flows"] += 1
-        yield _line("flow", **_of(flow, "id", "external_id", "name", "created_at"))
+        yield written("flow", **columns(flow, "id", "external_id", "name", "created_at"))
         for conversation in _sessions(services, flow, scope):
             yield from _session_lines(services, flow, conversation, counts)
         yield from chat_export.flow_lines(services, flow, counts, end_user_id=scope.end_user_id)
-    yield _line("end", **{kind: counts[kind] for kind in ("flows", "sessions", "runs", "messages", *chat_export.KINDS)})
+        if scope.end_user_id is None:
+            yield from node_memory.other_use_lines(services, flow, counts)
+    kinds = ("flows", "sessions", "runs", "messages", *chat_export.KINDS, *node_memory.KINDS)
+    yield written("end", **{kind: counts[kind] for kind in kinds})
 
 
 def _flows(services: Services, scope: ExportScope) -> Iterator[Flow]:
-    after: UUID | None = None
-    while True:
-        with services.database.reading() as session:
-            page = queries.flows_after(session, scope.user_id, after, flow_id=scope.flow_id, limit=PAGE)
-            wanted = [
-                flow
-                for flow in page
-                if scope.end_user_id is None or queries.has_end_user(session, flow.id, scope.end_user_id)
-            ]
-        yield from wanted
-        if len(page) < PAGE:
-            return
-        after = page[-1].id
+    for page in pages(services, lambda session, after, limit: queries.flows_after(
+        session, scope.user_id, after, flow_id=scope.flow_id, limit=limit
+    )):  # fmt: skip
+        for flow in page:
+            if scope.end_user_id is None or _has_end_user(services, flow, scope.end_user_id):
+                yield flow
+
+
+def _has_end_user(services: Services, flow: Flow, end_user_id: str) -> bool:
+    with services.database.reading() as session:
+        return queries.has_end_user(session, flow.id, end_user_id)
 
 
 def _sessions(services: Services, flow: Flow, scope: ExportScope) -> Iterator[Session]:
-    after: UUID | None = None
-    while True:
-        with services.database.reading() as session:
-            page = queries.sessions_after(session, flow.id, after, end_user_id=scope.end_user_id, limit=PAGE)
+    for page in pages(services, lambda session, after, limit: queries.sessions_after(
+        session, flow.id, after, end_user_id=scope.end_user_id, limit=limit
+    )):  # fmt: skip
         yield from page
-        if len(page) < PAGE:
-            return
-        after = page[-1].id
 
 
 def _session_lines(services: Services, flow: Flow, conversation: Session, counts: Counter[str]) -> Iterator[bytes]:
@@ -109,8 +105,8 @@ def _session_lines(services: Services, flow: Flow, conversation: Session, counts
         "end_user_id": conversation.end_user_id,
     }
     counts["sessions"] += 1
-    times = _of(conversation, "created_at", "last_captured_at")
-    yield _line("session", **where, metadata=conversation.meta, **times)
+    times = columns(conversation, "created_at", "last_captured_at")
+    yield written("session", **where, metadata=conversation.meta, **times)
     said: set[UUID] = set()
     for page, runs in _message_pages(services, conversation):
         for exported in page:
@@ -122,6 +118,7 @@ def _session_lines(services: Services, flow: Flow, conversation: Session, counts
             yield _message_line(exported, run, where)
     for run in _empty_runs(services, conversation):
         yield _run_line(run, where, counts)
+    yield from node_memory.session_lines(services, flow, conversation, where, counts)
 
 
 def _message_pages(
@@ -130,55 +127,34 @@ def _message_pages(
     seq = 0
     while True:
         with services.database.reading() as session:
-            page = queries.messages_after(session, conversation.id, seq, limit=PAGE)
+            page = queries.messages_after(session, conversation.id, seq, limit=lines.PAGE)
             runs = queries.runs_of_ids(session, {each.message.run_id for each in page})
         yield page, runs
-        if len(page) < PAGE:
+        if len(page) < lines.PAGE:
             return
         seq = page[-1].message.seq
 
 
 def _empty_runs(services: Services, conversation: Session) -> Iterator[Run]:
-    after: UUID | None = None
-    while True:
-        with services.database.reading() as session:
-            page = queries.empty_runs_after(session, conversation.id, after, limit=PAGE)
+    for page in pages(services, lambda session, after, limit: queries.empty_runs_after(
+        session, conversation.id, after, limit=limit
+    )):  # fmt: skip
         yield from page
-        if len(page) < PAGE:
-            return
-        after = page[-1].id
 
 
 def _run_line(run: Run, where: dict[str, Any], counts: Counter[str]) -> bytes:
     counts["runs"] += 1
-    return _line("run", **where, **_of(run, "id", "external_id", "created_at"))
+    return written("run", **where, **columns(run, "id", "external_id", "created_at"))
 
 
 def _message_line(exported: ExportedMessage, run: Run | None, where: dict[str, Any]) -> bytes:
     message: Message = exported.message
-    return _line(
+    return written(
         "message",
         **where,
         run_id=message.run_id,
         run_external_id=run.external_id if run else None,
         parent_external_id=exported.parent_external_id,
-        **_of(message, *_MESSAGE_FIELDS),
+        **columns(message, *_MESSAGE_FIELDS),
         metadata=message.meta,
     )
-
-
-def _of(row: object, *names: str) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in names}
-
-
-def _line(kind: str, **fields: Any) -> bytes:
-    # Not orjson: it knows no integers beyond 64 bits, and what was captured may hold some.
-    return (
-        json.dumps({"type": kind, **fields}, ensure_ascii=False, separators=(",", ":"), default=_written).encode()
-        + b"\n"
-    )
-
-
-def _written(value: Any) -> str:
-    """As orjson does: a UUID in its hyphenated form, a time in ISO 8601."""
-    return value.isoformat() if isinstance(value, datetime) else str(value)

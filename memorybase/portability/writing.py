@@ -12,23 +12,30 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from uuid import UUID
 
-from memorybase import capturing, errors, ingestion, lifecycle, messages
+from memorybase import capturing, errors, ingestion, lifecycle
 from memorybase.conversation import chat_log, chat_memory
 from memorybase.conversation.chat_config import ChatMemoryConfig
 from memorybase.conversation.chat_memory import MemoryKey, Who
 from memorybase.ingestion import CapturedMessage, CaptureRequest
-from memorybase.messages import IdKind, NewMessage
-from memorybase.models import ID_LENGTH, NAME_LENGTH
+from memorybase.messages import NewMessage
+from memorybase.models import NAME_LENGTH
+from memorybase.portability import node_memory
+from memorybase.portability.lines import ChatPlace, Line, Place
+from memorybase.portability.node_memory import Execution, Use
 from memorybase.portability.reading import FORMAT
 from memorybase.queries import conversations
 from memorybase.services import Services
 
 OnConflict = Literal["error", "keep", "update"]
 
-_MESSAGE_FIELDS = (
-    "role", "content", "tool_calls", "tool_call_id", "name", "sender_name", "files", "metadata", "status", "timestamp",
-    "is_output",
-)  # fmt: skip
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    created: int = 0
+    known: int = 0
+
+    def plus(self, *, created: bool) -> Tally:
+        return Tally(self.created + created, self.known + (not created))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +58,8 @@ class ImportAnswer:
     messages: MessageTally = field(default_factory=MessageTally)
     chat_memories: int = 0
     chat_messages: MessageTally = field(default_factory=MessageTally)
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A session, as a line names it."""
-
-    flow_id: UUID
-    session_id: str
-    end_user_id: str | None
+    node_executions: Tally = field(default_factory=Tally)
+    memory_uses: Tally = field(default_factory=Tally)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class _Flow:
 @dataclass(frozen=True, slots=True)
 class _Session:
     line: int
-    place: _Place
+    place: Place
     metadata: dict[str, Any]
 
 
@@ -82,7 +82,7 @@ class _Capture:
     """A run, or messages of one."""
 
     line: int
-    place: _Place
+    place: Place
     run_id: UUID
     run_external_id: str | None
     messages: list[NewMessage]
@@ -97,27 +97,17 @@ class _Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class _ChatPlace:
-    """A request to a chat, as a line names it."""
-
-    key: MemoryKey
-    chat_id: str
-    end_user_id: str | None
-    request_id: str
-
-
-@dataclass(frozen=True, slots=True)
 class _ChatPost:
     """Messages of a chat that one request has written."""
 
     line: int
-    place: _ChatPlace
+    place: ChatPlace
     run_id: UUID | None
     messages: list[dict[str, Any]]
     is_run: bool = False
 
 
-_Item = _Flow | _Session | _Capture | _Memory | _ChatPost
+_Item = _Flow | _Session | _Capture | _Memory | _ChatPost | Execution | Use
 
 
 def import_lines(services: Services, user_id: UUID, body: bytes, *, on_conflict: OnConflict = "error") -> ImportAnswer:
@@ -151,25 +141,29 @@ def _lines(body: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _read(services: Services, user_id: UUID, number: int, line: dict[str, Any]) -> _Item | None:
-    kind, reader = line.get("type"), _Line(user_id, number, line)
+    kind, reader = line.get("type"), Line(user_id, number, line)
     if kind == "export":
         if line.get("format") != FORMAT:
             raise errors.InvalidRequest("This format is not known", field=f"line {number}.format", limit=FORMAT)
         return None
-    if kind in {"end", "chat"}:  # a chat is made by its messages, and its summary anew
+    if kind in {"end", "chat", "summary"}:  # a chat is made by its messages, and a summary anew
         return None
+    if kind == "node_execution":
+        return node_memory.read_execution(services, reader)
+    if kind == "memory_use":
+        return node_memory.read_use(reader)
     if kind in {"chat_memory", "chat_message"}:
         return _read_of_chats(reader, is_memory=kind == "chat_memory")
     return _read_captured(services, reader)
 
 
-def _read_of_chats(reader: _Line, *, is_memory: bool) -> _Memory | _ChatPost:
+def _read_of_chats(reader: Line, *, is_memory: bool) -> _Memory | _ChatPost:
     if is_memory:
         return _Memory(reader.number, reader.memory_key(), reader.memory_config())
     return _ChatPost(reader.number, reader.chat_place(), reader.optional_uuid("run_id"), [reader.raw_message()])
 
 
-def _read_captured(services: Services, reader: _Line) -> _Flow | _Session | _Capture:
+def _read_captured(services: Services, reader: Line) -> _Flow | _Session | _Capture:
     kind, number = reader.values.get("type"), reader.number
     if kind == "flow":
         flow_id, external_id = reader.identity("flow", "id", "external_id")
@@ -183,82 +177,6 @@ def _read_captured(services: Services, reader: _Line) -> _Flow | _Session | _Cap
         run = reader.identity("run", "run_id", "run_external_id")
         return _Capture(number, reader.place(), *run, [message], is_run=False)
     raise errors.InvalidRequest("The line's type is none of an export's", field=f"line {number}.type")
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """One line, read field by field; every error names it."""
-
-    user_id: UUID
-    number: int
-    values: dict[str, Any]
-
-    def text(self, name: str, limit: int) -> str:
-        value, where = self.values.get(name), f"line {self.number}.{name}"
-        if not isinstance(value, str) or not value.strip():
-            raise errors.InvalidRequest("This is a string that is not blank", field=where)
-        if len(value) > limit:
-            raise errors.InvalidRequest("This is too long", field=where, value=len(value), limit=limit)
-        messages.check_json(value, where)
-        return value
-
-    def identity(self, kind: IdKind, name: str, external_name: str) -> tuple[UUID, str | None]:
-        """The UUID that the line's ids stand for with this user, and the owner's id."""
-        chosen = name if self.values.get(external_name) is None else external_name
-        return messages.resolve_id(self.user_id, kind, self.text(chosen, ID_LENGTH))
-
-    def place(self) -> _Place:
-        flow_id, _ = self.identity("flow", "flow_id", "flow_external_id")
-        ours = None if self.values.get("end_user_id") is None else self.text("end_user_id", ID_LENGTH)
-        return _Place(flow_id, self.text("session_id", ID_LENGTH), ours)
-
-    def metadata(self) -> dict[str, Any]:
-        value, where = self.values.get("metadata") or {}, f"line {self.number}.metadata"
-        if not isinstance(value, dict):
-            raise errors.InvalidRequest("This is an object", field=where)
-        messages.check_json(value, where)
-        return value
-
-    def memory_key(self) -> MemoryKey:
-        flow_id, _ = self.identity("flow", "flow_id", "flow_external_id")
-        return MemoryKey(self.user_id, flow_id, self.text("node_id", ID_LENGTH))
-
-    def memory_config(self) -> ChatMemoryConfig:
-        fields = {name: self.values[name] for name in ChatMemoryConfig.model_fields if name in self.values}
-        try:
-            return ChatMemoryConfig.of(fields)
-        except errors.InvalidRequest as error:
-            error.field = f"line {self.number}.{error.field}"
-            raise
-
-    def chat_place(self) -> _ChatPlace:
-        ours = None if self.values.get("end_user_id") is None else self.text("end_user_id", ID_LENGTH)
-        return _ChatPlace(self.memory_key(), self.text("chat_id", ID_LENGTH), ours, self.text("request_id", ID_LENGTH))
-
-    def optional_uuid(self, name: str) -> UUID | None:
-        if self.values.get(name) is None:
-            return None
-        try:
-            return UUID(self.text(name, ID_LENGTH))
-        except ValueError:
-            raise errors.InvalidRequest("This is a UUID", field=f"line {self.number}.{name}") from None
-
-    def raw_message(self) -> dict[str, Any]:
-        raw = {name: self.values[name] for name in _MESSAGE_FIELDS if name in self.values}
-        raw["id"] = self.values.get("external_id") or self.values.get("id")
-        if not isinstance(raw["id"], str):
-            raise errors.InvalidRequest("A message needs its id", field=f"line {self.number}.id")
-        return raw
-
-    def message(self, max_bytes: int) -> NewMessage:
-        where = f"line {self.number}"
-        raw = self.raw_message()
-        raw["parent_message_id"] = self.values.get("parent_external_id") or self.values.get("parent_message_id")
-        message = messages.normalise(raw, user_id=self.user_id, where=where)
-        size = messages.message_bytes(message)
-        if size > max_bytes:
-            raise errors.InvalidRequest("The message is too large", field=where, value=size, limit=max_bytes)
-        return message
 
 
 def _joined(items: Sequence[_Item], most: int) -> Iterator[_Item]:
@@ -299,6 +217,22 @@ def _store(
         return replace(answer, chat_memories=answer.chat_memories + 1)
     if isinstance(item, _ChatPost):
         return _store_chat_messages(services, item, answer)
+    if isinstance(item, Execution | Use):
+        return _store_of_nodes(services, user_id, item, answer)
+    return _store_capture(services, user_id, item, answer, on_conflict)
+
+
+def _store_of_nodes(services: Services, user_id: UUID, item: Execution | Use, answer: ImportAnswer) -> ImportAnswer:
+    if isinstance(item, Use):
+        return replace(answer, memory_uses=answer.memory_uses.plus(created=node_memory.store_use(services, item)))
+    _open_session(services, user_id, _Session(item.line, item.place, {}))
+    created = node_memory.store_execution(services, user_id, item)
+    return replace(answer, node_executions=answer.node_executions.plus(created=created))
+
+
+def _store_capture(
+    services: Services, user_id: UUID, item: _Capture, answer: ImportAnswer, on_conflict: OnConflict
+) -> ImportAnswer:
     request = CaptureRequest(
         session_id=item.place.session_id, messages=item.messages, run_id=item.run_id,
         run_external_id=item.run_external_id, end_user_id=item.place.end_user_id, on_conflict=on_conflict,

@@ -108,6 +108,11 @@ def lock_chat(session: OrmSession, memory_id: UUID, chat_id: str) -> Chat | None
     )
 
 
+def share_chat(session: OrmSession, chat_row_id: UUID) -> Chat | None:
+    """The chat; nothing of it is deleted until the transaction ends."""
+    return session.scalar(sa.select(Chat).where(Chat.id == chat_row_id).with_for_update(read=True))
+
+
 def open_chat(session: OrmSession, memory: ChatMemory, chat_id: str, now: datetime) -> Chat:
     """The chat, made when new, its row locked: from here to the commit, this transaction alone gives out seqs."""
     opened: Chat | None = None
@@ -135,6 +140,30 @@ def chats_after(session: OrmSession, memory_id: UUID, after: UUID | None, *, cha
     return list(session.scalars(statement.order_by(Chat.id).limit(limit)))
 
 
+def fetch_with_memory(session: OrmSession, chat_row_id: UUID) -> tuple[Chat, ChatMemory] | None:
+    """A chat by its row, in a flow that is not being deleted."""
+    row = session.execute(
+        sa.select(Chat, ChatMemory)
+        .join(ChatMemory, ChatMemory.id == Chat.chat_memory_id)
+        .join(Flow, Flow.id == ChatMemory.flow_id)
+        .where(Chat.id == chat_row_id, Flow.deleting_at.is_(None))
+    ).one_or_none()
+    return None if row is None else (row[0], row[1])
+
+
+def owe_summary(session: OrmSession, chat_row_id: UUID, ring_at: datetime | None, *, if_owed: bool) -> bool:
+    """Say when the sweeper rings for a chat's summary; only where it is owed already, or only where it is not."""
+    known = Chat.ring_at.is_not(None) if if_owed else Chat.ring_at.is_(None)
+    statement = sa.update(Chat).where(Chat.id == chat_row_id, known).values(ring_at=ring_at).returning(Chat.id)
+    return session.scalar(statement.execution_options(synchronize_session=False)) is not None
+
+
+def owed_summaries(session: OrmSession, now: datetime, *, limit: int) -> list[Chat]:
+    """Chats to ring for, locked; no other sweeper waits for them."""
+    statement = sa.select(Chat).where(Chat.ring_at <= now).order_by(Chat.ring_at).limit(limit)
+    return list(session.scalars(statement.with_for_update(skip_locked=True, key_share=True)))
+
+
 def delete_chat(session: OrmSession, chat: Chat) -> None:
     session.execute(sa.delete(Chat).where(Chat.id == chat.id), execution_options={"synchronize_session": False})
     session.expunge(chat)
@@ -153,6 +182,15 @@ def known_records(session: OrmSession, chat: Chat, ids: Collection[UUID]) -> dic
             )
         )
         found.update({row.message_id: Known(*row) for row in rows})
+    return found
+
+
+def present(session: OrmSession, chat_row_id: UUID, ids: Collection[UUID]) -> set[UUID]:
+    """Which of these are messages of the chat."""
+    found: set[UUID] = set()
+    for some in bounds.pages(ids):
+        mine = (ChatRecord.chat_row_id == chat_row_id, ChatRecord.message_id.in_(some))
+        found.update(session.scalars(sa.select(ChatRecord.message_id).where(*mine)))
     return found
 
 

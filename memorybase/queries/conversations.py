@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
@@ -106,6 +106,34 @@ def lock_session(session: OrmSession, flow_id: UUID, session_id: str) -> Session
         .with_for_update(key_share=True)
         .execution_options(populate_existing=True)
     )
+
+
+def share_sessions_of_messages(
+    session: OrmSession, flow_id: UUID, session_id: str | None, message_ids: Collection[UUID]
+) -> None:
+    """Nothing of this session is deleted until the transaction ends, nor of those that the messages are of."""
+    names = {session_id} if session_id is not None else set()
+    for some in bounds.pages(message_ids):
+        mine = (Message.flow_id == flow_id, Message.id.in_(some))
+        names.update(session.scalars(sa.select(Message.session_id).where(*mine).distinct()))
+    for name in sorted(names):  # in the order in which everybody takes them
+        which = (Session.flow_id == flow_id, Session.session_id == name)
+        session.execute(sa.select(Session.id).where(*which).with_for_update(read=True))
+
+
+def is_said_again(session: OrmSession, message: Message) -> bool:
+    """Whether another message of the session is the same, word for word."""
+    others = (Message.flow_id == message.flow_id, Message.session_id == message.session_id, Message.id != message.id)
+    same = sa.exists().where(*others, Message.fingerprint == message.fingerprint)
+    return session.scalar(sa.select(same)) is True
+
+
+def present(session: OrmSession, flow_id: UUID, message_ids: Collection[UUID]) -> set[UUID]:
+    """Which of these are messages of the flow."""
+    found: set[UUID] = set()
+    for some in bounds.pages(message_ids):
+        found.update(session.scalars(sa.select(Message.id).where(Message.flow_id == flow_id, Message.id.in_(some))))
+    return found
 
 
 def fetch_session(session: OrmSession, flow_id: UUID, session_id: str) -> Session | None:

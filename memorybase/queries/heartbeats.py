@@ -1,4 +1,4 @@
-"""Signs of life of workers and sweepers."""
+"""Signs of life of workers and sweepers, and when one of them last began what is done now and then."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ def beat(session: OrmSession, name: str, kind: str, now: datetime) -> None:
     session.execute(
         statement.on_conflict_do_update(index_elements=["name"], set_={"beat_at": statement.excluded.beat_at})
     )
+
+
+def take_turn(session: OrmSession, name: str, now: datetime, every: timedelta) -> bool:
+    """Whether it is this process that begins what is done by one of all, so often."""
+    statement = insert(session, Heartbeat).values(name=name, kind="turn", started_at=now, beat_at=now)
+    statement = statement.on_conflict_do_update(
+        index_elements=["name"], set_={"beat_at": statement.excluded.beat_at}, where=Heartbeat.beat_at <= now - every
+    )
+    return session.scalar(statement.returning(Heartbeat.name)) is not None
 
 
 def forget(session: OrmSession, name: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,21 +16,45 @@ from memorybase.queries.writes import insert
 DELETED = "[deleted]"
 
 Messages = Collection[UUID] | sa.Select[UUID]
+Shown = Mapping[str, Any]  # a message of a view, or its source
 
 
-def put_use(session: OrmSession, values: Mapping[str, Any], message_ids: Collection[UUID]) -> None:
-    """Keep a use; one of the same run and node is replaced."""
+def ids_in(sources: Sequence[Shown]) -> set[UUID]:
+    """What is stored by itself and has words in a view: messages, summaries, executions, chats for their summaries."""
+    found: set[UUID] = set()
+    for named in (each for source in sources for each in source["message_ids"]):
+        with suppress(ValueError):  # a predefined message is of the configuration
+            found.add(UUID(named.partition(":")[0]))  # behind the colon, the place in an execution
+    return found
+
+
+def without(told: Sequence[Shown], sources: Sequence[Shown], ids: Collection[UUID]) -> list[Any]:
+    """The messages of a view, of which some no longer say what they said."""
+    return [
+        _redacted(message) if ids_in([source]).intersection(ids) else message
+        for message, source in zip(told, sources, strict=True)
+    ]
+
+
+def put_use(
+    session: OrmSession, values: Mapping[str, Any], message_ids: Collection[UUID], *, replace: bool = True
+) -> bool:
+    """Keep a use; one of the same run and node is replaced, or stays, and this says False."""
     changes = {name: value for name, value in values.items() if name not in {"flow_id", "run_id", "node_id"}}
-    use_id = session.execute(
-        insert(session, MemoryUse)
-        .values(id=uuid4(), **values)
-        .on_conflict_do_update(index_elements=["flow_id", "run_id", "node_id"], set_=changes)
-        .returning(MemoryUse.id)
-    ).scalar_one()
+    statement = insert(session, MemoryUse).values(id=uuid4(), **values)
+    one_a_node = ["flow_id", "run_id", "node_id"]
+    if replace:
+        statement = statement.on_conflict_do_update(index_elements=one_a_node, set_=changes)
+    else:
+        statement = statement.on_conflict_do_nothing(index_elements=one_a_node)
+    use_id = session.execute(statement.returning(MemoryUse.id)).scalar()
+    if use_id is None:
+        return False
     session.execute(sa.delete(MemoryUseMessage).where(MemoryUseMessage.use_id == use_id))
     if message_ids:
         rows = [{"message_id": each, "use_id": use_id, "flow_id": values["flow_id"]} for each in message_ids]
         session.execute(sa.insert(MemoryUseMessage), rows)
+    return True
 
 
 def uses_of_run(session: OrmSession, flow_id: UUID, run_id: UUID) -> list[MemoryUse]:
@@ -43,12 +68,38 @@ def uses_of_run(session: OrmSession, flow_id: UUID, run_id: UUID) -> list[Memory
     )
 
 
-def delete_uses_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> None:
-    """The uses of a session's runs, and its messages' words in the uses of others. Before its messages and runs go."""
+def edited_since(session: OrmSession, flow_id: UUID, run_id: UUID) -> set[UUID]:
+    """A run's uses of which a message has been edited since."""
+    return set(
+        session.scalars(
+            sa.select(MemoryUse.id)
+            .join(MemoryUseMessage, MemoryUseMessage.use_id == MemoryUse.id)
+            .join(Message, sa.and_(Message.id == MemoryUseMessage.message_id, Message.flow_id == flow_id))
+            .where(MemoryUse.flow_id == flow_id, MemoryUse.run_id == run_id, Message.edited_at > MemoryUse.recorded_at)
+        )
+    )
+
+
+def holding(session: OrmSession, flow_id: UUID, session_id: str, plain: str | None) -> list[MemoryUse]:
+    """A session's uses in whose messages these letters stand, or all."""
+    statement = sa.select(MemoryUse).where(*_of_session(flow_id, session_id))
+    if plain is not None:
+        statement = statement.where(sa.cast(MemoryUse.messages, sa.Text).contains(plain))
+    return list(session.scalars(statement))
+
+
+def delete_uses_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> int:
+    """The uses of a session's runs, and its messages' words in the uses of others. Before its messages and runs go. How
+    many uses went."""
+    gone = session.execute(sa.delete(MemoryUse).where(*_of_session(flow_id, session_id)))
+    redact_uses(session, sa.select(Message.id).where(Message.flow_id == flow_id, Message.session_id == session_id))
+    return gone.rowcount  # type: ignore[attr-defined,no-any-return]
+
+
+def _of_session(flow_id: UUID, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:
     runs = sa.select(Run.id).where(Run.flow_id == flow_id, Run.session_id == session_id)
     mine = sa.or_(MemoryUse.session_id == session_id, MemoryUse.run_id.in_(runs))
-    session.execute(sa.delete(MemoryUse).where(MemoryUse.flow_id == flow_id, mine))
-    redact_uses(session, sa.select(Message.id).where(Message.flow_id == flow_id, Message.session_id == session_id))
+    return MemoryUse.flow_id == flow_id, mine
 
 
 def delete_uses_of_node(session: OrmSession, flow_id: UUID, node_id: str) -> None:
@@ -60,15 +111,12 @@ def redact_uses(session: OrmSession, message_ids: Messages) -> None:
     """Take what these messages say out of every use that holds it: they are deleted."""
     which = MemoryUseMessage.message_id.in_(message_ids)
     links = session.execute(sa.select(MemoryUseMessage.use_id, MemoryUseMessage.message_id).where(which)).all()
-    gone: dict[UUID, set[str]] = {}
+    gone: dict[UUID, set[UUID]] = {}
     for use_id, message_id in links:
-        gone.setdefault(use_id, set()).add(str(message_id))
+        gone.setdefault(use_id, set()).add(message_id)
     for use_id, ids in gone.items():
         use = session.get_one(MemoryUse, use_id)
-        use.messages = [
-            _redacted(message) if ids.intersection(source["message_ids"]) else message
-            for message, source in zip(use.messages, use.sources, strict=True)
-        ]
+        use.messages = without(use.messages, use.sources, ids)
         use.memory_use_summary = None
     session.flush()
     session.execute(sa.delete(MemoryUseMessage).where(which), execution_options={"synchronize_session": False})

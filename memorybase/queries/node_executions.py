@@ -52,22 +52,41 @@ def succeeded_in(
         NodeExecution.run_id.in_(run_ids)))]  # fmt: skip
 
 
-def newest_succeeded(session: OrmSession, flow_id: UUID, session_id: str, node_id: str) -> Ran | None:
-    """A node's latest successful execution in a session, whatever its run."""
+def newest_succeeded(
+    session: OrmSession, flow_id: UUID, session_id: str, node_id: str, *, but_of: UUID | None = None
+) -> Ran | None:
+    """A node's latest successful execution in a session, whatever its run, or of any but that one."""
+    found = _succeeded(flow_id, session_id, node_id)
+    if but_of is not None:
+        found = found.where(NodeExecution.run_id != but_of)
     row = session.execute(
-        _succeeded(flow_id, session_id, node_id)
-        .order_by(NodeExecution.created_at.desc(), NodeExecution.index.desc(), NodeExecution.id)
-        .limit(1)
+        found.order_by(NodeExecution.created_at.desc(), NodeExecution.index.desc(), NodeExecution.id).limit(1)
     ).first()
     return None if row is None else Ran(*row)
 
 
-def delete_executions_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> int:
-    """How many there were."""
-    gone = session.execute(
-        sa.delete(NodeExecution).where(NodeExecution.flow_id == flow_id, NodeExecution.session_id == session_id)
-    )
-    return gone.rowcount  # type: ignore[attr-defined,no-any-return]
+def holding(session: OrmSession, flow_id: UUID, session_id: str, plain: str | None) -> list[NodeExecution]:
+    """A session's executions in whose outputs these letters stand, or all."""
+    statement = sa.select(NodeExecution).where(*_of_session(flow_id, session_id))
+    if plain is not None:
+        statement = statement.where(sa.cast(NodeExecution.outputs, sa.Text).contains(plain))
+    return list(session.scalars(statement))
+
+
+def delete_executions_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
+    """How many there were, and how many messages their contexts held."""
+    mine = _of_session(flow_id, session_id)
+    if session.get_bind().dialect.name == "sqlite":
+        held = sa.func.json_array_length(NodeExecution.outputs, "$.context")
+    else:
+        held = sa.func.jsonb_array_length(NodeExecution.outputs["context"])
+    messages = session.scalar(sa.select(sa.func.sum(held)).where(*mine)) or 0
+    gone = session.execute(sa.delete(NodeExecution).where(*mine))
+    return gone.rowcount, int(messages)  # type: ignore[attr-defined]
+
+
+def _of_session(flow_id: UUID, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:
+    return NodeExecution.flow_id == flow_id, NodeExecution.session_id == session_id
 
 
 def _succeeded(flow_id: UUID, session_id: str, node_id: str) -> sa.Select[UUID, UUID, int, datetime]:

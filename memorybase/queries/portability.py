@@ -7,10 +7,23 @@ from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.orm import InstrumentedAttribute, aliased
 from sqlalchemy.orm import Session as OrmSession
-from sqlalchemy.orm import aliased
 
-from memorybase.models import Chat, Flow, LedgerEntry, MemoryBaseSession, Message, Run, Session
+from memorybase.models import (
+    Chat,
+    ChatRecord,
+    Flow,
+    LedgerEntry,
+    MemoryBaseSession,
+    MemoryUse,
+    Message,
+    NodeExecution,
+    Run,
+    Session,
+    SessionSummary,
+)
+from memorybase.queries import bounds
 
 
 class ExportedMessage(NamedTuple):
@@ -77,6 +90,66 @@ def empty_runs_after(session: OrmSession, session_row: UUID, after: UUID | None,
     if after is not None:
         statement = statement.where(Run.id > after)
     return list(session.scalars(statement.order_by(Run.id).limit(limit)))
+
+
+def summaries_of(session: OrmSession, flow_id: UUID, session_id: str) -> list[SessionSummary]:
+    """A session's: one for each preset and summarizer."""
+    mine = (SessionSummary.flow_id == flow_id, SessionSummary.session_id == session_id)
+    return list(session.scalars(sa.select(SessionSummary).where(*mine).order_by(SessionSummary.id)))
+
+
+def executions_after(session: OrmSession, session_row: UUID, after: UUID | None, *, limit: int) -> list[NodeExecution]:
+    """What nodes gave out in a session, by id."""
+    mine = sa.and_(Session.flow_id == NodeExecution.flow_id, Session.session_id == NodeExecution.session_id)
+    statement = sa.select(NodeExecution).join(Session, mine).where(Session.id == session_row)
+    if after is not None:
+        statement = statement.where(NodeExecution.id > after)
+    return list(session.scalars(statement.order_by(NodeExecution.id).limit(limit)))
+
+
+def uses_of_session_after(session: OrmSession, session_row: UUID, after: UUID | None, *, limit: int) -> list[MemoryUse]:
+    """What models were given in a session, or in its runs, by id."""
+    runs = sa.select(Run.id).where(Run.flow_id == Session.flow_id, Run.session_id == Session.session_id)
+    mine = sa.or_(MemoryUse.session_id == Session.session_id, MemoryUse.run_id.in_(runs.correlate(Session)))
+    statement = sa.select(MemoryUse).join(Session, sa.and_(Session.flow_id == MemoryUse.flow_id, mine))
+    return _uses(session, statement.where(Session.id == session_row), after, limit)
+
+
+def other_uses_after(session: OrmSession, flow_id: UUID, after: UUID | None, *, limit: int) -> list[MemoryUse]:
+    """Uses of a flow that name no session and whose run is not here, by id."""
+    captured = sa.exists().where(Run.id == MemoryUse.run_id, Run.flow_id == flow_id)
+    loose = (MemoryUse.flow_id == flow_id, MemoryUse.session_id.is_(None), ~captured)
+    return _uses(session, sa.select(MemoryUse).where(*loose), after, limit)
+
+
+def _uses(session: OrmSession, statement: sa.Select[MemoryUse], after: UUID | None, limit: int) -> list[MemoryUse]:
+    if after is not None:
+        statement = statement.where(MemoryUse.id > after)
+    return list(session.scalars(statement.order_by(MemoryUse.id).limit(limit)))
+
+
+def external_ids(
+    session: OrmSession, flow_id: UUID, *, runs: Collection[UUID], named: Collection[UUID]
+) -> dict[str, dict[str, str]]:
+    """What their owner calls these runs, and those of the named that are messages, of any log, or executions."""
+
+    def of(
+        table: type[Run | Message | ChatRecord | NodeExecution],
+        column: InstrumentedAttribute[UUID],
+        ids: Collection[UUID],
+    ) -> dict[str, str]:
+        named_by_owner = (table.flow_id == flow_id, table.external_id.is_not(None))
+        return {
+            str(row[0]): str(row[1])
+            for some in bounds.pages(ids)
+            for row in session.execute(sa.select(column, table.external_id).where(column.in_(some), *named_by_owner))
+        }
+
+    return {
+        "run": of(Run, Run.id, runs),
+        "message": of(Message, Message.id, named) | of(ChatRecord, ChatRecord.message_id, named),
+        "node_execution": of(NodeExecution, NodeExecution.id, named),
+    }
 
 
 def sessions_of_end_user(session: OrmSession, user_id: UUID, end_user_id: str, *, limit: int) -> list[tuple[UUID, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.models import SessionSummary
+from memorybase.queries import bounds
 from memorybase.queries.memory_uses import redact_uses
 from memorybase.queries.writes import insert
 
@@ -34,6 +35,15 @@ def fetch(
 
 def fetch_by_id(session: OrmSession, summary_id: UUID) -> SessionSummary | None:
     return session.get(SessionSummary, summary_id)
+
+
+def texts(session: OrmSession, ids: Collection[UUID]) -> dict[UUID, str | None]:
+    """What those of the ids say that are summaries."""
+    found: dict[UUID, str | None] = {}
+    for some in bounds.pages(ids):
+        rows = session.execute(sa.select(SessionSummary.id, SessionSummary.text).where(SessionSummary.id.in_(some)))
+        found.update((row.id, row.text) for row in rows)
+    return found
 
 
 def want(session: OrmSession, values: Mapping[str, Any], *, anew: bool) -> bool:

@@ -185,6 +185,7 @@ def upgrade() -> None:
         sa.Column("summary", sa.Text(), nullable=True),
         sa.Column("summary_from_seq", sa.BigInteger(), nullable=False),
         sa.Column("summary_to_seq", sa.BigInteger(), nullable=False),
+        sa.Column("ring_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("revision", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
@@ -196,6 +197,7 @@ def upgrade() -> None:
     )
     op.create_index("ix_chats_end_user", "chats", ["flow_id", "end_user_id"], unique=False)
     op.create_index("ix_chats_page", "chats", ["chat_memory_id", "created_at", "id"], unique=False)
+    op.create_index("ix_chats_ring", "chats", ["ring_at"], unique=False)
     op.create_table(
         "generations",
         sa.Column("memory_base_id", sa.Uuid(), nullable=False),
@@ -723,6 +725,7 @@ def downgrade() -> None:
     op.drop_index("ix_knowledge_bases_page", table_name="knowledge_bases")
     op.drop_table("knowledge_bases")
     op.drop_table("generations")
+    op.drop_index("ix_chats_ring", table_name="chats")
     op.drop_index("ix_chats_page", table_name="chats")
     op.drop_index("ix_chats_end_user", table_name="chats")
     op.drop_table("chats")

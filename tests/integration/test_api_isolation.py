@@ -208,6 +208,12 @@ CASES: Cases = {
         Attempt("/history", body={"flow_id": e.flow, "session_id": e.named("session"), "leaf_id": o.message}),
         Attempt("/history", body={"flow_id": e.flow, "session_id": "s", "run_id": o.run, "node_id": "shared-llm"}),
         Attempt("/history", 200, {"flow_id": e.flow, "session_id": o.named("session")}, why=FREE_TEXT),
+        Attempt(
+            "/history", 200,
+            {"flow_id": e.flow, "session_id": "s", "mode": "node", "node_id": "n", "run_id": e.run,
+             "execution_id": o.execution},
+            why="an id that none of the run's executions has leaves nothing out",
+        ),
     ],
     "put_node_execution": lambda o, e: [
         Attempt(f"/node-executions/{o.execution}", body=execution_body(e.flow, e.run)),

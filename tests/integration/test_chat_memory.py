@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -16,7 +16,7 @@ from harness.world import World
 from memorybase import catalog, errors, lifecycle
 from memorybase.conversation import Record, View, build_view, chat_log, uses
 from memorybase.conversation.chat_memory import MemoryKey, Who, get_memory, list_memories
-from memorybase.conversation.chat_summaries import summarise_due
+from memorybase.conversation.chat_summaries import make_owed, summarise_due
 from memorybase.conversation.chat_views import record_of
 from memorybase.conversation.nodes import AddMemory, ChatMemory, DeleteMemory, FlowPlace, GetMemoryData
 from memorybase.errors import InvalidRequest
@@ -40,12 +40,14 @@ class Notes:
 
     name = "notes"
 
-    def __init__(self, fails: int = 0) -> None:
+    def __init__(self, fails: int = 0, meanwhile: Callable[[], object] = lambda: None) -> None:
         self.fails = fails
+        self.meanwhile = meanwhile
         self.asked: list[str | None] = []
 
     def summarize(self, previous: str | None, records: Sequence[Record], prompt: str | None = None) -> str:
         self.asked.append(prompt)
+        self.meanwhile()
         if self.fails:
             self.fails -= 1
             raise errors.SummarizerUnavailable
@@ -381,6 +383,68 @@ def test_a_summary_stands_for_what_is_left_out(world: World) -> None:
     assert notes.asked == [node.config.summarize_prompt] * 2
     node.add(m(*range(12, 18)), chat_id="c")
     assert seen(node)[0] == "m1+m2+m3+m4+m5+m6+m7+m8+m9+m10+m11", "six that waited were enough for the write itself"
+
+
+def worker(world: World, by: Notes) -> list[bool]:
+    """What came of the rings that wait, as a worker answers them."""
+    made: list[bool] = []
+    world.queue.drain_summaries(lambda each: made.append(make_owed(world.services, each, by)))
+    return made
+
+
+def test_a_summary_that_is_due_is_asked_for_once_and_made_by_a_worker(world: World) -> None:
+    notes = Notes()
+    node = memory(world, max_messages=3, enable_summarization=True)
+    node.add(m(*range(1, 9)), chat_id="c")
+    assert world.queue.summary_rings == [], "five wait: too few"
+    node.add(m(9), chat_id="c")
+    node.add(m(10), chat_id="c")
+    assert (len(world.queue.summary_rings), notes.asked) == (1, [])
+    assert worker(world, notes) == [True]
+    assert seen(node) == ["m1+m2+m3+m4+m5+m6+m7", "m8", "m9", "m10"]
+    assert worker(world, notes) == []
+    chat_row_id = chats_of(world)[0].id
+    assert not make_owed(world.services, chat_row_id, notes), "a late ring finds nothing to do"
+    node.add(m(*range(11, 17)), chat_id="c")
+    assert worker(world, notes) == [True]
+
+
+def test_a_summary_of_a_chat_whose_ring_or_worker_was_lost_is_made_all_the_same(world: World) -> None:
+    notes = Notes(fails=1)
+    node = memory(world, max_messages=3, enable_summarization=True)
+    world.queue.away = True
+    node.add(m(*range(1, 11)), chat_id="c")
+    world.queue.away = False
+    world.sweep()
+    assert worker(world, notes) == [], "not yet"
+    for outcome in (False, True):
+        overdue(world)
+        world.sweep()
+        assert worker(world, notes) == [outcome]
+        assert seen(node)[0] == ("m1+m2+m3+m4+m5+m6+m7" if outcome else "m1")
+    overdue(world)
+    world.sweep()
+    assert worker(world, notes) == []
+
+
+def test_what_is_written_while_a_chat_is_summarised_is_summarised_next(world: World) -> None:
+    node = memory(world, max_messages=3, enable_summarization=True)
+    node.add(m(*range(1, 11)), chat_id="c")
+    assert worker(world, Notes(meanwhile=lambda: node.add(m(*range(11, 18)), chat_id="c"))) == [True]
+    assert worker(world, Notes()) == [True]
+    assert seen(node)[1:] == ["m15", "m16", "m17"]
+
+
+def chats_of(world: World) -> list[Chat]:
+    with world.services.database.reading() as session:
+        return list(session.scalars(sa.select(Chat).where(Chat.flow_id == world.flow_id)))
+
+
+def overdue(world: World) -> None:
+    """The time to ring again has come."""
+    with world.services.database.transaction() as session:
+        mine = (Chat.flow_id == world.flow_id, Chat.ring_at.is_not(None))
+        session.execute(sa.update(Chat).where(*mine).values(ring_at=Chat.created_at))
 
 
 def test_a_summary_stands_between_head_and_tail(world: World) -> None:

@@ -152,6 +152,44 @@ def test_a_task_that_is_executed_again_adds_nothing_twice(memory: FlowMemory) ->
     assert memory.read_chat("chat", "s1")["total"] == 1
 
 
+@pytest.mark.parametrize("again", ["the node", "the run"])
+def test_a_node_that_is_executed_again_does_not_find_its_own_answer(memory: FlowMemory, again: str) -> None:
+    """Whether LangGraph retries the node, or the runtime the whole run, under its id."""
+    prompts: list[list[str]] = []
+    failures = [ConnectionError("away")]
+
+    class Spy(FakeListChatModel):
+        def _call(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> str:
+            prompts.append([message.text for message in messages])
+            return super()._call(messages, *args, **kwargs)
+
+    model = Spy(responses=["One.", "Two.", "Three."])
+    node = Agent(model=model, node_id="answer", memory=memory, use_memory=True, remembers="node")
+
+    def step(state: State, config: RunnableConfig) -> dict[str, Any]:
+        said = node(state, config)
+        if len(prompts) == 2:
+            raise failures.pop()
+        return said
+
+    retried = {"retry_policy": RetryPolicy(initial_interval=0.01)} if again == "the node" else {}
+    graph = StateGraph(State)
+    graph.add_node("step", step, **retried)
+    graph.add_edge(START, "step")
+    hook = RunHook(memory)
+    compiled = graph.compile()
+    compiled.invoke({"messages": [("user", "First?")]}, hook.config("s1", run_id="r1"))
+    if again == "the node":
+        compiled.invoke({"messages": [("user", "Second?")]}, hook.config("s1", run_id="r2"))
+    else:
+        with pytest.raises(ConnectionError):
+            compiled.invoke({"messages": [("user", "Second?")]}, hook.config("s1", run_id="r2"))
+        compiled.invoke({"messages": [("user", "Second?")]}, hook.config("s1", run_id="r2"))
+
+    assert failures == []
+    assert prompts == [["First?"], ["First?", "One.", "Second?"], ["First?", "One.", "Second?"]]
+
+
 @pytest.mark.parametrize("use_memory", [False, True])
 def test_an_agent_and_a_classification_are_given_session_memory_only_where_they_use_it(
     memory: FlowMemory, *, use_memory: bool

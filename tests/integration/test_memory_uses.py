@@ -10,7 +10,11 @@ import sqlalchemy as sa
 from harness.world import World
 
 from memorybase import lifecycle
-from memorybase.conversation import Record, View, build_view, uses
+from memorybase.conversation import Record, View, build_view, node_executions, uses
+from memorybase.conversation.buffer import Conversation, HistoryRequest
+from memorybase.conversation.history import give_history
+from memorybase.conversation.node_buffer import NodeHistory
+from memorybase.conversation.standing import Origin
 from memorybase.errors import NotFound
 from memorybase.models import MemoryUse, MemoryUseMessage
 
@@ -22,7 +26,8 @@ def view_of(*message_ids: UUID, said: str = "a secret") -> View:
 
 
 def record(world: World, run_id: UUID | str, view: View, **fields: Any) -> None:
-    named = {"node_id": "llm", "session_id": "s"} | fields
+    origin = Origin(session_id=fields.pop("session_id", "s"))
+    named = {"node_id": "llm", "origin": origin} | fields
     uses.record_use(world.services, user_id=world.user_id, flow_id=world.flow_id, run_id=run_id, view=view, **named)
 
 
@@ -37,11 +42,12 @@ def rows_left(world: World) -> int:
 
 
 def test_the_latest_use_of_a_node_is_shown_as_it_was_sent(world: World) -> None:
-    run_id = world.say("s", "hello").run_id
+    run = world.say("s", "hello", "and", "more")
+    run_id, (first, *others) = run.run_id, [message.id for message in run.messages]
     assert shown(world, run_id) == uses.RunMemory(run_id, "s", [])
-    record(world, run_id, view_of(uuid4()))
-    record(world, run_id, view_of(uuid4()), node_id="other", memory_use_summary={"summary": "", "chatMessages": []})
-    last = view_of(uuid4(), uuid4(), said="again")
+    record(world, run_id, view_of(first))
+    record(world, run_id, view_of(first), node_id="other", memory_use_summary={"summary": "", "chatMessages": []})
+    last = view_of(*others, said="again")
     record(world, run_id, last)
 
     other, llm = shown(world, run_id).nodes
@@ -56,7 +62,7 @@ def test_a_run_may_be_captured_after_its_use_and_is_nobody_elses(world: World) -
     run_id = uuid4()
     with pytest.raises(NotFound):
         shown(world, run_id)
-    record(world, str(run_id), view_of(uuid4()), session_id="not there yet")
+    record(world, str(run_id), view_of(), session_id="not there yet")
     assert (shown(world, run_id).session_id, len(shown(world, run_id).nodes)) == (None, 1)
 
     world.say("s", "hello", run_id=run_id)
@@ -93,9 +99,96 @@ def test_deleted_words_leave_the_uses_that_held_them(world: World) -> None:
 def test_uses_go_with_their_flow(world: World) -> None:
     run = world.say("s", "one")
     record(world, run.run_id, view_of(run.messages[0].id))
-    record(world, uuid4(), view_of(uuid4()), session_id=None)
+    record(world, uuid4(), view_of(run.messages[0].id), session_id=None)
     assert rows_left(world) == 4
 
     lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
 
     assert rows_left(world) == 0
+
+
+def test_what_is_deleted_before_a_view_of_it_is_recorded_is_not_kept(world: World) -> None:
+    run = world.say("s", "one", "two")
+    first, second = (message.id for message in run.messages)
+    given = view_of(first, second)
+    lifecycle.delete_message(world.services, world.user_id, first)
+
+    record(world, run.run_id, given, memory_use_summary={"summary": "of the secret", "chatMessages": []})
+
+    (node,) = shown(world, run.run_id).nodes
+    assert [message["content"] for message in node.messages] == ["[deleted]", "a secret 2"]
+    assert node.memoryUseSummary is None
+
+
+def test_an_edit_marks_what_a_model_was_given(world: World) -> None:
+    run = world.say("s", "one")
+    given = view_of(run.messages[0].id)
+    record(world, run.run_id, given)
+    lifecycle.edit_message(world.services, world.user_id, run.messages[0].id, {"content": "two"})
+
+    (node,) = shown(world, run.run_id).nodes
+    assert (node.messages, node.report["flags"]) == (given.messages, ["edited_since"])
+    record(world, run.run_id, given)
+    assert shown(world, run.run_id).nodes[0].report["flags"] == []
+
+
+def report(world: World, run_id: UUID, *said: str, session_id: str = "s") -> UUID:
+    context = [{"role": "user", "content": text} for text in said]
+    raw = {"node_id": "llm", "index": 0, "status": "succeeded", "outputs": {"text": said[-1], "context": context}}
+    new = node_executions.new_execution(world.services, world.user_id, raw)
+    stored, _ = node_executions.put_execution(world.services, world.user_id, world.flow_id, session_id, run_id, new)
+    return stored.id
+
+
+def said_in(world: World, execution_id: UUID) -> list[str]:
+    outputs = node_executions.get_execution(world.services, world.user_id, execution_id).outputs
+    return [message["content"] for message in outputs["context"]] + [outputs["text"]]
+
+
+def read_node(world: World, run_id: UUID) -> NodeHistory:
+    conversation = Conversation(world.services, world.user_id, world.flow_id, "s")
+    return give_history(conversation, HistoryRequest(run_id=run_id), mode="node", node_id="llm")
+
+
+def test_deleted_words_leave_the_contexts_and_the_uses_that_quote_them(world: World) -> None:
+    secret = "My PIN is 1234, \u00fcbrigens"
+    first = world.say("s", secret, "Yes", "I see.")
+    elsewhere = world.say("elsewhere", secret)
+    one = report(world, first.run_id, secret, f"They said: {secret}!", "Yes", "Yes, sir", "I see.")
+    other = report(world, elsewhere.run_id, secret, session_id="elsewhere")
+    again = uuid4()
+    read_node(world, again)
+
+    lifecycle.delete_message(world.services, world.user_id, first.messages[0].id)
+    lifecycle.delete_message(world.services, world.user_id, first.messages[1].id)
+
+    gone = "[deleted]"
+    assert said_in(world, one) == [gone, f"They said: {gone}!", gone, "Yes, sir", "I see.", "I see."]
+    assert said_in(world, other) == [secret, secret]
+    assert secret not in str(shown(world, again).nodes)
+
+
+def test_words_that_another_message_says_too_stay_in_contexts(world: World) -> None:
+    first = world.say("s", "Yes")
+    world.say("s", "Yes")
+    execution = report(world, first.run_id, "Yes")
+    lifecycle.delete_message(world.services, world.user_id, first.messages[0].id)
+    assert said_in(world, execution) == ["Yes", "Yes"]
+
+
+@pytest.mark.parametrize("deleted", ["the execution", "the message"])
+def test_a_nodes_view_is_not_kept_when_what_it_was_read_from_has_changed(world: World, deleted: str) -> None:
+    run = world.say("s", "The secret word")
+    execution = report(world, run.run_id, "The secret word", "Noted.")
+    given = read_node(world, run.run_id)
+    record(world, run.run_id, given.view, node_id="earlier",
+           origin=Origin(session_id="s", execution=given.as_of))  # fmt: skip
+    if deleted == "the execution":
+        node_executions.delete_execution(world.services, world.user_id, execution)
+    else:
+        lifecycle.delete_message(world.services, world.user_id, run.messages[0].id)
+
+    record(world, run.run_id, given.view, node_id="later", origin=Origin(session_id="s", execution=given.as_of))
+
+    assert "secret" in str(given.view.messages)
+    assert "secret" not in str(shown(world, run.run_id).nodes)

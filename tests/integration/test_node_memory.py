@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4, uuid5
 
 import pytest
+import sqlalchemy as sa
 from harness.records import Flat
 from harness.world import World
 
-from memorybase import lifecycle
+from memorybase import lifecycle, sweeping
 from memorybase.conversation import node_executions
 from memorybase.conversation.buffer import Conversation, HistoryRequest
 from memorybase.conversation.node_buffer import NodeTokenBufferMemory, node_view
 from memorybase.errors import InvalidRequest, NotFound, RunConflict
+from memorybase.models import Heartbeat
 
 
 def run(world: World, name: str, parent: str | None = None, *nodes: str, **context: Any) -> UUID:
@@ -74,6 +78,31 @@ def test_a_thread_has_its_own_memory(world: World) -> None:
     assert first(memory(world, leaf_id=leaf)) == f"to n1 in {r2}"
     with pytest.raises(NotFound):
         first(memory(world, leaf_id=uuid4()))
+
+
+def conversation(world: World) -> Conversation:
+    return Conversation(world.services, world.user_id, world.flow_id, "s")
+
+
+def test_an_execution_that_is_tried_again_is_not_in_its_own_history(world: World) -> None:
+    r1 = run(world, "r1", None, "n1")
+    r2 = run(world, "r2", "r1")
+    tries = [execute(world, r2, f"n1#{index}") for index in (1, 2, 3)]
+    assert first(memory(world, run_id=r2)) == f"to n1#3 in {r2}"
+    for named in ({"execution_id": tries[1]}, {"index": 2}, {"index": 3, "execution_id": tries[1]}):
+        assert first(memory(world, run_id=r2, **named)) == f"to n1#1 in {r2}"
+    for named in ({"execution_id": tries[0]}, {"index": 0}):
+        assert first(memory(world, run_id=r2, **named)) == f"to n1 in {r1}"
+    assert first(memory(world, run_id=r2, execution_id=uuid4())) == f"to n1#3 in {r2}", "a new round"
+
+
+def test_an_execution_that_is_tried_again_before_anything_is_captured(world: World) -> None:
+    one = execute(world, uuid4(), "n1")
+    run_id = uuid4()
+    two = execute(world, run_id, "n1")
+    assert node_view(conversation(world), "n1", HistoryRequest(run_id=run_id)).execution_id == two
+    asked = HistoryRequest(run_id=run_id, execution_id=two)
+    assert node_view(conversation(world), "n1", asked).execution_id == one
 
 
 def test_the_rounds_of_a_loop_remember_each_other(world: World) -> None:
@@ -170,3 +199,17 @@ def test_a_context_is_checked(world: World) -> None:
         with pytest.raises(InvalidRequest) as caught:
             execute(world, uuid4(), "n1", **raw)
         assert caught.value.field == field
+
+
+def test_node_memory_in_objects_is_cleaned_up_once_a_day_by_a_worker(world: World) -> None:
+    """The sweeper rings for it, any number of them once; a ring that was lost is made up for."""
+    assert world.sweep().node_memory == 0, "never, unless the settings say after how long"
+    services = replace(world.services, settings=world.services.settings.model_copy(update={"node_memory_days": 30}))
+    world.queue.away = True
+    assert sweeping.sweep(services).node_memory == 0
+    world.queue.away = False
+    assert [sweeping.sweep(services).node_memory for _ in range(3)] == [1, 0, 0]
+    with world.services.database.transaction() as session:
+        session.scalars(sa.select(Heartbeat)).one().beat_at -= timedelta(days=1)
+    assert sweeping.sweep(services).node_memory == 1
+    assert world.queue.clean_up_rings == 2

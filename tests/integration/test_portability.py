@@ -17,12 +17,14 @@ from typer.testing import CliRunner
 from memorybase import cli, errors, lifecycle, portability
 from memorybase.cli import export_file, import_file
 from memorybase.client import Client
-from memorybase.models import Flow, LedgerEntry
-from memorybase.portability import reading
+from memorybase.models import Flow, LedgerEntry, SessionSummary
+from memorybase.portability import lines
 from memorybase.settings import Settings
 
 Json = dict[str, Any]
-NO_CHATS = {"chat_memories": 0, "chats": 0, "chat_messages": 0}
+NO_CHATS = {
+    "chat_memories": 0, "chats": 0, "chat_messages": 0, "summaries": 0, "node_executions": 0, "memory_uses": 0,
+}  # fmt: skip
 GIVEN_ANEW = {"captured_at", "edited_at", "version", "created_at", "last_captured_at", "seq"}
 
 
@@ -45,7 +47,7 @@ def away(tmp_path: Path, api_settings: Settings) -> Iterator[Api]:
 
 @pytest.fixture(autouse=True)
 def _small_pages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(reading, "PAGE", 2)
+    monkeypatch.setattr(lines, "PAGE", 2)
     (tmp_path / "away").mkdir(exist_ok=True)
 
 
@@ -67,6 +69,40 @@ def filled(api: Api) -> None:
     api.capture("elsewhere", flow="other", session="s", end_user_id="ada")
     api.patch("/sessions", {"flow_id": "a/flow", "session_id": "s", "metadata": {"topic": "sums"}})
     api.patch("/messages/q-1", {"content": "edited"})
+
+
+def remembered(api: Api) -> None:
+    """A session with executions, a summary, and records of what models were given of each, and of a chat."""
+    api.flow("f")
+    for number in range(6):
+        said = [{"id": f"q-{number}", "role": "user", "content": f"the secret {number}"},
+                {"role": "assistant", "content": f"answer {number}"}]  # fmt: skip
+        api.post("/flows/f/runs", {"session_id": "s", "run_id": f"r-{number}", "end_user_id": "ada", "messages": said},
+                 expect=201)  # fmt: skip
+    for number in (0, 1):
+        context = [{"role": "user", "content": f"q{number}"}, {"role": "assistant", "content": f"a{number}"}]
+        body = {"flow_id": "f", "session_id": "s", "run_id": f"r-{number}", "node_id": "llm", "status": "succeeded",
+                "outputs": {"text": f"a{number}", "context": context}}  # fmt: skip
+        api.call("PUT", f"/node-executions/e-{number}", json=body, expect=201)
+    api.call("PUT", "/node-executions/failed", json=body | {"node_id": "other", "status": "failed"}, expect=201)
+    api.post("/history", {"flow_id": "f", "session_id": "s", "run_id": "r-1", "node_id": "llm", "mode": "node"})
+    leaf = api.get("/messages", run_id="r-0", role="assistant")["items"][0]["id"]
+    api.post("/history", {"flow_id": "f", "session_id": "s", "run_id": "r-2", "node_id": "llm", "leaf_id": leaf})
+    asked = {"flow_id": "f", "session_id": "s", "token_budget": 4_000, "preset": "flowx_5"}
+    api.post("/context", asked)
+    with api.services.database.transaction() as session:
+        (summary,) = session.scalars(sa.select(SessionSummary))
+        summary.text, summary.to_seq, summary.last_message_id = (
+            "summed up",
+            summary.wanted_seq,
+            summary.wanted_message_id,
+        )
+    api.post("/context", asked | {"run_id": "r-5", "node_id": "agent"})
+    api.call("PUT", "/flows/f/chat-memories/n", json={"name": "n", "chat_id": "c"}, expect=201)
+    body = {"chat_id": "c", "end_user_id": "ada", "messages": [{"role": "user", "content": "x", "id": "x"}]}
+    api.post("/flows/f/chat-memories/n/messages", body, expect=201)
+    for run_id in ("r-5", "never captured"):
+        api.post("/flows/f/chat-memories/n/view", {"chat_id": "c", "run_id": run_id})
 
 
 def exported(api: Api, **query: Any) -> list[Json]:
@@ -175,6 +211,7 @@ class TestImport:
             "lines": len(lines), "flows": 2, "sessions": 3, "runs": 5,
             "messages": {"created": 10, "known": 0, "deleted": 0},
             "chat_memories": 0, "chat_messages": {"created": 0, "known": 0, "deleted": 0},
+            "node_executions": {"created": 0, "known": 0}, "memory_uses": {"created": 0, "known": 0},
         }  # fmt: skip
         again = exported(away)
         assert again[-1] == lines[-1]
@@ -222,6 +259,51 @@ class TestImport:
         for broken in ({"node_id": " "}, {"max_messages": "many"}):
             line = of("chat_memory", lines)[0] | broken
             assert imported(away, [line], expect=422)["error"]["field"] == f"line 1.{next(iter(broken))}"
+
+    def test_what_nodes_gave_out_and_were_given_comes_along(self, home: Api, away: Api) -> None:
+        remembered(home)
+        everything = exported(home)
+        assert {kind: everything[-1][kind] for kind in ("summaries", "node_executions", "memory_uses")} == {
+            "summaries": 1, "node_executions": 3, "memory_uses": 5
+        }  # fmt: skip
+
+        answer = imported(away, everything)
+        assert answer["node_executions"] == {"created": 3, "known": 0}
+        assert answer["memory_uses"] == {"created": 5, "known": 0}
+        again = imported(away, everything)
+        assert (again["node_executions"], again["memory_uses"]) == (
+            {"created": 0, "known": 3},
+            {"created": 0, "known": 5},
+        )
+        asked = {"flow_id": "f", "session_id": "s", "mode": "node", "node_id": "llm"}
+        assert [api.post("/history", asked)["messages"] for api in (away, home)] == [
+            [{"role": "user", "content": "q1"}, {"role": "assistant", "content": "a1"}]
+        ] * 2
+        for run in ("r-2", "r-5"):
+            ours, theirs = (api.get(f"/flows/f/runs/{run}/memory")["nodes"] for api in (home, away))
+            assert [(node["node_id"], node["at"]) for node in ours] == [
+                (node["node_id"], node["at"]) for node in theirs
+            ]
+        (given,) = away.get("/flows/f/runs/r-2/memory")["nodes"]
+        assert [message["content"] for message in given["messages"]] == ["the secret 0", "answer 0"]
+        away.delete("/messages/q-0", expect=200)
+        (given,) = away.get("/flows/f/runs/r-2/memory")["nodes"]
+        assert [message["content"] for message in given["messages"]] == ["[deleted]", "answer 0"]
+        assert "summed up" in str(home.get("/flows/f/runs/r-5/memory"))
+        assert "summed up" not in str(away.get("/flows/f/runs/r-5/memory")), "made anew there"
+        assert imported(away, everything)["memory_uses"]["created"] == 0
+
+    def test_any_stretch_of_node_memory_will_do(self, home: Api, away: Api) -> None:
+        remembered(home)
+        lines_out = exported(home)
+        rest = [line for line in lines_out if line["type"] in ("node_execution", "memory_use")]
+        for line in [*of("flow", lines_out), *rest, *rest]:
+            imported(away, [line])
+        assert [len(of(line, exported(away))) for line in ("node_execution", "memory_use")] == [3, 5]
+        bad = {"node_execution": ("status", "fine"), "memory_use": ("sources", [])}
+        for line in (of("node_execution", rest)[0], next(use for use in of("memory_use", rest) if use["messages"])):
+            name, value = bad[line["type"]]
+            assert imported(away, [line | {name: value}], expect=422)["error"]["field"] == f"line 1.{name}"
 
     def test_repeating_changes_nothing(self, home: Api) -> None:
         filled(home)
@@ -357,6 +439,18 @@ class TestErasure:
         assert all(home.get(f"/memories/{base}/mismatch")["found"] == 5 for base in bases)
         assert {home.get(f"/jobs/{job}")["state"] for job in receipt["job_ids"]} == {"done"}
         assert home.refused("DELETE", "/end-users/ada", 404)["field"] == "end_user_id"
+
+    def test_the_receipt_counts_what_models_were_told_and_said(self, home: Api) -> None:
+        remembered(home)
+        receipt = home.delete("/end-users/ada", expect=200).json()
+        counted = ("node_executions", "context_messages", "memory_uses", "summaries", "chats", "chat_messages")
+        assert {name: receipt[name] for name in counted} == {
+            "node_executions": 3, "context_messages": 6, "memory_uses": 4, "summaries": 1, "chats": 1,
+            "chat_messages": 1,
+        }  # fmt: skip
+        left = exported(home)
+        assert [len(of(kind, left)) for kind in ("summary", "node_execution", "memory_use")] == [0, 0, 1]
+        assert of("memory_use", left)[0]["messages"] == [{"role": "user", "content": "[deleted]"}]
 
     def test_nothing_of_the_text_is_left(self, world: World) -> None:
         base = world.new_base(threshold=1)

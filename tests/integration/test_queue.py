@@ -14,7 +14,7 @@ from harness import RedisServer, wait_until
 
 from memorybase.services import FrozenJob
 from memorybase.settings import Settings
-from worker.queue import INGEST_TASK, QUEUE, SUMMARIZE_TASK, CeleryQueue
+from worker.queue import CLEAN_NODE_MEMORY_TASK, INGEST_TASK, QUEUE, SUMMARIZE_TASK, CeleryQueue
 
 MakeQueue = Callable[..., CeleryQueue]
 # What ring() may take at most: the timeout for its turn, the timeout for Redis, and a busy machine.
@@ -79,6 +79,14 @@ def test_a_ring_for_a_summary_carries_its_id(make_queue: MakeQueue, redis_url: s
     message = json.loads(client.lindex(QUEUE, 0))
     assert message["headers"]["task"] == SUMMARIZE_TASK
     assert json.loads(base64.b64decode(message["body"]))[1] == {"summary_id": str(summary_id)}
+
+
+def test_a_ring_for_the_clean_up_has_no_arguments(make_queue: MakeQueue, redis_url: str, client: redis.Redis) -> None:
+    assert make_queue(redis_url).ring_clean_up() == 1
+
+    message = json.loads(client.lindex(QUEUE, 0))
+    assert message["headers"]["task"] == CLEAN_NODE_MEMORY_TASK
+    assert json.loads(base64.b64decode(message["body"]))[1] == {}
 
 
 def test_the_frozen_job_survives_its_way_through_json() -> None:

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
@@ -15,8 +16,9 @@ from harness.world import World
 
 from memorybase import lifecycle
 from memorybase.context import ContextRequest, build_context
-from memorybase.conversation import Record, View
+from memorybase.conversation import Record, View, uses
 from memorybase.conversation.session_memory import FLOWX_5, SessionPreset
+from memorybase.conversation.standing import Origin
 from memorybase.conversation.summaries import Wanted, delete_summary, get_summary, request_summary
 from memorybase.conversation.summarising import PAGE, make_summary, make_wanted
 from memorybase.errors import EmbeddingFailed, NotFound, SummarizerUnavailable, SummaryRejected
@@ -290,6 +292,32 @@ def test_a_deleted_message_is_told_nowhere(world: World) -> None:
     work(world)
     assert row(world).text == "user: q1\nassistant: a1\nassistant: a2\nuser: q3\nassistant: a3"
     assert "q2" not in read(world).text
+
+
+def test_a_view_with_a_summary_from_before_a_deletion_is_recorded_without_it(world: World) -> None:
+    """Also where there is a new summary already, under the old one's id."""
+    talk(world, *range(6))
+    read(world)
+    work(world, Scripted())
+    given = read(world)
+    assert "q0" in str(given.messages)
+    run_id = uuid4()
+
+    def told(node_id: str) -> str:
+        uses.record_use(
+            world.services, user_id=world.user_id, flow_id=world.flow_id, run_id=run_id, node_id=node_id, view=given,
+            origin=Origin(session_id=S),
+        )  # fmt: skip
+        nodes = uses.run_memory(world.services, world.user_id, world.flow_id, run_id).nodes
+        return next(str(node.messages) for node in nodes if node.node_id == node_id)
+
+    assert "q0" in told("before")
+    lifecycle.delete_message(world.services, world.user_id, message_of(world, "q0"))
+    assert "q0" not in told("before"), "taken out by the deletion and not put back"
+    work(world, Scripted())
+    later = told("later")
+    assert "q0" not in later
+    assert "q5" in later
 
 
 def test_a_deletion_while_the_model_reads_keeps_its_summary_out(world: World) -> None:

@@ -1,0 +1,175 @@
+"""One line of an export: written, and read field by field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import errors, messages
+from memorybase.conversation.chat_config import ChatMemoryConfig
+from memorybase.conversation.chat_memory import MemoryKey
+from memorybase.messages import IdKind, NewMessage
+from memorybase.models import ID_LENGTH, Flow, MemoryUse, NodeExecution, Run, Session
+from memorybase.services import Services
+
+Row = TypeVar("Row", Flow, MemoryUse, NodeExecution, Run, Session)
+
+PAGE = 100  # rows a read: a message may be megabytes
+
+_MESSAGE_FIELDS = (
+    "role", "content", "tool_calls", "tool_call_id", "name", "sender_name", "files", "metadata", "status", "timestamp",
+    "is_output",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A session, as a line names it."""
+
+    flow_id: UUID
+    session_id: str
+    end_user_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatPlace:
+    """A request to a chat, as a line names it."""
+
+    key: MemoryKey
+    chat_id: str
+    end_user_id: str | None
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line, read field by field; every error names it."""
+
+    user_id: UUID
+    number: int
+    values: dict[str, Any]
+
+    def text(self, name: str, limit: int) -> str:
+        value, where = self.values.get(name), f"line {self.number}.{name}"
+        if not isinstance(value, str) or not value.strip():
+            raise errors.InvalidRequest("This is a string that is not blank", field=where)
+        if len(value) > limit:
+            raise errors.InvalidRequest("This is too long", field=where, value=len(value), limit=limit)
+        messages.check_json(value, where)
+        return value
+
+    def identity(self, kind: IdKind, name: str, external_name: str) -> tuple[UUID, str | None]:
+        """The UUID that the line's ids stand for with this user, and the owner's id."""
+        chosen = name if self.values.get(external_name) is None else external_name
+        return messages.resolve_id(self.user_id, kind, self.text(chosen, ID_LENGTH))
+
+    def place(self) -> Place:
+        flow_id, _ = self.identity("flow", "flow_id", "flow_external_id")
+        ours = None if self.values.get("end_user_id") is None else self.text("end_user_id", ID_LENGTH)
+        return Place(flow_id, self.text("session_id", ID_LENGTH), ours)
+
+    def metadata(self) -> dict[str, Any]:
+        return self.object("metadata") if self.values.get("metadata") else {}
+
+    def memory_key(self) -> MemoryKey:
+        flow_id, _ = self.identity("flow", "flow_id", "flow_external_id")
+        return MemoryKey(self.user_id, flow_id, self.text("node_id", ID_LENGTH))
+
+    def memory_config(self) -> ChatMemoryConfig:
+        fields = {name: self.values[name] for name in ChatMemoryConfig.model_fields if name in self.values}
+        try:
+            return ChatMemoryConfig.of(fields)
+        except errors.InvalidRequest as error:
+            error.field = f"line {self.number}.{error.field}"
+            raise
+
+    def chat_place(self) -> ChatPlace:
+        ours = None if self.values.get("end_user_id") is None else self.text("end_user_id", ID_LENGTH)
+        return ChatPlace(self.memory_key(), self.text("chat_id", ID_LENGTH), ours, self.text("request_id", ID_LENGTH))
+
+    def optional_uuid(self, name: str) -> UUID | None:
+        if self.values.get(name) is None:
+            return None
+        try:
+            return UUID(self.text(name, ID_LENGTH))
+        except ValueError:
+            raise errors.InvalidRequest("This is a UUID", field=f"line {self.number}.{name}") from None
+
+    def raw_message(self) -> dict[str, Any]:
+        raw = {name: self.values[name] for name in _MESSAGE_FIELDS if name in self.values}
+        raw["id"] = self.values.get("external_id") or self.values.get("id")
+        if not isinstance(raw["id"], str):
+            raise errors.InvalidRequest("A message needs its id", field=f"line {self.number}.id")
+        return raw
+
+    def message(self, max_bytes: int) -> NewMessage:
+        where = f"line {self.number}"
+        raw = self.raw_message()
+        raw["parent_message_id"] = self.values.get("parent_external_id") or self.values.get("parent_message_id")
+        message = messages.normalise(raw, user_id=self.user_id, where=where)
+        size = messages.message_bytes(message)
+        if size > max_bytes:
+            raise errors.InvalidRequest("The message is too large", field=where, value=size, limit=max_bytes)
+        return message
+
+    def number_of(self, name: str, limit: int) -> int:
+        value = self.values.get(name)
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= limit:
+            where = f"line {self.number}.{name}"
+            raise errors.InvalidRequest("This is a number that is not negative", field=where, limit=limit)
+        return value
+
+    def moment(self, name: str) -> datetime:
+        where = f"line {self.number}.{name}"
+        moment = messages.read_time(self.values.get(name), where)
+        if moment is None:
+            raise errors.InvalidRequest("This is a time", field=where)
+        return moment
+
+    def objects(self, name: str) -> list[dict[str, Any]]:
+        value, where = self.values.get(name), f"line {self.number}.{name}"
+        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+            raise errors.InvalidRequest("This is a list of objects", field=where)
+        messages.check_json(value, where)
+        return value
+
+    def object(self, name: str) -> dict[str, Any]:
+        value, where = self.values.get(name), f"line {self.number}.{name}"
+        if not isinstance(value, dict):
+            raise errors.InvalidRequest("This is an object", field=where)
+        messages.check_json(value, where)
+        return value
+
+
+def written(kind: str, **fields: Any) -> bytes:
+    """The line, with its newline."""
+    # Not orjson: it knows no integers beyond 64 bits, and what was captured may hold some.
+    line = json.dumps({"type": kind, **fields}, ensure_ascii=False, separators=(",", ":"), default=_as_text)
+    return line.encode() + b"\n"
+
+
+def _as_text(value: Any) -> str:
+    """As orjson does: a UUID in its hyphenated form, a time in ISO 8601."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def columns(row: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in names}
+
+
+def pages(services: Services, page_after: Callable[[OrmSession, UUID | None, int], list[Row]]) -> Iterator[list[Row]]:
+    """Rows in the order of their ids, page by page, each its own short read; the last page may be empty."""
+    after: UUID | None = None
+    while True:
+        with services.database.reading() as session:
+            page = page_after(session, after, PAGE)
+        yield page
+        if len(page) < PAGE:
+            return
+        after = page[-1].id
