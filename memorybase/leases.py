@@ -353,8 +353,9 @@ def finish(session: OrmSession, services: Services, claim: Claim, advanced: Adva
     """
     base, row, locked, now = advanced
     messages, chunks = ledger.record(
-        session, base_id=base.id, generation=claim.generation, row_id=row.id, held=done.held
-    )
+        session, base=base, generation=claim.generation, row_id=row.id, held=done.held, now=now,
+        repaired=claim.kind == JobKind.REPAIR,
+    )  # fmt: skip
     row.total_processed += messages
     row.total_chunks += chunks
     ledger.unbury(session, row.id, [held.message_id for held in done.held])

@@ -10,12 +10,25 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from api import waiting
-from api.deps import Reader, ServicesDep, Writer, keyed_router
-from api.schemas import MAX_WAIT_SECONDS
+from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.schemas import MAX_WAIT_SECONDS, Identifier
 from memorybase import catalog, lifecycle
-from memorybase.catalog import JobView
+from memorybase.catalog import JobView, Page
+from memorybase.models import JobState
 
 router = keyed_router("jobs")
+
+
+@router.get("/jobs")
+def list_all_jobs(
+    services: ServicesDep,
+    caller: Reader,
+    page: PageDep,
+    state: Annotated[JobState | None, Query()] = None,
+    session_id: Annotated[Identifier | None, Query()] = None,
+) -> Page[JobView]:
+    """Of all memory bases, newest first."""
+    return catalog.list_jobs(services, caller.user_id, None, page, state=state, session_id=session_id)
 
 
 @router.get("/jobs/{job_id}")

@@ -19,12 +19,13 @@ from api.schemas import (
     Identifier,
     MemoryBaseBody,
     MemoryBaseChanges,
+    Moment,
     RegenerateBody,
     Regeneration,
     Repairs,
 )
 from memorybase import catalog, flushing, lifecycle, messages
-from memorybase.catalog import BaseSessionView, DeadLetterView, JobView, MemoryBaseView, Page
+from memorybase.catalog import Activity, BaseSessionView, DeadLetterView, JobView, MemoryBaseView, Page
 from memorybase.flushing import FlushResult
 from memorybase.keys import Principal
 from memorybase.models import JobState
@@ -141,6 +142,19 @@ def regenerate_memory_base(
 def check_mismatch(memory_base_id: UUID, services: ServicesDep, caller: Reader) -> lifecycle.Mismatch:
     """Compare the vector store with what it should hold, chunk by chunk."""
     return lifecycle.check_mismatch(services, caller.user_id, memory_base_id)
+
+
+@router.get("/memories/{memory_base_id}/activity")
+def get_activity(
+    memory_base_id: UUID,
+    services: ServicesDep,
+    caller: Reader,
+    since: Annotated[Moment, Query()],
+    until: Annotated[Moment | None, Query(description="Now, unless it is earlier.")] = None,
+    buckets: Annotated[int, Query(ge=1, le=catalog.MAX_BUCKETS)] = catalog.DEFAULT_BUCKETS,
+) -> Activity:
+    """Messages captured and ingested over time, and how long they waited, in at most 31 days."""
+    return catalog.activity(services, caller.user_id, memory_base_id, since=since, until=until, buckets=buckets)
 
 
 @router.get("/memories/{memory_base_id}/jobs")

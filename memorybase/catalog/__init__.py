@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from memorybase.catalog.activity import DEFAULT_BUCKETS, MAX_BUCKETS, Activity, Bucket, activity
+from memorybase.catalog.branches import Branch, branches
 from memorybase.catalog.conversations import (
     FlowView,
     MessageQuery,
@@ -39,10 +41,15 @@ from memorybase.catalog.work import (
 from memorybase.queries.catalog_paging import DEFAULT_SIZE, MAX_SIZE, MAX_SKIP, Page, PageRequest
 
 __all__ = [
+    "DEFAULT_BUCKETS",
     "DEFAULT_SIZE",
+    "MAX_BUCKETS",
     "MAX_SIZE",
     "MAX_SKIP",
+    "Activity",
     "BaseSessionView",
+    "Branch",
+    "Bucket",
     "DeadLetterView",
     "FlowView",
     "JobView",
@@ -55,6 +62,8 @@ __all__ = [
     "RunView",
     "SessionState",
     "SessionView",
+    "activity",
+    "branches",
     "get_flow",
     "get_job",
     "get_memory_base",

@@ -11,7 +11,6 @@ from memorybase import errors
 from memorybase.catalog.conversations import MessageView, found_base, message_view, page_of
 from memorybase.models import ACTIVE_STATES, DeadLetter, IngestionJob, JobKind, JobState
 from memorybase.queries import catalog_bases as queries
-from memorybase.queries import jobs
 from memorybase.queries.bounds import pages
 from memorybase.queries.catalog_paging import AnyRow, Page, PageRequest
 from memorybase.services import Services
@@ -24,6 +23,7 @@ class JobView:
     id: UUID
     kind: JobKind
     memory_base_id: UUID
+    memory_base_name: str
     session_id: str
     state: JobState
     from_seq: int
@@ -68,26 +68,27 @@ class DeadLetterView:
 def get_job(services: Services, user_id: UUID, job_id: UUID) -> JobView:
     """Raises NotFound."""
     with services.database.reading() as session:
-        job = jobs.fetch_owned_job(session, user_id, job_id)
-    if job is None:
+        row = queries.fetch_job_view(session, user_id, job_id)
+    if row is None:
         raise errors.NotFound("There is no such job", field="job_id", value=job_id)
-    return _job(job)
+    return _job(row)
 
 
 def list_jobs(
     services: Services,
     user_id: UUID,
-    base_id: UUID,
+    base_id: UUID | None,
     request: PageRequest,
     *,
     state: JobState | None = None,
     session_id: str | None = None,
 ) -> Page[JobView]:
-    """Newest first; raises NotFound."""
+    """Of one memory base, or of all the user's; newest first. Raises NotFound."""
     with services.database.reading() as session:
-        found_base(session, user_id, base_id)
-        found = queries.jobs_page(session, base_id, request, state=state, session_id=session_id)
-        return page_of(found, lambda row: _job(row.IngestionJob))
+        if base_id is not None:
+            found_base(session, user_id, base_id)
+        found = queries.jobs_page(session, user_id, base_id, request, state=state, session_id=session_id)
+        return page_of(found, _job)
 
 
 def list_dead_letters(services: Services, user_id: UUID, base_id: UUID, request: PageRequest) -> Page[DeadLetterView]:
@@ -126,11 +127,14 @@ def jobs_pending(services: Services, base_id: UUID, targets: dict[str, int]) -> 
         )
 
 
-def _job(job: IngestionJob) -> JobView:
+def _job(row: AnyRow) -> JobView:
+    """Of a row with IngestionJob and memory_base_name."""
+    job: IngestionJob = row.IngestionJob
     return JobView(
         id=job.id,
         kind=JobKind(job.kind),
         memory_base_id=job.memory_base_id,
+        memory_base_name=row.memory_base_name,
         session_id=job.session_id,
         state=JobState(job.state),
         from_seq=job.from_seq,

@@ -171,17 +171,11 @@ def _sweeper(patient: Patient) -> str:
 
 
 def _heartbeat(patient: Patient, kind: Literal["worker", "sweeper"]) -> str:
-    from memorybase.queries import clock, heartbeats
+    from memorybase import vitals
 
     _ = patient.database_url
-    with patient.services.database.reading() as session:
-        last, now = heartbeats.last_beat(session, kind), clock.now(session)
-    if last is None:
-        raise errors.NotReady(f"no {kind} is running")
-    age = (now - last).total_seconds()
-    if age > patient.settings.heartbeat_stale_seconds:
-        raise errors.NotReady(f"no sign of life from a {kind} for {age:.0f} s")
-    return f"alive {max(age, 0):.1f} s ago"
+    seen = vitals.pulse(patient.services, kind)
+    return f"alive {seen.age_seconds:.1f} s ago"
 
 
 def _queue(patient: Patient) -> str:

@@ -119,6 +119,14 @@ class Message(Base):
             postgresql_where=text("parent_message_id IS NOT NULL"),
             sqlite_where=text("parent_message_id IS NOT NULL"),
         ),
+        # What answers a message: the branches from there.
+        Index(
+            "ix_messages_children",
+            "parent_message_id",
+            "seq",
+            postgresql_where=text("parent_message_id IS NOT NULL"),
+            sqlite_where=text("parent_message_id IS NOT NULL"),
+        ),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)

@@ -69,7 +69,10 @@ class LedgerEntry(Base):
     since the entry must outlive it until the store has followed; by then the id may be a message of another session."""
 
     __tablename__ = "ledger"
-    __table_args__ = (Index("ix_ledger_message", "memory_base_id", "generation", "message_id"),)
+    __table_args__ = (
+        Index("ix_ledger_message", "memory_base_id", "generation", "message_id"),
+        Index("ix_ledger_ingested", "memory_base_id", "generation", "ingested_at"),
+    )
 
     row_id: Mapped[UUID] = mapped_column(ForeignKey("memory_base_sessions.id", ondelete="CASCADE"), primary_key=True)
     message_id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -77,6 +80,8 @@ class LedgerEntry(Base):
     generation: Mapped[int]
     version: Mapped[int]
     chunks: Mapped[int]
+    # When the memory base first held the message, in whichever generation; None: a regenerate brought it in.
+    ingested_at: Mapped[datetime | None]
 
 
 class DeadLetter(Base):

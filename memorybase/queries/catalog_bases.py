@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.models import (
+    ACTIVE_STATES,
     IS_ACTIVE,
     Capture,
     DeadLetter,
@@ -40,11 +41,11 @@ def bases_page(
     if flow_id is not None:
         conditions.append(Base.flow_id == flow_id)
     counting = sa.select(Base.id).where(*conditions)
-    return fetch_page(session, _bases(count_to).where(*conditions), counting, _BASES, request)
+    return fetch_page(session, _bases(session, count_to).where(*conditions), counting, _BASES, request)
 
 
 def fetch_base_view(session: OrmSession, user_id: UUID, base_id: UUID, *, count_to: int) -> AnyRow | None:
-    return session.execute(_bases(count_to).where(Base.id == base_id, _own_base(user_id))).one_or_none()
+    return session.execute(_bases(session, count_to).where(Base.id == base_id, _own_base(user_id))).one_or_none()
 
 
 def base_sessions_page(session: OrmSession, base: Base, capture: Capture, request: PageRequest) -> Found:
@@ -71,15 +72,34 @@ def base_sessions_page(session: OrmSession, base: Base, capture: Capture, reques
 
 
 def jobs_page(
-    session: OrmSession, base_id: UUID, request: PageRequest, *, state: JobState | None, session_id: str | None
+    session: OrmSession,
+    user_id: UUID,
+    base_id: UUID | None,
+    request: PageRequest,
+    *,
+    state: JobState | None,
+    session_id: str | None,
 ) -> Found:
-    conditions = [Job.memory_base_id == base_id]
+    """Of one memory base, or of all the user's."""
+    conditions = [_own_base(user_id)]
+    if base_id is not None:
+        conditions.append(Job.memory_base_id == base_id)
     if state is not None:
         conditions.append(Job.state == state)
+    if state in ACTIVE_STATES:  # few among many: by the index on them
+        conditions += [IS_ACTIVE, Job.session_id >= ""]
     if session_id is not None:
         conditions.append(Job.session_id == session_id)
-    counting = sa.select(Job.id).where(*conditions)
-    return fetch_page(session, sa.select(Job).where(*conditions), counting, _JOBS, request)
+    counting = sa.select(Job.id).join(Base, Base.id == Job.memory_base_id).where(*conditions)
+    return fetch_page(session, _jobs().where(*conditions), counting, _JOBS, request)
+
+
+def fetch_job_view(session: OrmSession, user_id: UUID, job_id: UUID) -> AnyRow | None:
+    return session.execute(_jobs().where(Job.id == job_id, _own_base(user_id))).one_or_none()
+
+
+def _jobs() -> AnySelect:
+    return sa.select(Job, Base.name.label("memory_base_name")).join(Base, Base.id == Job.memory_base_id)
 
 
 def jobs_of_ids(session: OrmSession, ids: list[UUID]) -> list[Job]:
@@ -120,13 +140,14 @@ def _own_base(user_id: UUID) -> sa.ColumnElement[bool]:
     return sa.and_(Base.user_id == user_id, Base.deleting_at.is_(None))
 
 
-def _bases(count_to: int) -> AnySelect:
+def _bases(session: OrmSession, count_to: int) -> AnySelect:
+    is_sqlite = session.get_bind().dialect.name == "sqlite"
     served = sa.and_(Generation.memory_base_id == Base.id, Generation.generation == Base.serving)
     return sa.select(
         Base,
         Generation.capture,
         Generation.embedding_model,
-        _pending(count_to).label("pending_messages"),
+        _pending(count_to, is_sqlite=is_sqlite).label("pending_messages"),
         _of_rows(sa.func.coalesce(sa.func.sum(Row.total_processed), 0)).label("total_processed"),
         _of_rows(sa.func.max(Row.last_sync_at)).label("last_sync_at"),
         _sessions_of_flow().label("sessions"),
@@ -137,21 +158,21 @@ def _bases(count_to: int) -> AnySelect:
     ).join(Generation, served)
 
 
-def _pending(count_to: int) -> sa.ColumnElement[int]:
+def _pending(count_to: int, *, is_sqlite: bool) -> sa.ColumnElement[int]:
     """Counted messages beyond the cursors, counting no further than told; a session in step costs one look."""
     # One of the two is evaluated; each of them reads an index alone.
     return sa.case(
-        (Generation.capture == Capture.OUTPUTS, _pending_of(Capture.OUTPUTS, count_to)),
-        else_=_pending_of(Capture.ALL, count_to),
+        (Generation.capture == Capture.OUTPUTS, _pending_of(Capture.OUTPUTS, count_to, is_sqlite=is_sqlite)),
+        else_=_pending_of(Capture.ALL, count_to, is_sqlite=is_sqlite),
     )
 
 
-def _pending_of(capture: Capture, count_to: int) -> sa.ColumnElement[int]:
+def _pending_of(capture: Capture, count_to: int, *, is_sqlite: bool) -> sa.ColumnElement[int]:
     cursor = sa.func.coalesce(Row.cursor_seq, 0)
     served = sa.and_(
         Row.memory_base_id == Base.id, Row.generation == Base.serving, Row.session_id == Session.session_id
     )
-    beyond = sa.and_(
+    beyond = (
         # Said in a way that no planner follows to a constant: it must go from the sessions that are behind to their
         # messages, and not through the flow's whole history.
         Message.flow_id == sa.func.coalesce(Session.flow_id, Session.flow_id),
@@ -159,17 +180,20 @@ def _pending_of(capture: Capture, count_to: int) -> sa.ColumnElement[int]:
         counted(capture),
         Message.seq > cursor,
     )
-    found = (
-        sa.select(sa.literal(1).label("one"))
-        .select_from(Session)
-        .outerjoin(Row, served)
-        .join(Message, beyond)
-        .where(Session.flow_id == Base.flow_id, Session.deleted_at.is_(None), Session.last_seq > cursor)
+    found = sa.select(sa.literal(1).label("one")).select_from(Session).outerjoin(Row, served)
+    if is_sqlite:
+        found = found.join(Message, sa.and_(*beyond))
+    else:
+        # PostgreSQL is held to that order by what it cannot pull up; SQLite knows no LATERAL, and keeps to it.
+        messages = sa.select(Message.seq).where(*beyond).correlate(Session, Row).offset(0).lateral()
+        found = found.join(messages, sa.true())
+    limited = (
+        found.where(Session.flow_id == Base.flow_id, Session.deleted_at.is_(None), Session.last_seq > cursor)
         .limit(count_to)
         .correlate(Base)
         .subquery()
     )
-    return sa.select(sa.func.count()).select_from(found).scalar_subquery()
+    return sa.select(sa.func.count()).select_from(limited).scalar_subquery()
 
 
 def _of_rows(aggregate: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:

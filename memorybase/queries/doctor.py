@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
@@ -61,7 +62,15 @@ def owed(session: OrmSession) -> Owed:
     messages = session.scalar(
         sa.select(sa.func.count()).select_from(_owed_messages(sa.literal(1).label("one")).limit(COUNT_TO).subquery())
     )
-    looked_at = _owed_rows().limit(LOOK_AT).subquery()
+    return Owed(sessions, messages or 0, oldest_owed(session))
+
+
+def oldest_owed(session: OrmSession, user_id: UUID | None = None) -> datetime | None:
+    """When the first message was captured that is owed to all, or to one user's memory bases."""
+    rows = _owed_rows()
+    if user_id is not None:
+        rows = rows.where(MemoryBase.user_id == user_id)
+    looked_at = rows.limit(LOOK_AT).subquery()
     first = (
         sa.select(Message.captured_at)
         .where(
@@ -76,7 +85,8 @@ def owed(session: OrmSession) -> Owed:
         .scalar_subquery()
     )
     firsts = sa.select(first.label("first")).select_from(looked_at).subquery()
-    return Owed(sessions, messages or 0, session.scalar(sa.select(sa.func.min(firsts.c.first))))
+    oldest: datetime | None = session.scalar(sa.select(sa.func.min(firsts.c.first)))
+    return oldest
 
 
 def active_jobs(session: OrmSession, due_before: datetime) -> Jobs:

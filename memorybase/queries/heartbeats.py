@@ -33,8 +33,3 @@ def take_turn(session: OrmSession, name: str, now: datetime, every: timedelta) -
 
 def forget(session: OrmSession, name: str) -> None:
     session.execute(sa.delete(Heartbeat).where(Heartbeat.name == name))
-
-
-def last_beat(session: OrmSession, kind: str) -> datetime | None:
-    """When any process of that kind was last seen."""
-    return session.scalar(sa.select(sa.func.max(Heartbeat.beat_at)).where(Heartbeat.kind == kind))

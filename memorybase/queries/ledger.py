@@ -48,21 +48,75 @@ class Failure(NamedTuple):
 
 
 def record(
-    session: OrmSession, *, base_id: UUID, generation: int, row_id: UUID, held: Sequence[Held]
+    session: OrmSession,
+    *,
+    base: MemoryBase,
+    generation: int,
+    row_id: UUID,
+    held: Sequence[Held],
+    now: datetime,
+    repaired: bool,
 ) -> tuple[int, int]:
-    """Write entries; how many messages and how many chunks the ledger has gained by it."""
+    """Write entries; how many messages and how many chunks the ledger has gained by it.
+
+    They count as ingested now. What is repaired keeps its time, as what a build takes over does; an entry that an
+    ingestion finds is of the message's life before a deletion.
+    """
     if not held:
         return 0, 0
-    before = entries(session, row_id, [h.message_id for h in held])
+    ids = [h.message_id for h in held]
+    since = {} if generation == base.serving else held_since(session, row_id=row_id, serving=base.serving, ids=ids)
+    before = entries(session, row_id, ids)
     statement = insert(session, Entry)
+    changed = ("version", "chunks") if repaired else ("version", "chunks", "ingested_at")
     session.execute(
         statement.on_conflict_do_update(
             index_elements=["row_id", "message_id"],
-            set_={"version": statement.excluded.version, "chunks": statement.excluded.chunks},
+            set_={name: statement.excluded[name] for name in changed},
         ),
-        [{"memory_base_id": base_id, "generation": generation, "row_id": row_id, **h._asdict()} for h in held],
-    )
+        [
+            {"memory_base_id": base.id, "generation": generation, "row_id": row_id, **h._asdict(),
+             "ingested_at": since.get(h.message_id, now)}
+            for h in held
+        ],
+    )  # fmt: skip
     return len(held) - len(before), sum(h.chunks for h in held) - sum(h.chunks for h in before.values())
+
+
+def held_since(
+    session: OrmSession, *, row_id: UUID, serving: int, ids: Collection[UUID]
+) -> dict[UUID, datetime | None]:
+    """What a build takes over: when the serving generation ingested these messages of the session that the row is of.
+
+    None for those that its cursor has passed without holding them. What it has not come to yet is not among them.
+    """
+    own, served = aliased(MemoryBaseSession), aliased(MemoryBaseSession)
+    found: dict[UUID, datetime | None] = {}
+    for some in pages(ids):
+        rows = session.execute(
+            sa.select(Message.id, Entry.ingested_at)
+            .select_from(own)
+            .join(
+                served,
+                sa.and_(
+                    served.memory_base_id == own.memory_base_id,
+                    served.session_id == own.session_id,
+                    served.generation == serving,
+                ),
+            )
+            .join(
+                Message,
+                sa.and_(
+                    Message.flow_id == own.flow_id,
+                    Message.session_id == own.session_id,
+                    Message.seq <= served.cursor_seq,
+                ),
+            )
+            .outerjoin(Entry, sa.and_(Entry.row_id == served.id, Entry.message_id == Message.id))
+            .where(own.id == row_id, Message.id.in_(some))
+        )
+        found.update((message_id, ingested_at) for message_id, ingested_at in rows)
+    return found
 
 
 def entries(session: OrmSession, row_id: UUID, ids: Collection[UUID]) -> dict[UUID, Held]:

@@ -530,6 +530,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_messages")),
         sa.UniqueConstraint("flow_id", "session_id", "seq", name=op.f("uq_messages_flow_id_session_id_seq")),
     )
+    op.create_index(
+        "ix_messages_children",
+        "messages",
+        ["parent_message_id", "seq"],
+        unique=False,
+        postgresql_where=sa.text("parent_message_id IS NOT NULL"),
+        sqlite_where=sa.text("parent_message_id IS NOT NULL"),
+    )
     op.create_index("ix_messages_dialogue", "messages", ["flow_id", "session_id", "is_dialogue", "seq"], unique=False)
     op.create_index("ix_messages_outputs", "messages", ["flow_id", "session_id", "is_output", "seq"], unique=False)
     op.create_index("ix_messages_page", "messages", ["flow_id", "captured_at", "id"], unique=False)
@@ -635,6 +643,7 @@ def upgrade() -> None:
         sa.Column("generation", sa.Integer(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("chunks", sa.Integer(), nullable=False),
+        sa.Column("ingested_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(
             ["memory_base_id"], ["memory_bases.id"], name=op.f("fk_ledger_memory_base_id"), ondelete="CASCADE"
         ),
@@ -643,6 +652,7 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("row_id", "message_id", name=op.f("pk_ledger")),
     )
+    op.create_index("ix_ledger_ingested", "ledger", ["memory_base_id", "generation", "ingested_at"], unique=False)
     op.create_index("ix_ledger_message", "ledger", ["memory_base_id", "generation", "message_id"], unique=False)
 
 
@@ -650,6 +660,7 @@ def downgrade() -> None:
     if op.get_context().dialect.name == "postgresql":
         op.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
     op.drop_index("ix_ledger_message", table_name="ledger")
+    op.drop_index("ix_ledger_ingested", table_name="ledger")
     op.drop_table("ledger")
     op.drop_index(
         "uq_ingestion_jobs_active",
@@ -680,6 +691,12 @@ def downgrade() -> None:
     op.drop_index("ix_messages_page", table_name="messages")
     op.drop_index("ix_messages_outputs", table_name="messages")
     op.drop_index("ix_messages_dialogue", table_name="messages")
+    op.drop_index(
+        "ix_messages_children",
+        table_name="messages",
+        postgresql_where=sa.text("parent_message_id IS NOT NULL"),
+        sqlite_where=sa.text("parent_message_id IS NOT NULL"),
+    )
     op.drop_table("messages")
     op.drop_index("ix_memory_use_messages_use", table_name="memory_use_messages")
     op.drop_table("memory_use_messages")

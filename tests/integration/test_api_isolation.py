@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -274,6 +275,7 @@ CASES: Cases = {
     "sync_memory_base": flush("/update"),
     "regenerate_memory_base": of_base("/regenerate"),
     "check_mismatch": of_base("/mismatch"),
+    "get_activity": of_base("/activity", since=(datetime.now(UTC) - timedelta(hours=1)).isoformat()),
     "list_jobs": lambda o, e: [
         Attempt(f"/memories/{o.base}/jobs"),
         Attempt(f"/memories/{e.base}/jobs", 200, query={"session_id": o.named("session")}, why=FREE_TEXT),
@@ -281,6 +283,10 @@ CASES: Cases = {
     "list_dead_letters": of_base("/dead-letters"),
     "retry_dead_letter": of_dead_letter("/retry"),
     "discard_dead_letter": of_dead_letter(),
+    "list_all_jobs": lambda o, _: [
+        Attempt("/jobs", 200, why=OWN_LIST),
+        Attempt("/jobs", 200, query={"session_id": o.named("session")}, why=FREE_TEXT),
+    ],
     "get_job": of_job(),
     "watch_job": of_job("/events"),
     "cancel_job": of_job(),

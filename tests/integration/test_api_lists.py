@@ -75,6 +75,25 @@ class TestPages:
         assert [key["name"] for key in api.get("/keys", page=2, size=2)["items"]] == ["k1", "k2"]
 
 
+def test_jobs_over_all_memory_bases(api: Api) -> None:
+    for name in ("one", "two"):
+        api.flow(name)
+        api.memory(f"memory {name}", flow=name, threshold=1)
+        api.capture("a", flow=name, session=f"session {name}")
+    other = api.of_user("eve")
+    assert other.get("/jobs")["total"] == 0
+    jobs = api.get("/jobs")["items"]
+    assert [(job["memory_base_name"], job["session_id"]) for job in jobs] == [
+        ("memory two", "session two"),
+        ("memory one", "session one"),
+    ]
+    assert [item for page in walk(api, "/jobs", size=1) for item in page["items"]] == jobs
+    assert api.get("/jobs", session_id="session one")["items"] == jobs[1:]
+    assert (api.get("/jobs", state="queued")["total"], api.get("/jobs", state="done")["total"]) == (2, 0)
+    api.work()
+    assert (api.get("/jobs", state="queued")["total"], api.get("/jobs", state="done")["total"]) == (0, 2)
+
+
 class TestMessages:
     @pytest.fixture
     def filled(self, api: Api) -> Api:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,10 +12,10 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import recall
+from memorybase import catalog, recall
 from memorybase.conversation import captured
 from memorybase.conversation.buffer import Conversation, HistoryRequest, conversation_view
-from memorybase.models import Base, Message, Run, Session
+from memorybase.models import Base, LedgerEntry, MemoryBaseSession, Message, Run, Session
 from memorybase.recall import SearchRequest
 
 THRESHOLD = 20
@@ -164,3 +164,58 @@ def test_a_view_reads_no_more_of_a_long_session_than_it_returns(world: World) ->
     world.say("long", {"role": "user", "content": "back", "parent_message_id": str(first)}, "to the beginning")
     check(2)
     check(10, leaf_id=last)
+
+
+def test_an_activity_reads_what_is_in_its_window_and_no_more(world: World) -> None:
+    base = world.new_base(threshold=1)
+    fill(world, "long", HISTORY)
+    long_ago = datetime.now(UTC) - timedelta(days=3)
+    with world.services.database.transaction() as session:
+        row = MemoryBaseSession(id=uuid4(), memory_base_id=base, generation=1, flow_id=world.flow_id, session_id="long")
+        session.add(row)
+        session.flush()
+        session.execute(sa.update(Message).values(captured_at=long_ago))
+        ids = session.scalars(sa.select(Message.id)).all()
+        session.execute(
+            sa.insert(LedgerEntry),
+            [{"row_id": row.id, "message_id": each, "memory_base_id": base, "generation": 1, "version": 1, "chunks": 1,
+              "ingested_at": long_ago} for each in ids],
+        )  # fmt: skip
+    with world.services.database.engine.connect() as connection:
+        connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
+    world.say("other", "one", "two")
+    world.settle()
+    with recorded(world) as sent:
+        activity = catalog.activity(world.services, world.user_id, base, since=datetime.now(UTC) - timedelta(hours=1))
+    assert sum(bucket.ingested for bucket in activity.buckets) == 2
+    assert len(sent) <= 6
+    reading = [each for each in sent if "FROM messages" in each[0] or "FROM ledger" in each[0]]
+    assert len(reading) == 2
+    for statement, parameters in reading:
+        if world.services.database.is_sqlite:
+            assert scans(world, statement, parameters) == [], statement
+            with world.services.database.engine.connect() as connection:
+                plan = str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all())
+            assert "captured_at>" in plan or "ingested_at>" in plan, plan
+        else:
+            assert rows_touched(world, statement, parameters) <= 10, statement
+
+
+def test_the_branches_of_a_page_are_read_in_a_few_statements(world: World) -> None:
+    fill(world, "long", HISTORY)
+    question = world.messages("long")[-1].id
+    for again in ("one", "two"):
+        world.say("long", {"role": "assistant", "content": again, "parent_message_id": str(question)})
+    wanted = catalog.MessageQuery(flow_id=world.flow_id, session_id="long", order="desc")
+    page = catalog.list_messages(world.services, world.user_id, wanted, catalog.PageRequest(size=50))
+    with recorded(world) as sent:
+        found = catalog.branches(world.services, world.user_id, world.flow_id, "long", page.items)
+    assert [found[message.id].siblings for message in page.items[:3]] == [2, 2, 1]
+    assert [found[message.id].on_latest for message in page.items[:3]] == [True, False, True]
+    assert len(sent) <= 12
+    for statement, parameters in sent:
+        if world.services.database.is_sqlite:
+            assert scans(world, statement, parameters) == [], statement
+        else:
+            # The newest turn of the run, and what is beside each message of the page.
+            assert rows_touched(world, statement, parameters) <= captured.LONGEST_TURN + 500, statement

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -179,6 +180,44 @@ class TestVitals:
             session.get_one(Heartbeat, "worker@1").beat_at -= timedelta(seconds=60)
         seen = vitals.take(world.services)
         assert (seen.worker.alive, seen.sweeper) == (1, vitals.Pulse(0, None))
+
+
+class TestParts:
+    def test_each_says_how_it_is(self, world: World) -> None:
+        sweeping.beat(world.services, "worker@1", "worker")
+        world.vectors.away = True
+        parts = {part.name: part for part in vitals.parts(world.services)}
+        assert tuple(parts) == vitals.PART_NAMES
+        assert [name for name, part in parts.items() if not part.ok] == ["chroma", "sweeper"]
+        assert parts["database"].latency_seconds is not None
+        assert parts["chroma"].problem
+        assert (parts["worker"].alive, parts["worker"].problem) == (1, None)
+        assert (parts["sweeper"].alive, parts["sweeper"].problem) == (0, "no sweeper is running")
+        with world.services.database.transaction() as session:
+            session.get_one(Heartbeat, "worker@1").beat_at -= timedelta(seconds=100)
+        (worker,) = [part for part in vitals.parts(world.services) if part.name == "worker"]
+        assert (worker.ok, worker.alive) == (False, 0)
+        assert "no sign of life from a worker for 10" in (worker.problem or "")
+
+    def test_one_that_hangs_holds_up_nobody(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        ended = threading.Event()
+        monkeypatch.setattr(vitals, "CHECK_SECONDS", 0.5)
+        monkeypatch.setattr(world.vectors, "ping", ended.wait)
+        try:
+            parts = {part.name: part for part in vitals.parts(world.services)}
+        finally:
+            ended.set()
+        assert parts["redis"].ok
+        assert parts["chroma"].problem == "No answer within 0.5 s"
+
+    def test_the_oldest_pending_message_is_the_users_own(self, world: World) -> None:
+        world.new_base(threshold=1)
+        assert vitals.oldest_pending_seconds(world.services, world.user_id) is None
+        world.say("s", "a")
+        seen = vitals.oldest_pending_seconds(world.services, world.user_id)
+        assert seen is not None
+        assert 0 <= seen < 60
+        assert vitals.oldest_pending_seconds(world.services, world.new_user()) is None
 
 
 class TestMetrics:

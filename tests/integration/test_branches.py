@@ -1,0 +1,87 @@
+"""Which messages are regenerations of one another, and which are on the latest thread."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid4
+
+from harness.world import World
+
+from memorybase import catalog
+from memorybase.catalog import MessageQuery, PageRequest
+
+
+def shown(world: World, session_id: str = "s") -> dict[str, tuple[int, int, bool]]:
+    """siblings, place and on_latest of each message by its text."""
+    wanted = MessageQuery(flow_id=world.flow_id, session_id=session_id)
+    page = catalog.list_messages(world.services, world.user_id, wanted, PageRequest())
+    found = catalog.branches(world.services, world.user_id, world.flow_id, session_id, page.items)
+    assert found.keys() == {message.id for message in page.items}
+    # A part of the page is told the same.
+    alone = catalog.branches(world.services, world.user_id, world.flow_id, session_id, page.items[:1])
+    assert all(found[message_id] == branch for message_id, branch in alone.items())
+    return {
+        str(message.content): (found[message.id].siblings, found[message.id].place, found[message.id].on_latest)
+        for message in page.items
+    }
+
+
+def user(text: str, **fields: Any) -> dict[str, Any]:
+    return {"role": "user", "content": text, **fields}
+
+
+def named(world: World, *messages: Any) -> list[UUID]:
+    return [message.id for message in world.say("s", *messages).messages]
+
+
+def test_without_parents_all_is_one_thread(world: World) -> None:
+    world.say("s", user("q1"), "a1")
+    world.say("s", user("q2"), "a2")
+    assert set(shown(world).values()) == {(1, 1, True)}
+
+
+def test_an_answer_regenerated_twice(world: World) -> None:
+    question, _ = named(world, user("q"), "a1")
+    for again in ("a2", "a3"):
+        world.say("s", {"role": "assistant", "content": again, "parent_message_id": str(question)})
+    world.say("s", user("next", parent_message_id=str(world.messages("s")[-1].id)))
+    assert shown(world) == {
+        "q": (1, 1, True),
+        "a1": (3, 1, False),
+        "a2": (3, 2, False),
+        "a3": (3, 3, True),
+        "next": (1, 1, True),
+    }
+
+
+def test_a_question_asked_again_is_a_sibling_though_it_names_the_question_before(world: World) -> None:
+    first, answer = named(world, user("q1"), "a1")
+    world.say("s", user("q2", parent_message_id=str(first)), "a2")  # as the whole turn before
+    world.say("s", user("q2 again", parent_message_id=str(answer)), "a2 again")
+    assert shown(world) == {
+        "q1": (1, 1, True),
+        "a1": (1, 1, True),
+        "q2": (2, 1, False),
+        "a2": (1, 1, False),
+        "q2 again": (2, 2, True),
+        "a2 again": (1, 1, True),
+    }
+
+
+def test_what_follows_unnamed_is_a_sibling_of_what_names_the_same(world: World) -> None:
+    named(world, user("q1"), "a1")
+    world.say("s", user("q2"), "a2")
+    world.say("s", user("q2 again", parent_message_id=str(world.messages("s")[1].id)), "a2 again")
+    told = shown(world)
+    assert (told["q2"], told["q2 again"]) == ((2, 1, False), (2, 2, True))
+
+
+def test_siblings_whose_parent_is_gone(world: World) -> None:
+    gone = str(uuid4())
+    world.say("s", user("one", parent_message_id=gone))
+    world.say("s", user("other", parent_message_id=gone))
+    assert shown(world) == {"one": (2, 1, False), "other": (2, 2, True)}
+
+
+def test_no_messages(world: World) -> None:
+    assert catalog.branches(world.services, world.user_id, world.flow_id, "none", []) == {}
