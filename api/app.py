@@ -53,8 +53,14 @@ def create_app(services: Services | None = None) -> FastAPI:
 
 @cache
 def application() -> FastAPI:
-    """The process's own application, for `uvicorn --factory api.app:application`."""
-    return create_app()
+    """The process's own application, pages included, for `uvicorn --factory api.app:application`."""
+    app = create_app()
+    if app.state.settings.web:
+        # Here, so that tools which import the API for its OpenAPI load no pages.
+        from api import web
+
+        web.mount(app)
+    return app
 
 
 def __getattr__(name: str) -> ASGIApp:

@@ -110,6 +110,11 @@ ONLY_HERE = (
         "Raise an error of memorybase.errors; the API turns it into a response.",
     ),
     OnlyHere(
+        frozenset({"nicegui"}),
+        ("api.web",),
+        "A page asks the domain, as a route does; nothing asks a page.",
+    ),
+    OnlyHere(
         frozenset({"chromadb"}),
         ("memorybase.vectors",),
         "Use services.vectors, the VectorStore protocol.",

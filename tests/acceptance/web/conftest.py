@@ -1,0 +1,53 @@
+"""One stack and one Chromium for all tests of the pages; each test reads and acts in a window of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+from harness.browser import WIDE, Reader, chromium, reader
+from harness.stack import KEY, EmbeddedStack
+from playwright.sync_api import Browser
+
+from memorybase.client import Client
+
+
+@pytest.fixture(scope="session")
+def web_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
+    stack = EmbeddedStack(tmp_path_factory.mktemp("web"))
+    try:
+        stack.start()
+        yield stack
+    finally:
+        stack.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def client(web_stack: EmbeddedStack) -> Iterator[Client]:
+    """The API, for what a program does while somebody looks."""
+    with Client(web_stack.url, KEY) as made:
+        yield made
+
+
+@pytest.fixture
+def window(web_stack: EmbeddedStack, browser: Browser) -> Iterator[Callable[..., Reader]]:
+    """Windows that are signed in; at the end of a test their consoles have said nothing."""
+    with ExitStack() as open_windows:
+        opened: list[Reader] = []
+
+        def open_window(*, width: int = WIDE, dark: bool = False) -> Reader:
+            made = open_windows.enter_context(reader(browser, web_stack.url, width=width, dark=dark))
+            made.sign_in(KEY)
+            opened.append(made)
+            return made
+
+        yield open_window
+        said = [words for each in opened for words in each.said]
+        assert said == []
