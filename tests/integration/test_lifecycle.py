@@ -649,6 +649,7 @@ def test_a_name_that_would_lead_elsewhere_in_a_path_is_refused(world: World, nam
 def test_no_name_becomes_a_path(world: World) -> None:
     folder = world.services.settings.knowledge_dir
     names = ["../outside", "/tmp/absolute", "a/b", "..\\outside", "./.", "../../memorybase.db"]
+    world.services.database.ping()  # SQLite makes its own files beside the database
     around = {path for path in folder.parent.rglob("*") if folder not in {path, *path.parents}}
     for name in names:
         base = world.new_base(name=name, kb_name=f"{name} of a base")
