@@ -33,7 +33,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
-.PHONY: help demo test chaos up doctor lint types format bench bench-appends bench-history bench-peers bench-recall migrate clean
+.PHONY: help demo test chaos up doctor lint types format bench bench-appends bench-history bench-peers bench-recall migrate pictures clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ test: $(INSTALLED_DEV) ## all tests
 
 chaos: $(INSTALLED_DEV) ## kill, freeze and restart everything at random, then count what was lost: DURATION=600 SEED=7
 	PYTHONPATH=tests $(BIN)/python -m harness.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --rate $(RATE)
+
+pictures: $(INSTALLED_DEV) ## the pages of the web page, for docs/images, in the machine's Chromium
+	PYTHONPATH=tests $(BIN)/python -m harness.pictures docs/images
 
 lint: $(INSTALLED_DEV) ## ruff: rules and format
 	$(BIN)/ruff check .

@@ -94,6 +94,11 @@ async def in_words(request: Request, error: Exception) -> Response:
     return _page(request, "memorybase", body, error.status_code)
 
 
+async def no_such_page(request: Request, _error: Exception) -> Response:
+    """An address that holds an id which is none."""
+    return await in_words(request, errors.NotFound("There is no page at this address."))
+
+
 def _signed_in(request: Request, ticket: Ticket, wanted: str) -> Response:
     root = _root(request)
     # To a page of ours or to none: an address from outside must not be a way to another site.

@@ -14,7 +14,10 @@ from api.web.visits import Visit
 THEME_COOKIE = "memorybase_theme"
 STYLE = Path(__file__).parent / "static" / "pages.css"
 
-PLACES = (("Memories", "/"), ("Knowledge bases", "/knowledge-bases"), ("API keys", "/keys"), ("Health", "/health"))
+PLACES = (
+    ("Memories", "/"), ("Jobs", "/jobs"), ("Knowledge bases", "/knowledge-bases"), ("API keys", "/keys"),
+    ("Health", "/health"),
+)  # fmt: skip
 
 
 @contextmanager
@@ -26,11 +29,11 @@ def frame(visit: Visit, title: str, *, here: str = "/", back: tuple[str, str] | 
     dark = ui.dark_mode({"dark": True, "light": False}.get(theme or ""))
     ui.link("To the content", "#content").classes("skip").props("target=_self")
     with ui.header(fixed=False, add_scroll_padding=False).classes("top"):
-        with ui.link(target=f"{visit.root}/").classes("brand"):
+        with parts.link(visit, "", "/").classes("brand"):
             ui.html(f'<img src="{visit.root}/static/icon.svg" alt="" width="24" height="24">memorybase', sanitize=False)
         with ui.element("nav").props('aria-label="Places"'):
             for words, path in PLACES:
-                link = ui.link(words, f"{visit.root}{path}")
+                link = parts.link(visit, words, path)
                 if path == here:
                     link.props('aria-current="page"')
         with ui.element("div").classes("tools"):

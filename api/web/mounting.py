@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
 from nicegui import app as nicegui_app
 from nicegui import ui
@@ -25,6 +26,7 @@ def mount(app: FastAPI) -> None:
     nicegui_app.include_router(entrance.router)
     nicegui_app.add_exception_handler(errors.Unauthorized, visits.to_the_entrance)
     nicegui_app.add_exception_handler(errors.MemorybaseError, entrance.in_words)
+    nicegui_app.add_exception_handler(RequestValidationError, entrance.no_such_page)
     nicegui_app.add_middleware(visits.Headers)
     app.add_api_route("/", _to_the_pages, include_in_schema=False)
     ui.run_with(

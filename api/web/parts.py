@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, S
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Generic, Literal, TypeVar
+from urllib.parse import quote, urlencode
+from uuid import UUID
 
 from nicegui import events, ui
 from nicegui.elements.mixins.text_element import TextElement
@@ -19,6 +21,11 @@ Handler = Callable[..., Any]
 Mood = Literal["good", "busy", "warn", "bad", "calm"]
 
 LIVE_SECONDS = 1.0
+
+CAPTURE = """curl {url}/v1/flows/{flow}/runs \\
+  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
+  -d '{{"session_id": "first", "messages": [{{"role": "user", "content": "Hello"}},
+       {{"role": "assistant", "content": "Hi!"}}]}}'"""
 
 log = telemetry.get_logger(__name__)
 
@@ -39,7 +46,8 @@ def ago(then: datetime | None) -> str:
     """How long ago, in words; "never" without a time."""
     if then is None:
         return "never"
-    return f"{span((datetime.now(UTC) - _aware(then)).total_seconds())} ago"
+    seconds = (datetime.now(UTC) - _aware(then)).total_seconds()
+    return f"{span(seconds)} ago" if seconds >= 1 else "just now"
 
 
 def span(seconds: float | None) -> str:
@@ -61,6 +69,11 @@ def moment(then: datetime | None) -> str:
 
 def _aware(then: datetime) -> datetime:
     return then if then.tzinfo else then.replace(tzinfo=UTC)
+
+
+def clipped(words: str, at_most: int) -> str:
+    """The beginning of a text that may be long."""
+    return words if len(words) <= at_most else f"{words[:at_most].rstrip()}…"
 
 
 def in_words(error: errors.MemorybaseError) -> str:
@@ -134,7 +147,8 @@ def switch(words: str, on_turn: Callable[[bool], Awaitable[None]], *, shown: boo
     """A switch; `on_turn` hears the reader alone, not what the page shows by itself. Not `shown`: the words are read
     out, not written."""
     made = ui.switch(words if shown else "").props(f"aria-label={json.dumps(words)}")
-    made.on("update:model-value", lambda event: on_turn(bool(event.args)))
+    # Of what the browser says with it, the first is the value.
+    made.on("update:model-value", lambda event: on_turn(bool(event.args)), [None])
     return made
 
 
@@ -209,6 +223,11 @@ def code(command: str) -> None:
         icon_button("content_copy", "Copy", lambda: _copy(command))
 
 
+def capture_command(visit: Visit, flow: str) -> str:
+    """A command that captures a run of this flow, by any id that it goes by."""
+    return CAPTURE.format(url=visit.origin, flow=quote(flow, safe=""))
+
+
 def _copy(words: str) -> None:
     ui.clipboard.write(words)
     tell("Copied.")
@@ -218,13 +237,13 @@ def _copy(words: str) -> None:
 # Questions
 
 
-async def confirm(title: str, words: str, *, action: str, typed: str | None = None) -> bool:
-    """Whether the reader wants it; with `typed`, that has to be typed first."""
+async def confirm(title: str, words: str, *, action: str, stay: str = "Cancel", typed: str | None = None) -> bool:
+    """Whether the reader wants it; with `typed`, that has to be typed first. `stay`: what not wanting it is called."""
     with ui.dialog().props(f"aria-label={json.dumps(title)}") as dialog, ui.card().classes("question"):
         heading(title)
         ui.label(words)
         with ui.element("div").classes("ways"):
-            no = button("Cancel", lambda: dialog.submit(False))
+            no = button(stay, lambda: dialog.submit(False))
             yes = button(action, lambda: dialog.submit(True), kind="danger")
         if typed is not None:
             yes.disable()
@@ -280,10 +299,57 @@ class Live:
         self._trouble.set_visibility(True)
 
 
-class Rows(Generic[Item]):
-    """A table that changes in place: rows that stay keep their focus, only what differs is built anew.
+class Keyed(Generic[Item]):
+    """Items below one element, changed in place: those that stay keep their focus, only what differs is built anew.
 
-    `build` makes the cells of one row, each a `cell(...)`, and returns what changes them when the item has changed.
+    `build` fills one item's element, a `tag`, and returns what changes it when the item has changed.
+    """
+
+    def __init__(
+        self,
+        body: ui.element,
+        tag: str,
+        key: Callable[[Item], Hashable],
+        build: Callable[[Item], Callable[[Item], None]],
+    ) -> None:
+        self._body = body
+        self._tag = tag
+        self._key = key
+        self._build = build
+        self._shown: dict[Hashable, tuple[Item, ui.element, Callable[[Item], None]]] = {}
+
+    def show(self, items: Iterable[Item], *, anew: bool = False) -> None:
+        """Show these, in this order; `anew`: also those that are as they were, for times that grow older."""
+        wanted = {self._key(item): item for item in items}
+        if list(wanted) != list(self._shown):
+            self._arrange(wanted)
+        for key, item in wanted.items():
+            before, element, change = self._shown[key]
+            if anew or before != item:
+                change(item)
+                self._shown[key] = (item, element, change)
+
+    def _arrange(self, wanted: dict[Hashable, Item]) -> None:
+        for key in [key for key in self._shown if key not in wanted]:
+            self._shown.pop(key)[1].delete()
+        for place, (key, item) in enumerate(wanted.items()):
+            if key in self._shown:
+                self._shown[key][1].move(self._body, target_index=place)
+                continue
+            with self._body, ui.element(self._tag) as element:
+                change = self._build(item)
+            self._built(element)
+            element.move(self._body, target_index=place)
+            self._shown[key] = (item, element, change)
+        self._shown = {key: self._shown[key] for key in wanted}
+
+    def _built(self, element: ui.element) -> None:
+        """What the list itself has to say of a new one."""
+
+
+class Rows(Keyed[Item]):
+    """A table that changes in place. `build` makes the cells of one row, each a `cell(...)`.
+
     On a narrow screen a row becomes a card, and the columns' names stand before the values.
     """
 
@@ -295,9 +361,6 @@ class Rows(Generic[Item]):
         build: Callable[[Item], Callable[[Item], None]],
     ) -> None:
         self._columns = columns
-        self._key = key
-        self._build = build
-        self._shown: dict[Hashable, tuple[Item, ui.element, Callable[[Item], None]]] = {}
         self._element = ui.element("div").classes("table")
         with self._element, ui.element("table"):
             said("caption", name).classes("unseen")
@@ -305,35 +368,15 @@ class Rows(Generic[Item]):
                 for column in columns:
                     with ui.element("th").props("scope=col"):
                         said("span", column or "Actions").classes("" if column else "unseen")
-            self._body = ui.element("tbody")
+            body = ui.element("tbody")
+        super().__init__(body, "tr", key, build)
 
     def set_visibility(self, visible: bool) -> None:
         self._element.set_visibility(visible)
 
-    def show(self, items: Iterable[Item]) -> None:
-        wanted = {self._key(item): item for item in items}
-        if list(wanted) != list(self._shown):
-            self._arrange(wanted)
-        for key, item in wanted.items():
-            before, row, change = self._shown[key]
-            if before != item:
-                change(item)
-                self._shown[key] = (item, row, change)
-
-    def _arrange(self, wanted: dict[Hashable, Item]) -> None:
-        for key in [key for key in self._shown if key not in wanted]:
-            self._shown.pop(key)[1].delete()
-        for place, (key, item) in enumerate(wanted.items()):
-            if key in self._shown:
-                self._shown[key][1].move(self._body, target_index=place)
-                continue
-            with self._body, ui.element("tr") as row:
-                change = self._build(item)
-            for column, one in zip(self._columns, row.default_slot.children, strict=True):
-                one.props(f"data-label={json.dumps(column)}")
-            row.move(self._body, target_index=place)
-            self._shown[key] = (item, row, change)
-        self._shown = {key: self._shown[key] for key in wanted}
+    def _built(self, element: ui.element) -> None:
+        for column, one in zip(self._columns, element.default_slot.children, strict=True):
+            one.props(f"data-label={json.dumps(column)}")
 
 
 @contextmanager
@@ -378,6 +421,14 @@ class Pager:
         await self._turned()
 
 
-def link(visit: Visit, words: str, path: str) -> ui.link:
+def link(visit: Visit, words: str, path: str) -> TextElement:
     """A link to one of our pages; `path` begins below /ui."""
-    return ui.link(words, f"{visit.root}{path}")
+    made = said("a", words)
+    made.props["href"] = f"{visit.root}{path}"  # ui.link would put what is before it there once more
+    return made
+
+
+def session_path(flow_id: UUID, session_id: str, base_id: UUID | None = None) -> str:
+    """Where a session is shown, as a memory base sees it if one is named; a session's id may be any text."""
+    named = {"flow_id": flow_id, "session_id": session_id, "memory_base_id": base_id}
+    return "/session?" + urlencode({name: value for name, value in named.items() if value is not None})

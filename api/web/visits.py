@@ -42,6 +42,11 @@ class Visit:
         """What every link of ours begins with."""
         return str(self.request.scope.get("root_path", ""))
 
+    @property
+    def origin(self) -> str:
+        """Where the API answers, as this reader reaches it."""
+        return str(self.request.base_url).removesuffix("/").removesuffix("/ui")
+
     def may(self, scope: str) -> bool:
         return scope in self.principal.scopes
 

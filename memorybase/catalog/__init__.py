@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memorybase.catalog.activity import DEFAULT_BUCKETS, MAX_BUCKETS, Activity, Bucket, activity
 from memorybase.catalog.branches import Branch, branches
+from memorybase.catalog.builds import BuildView, GenerationsView, get_generations
 from memorybase.catalog.conversations import (
     FlowView,
     MessageQuery,
@@ -24,6 +25,7 @@ from memorybase.catalog.memory_bases import (
     MemoryBaseStatus,
     MemoryBaseView,
     SessionState,
+    get_base_session,
     get_memory_base,
     list_base_sessions,
     list_memory_bases,
@@ -50,8 +52,10 @@ __all__ = [
     "BaseSessionView",
     "Branch",
     "Bucket",
+    "BuildView",
     "DeadLetterView",
     "FlowView",
+    "GenerationsView",
     "JobView",
     "MemoryBaseStatus",
     "MemoryBaseView",
@@ -64,7 +68,9 @@ __all__ = [
     "SessionView",
     "activity",
     "branches",
+    "get_base_session",
     "get_flow",
+    "get_generations",
     "get_job",
     "get_memory_base",
     "get_message",

@@ -107,6 +107,17 @@ def list_base_sessions(services: Services, user_id: UUID, base_id: UUID, request
         return page_of(queries.base_sessions_page(session, base, capture, request), _session)
 
 
+def get_base_session(services: Services, user_id: UUID, base_id: UUID, session_id: str) -> BaseSessionView:
+    """Raises NotFound."""
+    with services.database.reading() as session:
+        base = found_base(session, user_id, base_id)
+        capture = Capture(bases.fetch_generation(session, base.id, base.serving).capture)
+        row = queries.fetch_base_session(session, base, capture, session_id)
+    if row is None:
+        raise errors.NotFound("There is no such session", field="session_id", value=session_id)
+    return _session(row)
+
+
 def _base(row: AnyRow, counted_to: int) -> MemoryBaseView:
     base: MemoryBase = row.MemoryBase
     return MemoryBaseView(

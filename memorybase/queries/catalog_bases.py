@@ -51,24 +51,15 @@ def fetch_base_view(session: OrmSession, user_id: UUID, base_id: UUID, *, count_
 def base_sessions_page(session: OrmSession, base: Base, capture: Capture, request: PageRequest) -> Found:
     """Every session of the flow, tracked or not, with its row in the serving generation."""
     conditions = [Session.flow_id == base.flow_id, Session.deleted_at.is_(None)]
-    served = sa.and_(
-        Row.memory_base_id == base.id, Row.generation == base.serving, Row.session_id == Session.session_id
-    )
-    statement = sa.select(
-        Session.session_id,
-        Row.id,
-        Row.cursor_id,
-        Row.cursor_seq,
-        Row.total_processed,
-        Row.last_sync_at,
-        _counted_messages(capture).label("total_messages"),
-        _counted_messages(capture, Message.seq > sa.func.coalesce(Row.cursor_seq, 0)).label("pending_messages"),
-        _has_active_job(base.id).label("active"),
-        _has_dead_letter().label("dead"),
-        _last_job_failed().label("failed"),
-    ).outerjoin(Row, served)
     counting = sa.select(Session.id).where(*conditions)
-    return fetch_page(session, statement.where(*conditions), counting, _SESSIONS, request)
+    return fetch_page(session, _base_sessions(base, capture).where(*conditions), counting, _SESSIONS, request)
+
+
+def fetch_base_session(session: OrmSession, base: Base, capture: Capture, session_id: str) -> AnyRow | None:
+    mine = sa.and_(
+        Session.flow_id == base.flow_id, Session.session_id == session_id, Session.deleted_at.is_(None)
+    )  # fmt: skip
+    return session.execute(_base_sessions(base, capture).where(mine)).one_or_none()
 
 
 def jobs_page(
@@ -134,6 +125,25 @@ def dead_letters_page(session: OrmSession, base: Base, request: PageRequest) -> 
     )
     counting = sa.select(DeadLetter.id).where(*conditions)
     return fetch_page(session, statement.where(*conditions), counting, _DEAD_LETTERS, request)
+
+
+def _base_sessions(base: Base, capture: Capture) -> AnySelect:
+    served = sa.and_(
+        Row.memory_base_id == base.id, Row.generation == base.serving, Row.session_id == Session.session_id
+    )
+    return sa.select(
+        Session.session_id,
+        Row.id,
+        Row.cursor_id,
+        Row.cursor_seq,
+        Row.total_processed,
+        Row.last_sync_at,
+        _counted_messages(capture).label("total_messages"),
+        _counted_messages(capture, Message.seq > sa.func.coalesce(Row.cursor_seq, 0)).label("pending_messages"),
+        _has_active_job(base.id).label("active"),
+        _has_dead_letter().label("dead"),
+        _last_job_failed().label("failed"),
+    ).outerjoin(Row, served)
 
 
 def _own_base(user_id: UUID) -> sa.ColumnElement[bool]:

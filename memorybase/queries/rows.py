@@ -325,6 +325,16 @@ def build_is_complete(session: OrmSession, base_id: UUID, generation: int) -> bo
     return session.scalar(behind.limit(1)) is None and session.scalar(edited.limit(1)) is None
 
 
+def build_progress(session: OrmSession, base_id: UUID, generation: int) -> tuple[int, int, int, int]:
+    """Of a build: its sessions, those that have reached what was covered, and the same in messages."""
+    passed = sa.case((Row.cursor_seq < Row.build_seq, Row.cursor_seq), else_=Row.build_seq)
+    reached = sa.case((Row.cursor_seq < Row.build_seq, 0), else_=1)
+    statement = sa.select(sa.func.count(), sa.func.sum(reached), sa.func.sum(Row.build_seq), sa.func.sum(passed))
+    found = session.execute(statement.where(Row.memory_base_id == base_id, Row.generation == generation)).one()
+    sessions, built, messages, done = (int(value or 0) for value in found)
+    return sessions, built, messages, done
+
+
 def chunks_of_generation(session: OrmSession, base_id: UUID, generation: int) -> int:
     """How many chunks the generation's collection should hold."""
     total = session.scalar(

@@ -23,11 +23,6 @@ MOODS: dict[MemoryBaseStatus, Mood] = {
     MemoryBaseStatus.DELETING: "warn",
 }
 
-FIRST_RUN = """curl {url}/v1/flows/my-flow/runs \\
-  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
-  -d '{{"session_id": "first", "messages": [{{"role": "user", "content": "Hello"}},
-       {{"role": "assistant", "content": "Hi!"}}]}}'"""
-
 
 @ui.page("/", title="Memories")
 async def memories(visit: Visitor) -> None:
@@ -67,7 +62,7 @@ class MemoriesPage:
         for flow_id in missing:
             flow = await self._visit.ask(catalog.get_flow, flow_id)
             self._flows[flow_id] = flow
-        self._rows.show(page.items)
+        self._rows.show(page.items, anew=True)
         self._pager.show(page.total)
         self._rows.set_visibility(page.total > 0)
         self._show_nothing(empty=page.total == 0)
@@ -81,7 +76,7 @@ class MemoriesPage:
                 parts.empty(
                     "Nothing is remembered yet",
                     "A memory collects what one flow says. Make one with the button above, then send the flow's runs:",
-                    FIRST_RUN.format(url=str(self._visit.request.base_url).removesuffix("/").removesuffix("/ui")),
+                    parts.capture_command(self._visit, "my-flow"),
                 ),
             ):
                 pass

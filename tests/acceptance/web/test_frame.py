@@ -63,6 +63,13 @@ class TestSigningIn:
         assert (answer.status_code, answer.headers["location"]) == (307, "/ui/")
 
 
+@pytest.mark.parametrize("path", ["/memories/not-an-id", "/memories/00000000-0000-4000-8000-000000000000"])
+def test_an_address_of_nothing_is_said_in_words(window: Window, web_stack: EmbeddedStack, path: str) -> None:
+    somebody = window()
+    answer = somebody.page.request.get(f"{web_stack.url}/ui{path}")
+    assert (answer.status, "All memories" in answer.text()) == (404, True)
+
+
 def test_a_key_is_made_shown_once_used_and_revoked(window: Window, web_stack: EmbeddedStack) -> None:
     page = (somebody := window()).page
     somebody.open("/keys")

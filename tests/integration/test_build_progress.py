@@ -1,0 +1,31 @@
+"""How far a regenerate is, as long as it goes on."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from harness.world import World
+
+from memorybase import catalog, errors, lifecycle
+from memorybase.catalog import BuildView, GenerationsView
+
+
+def test_a_build_is_shown_as_far_as_it_is_and_no_longer(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.say("s", "one", "two")
+    world.say("t", "three")
+    world.settle()
+
+    def seen() -> GenerationsView:
+        return catalog.get_generations(world.services, world.user_id, base)
+
+    assert seen() == GenerationsView(1, None)
+    lifecycle.regenerate(world.services, world.user_id, base)
+    assert seen() == GenerationsView(1, BuildView(2, 2, 0, 3, 0))
+    world.run(next(ring for ring in world.queue.rings if (ring.session_id, ring.generation) == ("s", 2)))
+    assert seen() == GenerationsView(1, BuildView(2, 2, 1, 3, 2))
+    world.settle()
+    assert seen() == GenerationsView(2, None)
+    with pytest.raises(errors.NotFound):
+        catalog.get_generations(world.services, uuid4(), base)
