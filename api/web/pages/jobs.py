@@ -284,7 +284,7 @@ class DeadLetters:
 
     def _row(self, shown: ShownLetter) -> Callable[[ShownLetter], None]:
         letter = shown.view
-        with cell("message"):
+        with cell("buried"):
             message = ui.label()
         with cell("session"):
             path = parts.session_path(self._base.flow_id, letter.session_id, self._base.id)
