@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ Handler = Callable[..., Any]
 Mood = Literal["good", "busy", "warn", "bad", "calm"]
 
 LIVE_SECONDS = 1.0
+LOOKS_SHARE = 10  # a page looks for at most one tenth of the time
 
 CAPTURE = """curl {url}/v1/flows/{flow}/runs \\
   -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
@@ -265,10 +267,12 @@ async def confirm(title: str, words: str, *, action: str, stay: str = "Cancel", 
 
 
 class Live:
-    """Looks again every second while somebody looks; what cannot be reached is said once, where it is shown."""
+    """Looks again every second while somebody looks, less often where a look takes long; what cannot be reached is
+    said once, where it is shown."""
 
     def __init__(self, look: Callable[[], Awaitable[None]], *, seconds: float = LIVE_SECONDS) -> None:
         self._look = look
+        self._seconds = seconds
         self._trouble = ui.label().classes("banner bad").props("role=status")
         self._trouble.set_visibility(False)
         self._timer = ui.timer(seconds, self._again, immediate=False)
@@ -281,6 +285,7 @@ class Live:
         self._timer.cancel()
 
     async def _again(self) -> None:
+        began = time.monotonic()
         try:
             await self._look()
         except errors.Unauthorized:
@@ -290,9 +295,11 @@ class Live:
             self._say(in_words(error))
         except errors.MemorybaseError as error:
             log.warning("page_not_refreshed", error=telemetry.describe_error(error))
-            self._say(f"{in_words(error)} What is shown may be old; it is looked at again every second.")
+            self._say(f"{in_words(error)} What is shown may be old; it is looked at again all the while.")
         else:
             self._trouble.set_visibility(False)
+        # Who looks on must not take the database from who works.
+        self._timer.interval = max(self._seconds, LOOKS_SHARE * (time.monotonic() - began))
 
     def _say(self, words: str) -> None:
         self._trouble.set_text(words)
