@@ -1,4 +1,4 @@
-"""One stack and one Chromium for all tests of the pages; each test reads and acts in a window of its own."""
+"""One stack for all tests of the pages, one Chromium a module; each test reads and acts in a window of its own."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ def web_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStac
         stack.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    # No longer than a module: Playwright keeps an event loop running in this thread, and other tests start theirs.
     with chromium() as started:
         yield started
 
