@@ -27,6 +27,7 @@ def mount(app: FastAPI) -> None:
     nicegui_app.add_exception_handler(errors.Unauthorized, visits.to_the_entrance)
     nicegui_app.add_exception_handler(errors.MemorybaseError, entrance.in_words)
     nicegui_app.add_exception_handler(RequestValidationError, entrance.no_such_page)
+    nicegui_app.add_exception_handler(404, entrance.no_such_page)  # NiceGUI's own logs the address, query and all
     nicegui_app.add_middleware(visits.Headers)
     app.add_api_route("/", _to_the_pages, include_in_schema=False)
     ui.run_with(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 from uuid import UUID
 
 import httpx
@@ -55,11 +55,23 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Used]:
         with caller.http:
             secret = speak(caller)
             link = caller.call("POST", "/sign-in-links", 201)["url_path"]
+            look_around(caller, link)
         stack.stop()
         printed = next(line for line in stack.output().splitlines() if line.startswith("sign in: "))
         yield Used(stack, (secret, *(each.partition("token=")[2] for each in (link, printed))))
     finally:
         stack.close()
+
+
+def look_around(caller: Caller, link: str) -> None:
+    """The pages that show what was said, as a browser first asks for them; and one that fails."""
+    (base,) = caller.call("GET", "/memories")["items"]
+    shown = urlencode({"flow_id": base["flow_id"], "session_id": f"{SECRET}/session", "memory_base_id": base["id"]})
+    with httpx.Client(base_url=str(caller.http.base_url.join("/")), trust_env=False, follow_redirects=True) as browser:
+        assert browser.get(link).url.path == "/ui/"
+        pages = (f"/ui/session?{shown}", f"/ui/memories/{base['id']}/search?q={SECRET}", f"/ui/flows/{SECRET}/runs",
+                 f"/ui/nothing?q={SECRET}")  # fmt: skip
+        assert [browser.get(page).status_code for page in pages] == [200, 200, 404, 404]
 
 
 def speak(caller: Caller) -> str:
