@@ -10,11 +10,13 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import httpx
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from api.app import create_app
+from api.limits import Gate
 from harness.tables import make_tables, wait_for_no_disk
-from memorybase import ingestion, keys
+from memorybase import ingestion, keys, metrics
 from memorybase.database import Database
 from memorybase.models import User
 from memorybase.services import Services
@@ -22,6 +24,9 @@ from memorybase.settings import Settings
 from memorybase.testing import AtOnce, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 
 Json = dict[str, Any]
+
+# Settings that an application takes when it is made; the others it reads at each call.
+BUILT_IN = ("max_body_bytes", "cors_origins")
 
 
 @dataclass
@@ -109,6 +114,27 @@ def open_api(settings: Settings) -> Iterator[Api]:
     services = Services(settings, database, vectors, embedders, InMemoryLocks(), queue)
     secret = settings.api_key or ""
     user_id = keys.ensure_local_user(services, secret)
-    with TestClient(create_app(services), raise_server_exceptions=False) as client:
+    with _app_over(services) as app, TestClient(app, raise_server_exceptions=False) as client:
         yield Api(client, services, user_id, vectors, queue, embedders, secret)
     database.dispose()
+
+
+_idle: list[FastAPI] = []
+
+
+@contextmanager
+def _app_over(services: Services) -> Iterator[FastAPI]:
+    """An application over these services. FastAPI prepares a route when it is first called, 30 ms each, so one that no
+    test uses any more serves the next."""
+    made = [getattr(services.settings, name) for name in BUILT_IN]
+    default = [Settings.model_fields[name].get_default(call_default_factory=True) for name in BUILT_IN]
+    if made != default:
+        yield create_app(services)
+        return
+    app = _idle.pop() if _idle else create_app(services)
+    app.state.services, app.state.settings, app.state.ending = services, services.settings, False
+    app.state.gate, app.state.exposition = Gate(services.settings), metrics.Exposition()
+    try:
+        yield app
+    finally:
+        _idle.append(app)

@@ -10,11 +10,11 @@ import pytest
 
 @pytest.mark.parametrize("kind", list(appends.APPENDING))
 def test_two_processes_lose_nothing(tmp_path: Path, kind: str) -> None:
-    assert appends.measured(appends.place_in(str(tmp_path)), kind, 300, 2).lost == 0
+    assert appends.measured(appends.place_in(str(tmp_path)), kind, 150, 2).lost == 0
 
 
 def test_two_processes_lose_nothing_on_postgresql(tmp_path: Path, postgres_url: str) -> None:
-    assert appends.measured(appends.place_in(str(tmp_path), postgres_url), "v2, executions", 300, 2).lost == 0
+    assert appends.measured(appends.place_in(str(tmp_path), postgres_url), "v2, executions", 150, 2).lost == 0
 
 
 def test_what_is_lost_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ QUICK = {
     "job_max_messages": 3, "worker_deaths": 2, "chunk_tokens": 16, "chunk_overlap": 0,
 }  # fmt: skip
 # Enough for a test run; --hypothesis-profile=long goes on for as long as one likes.
-BOUNDED = settings(max_examples=26, stateful_step_count=40, derandomize=True, database=None)
+BOUNDED = settings(max_examples=20, stateful_step_count=40, derandomize=True, database=None)
 
 pick = st.integers(0, 11)  # one of what there is, whatever there is
 sessions = st.sampled_from(SESSIONS)
