@@ -849,13 +849,13 @@ def test_with_a_real_store_and_model(world: World, chroma_url: str, model_cache:
         assert (hit.message_id, hit.pending) == (wine, True)
         real.ingest(base_id, "tonight")
 
-        def stored() -> bool:
-            (found,) = real.search("white wine", memory_base_id=base_id, top_k=1)
-            same = (found.message_id, found.pending) == (wine, False)
-            return same and found.score == pytest.approx(hit.score, abs=1e-4)
+        def found() -> recall.Hit:
+            (one,) = real.search("white wine", memory_base_id=base_id, top_k=1)
+            return one
 
         # On a busy machine Chroma's index follows an acknowledged write a moment later.
-        wait_until(stored, 10, "the ingested message is found with the score it had while pending")
+        wait_until(lambda: found().message_id == wine and not found().pending, 10, "the ingested message is found")
+        assert found().score == pytest.approx(hit.score, abs=1e-4)
         assert len(real.search("talk", memory_base_id=base_id, session_id="small talk", top_k=100)) == 60
     finally:
         chroma.close()
