@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -38,6 +39,11 @@ class MessageFilter:
 def flows_page(session: OrmSession, user_id: UUID, request: PageRequest) -> Found:
     conditions = _own_flow(user_id)
     return fetch_page(session, sa.select(Flow).where(conditions), sa.select(Flow.id).where(conditions), _FLOWS, request)
+
+
+def flows_by_id(session: OrmSession, user_id: UUID, ids: Collection[UUID]) -> Sequence[Flow]:
+    """Those of a page, so no more than a page holds."""
+    return session.scalars(sa.select(Flow).where(_own_flow(user_id), Flow.id.in_(ids))).all()
 
 
 def runs_page(session: OrmSession, flow_id: UUID, request: PageRequest) -> Found:

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
 from harness.api import Api, open_api
 from harness.contract import CONTRACT
 
-from memorybase import keys
+from memorybase import catalog, keys
 from memorybase.conversation import Record, summaries
 from memorybase.conversation.summarising import make_summary
 from memorybase.models import ApiKey, Base, Flow, Generation, KnowledgeBase, MemoryBase, Message
@@ -585,3 +585,11 @@ def _given(operation: Operation, attempts: list[Attempt], name: str) -> str:
 
 def test_no_case_is_left_over() -> None:
     assert CASES.keys() <= {operation.id for operation in OPERATIONS}, "remove the cases of operations that are gone"
+
+
+def test_flows_looked_up_together_are_ones_own(api: Api) -> None:
+    api.flow("mine")
+    (flow,) = api.get("/flows")["items"]
+    wanted = {UUID(flow["id"]), uuid4()}
+    assert [each.name for each in catalog.get_flows(api.services, api.user_id, wanted).values()] == ["mine"]
+    assert catalog.get_flows(api.services, api.of_user("another").user_id, wanted) == {}

@@ -59,9 +59,8 @@ class MemoriesPage:
     async def _look(self) -> None:
         page = await self._visit.ask(catalog.list_memory_bases, self._pager.request)
         missing = {base.flow_id for base in page.items} - self._flows.keys()
-        for flow_id in missing:
-            flow = await self._visit.ask(catalog.get_flow, flow_id)
-            self._flows[flow_id] = flow
+        if missing:
+            self._flows |= await self._visit.ask(catalog.get_flows, missing)
         self._rows.show(page.items, anew=True)
         self._pager.show(page.total)
         self._rows.set_visibility(page.total > 0)
@@ -86,8 +85,8 @@ class MemoriesPage:
         with cell():
             name = parts.link(visit, base.name, f"/memories/{base.id}").classes("name-link")
         with cell():
-            flow = self._flows[base.flow_id]
-            ui.label(flow.name)
+            flow = self._flows.get(base.flow_id)  # None: it was deleted between the two looks, and so is its memory
+            ui.label(flow.name if flow else "-")
         with cell():
             bar = Bar(f"Pending messages of {base.name}")
         with cell("number"):
