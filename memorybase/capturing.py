@@ -187,7 +187,7 @@ def message_rows(
             "sender_name": message.sender_name,
             "parent_message_id": message.parent_message_id,
             "files": message.files,
-            "meta": message.metadata,
+            "metadata": message.metadata,
             "status": message.status,
             "version": before[message_id].version + 1 if message_id in before else 1,
             "text_bytes": text_bytes(message.content),

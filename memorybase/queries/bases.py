@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -26,35 +27,26 @@ from memorybase.queries import bounds, jobs, rows
 COMPARE_EVERY_SECONDS = 60  # a base at rest is looked at this often
 COMPARE_LIMIT = 50
 
+# Statements of every capture, claim and advance are built once, with `id` to be filled in.
+_THIS = MemoryBase.id == sa.bindparam("id")
+_LIVING_OF_FLOW = sa.and_(MemoryBase.flow_id == sa.bindparam("id"), MemoryBase.deleting_at.is_(None))
+
 
 def share_bases_of_flow(session: OrmSession, flow_id: UUID) -> list[MemoryBase]:
     """The flow's living memory bases, share-locked: none is regenerated or deleted until this transaction ends."""
-    _queue_up(session, sa.and_(MemoryBase.flow_id == flow_id, MemoryBase.deleting_at.is_(None)))
-    return list(
-        session.scalars(
-            sa.select(MemoryBase)
-            .where(MemoryBase.flow_id == flow_id, MemoryBase.deleting_at.is_(None))
-            .order_by(MemoryBase.id)
-            .with_for_update(read=True)
-            .execution_options(populate_existing=True)
-        )
-    )
+    _queue_up(session, _LIVING_OF_FLOW, flow_id)
+    return list(session.scalars(_share(_LIVING_OF_FLOW), {"id": flow_id}))
 
 
 def share_base(session: OrmSession, base_id: UUID) -> MemoryBase | None:
     """The memory base, living or being deleted, share-locked."""
-    _queue_up(session, MemoryBase.id == base_id)
-    return session.scalar(
-        sa.select(MemoryBase)
-        .where(MemoryBase.id == base_id)
-        .with_for_update(read=True)
-        .execution_options(populate_existing=True)
-    )
+    _queue_up(session, _THIS, base_id)
+    return session.scalar(_share(_THIS), {"id": base_id})
 
 
 def lock_base(session: OrmSession, base_id: UUID) -> MemoryBase | None:
     """The memory base, locked against every capture, claim and advance."""
-    _queue_up(session, MemoryBase.id == base_id, alone=True)
+    _queue_up(session, _THIS, base_id, alone=True)
     return session.scalar(
         sa.select(MemoryBase)
         .where(MemoryBase.id == base_id)
@@ -63,7 +55,13 @@ def lock_base(session: OrmSession, base_id: UUID) -> MemoryBase | None:
     )
 
 
-def _queue_up(session: OrmSession, which: sa.ColumnElement[bool], *, alone: bool = False) -> None:
+@lru_cache
+def _share(which: sa.ColumnElement[bool]) -> sa.Select[MemoryBase]:
+    shared = sa.select(MemoryBase).where(which).order_by(MemoryBase.id).with_for_update(read=True)
+    return shared.execution_options(populate_existing=True)
+
+
+def _queue_up(session: OrmSession, which: sa.ColumnElement[bool], ident: UUID, *, alone: bool = False) -> None:
     """Wait for one's turn at the memory bases.
 
     PostgreSQL lets share locks on a row overtake whoever waits to have the row alone: under steady captures a
@@ -71,10 +69,15 @@ def _queue_up(session: OrmSession, which: sa.ColumnElement[bool], *, alone: bool
     """
     if session.get_bind().dialect.name == "sqlite":
         return
+    session.execute(_take_turn(which, alone), {"id": ident})
+
+
+@lru_cache
+def _take_turn(which: sa.ColumnElement[bool], alone: bool) -> sa.Select[Any]:
     take = sa.func.pg_advisory_xact_lock if alone else sa.func.pg_advisory_xact_lock_shared
     wanted = sa.select(MemoryBase.id).where(which).order_by(MemoryBase.id).subquery()
     key = sa.func.hashtextextended(sa.cast(wanted.c.id, sa.Text), 0)
-    session.execute(sa.select(take(key)).select_from(wanted))
+    return sa.select(take(key)).select_from(wanted)
 
 
 def fetch_base(session: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase | None:

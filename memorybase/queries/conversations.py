@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 import sqlalchemy as sa
+from sqlalchemy import bindparam
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
@@ -26,7 +28,7 @@ from memorybase.models import (
     SessionSummary,
 )
 from memorybase.queries import bounds, clock
-from memorybase.queries.writes import insert
+from memorybase.queries.writes import core, insert_unless_there
 
 
 class KnownMessage(NamedTuple):
@@ -63,11 +65,22 @@ def counted(capture: Capture) -> sa.ColumnElement[bool]:
     return Message.is_output == sa.true() if capture == Capture.OUTPUTS else Message.is_dialogue == sa.true()
 
 
+# What every capture asks is built once: building a statement takes several times as long as running it.
+_FLOW_OF_USER = sa.select(Flow).where(
+    Flow.id == bindparam("flow_id"), Flow.user_id == bindparam("user_id"), Flow.deleting_at.is_(None)
+)
+_SESSION_ALONE = (
+    sa.select(Session)
+    .where(Session.flow_id == bindparam("flow_id"), Session.session_id == bindparam("session_id"))
+    .with_for_update(key_share=True)
+    .execution_options(populate_existing=True)
+)
+_INSERT_MESSAGES = sa.insert(core(Message))
+
+
 def fetch_flow(session: OrmSession, user_id: UUID, flow_id: UUID) -> Flow | None:
     """The user's flow, unless it is being deleted."""
-    return session.scalar(
-        sa.select(Flow).where(Flow.id == flow_id, Flow.user_id == user_id, Flow.deleting_at.is_(None))
-    )
+    return session.scalar(_FLOW_OF_USER, {"flow_id": flow_id, "user_id": user_id})
 
 
 def lock_flow(session: OrmSession, flow_id: UUID) -> Flow | None:
@@ -85,14 +98,11 @@ def open_session(session: OrmSession, *, flow_id: UUID, session_id: str, end_use
     if opened is not None:
         return opened
     now = clock.now(session)
-    session.execute(
-        insert(session, Session)
-        .values(
-            id=uuid4(), flow_id=flow_id, session_id=session_id, end_user_id=end_user_id,
-            last_seq=0, created_at=now, last_captured_at=now, meta={},
-        )
-        .on_conflict_do_nothing(index_elements=["flow_id", "session_id"])
-    )  # fmt: skip
+    new = {
+        "id": uuid4(), "flow_id": flow_id, "session_id": session_id, "end_user_id": end_user_id,
+        "last_seq": 0, "created_at": now, "last_captured_at": now, "metadata": {},
+    }  # fmt: skip
+    insert_unless_there(session, Session, new, "flow_id", "session_id")
     opened = lock_session(session, flow_id, session_id)
     if opened is None:  # the row was there when the insert looked and is gone now: a delete in between
         raise errors.ConstraintViolated("The session vanished between insert and lock")
@@ -100,12 +110,7 @@ def open_session(session: OrmSession, *, flow_id: UUID, session_id: str, end_use
 
 
 def lock_session(session: OrmSession, flow_id: UUID, session_id: str) -> Session | None:
-    return session.scalar(
-        sa.select(Session)
-        .where(Session.flow_id == flow_id, Session.session_id == session_id)
-        .with_for_update(key_share=True)
-        .execution_options(populate_existing=True)
-    )
+    return session.scalar(_SESSION_ALONE, {"flow_id": flow_id, "session_id": session_id})
 
 
 def share_sessions_of_messages(
@@ -167,10 +172,7 @@ def fetch_run(session: OrmSession, run_id: UUID) -> Run | None:
 
 def add_run(session: OrmSession, values: dict[str, Any]) -> bool:
     """False: the run is there already."""
-    made = session.execute(
-        insert(session, Run).values(**values).on_conflict_do_nothing(index_elements=["id"]).returning(Run.id)
-    )
-    return made.scalar_one_or_none() is not None
+    return insert_unless_there(session, Run, values, "id")
 
 
 def owner_of_flow(session: OrmSession, flow_id: UUID) -> UUID | None:
@@ -217,8 +219,9 @@ def edited_since(session: OrmSession, ids: Iterable[UUID], moment: datetime) -> 
 
 
 def insert_messages(session: OrmSession, rows: Sequence[dict[str, Any]]) -> None:
+    """Rows by the columns' names."""
     if rows:
-        session.execute(sa.insert(Message), rows)
+        session.execute(_INSERT_MESSAGES, rows)
 
 
 def fetch_message(session: OrmSession, user_id: UUID, message_id: UUID) -> Message | None:
@@ -233,14 +236,25 @@ def count_counted(
     session: OrmSession, *, flow_id: UUID, session_id: str, capture: Capture, after_seq: int, at_most: int
 ) -> int:
     """How many counted messages lie beyond a seq, counting no further than `at_most`: the cost is bounded by it."""
+    asked = {"flow_id": flow_id, "session_id": session_id, "after_seq": after_seq, "at_most": at_most}
+    return session.scalar(_count_counted(capture), asked) or 0
+
+
+@lru_cache
+def _count_counted(capture: Capture) -> sa.Select[int]:
     found = (
         sa.select(Message.seq)
-        .where(Message.flow_id == flow_id, Message.session_id == session_id, counted(capture), Message.seq > after_seq)
+        .where(
+            Message.flow_id == bindparam("flow_id"),
+            Message.session_id == bindparam("session_id"),
+            counted(capture),
+            Message.seq > bindparam("after_seq"),
+        )
         .order_by(Message.seq)
-        .limit(at_most)
+        .limit(bindparam("at_most", type_=sa.Integer))
         .subquery()
     )
-    return session.scalar(sa.select(sa.func.count()).select_from(found)) or 0
+    return sa.select(sa.func.count()).select_from(found)
 
 
 def sizes_after(
@@ -254,22 +268,29 @@ def sizes_after(
     at_most: int,
 ) -> list[Sizes]:
     """Seq and size of the next counted messages, in order."""
-    rows = session.execute(
+    asked = {
+        "flow_id": flow_id, "session_id": session_id, "after_seq": after_seq, "to_seq": to_seq, "at_most": at_most
+    }  # fmt: skip
+    return [Sizes(*row) for row in session.execute(_sizes_after(capture), asked)]
+
+
+@lru_cache
+def _sizes_after(capture: Capture) -> sa.Select[int, int]:
+    return (
         sa.select(Message.seq, Message.text_bytes)
         .where(
-            Message.flow_id == flow_id,
-            Message.session_id == session_id,
+            Message.flow_id == bindparam("flow_id"),
+            Message.session_id == bindparam("session_id"),
             counted(capture),
-            Message.seq > after_seq,
-            Message.seq <= to_seq,
+            Message.seq > bindparam("after_seq"),
+            Message.seq <= bindparam("to_seq"),
         )
         .order_by(Message.seq)
-        .limit(at_most)
+        .limit(bindparam("at_most", type_=sa.Integer))
     )
-    return [Sizes(*row) for row in rows]
 
 
-def counted_columns() -> sa.Select[tuple[UUID, UUID, int, str, Any, int, datetime]]:
+def counted_columns() -> sa.Select[UUID, UUID, int, str, Any, int, datetime]:
     """What embedding needs of a message."""
     return sa.select(
         Message.id, Message.run_id, Message.seq, Message.role, Message.content, Message.version, Message.timestamp

@@ -46,14 +46,18 @@ def _remember(session: OrmSession, conversation: Session, which: sa.ColumnElemen
     session.execute(insert(session, DeletedMessage).from_select(columns, doomed))
 
 
+_OF_IDS = sa.select(
+    DeletedMessage.message_id, DeletedMessage.conversation_id, DeletedMessage.seq, DeletedMessage.version,
+    DeletedMessage.kept_out,
+).where(
+    DeletedMessage.flow_id == sa.bindparam("flow_id"),
+    DeletedMessage.message_id.in_(sa.bindparam("ids", expanding=True)),
+)  # fmt: skip
+
+
 def fetch(session: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Deleted]:
     """Which of the ids were messages of this flow."""
-    rows = session.execute(
-        sa.select(
-            DeletedMessage.message_id, DeletedMessage.conversation_id, DeletedMessage.seq, DeletedMessage.version,
-            DeletedMessage.kept_out,
-        ).where(DeletedMessage.flow_id == flow_id, DeletedMessage.message_id.in_(ids))
-    )  # fmt: skip
+    rows = session.execute(_OF_IDS, {"flow_id": flow_id, "ids": list(ids)})
     return {row.message_id: Deleted(*row) for row in rows}
 
 

@@ -11,28 +11,26 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.models import IS_ACTIVE, IngestionJob, JobKind, JobState, MemoryBase
-from memorybase.queries.writes import insert
+from memorybase.queries.writes import insert_unless_there
 
 Job = IngestionJob
 _ACTIVE = sa.text("state IN ('queued', 'running')")
+_ACTIVE_OF_SESSION = (
+    sa.select(Job)
+    .where(Job.memory_base_id == sa.bindparam("base_id"), Job.session_id == sa.bindparam("session_id"), IS_ACTIVE)
+    .execution_options(populate_existing=True)
+)
 
 
 def insert_job(session: OrmSession, values: dict[str, Any]) -> Job | None:
     """The new job, or None: this session of the memory base has an active one. The partial unique index decides."""
-    return session.scalar(
-        insert(session, Job)
-        .values(**values)
-        .on_conflict_do_nothing(index_elements=["memory_base_id", "session_id"], index_where=_ACTIVE)
-        .returning(Job)
-    )
+    if not insert_unless_there(session, Job, values, "memory_base_id", "session_id", where=_ACTIVE):
+        return None
+    return session.get(Job, values["id"])
 
 
 def active_job(session: OrmSession, base_id: UUID, session_id: str) -> Job | None:
-    return session.scalar(
-        sa.select(Job).where(
-            Job.memory_base_id == base_id, Job.session_id == session_id, IS_ACTIVE
-        ).execution_options(populate_existing=True)
-    )  # fmt: skip
+    return session.scalar(_ACTIVE_OF_SESSION, {"base_id": base_id, "session_id": session_id})
 
 
 def active_jobs_of_base(session: OrmSession, base_id: UUID) -> list[Job]:

@@ -13,9 +13,11 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.models import ApiKey, User
 from memorybase.queries.writes import insert
 
+_BY_HASH = sa.select(ApiKey).where(ApiKey.key_hash == sa.bindparam("key_hash"))
+
 
 def key_by_hash(session: OrmSession, key_hash: bytes) -> ApiKey | None:
-    return session.execute(sa.select(ApiKey).where(ApiKey.key_hash == key_hash)).scalar_one_or_none()
+    return session.scalar(_BY_HASH, {"key_hash": key_hash})
 
 
 def mark_key_used(session: OrmSession, key_id: UUID, *, now: datetime) -> None:

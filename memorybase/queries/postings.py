@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.models import Posting, Session, Speaker
-from memorybase.queries.writes import insert
+from memorybase.queries.writes import core, insert
 
 INSERT_PAGE = 2_000  # rows a statement
 FLOW_PAGE = 200  # sessions a transaction
 
 
 _Table = Posting.__table__.c  # without the mapped class: a search reads thousands of these rows
+_INSERT = sa.insert(core(Posting))
 
 
 class Occurrences(NamedTuple):
@@ -51,7 +52,7 @@ def add(session: OrmSession, postings: Sequence[tuple[int, int, int]]) -> None:
     """(term's key, place, times) of messages."""
     for start in range(0, len(postings), INSERT_PAGE):
         session.execute(
-            sa.insert(Posting),
+            _INSERT,
             [
                 {"term": term, "place": place, "times": times}
                 for term, place, times in postings[start : start + INSERT_PAGE]

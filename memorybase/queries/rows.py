@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -22,7 +23,7 @@ from memorybase.models import (
     Session,
 )
 from memorybase.queries.bounds import pages
-from memorybase.queries.writes import insert, new_id
+from memorybase.queries.writes import insert, insert_unless_there, new_id
 
 Row = MemoryBaseSession
 
@@ -31,15 +32,12 @@ def ensure_row(
     session: OrmSession, *, base_id: UUID, generation: int, flow_id: UUID, session_id: str, start_seq: int = 0
 ) -> None:
     """The session's row in a generation, made when there is none."""
-    session.execute(
-        insert(session, Row)
-        .values(
-            id=uuid4(), memory_base_id=base_id, generation=generation, flow_id=flow_id, session_id=session_id,
-            start_seq=start_seq, cursor_seq=start_seq, target_seq=start_seq, build_seq=0, total_processed=0,
-            total_chunks=0, epoch=0, dirty=0, repaired=0,
-        )
-        .on_conflict_do_nothing(index_elements=["memory_base_id", "session_id", "generation"])
-    )  # fmt: skip
+    new = {
+        "id": uuid4(), "memory_base_id": base_id, "generation": generation, "flow_id": flow_id,
+        "session_id": session_id, "start_seq": start_seq, "cursor_seq": start_seq, "target_seq": start_seq,
+        "build_seq": 0, "total_processed": 0, "total_chunks": 0, "epoch": 0, "dirty": 0, "repaired": 0,
+    }  # fmt: skip
+    insert_unless_there(session, Row, new, "memory_base_id", "session_id", "generation")
 
 
 def begin_build(session: OrmSession, base_id: UUID, serving: int, building: int) -> None:
@@ -106,19 +104,23 @@ def lock_rows_of_session(
     """The session's rows in the serving and building generations of the bases, locked in id order."""
     if not base_ids:
         return []
-    return list(
-        session.scalars(
-            sa.select(Row)
-            .join(MemoryBase, MemoryBase.id == Row.memory_base_id)
-            .where(
-                Row.memory_base_id.in_(base_ids),
-                Row.session_id == session_id,
-                Row.generation.in_([MemoryBase.serving, MemoryBase.building]),
-            )
-            .order_by(Row.id)
-            .with_for_update(key_share=True, of=Row, skip_locked=skip_locked)
-            .execution_options(populate_existing=True)
+    asked = {"base_ids": base_ids, "session_id": session_id}
+    return list(session.scalars(_rows_of_session(skip_locked), asked))
+
+
+@lru_cache
+def _rows_of_session(skip_locked: bool) -> sa.Select[Row]:
+    return (
+        sa.select(Row)
+        .join(MemoryBase, MemoryBase.id == Row.memory_base_id)
+        .where(
+            Row.memory_base_id.in_(sa.bindparam("base_ids", expanding=True)),
+            Row.session_id == sa.bindparam("session_id"),
+            Row.generation.in_([MemoryBase.serving, MemoryBase.building]),
         )
+        .order_by(Row.id)
+        .with_for_update(key_share=True, of=Row, skip_locked=skip_locked)
+        .execution_options(populate_existing=True)
     )
 
 

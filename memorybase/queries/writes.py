@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,6 +17,30 @@ def insert(session: OrmSession, table: type[Any]) -> postgresql.Insert:
         # Same methods, same meaning; the two classes share no base that has them.
         return sqlite.insert(table)  # type: ignore[return-value]
     return postgresql.insert(table)
+
+
+def core(table: type[Any]) -> sa.Table:
+    """The table without its mapped class: writing to it takes a third of the time."""
+    found: sa.Table = table.__table__
+    return found
+
+
+def insert_unless_there(
+    session: OrmSession, table: type[Any], values: Mapping[str, Any], *unique: str, where: sa.TextClause | None = None
+) -> bool:
+    """Insert a row, by its columns' names, unless one with the same `unique` columns (`where` true) is there; whether
+    it was inserted."""
+    statement = _insert_unless_there(session.get_bind().dialect.name, core(table), unique, where)
+    return session.execute(statement, values).rowcount == 1  # type: ignore[attr-defined,no-any-return]
+
+
+@lru_cache
+def _insert_unless_there(
+    dialect: str, table: sa.Table, unique: tuple[str, ...], where: sa.TextClause | None
+) -> sa.Executable:
+    statement = (sqlite.insert if dialect == "sqlite" else postgresql.insert)(table)
+    unless = statement.on_conflict_do_nothing(index_elements=unique, index_where=where)
+    return unless.execution_options(preserve_rowcount=True)  # which no database owes of an INSERT
 
 
 def new_id(session: OrmSession) -> sa.ColumnElement[Any]:
