@@ -19,7 +19,6 @@ import pytest
 import redis
 from harness import ChromaServer, PostgresServer, RedisServer, Server
 from harness.model import MODEL_DIR
-from harness.tables import wait_for_no_disk
 from harness.world import World, build_world
 
 from memorybase.embedding import Embedders
@@ -147,6 +146,5 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     else:
         url = request.getfixturevalue("ready_postgres_url")
     built = build_world(url, tmp_path)
-    wait_for_no_disk(built.services.database)
     yield built
-    built.services.database.dispose()
+    built.close()

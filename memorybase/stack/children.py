@@ -19,8 +19,8 @@ SERVICES = ("worker", "sweeper", "api")
 
 # Workers know each other through the database: without these a start waits a second for neighbours to answer.
 QUIET = ("--without-mingle", "--without-gossip")
-# `python -m chromadb.cli.cli` does nothing, and the script `chroma` need not be on the PATH.
-_CHROMA = "import sys; from chromadb.cli.cli import app; sys.argv[0] = 'chroma'; sys.exit(app())"
+# What the script `chroma` does (it need not be on the PATH), without the second of importing the client first.
+CHROMA = "import sys, chromadb_rust_bindings; chromadb_rust_bindings.cli(['chroma', *sys.argv[1:]])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def plan(settings: Settings, data: DataDir, *, host: str, port: int, pid: int) -
     )
     environment = _environment(settings, data, stack)
     python = sys.executable
-    chroma = (python, "-c", _CHROMA, "run", "--host", "127.0.0.1", "--port", str(chroma_port))
+    chroma = (python, "-c", CHROMA, "run", "--host", "127.0.0.1", "--port", str(chroma_port))
     worker = ("-m", "celery", "-A", "worker.app", "worker", "--pool", "solo", "--loglevel", "WARNING", *QUIET)
     # Event streams stay open as long as their client likes; without a bound, stopping would wait for them.
     api = ("-m", "uvicorn", "api.app:app", "--timeout-graceful-shutdown", "3", "--no-access-log")

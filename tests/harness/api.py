@@ -15,9 +15,8 @@ from fastapi.testclient import TestClient
 
 from api.app import create_app
 from api.limits import Gate
-from harness.tables import make_tables, wait_for_no_disk
+from harness.tables import give_back, lend
 from memorybase import ingestion, keys, metrics
-from memorybase.database import Database
 from memorybase.models import User
 from memorybase.services import Services
 from memorybase.settings import Settings
@@ -108,15 +107,13 @@ class Api:
 def open_api(settings: Settings) -> Iterator[Api]:
     """The API on an empty database, as the user "local" whose key is the settings'."""
     vectors, queue, embedders = InMemoryVectors(), InMemoryQueue(), FakeEmbedders()
-    database = Database(settings.resolved_database_url)
-    make_tables(database)
-    wait_for_no_disk(database)
+    database = lend(settings.resolved_database_url)
     services = Services(settings, database, vectors, embedders, InMemoryLocks(), queue)
     secret = settings.api_key or ""
     user_id = keys.ensure_local_user(services, secret)
     with _app_over(services) as app, TestClient(app, raise_server_exceptions=False) as client:
         yield Api(client, services, user_id, vectors, queue, embedders, secret)
-    database.dispose()
+    give_back(database)
 
 
 _idle: list[FastAPI] = []

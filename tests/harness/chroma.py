@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from harness.process import PortServer
+from memorybase.stack.children import CHROMA
 
 
 class ChromaServer(PortServer):
@@ -21,8 +22,8 @@ class ChromaServer(PortServer):
         return self.directory / "data"
 
     def command(self) -> list[str]:
-        chroma = Path(sys.executable).parent / "chroma"
-        return [str(chroma), "run", "--host", "127.0.0.1", "--port", str(self.port), "--path", str(self.data)]
+        chroma = (sys.executable, "-c", CHROMA)
+        return [*chroma, "run", "--host", "127.0.0.1", "--port", str(self.port), "--path", str(self.data)]
 
     def environment(self) -> dict[str, str]:
         # Without RUST_LOG it writes 3 kB a request.

@@ -11,9 +11,8 @@ from uuid import UUID, uuid4
 
 import sqlalchemy as sa
 
-from harness.tables import make_tables
+from harness.tables import give_back, lend
 from memorybase import chunking, flushing, ingestion, lifecycle, sweeping
-from memorybase.database import Database
 from memorybase.ingestion import CaptureRequest, CaptureResult
 from memorybase.lifecycle import NewMemoryBase
 from memorybase.messages import NewMessage, normalise
@@ -54,6 +53,9 @@ class World:
     @property
     def embedder(self) -> FakeEmbedder:
         return self.embedders.get()
+
+    def close(self) -> None:
+        give_back(self.services.database)
 
     def new_flow(self, user_id: UUID | None = None) -> UUID:
         return lifecycle.create_flow(self.services, user_id or self.user_id, name="flow").id
@@ -214,8 +216,7 @@ def build_world(database_url: str, data_dir: Path, **settings: Any) -> World:
         "idle_after": 600,
         "allowed_embedding_models": ["other"],
     }
-    database = Database(database_url)
-    make_tables(database)
+    database = lend(database_url)
     vectors, queue, locks, embedders = InMemoryVectors(), InMemoryQueue(), InMemoryLocks(), FakeEmbedders()
     services = Services(
         settings=Settings(data_dir=data_dir, database_url=database_url, embedding_model="fake", **(quick | settings)),

@@ -46,4 +46,4 @@ def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         url = server.url(server.create_database(template=server.template))
     built = build_world(url, folder)
     yield built
-    built.services.database.dispose()
+    built.close()

@@ -214,7 +214,7 @@ class TestParameters:
         world.settle()
         world.assert_all_ingested(base)
         assert asked_for == [4, 4, 2]
-        world.services.database.dispose()
+        world.close()
 
 
 def some_ids() -> list[UUID]:

@@ -160,7 +160,7 @@ class TestSettling:
     def world(self, tmp_path: Path) -> Iterator[World]:
         made = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path)
         yield made
-        made.services.database.dispose()
+        made.close()
 
     def cluster(self, world: World, orders: Orders) -> Any:
         return SimpleNamespace(url=orders.url, plan=PLAN, services=world.services)

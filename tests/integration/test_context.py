@@ -42,7 +42,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     """On SQLite alone: the statements are those of summaries and searches, which run on both databases."""
     built = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path)
     yield built
-    built.services.database.dispose()
+    built.close()
 
 
 @pytest.fixture

@@ -159,7 +159,7 @@ def test_captures_that_never_pause_do_not_keep_a_regenerate_waiting(ready_postgr
     waiting.join(30)
     overtaking.join(30)
     assert done == ["regenerate", "capture"]
-    world.services.database.dispose()
+    world.close()
 
 
 def test_a_regenerate_of_a_base_deleted_meanwhile_leaves_no_collection(

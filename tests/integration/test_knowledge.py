@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
-from harness.tables import make_tables
+from harness.tables import give_back, lend
 from harness.world import build_world
 
 from memorybase import errors, knowledge, lifecycle
@@ -98,10 +98,9 @@ class Desk:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     sqlite = request.param == "sqlite"
-    database = Database(f"sqlite:///{tmp_path / 'm.db'}" if sqlite else request.getfixturevalue("ready_postgres_url"))
-    make_tables(database)
+    database = lend(f"sqlite:///{tmp_path / 'm.db'}" if sqlite else request.getfixturevalue("ready_postgres_url"))
     yield database
-    database.dispose()
+    give_back(database)
 
 
 @pytest.fixture
@@ -263,7 +262,7 @@ def test_memory_bases_are_listed_but_not_offered_for_retrieval(tmp_path: Path) -
     with flow.services.database.transaction() as session:
         session.get_one(MemoryBase, base_id).deleting_at = START
     assert listed() == {"notes": notes}
-    flow.services.database.dispose()
+    flow.close()
 
 
 def test_the_list_is_paged(desk: Desk) -> None:

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 import sqlalchemy as sa
 from harness import wait_until
-from harness.tables import make_tables
+from harness.tables import give_back, lend
 from harness.world import build_world
 
 from memorybase import errors, lifecycle, recall
@@ -208,10 +208,9 @@ def embedders() -> FakeEmbedders:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     sqlite = request.param == "sqlite"
-    database = Database(f"sqlite:///{tmp_path / 'm.db'}" if sqlite else request.getfixturevalue("ready_postgres_url"))
-    make_tables(database)
+    database = lend(f"sqlite:///{tmp_path / 'm.db'}" if sqlite else request.getfixturevalue("ready_postgres_url"))
     yield database
-    database.dispose()
+    give_back(database)
 
 
 @pytest.fixture
@@ -823,7 +822,7 @@ def test_a_message_is_found_at_every_step_of_its_life(tmp_path: Path) -> None:
     assert found("a giraffe stands tall") == []
     flow.settle()
     assert found("a giraffe stands tall") == []
-    flow.services.database.dispose()
+    flow.close()
 
 
 # The real parts.

@@ -19,7 +19,6 @@ from uuid import UUID
 import sqlalchemy as sa
 from harness.index import assert_index_exact
 from harness.stage import POINTS, Stage
-from harness.tables import wait_for_no_disk
 from harness.world import World, build_world
 from hypothesis import HealthCheck, event, settings
 from hypothesis import strategies as st
@@ -91,7 +90,6 @@ class Protocol(RuleBasedStateMachine):
         folder.mkdir()
         path = folder / "memorybase.db"
         self.world: World = build_world(f"sqlite:///{path}", folder, **QUICK)
-        wait_for_no_disk(self.world.services.database)
         self.stage = Stage(self.world)
         self.sql = sqlite3.connect(path, isolation_level=None)
         self.alive: dict[UUID, Known] = {}
@@ -422,7 +420,7 @@ class Protocol(RuleBasedStateMachine):
         finally:
             self.stage.close()
             self.sql.close()
-            self.world.services.database.dispose()
+            self.world.close()
 
     def _heal(self) -> None:
         world, stage = self.world, self.stage
