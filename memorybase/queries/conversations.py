@@ -75,6 +75,9 @@ _SESSION_ALONE = (
     .with_for_update(key_share=True)
     .execution_options(populate_existing=True)
 )
+_END_USER = sa.select(Session.end_user_id).where(
+    Session.flow_id == bindparam("flow_id"), Session.session_id == bindparam("session_id")
+)
 _INSERT_MESSAGES = sa.insert(core(Message))
 
 
@@ -161,9 +164,7 @@ def dialogue_after(session: OrmSession, flow_id: UUID, session_id: str, seq: int
 
 
 def end_user_of(session: OrmSession, flow_id: UUID, session_id: str) -> str | None:
-    return session.scalar(
-        sa.select(Session.end_user_id).where(Session.flow_id == flow_id, Session.session_id == session_id)
-    )
+    return session.scalar(_END_USER, {"flow_id": flow_id, "session_id": session_id})
 
 
 def fetch_run(session: OrmSession, run_id: UUID) -> Run | None:
@@ -301,18 +302,23 @@ def fetch_range(
     session: OrmSession, *, flow_id: UUID, session_id: str, capture: Capture, from_seq: int, to_seq: int
 ) -> list[CountedMessage]:
     """The counted messages of (from_seq, to_seq], in seq order."""
-    rows = session.execute(
+    asked = {"flow_id": flow_id, "session_id": session_id, "from_seq": from_seq, "to_seq": to_seq}
+    return [CountedMessage(*row) for row in session.execute(_range(capture), asked)]
+
+
+@lru_cache
+def _range(capture: Capture) -> sa.Select[UUID, UUID, int, str, Any, int, datetime]:
+    return (
         counted_columns()
         .where(
-            Message.flow_id == flow_id,
-            Message.session_id == session_id,
+            Message.flow_id == bindparam("flow_id"),
+            Message.session_id == bindparam("session_id"),
             counted(capture),
-            Message.seq > from_seq,
-            Message.seq <= to_seq,
+            Message.seq > bindparam("from_seq"),
+            Message.seq <= bindparam("to_seq"),
         )
         .order_by(Message.seq)
     )
-    return [CountedMessage(*row) for row in rows]
 
 
 def messages_after(

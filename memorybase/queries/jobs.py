@@ -11,14 +11,37 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.models import IS_ACTIVE, IngestionJob, JobKind, JobState, MemoryBase
-from memorybase.queries.writes import insert_unless_there
+from memorybase.queries.writes import core, insert_unless_there
 
 Job = IngestionJob
 _ACTIVE = sa.text("state IN ('queued', 'running')")
+# What every job asks is built once: building a statement takes several times as long as running it.
+_THIS = Job.id == sa.bindparam("id")
 _ACTIVE_OF_SESSION = (
     sa.select(Job)
     .where(Job.memory_base_id == sa.bindparam("base_id"), Job.session_id == sa.bindparam("session_id"), IS_ACTIVE)
     .execution_options(populate_existing=True)
+)
+_STATE = sa.select(Job.state).where(_THIS)
+_ALONE = sa.select(Job).where(_THIS).with_for_update(key_share=True).execution_options(populate_existing=True)
+_RUNNING = sa.select(Job.id, Job.epoch).where(
+    Job.id.in_(sa.bindparam("ids", expanding=True)), Job.state == JobState.RUNNING
+)
+_UPDATE_CLAIMED = sa.update(core(Job)).where(
+    core(Job).c.id == sa.bindparam("claimed_id"),
+    core(Job).c.state == JobState.RUNNING,
+    core(Job).c.epoch == sa.bindparam("claimed_epoch"),
+)
+_TO_DO = (
+    sa.select(Job)
+    .where(
+        Job.state == JobState.QUEUED,
+        Job.kind != JobKind.REPAIR,
+        Job.available_at <= sa.bindparam("now"),
+        Job.suspect.is_(False),
+    )
+    .order_by(Job.ring_at)
+    .limit(sa.bindparam("at_most", type_=sa.Integer))
 )
 
 
@@ -45,7 +68,7 @@ def active_jobs_of_base(session: OrmSession, base_id: UUID) -> list[Job]:
 
 
 def is_queued(session: OrmSession, job_id: UUID) -> bool:
-    return session.scalar(sa.select(Job.state).where(Job.id == job_id)) == JobState.QUEUED
+    return session.scalar(_STATE, {"id": job_id}) == JobState.QUEUED
 
 
 def fetch_owned_job(session: OrmSession, user_id: UUID, job_id: UUID) -> Job | None:
@@ -57,9 +80,7 @@ def fetch_owned_job(session: OrmSession, user_id: UUID, job_id: UUID) -> Job | N
 
 
 def lock_job(session: OrmSession, job_id: UUID) -> Job | None:
-    return session.scalar(
-        sa.select(Job).where(Job.id == job_id).with_for_update(key_share=True).execution_options(populate_existing=True)
-    )
+    return session.scalar(_ALONE, {"id": job_id})
 
 
 def running_job_of_row(session: OrmSession, row_id: UUID) -> Job | None:
@@ -73,9 +94,7 @@ def running_job_of_row(session: OrmSession, row_id: UUID) -> Job | None:
 
 def update_claimed(session: OrmSession, *, job_id: UUID, epoch: int, **values: Any) -> bool:
     """Write to a job that this claim still runs; False: the claim is lost."""
-    updated = session.execute(
-        sa.update(Job).where(Job.id == job_id, Job.state == JobState.RUNNING, Job.epoch == epoch).values(**values)
-    )
+    updated = session.execute(_UPDATE_CLAIMED, {"claimed_id": job_id, "claimed_epoch": epoch, **values})
     return updated.rowcount == 1  # type: ignore[attr-defined,no-any-return]
 
 
@@ -84,7 +103,7 @@ def claims_that_hold(session: OrmSession, claims: Collection[tuple[UUID, int]]) 
     if not claims:
         return set()
     ids = {job_id for job_id, _ in claims}
-    running = session.execute(sa.select(Job.id, Job.epoch).where(Job.id.in_(ids), Job.state == JobState.RUNNING))
+    running = session.execute(_RUNNING, {"ids": list(ids)})
     return {(job_id, epoch) for job_id, epoch in running} & set(claims)
 
 
@@ -96,19 +115,7 @@ def mark_together(session: OrmSession, claims: Iterable[tuple[UUID, int]]) -> No
 
 def jobs_to_do(session: OrmSession, now: datetime, *, limit: int) -> list[Job]:
     """Queued jobs whose time has come, the oldest first: those that any worker may do beside others."""
-    return list(
-        session.scalars(
-            sa.select(Job)
-            .where(
-                Job.state == JobState.QUEUED,
-                Job.kind != JobKind.REPAIR,
-                Job.available_at <= now,
-                Job.suspect.is_(False),
-            )
-            .order_by(Job.ring_at)
-            .limit(limit)
-        )
-    )
+    return list(session.scalars(_TO_DO, {"now": now, "at_most": limit}))
 
 
 def cancel_jobs(session: OrmSession, ids: Sequence[UUID], now: datetime, reason: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
@@ -14,7 +15,7 @@ from sqlalchemy.orm import aliased
 from memorybase.models import Capture, DeadLetter, Generation, LedgerEntry, MemoryBase, MemoryBaseSession, Message
 from memorybase.queries.bounds import pages
 from memorybase.queries.conversations import CountedMessage, counted, counted_columns
-from memorybase.queries.writes import insert
+from memorybase.queries.writes import core, insert, insert_into
 
 Entry = LedgerEntry
 # A dead letter stands in the way of another attempt unless somebody asked for one.
@@ -67,13 +68,8 @@ def record(
     ids = [h.message_id for h in held]
     since = {} if generation == base.serving else held_since(session, row_id=row_id, serving=base.serving, ids=ids)
     before = entries(session, row_id, ids)
-    statement = insert(session, Entry)
-    changed = ("version", "chunks") if repaired else ("version", "chunks", "ingested_at")
     session.execute(
-        statement.on_conflict_do_update(
-            index_elements=["row_id", "message_id"],
-            set_={name: statement.excluded[name] for name in changed},
-        ),
+        _record(session.get_bind().dialect.name, repaired),
         [
             {"memory_base_id": base.id, "generation": generation, "row_id": row_id, **h._asdict(),
              "ingested_at": since.get(h.message_id, now)}
@@ -81,6 +77,15 @@ def record(
         ],
     )  # fmt: skip
     return len(held) - len(before), sum(h.chunks for h in held) - sum(h.chunks for h in before.values())
+
+
+@lru_cache
+def _record(dialect: str, repaired: bool) -> sa.Executable:
+    statement = insert_into(dialect, core(Entry))
+    changed = ("version", "chunks") if repaired else ("version", "chunks", "ingested_at")
+    return statement.on_conflict_do_update(
+        index_elements=["row_id", "message_id"], set_={name: statement.excluded[name] for name in changed}
+    )
 
 
 def held_since(
@@ -119,14 +124,15 @@ def held_since(
     return found
 
 
+_ENTRIES = sa.select(Entry.message_id, Entry.version, Entry.chunks).where(
+    Entry.row_id == sa.bindparam("row_id"), Entry.message_id.in_(sa.bindparam("ids", expanding=True))
+)
+
+
 def entries(session: OrmSession, row_id: UUID, ids: Collection[UUID]) -> dict[UUID, Held]:
     found: dict[UUID, Held] = {}
     for some in pages(ids):
-        rows = session.execute(
-            sa.select(Entry.message_id, Entry.version, Entry.chunks).where(
-                Entry.row_id == row_id, Entry.message_id.in_(some)
-            )
-        )
+        rows = session.execute(_ENTRIES, {"row_id": row_id, "ids": some})
         found.update((row.message_id, Held(*row)) for row in rows)
     return found
 
@@ -141,6 +147,19 @@ def sources(
     session: OrmSession, *, row_id: UUID, embedder: str, chunker: str, versions: Mapping[UUID, int], limit: int
 ) -> list[Source]:
     """Other generations that hold these versions of this session's messages, made alike; those that hold most first."""
+    asked = {"row_id": row_id, "embedder": embedder, "chunker": chunker, "at_most": limit}
+    found: dict[UUID, Source] = {}
+    for some in pages(versions):
+        rows = session.execute(_sources(), {**asked, "ids": some})
+        for source_id, base_id, name, collection_id, message_id, version, chunks in rows:
+            if version == versions[message_id]:
+                source = found.setdefault(source_id, Source(base_id, name, collection_id, {}))
+                source.chunks[message_id] = chunks
+    return sorted(found.values(), key=lambda source: -len(source.chunks))
+
+
+@lru_cache
+def _sources() -> sa.Select[UUID, UUID, str, UUID, UUID, int, int]:
     own = aliased(MemoryBaseSession)
     alike = (
         sa.select(
@@ -158,27 +177,20 @@ def sources(
             ),
         )
         .where(
-            own.id == row_id,
-            MemoryBaseSession.id != row_id,
-            Generation.embedder == embedder,
-            Generation.chunker == chunker,
+            own.id == sa.bindparam("row_id"),
+            MemoryBaseSession.id != sa.bindparam("row_id"),
+            Generation.embedder == sa.bindparam("embedder"),
+            Generation.chunker == sa.bindparam("chunker"),
         )
         .order_by(MemoryBaseSession.cursor_seq.desc(), MemoryBaseSession.id)
-        .limit(limit)
+        .limit(sa.bindparam("at_most", type_=sa.Integer))
         .subquery()
     )
-    found: dict[UUID, Source] = {}
-    for some in pages(versions):
-        rows = session.execute(
-            sa.select(alike, Entry.message_id, Entry.version, Entry.chunks)
-            .join(Entry, Entry.row_id == alike.c.id)
-            .where(Entry.message_id.in_(some))
-        )
-        for source_id, base_id, name, collection_id, message_id, version, chunks in rows:
-            if version == versions[message_id]:
-                source = found.setdefault(source_id, Source(base_id, name, collection_id, {}))
-                source.chunks[message_id] = chunks
-    return sorted(found.values(), key=lambda source: -len(source.chunks))
+    return (
+        sa.select(alike, Entry.message_id, Entry.version, Entry.chunks)
+        .join(Entry, Entry.row_id == alike.c.id)
+        .where(Entry.message_id.in_(sa.bindparam("ids", expanding=True)))
+    )
 
 
 def entries_of_generation(session: OrmSession, base_id: UUID, generation: int) -> Iterator[tuple[UUID, Held]]:
@@ -271,15 +283,16 @@ def _settled(row_id: UUID | sa.SQLColumnExpression[UUID]) -> sa.Exists:
     )
 
 
+_SETTLED_OF_IDS = sa.select(DeadLetter.message_id, DeadLetter.version).where(
+    DeadLetter.row_id == sa.bindparam("row_id"),
+    DeadLetter.message_id.in_(sa.bindparam("ids", expanding=True)),
+    DeadLetter.state.in_(SETTLED),
+)
+
+
 def settled_dead_letters(session: OrmSession, row_id: UUID, ids: Collection[UUID]) -> set[tuple[UUID, int]]:
     """Which messages are settled dead letters, by id and version."""
-    rows = session.execute(
-        sa.select(DeadLetter.message_id, DeadLetter.version).where(
-            DeadLetter.row_id == row_id,
-            DeadLetter.message_id.in_(ids),
-            DeadLetter.state.in_(SETTLED),
-        )
-    )
+    rows = session.execute(_SETTLED_OF_IDS, {"row_id": row_id, "ids": list(ids)})
     return {(message_id, version) for message_id, version in rows}
 
 
@@ -308,10 +321,16 @@ def bury(
         )
 
 
+_UNBURY = sa.delete(core(DeadLetter)).where(
+    core(DeadLetter).c.row_id == sa.bindparam("row_id"),
+    core(DeadLetter).c.message_id.in_(sa.bindparam("ids", expanding=True)),
+)
+
+
 def unbury(session: OrmSession, row_id: UUID, ids: Collection[UUID]) -> None:
     """Messages that made it, or are gone, are no dead letters."""
     for some in pages(ids):
-        session.execute(sa.delete(DeadLetter).where(DeadLetter.row_id == row_id, DeadLetter.message_id.in_(some)))
+        session.execute(_UNBURY, {"row_id": row_id, "ids": some})
 
 
 def dead_letters_without_message(session: OrmSession, row_id: UUID) -> list[UUID]:

@@ -23,7 +23,7 @@ from memorybase.models import (
     Session,
 )
 from memorybase.queries.bounds import pages
-from memorybase.queries.writes import insert, insert_unless_there, new_id
+from memorybase.queries.writes import core, insert, insert_unless_there, new_id
 
 Row = MemoryBaseSession
 
@@ -197,6 +197,19 @@ def fetch_row(session: OrmSession, row_id: UUID) -> Row | None:
     return session.get(Row, row_id)
 
 
+_COLUMNS = core(Row).c
+_COMPARE_AND_ADVANCE = (
+    sa.update(core(Row))
+    .where(
+        _COLUMNS.id == sa.bindparam("row"),
+        _COLUMNS.epoch == sa.bindparam("claimed"),
+        _COLUMNS.generation == sa.bindparam("served"),
+        _COLUMNS.cursor_seq == sa.bindparam("expected"),
+    )
+    .values(cursor_id=sa.func.coalesce(sa.bindparam("message", type_=_COLUMNS.cursor_id.type), _COLUMNS.cursor_id))
+)
+
+
 def compare_and_advance(
     session: OrmSession,
     *,
@@ -213,16 +226,12 @@ def compare_and_advance(
     A cursor_id of None keeps the old one. With to_seq = from_seq (a repair) the cursor stays.
     """
     moved = session.execute(
-        sa.update(Row)
-        .where(Row.id == row_id, Row.epoch == epoch, Row.generation == generation, Row.cursor_seq == from_seq)
-        .values(
-            cursor_seq=to_seq,
-            cursor_id=Row.cursor_id if cursor_id is None else cursor_id,
-            last_sync_at=now,
-            lease_until=None,
-            lease_owner=None,
-        )
-    )
+        _COMPARE_AND_ADVANCE,
+        {
+            "row": row_id, "claimed": epoch, "served": generation, "expected": from_seq,
+            "cursor_seq": to_seq, "message": cursor_id, "last_sync_at": now, "lease_until": None, "lease_owner": None,
+        },
+    )  # fmt: skip
     if moved.rowcount != 1:  # type: ignore[attr-defined]
         return None
     return session.get_one(Row, row_id, populate_existing=True)

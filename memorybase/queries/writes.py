@@ -13,10 +13,13 @@ from sqlalchemy.orm import Session as OrmSession
 
 def insert(session: OrmSession, table: type[Any]) -> postgresql.Insert:
     """An INSERT with ON CONFLICT for the session's dialect."""
-    if session.get_bind().dialect.name == "sqlite":
-        # Same methods, same meaning; the two classes share no base that has them.
-        return sqlite.insert(table)  # type: ignore[return-value]
-    return postgresql.insert(table)
+    return insert_into(session.get_bind().dialect.name, table)
+
+
+def insert_into(dialect: str, table: type[Any] | sa.Table) -> postgresql.Insert:
+    """The same for a dialect by its name, for statements that are built once."""
+    # Same methods, same meaning; the two classes share no base that has them.
+    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)  # type: ignore[return-value]
 
 
 def core(table: type[Any]) -> sa.Table:
@@ -38,8 +41,7 @@ def insert_unless_there(
 def _insert_unless_there(
     dialect: str, table: sa.Table, unique: tuple[str, ...], where: sa.TextClause | None
 ) -> sa.Executable:
-    statement = (sqlite.insert if dialect == "sqlite" else postgresql.insert)(table)
-    unless = statement.on_conflict_do_nothing(index_elements=unique, index_where=where)
+    unless = insert_into(dialect, table).on_conflict_do_nothing(index_elements=unique, index_where=where)
     return unless.execution_options(preserve_rowcount=True)  # which no database owes of an INSERT
 
 
