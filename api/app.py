@@ -94,6 +94,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
         telemetry.configure(app.state.settings)
         app.state.services = wiring.build(app.state.settings, role="api")
+        wiring.keep_loaded()
     with waiting.ended_by_signals(app):
         yield
     if not given:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Literal
 
 import redis
@@ -35,7 +36,7 @@ def build(settings: Settings | None = None, *, role: Role = "cli") -> Services:
         vectors=ChromaStore(
             settings.chroma_url, timeout_seconds=settings.chroma_timeout_seconds, token=settings.chroma_token
         ),
-        embedders=Embedders(settings),
+        embedders=Embedders(settings, background=role == "worker"),
         locks=RedisSessionLocks(redis_client(settings), ttl_seconds=settings.lock_seconds),
         queue=_queue(settings),
         reranker=CrossEncoderReranker(settings) if settings.reranker_model else None,
@@ -49,6 +50,13 @@ def close(services: Services) -> None:
         if close_adapter := getattr(adapter, "close", None):
             close_adapter()
     services.database.dispose()
+
+
+def keep_loaded() -> None:
+    """Once a process has started: full collections, which stop every thread for 100 ms, need not look through what is
+    loaded by then."""
+    gc.collect()
+    gc.freeze()
 
 
 def redis_client(settings: Settings) -> redis.Redis:

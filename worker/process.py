@@ -14,7 +14,7 @@ from uuid import UUID
 
 import psutil
 
-from memorybase import errors, sweeping, telemetry
+from memorybase import errors, sweeping, telemetry, wiring
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -27,8 +27,6 @@ HAND_BACK_SECONDS = 3.0  # then the job is left to its lease after all: the data
 SHIFT_SECONDS = 10.0
 WATCH_SECONDS = 0.5  # how late the watchdog may be
 EXIT_SOFTWARE = 70  # sysexits.h: an internal software error
-# The embedder leaves the processor to captures and searches; it costs no throughput on an idle machine.
-NICENESS = 10
 
 log = telemetry.get_logger(__name__)
 
@@ -58,11 +56,6 @@ def is_alive(owner: str) -> bool:
         return same and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
-
-
-def be_nice() -> None:
-    """Lower this process's priority, once: a restarted worker inherits the niceness."""
-    os.setpriority(os.PRIO_PROCESS, 0, max(NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
 
 
 class Watchdog:
@@ -192,7 +185,6 @@ class WorkerProcess:
 
 def start(services: Services) -> WorkerProcess:
     """Name this process, watch it, and load the model before the first task."""
-    be_nice()
     owner = owner_name(services.settings)
     process = WorkerProcess(
         services=services,
@@ -201,6 +193,7 @@ def start(services: Services) -> WorkerProcess:
         pulse=Pulse(services, owner),
     )
     _load_model(services)
+    wiring.keep_loaded()
     log.info("worker_started", owner=owner, pid=os.getpid())
     return process
 

@@ -6,6 +6,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import Path, Response
+from pydantic import BaseModel
 
 from api.deps import FlowId, PageDep, Reader, RunId, ServicesDep, Writer, keyed_router
 from api.middleware import path_text
@@ -60,21 +61,21 @@ def delete_flow(flow_id: FlowId, services: ServicesDep, caller: Writer) -> Respo
     return deleted(lifecycle.delete_flow(services, caller.user_id, flow_id))
 
 
-@router.post("/flows/{flow_id}/runs", status_code=201, responses={200: {"model": CaptureAnswer}})
-def capture_run(
-    flow_id: FlowId, body: CaptureBody, services: ServicesDep, caller: Writer, response: Response
-) -> CaptureAnswer:
+@router.post(
+    "/flows/{flow_id}/runs", status_code=201, response_model=CaptureAnswer, responses={200: {"model": CaptureAnswer}}
+)
+def capture_run(flow_id: FlowId, body: CaptureBody, services: ServicesDep, caller: Writer) -> Response:
     """Capture a run's messages: 201, or 200 when all of it was there already. Executions of its nodes are stored
     behind them; one that fails says so and takes nothing along."""
     request = _capture_request(body, caller.user_id, services.settings)
     executions = _executions(body, services, caller.user_id)
     result = ingestion.capture(services, caller.user_id, flow_id, request)
-    response.status_code = 201 if result.created else 200
     answer = CaptureAnswer.model_validate(result)
     answer.node_executions = node_executions.report_executions(
         services, caller.user_id, flow_id, result.session_id, result.run_id, executions
     )
-    return answer
+    # Written here, in this thread: left to FastAPI it would be checked once more, in another.
+    return _json(answer, 201 if result.created else 200)
 
 
 @router.get("/flows/{flow_id}/runs")
@@ -97,7 +98,11 @@ def deleted(finished: bool) -> Response:
     """204, or 202 for what the sweeper finishes."""
     if finished:
         return Response(status_code=204)
-    return Response(Accepted().model_dump_json(), status_code=202, media_type="application/json")
+    return _json(Accepted(), 202)
+
+
+def _json(answer: BaseModel, status_code: int) -> Response:
+    return Response(answer.model_dump_json(), status_code=status_code, media_type="application/json")
 
 
 def _capture_request(body: CaptureBody, user_id: UUID, settings: Settings) -> ingestion.CaptureRequest:

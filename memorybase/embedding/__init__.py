@@ -10,6 +10,7 @@
     reference  sentence-transformers itself
     counting   tokens of a text, by a tokenizer alone
     reranker   a cross-encoder, optional
+    background a model in a thread of low priority
     once       each of them loaded once a process
 
 The libraries are imported where they are used: importing this package loads no model and no torch.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from memorybase.embedding.background import BackgroundEmbedder
 from memorybase.embedding.exported import Manifest, Precision, ensure_exported, exported_folder
 from memorybase.embedding.once import Once
 from memorybase.embedding.onnx import OnnxEmbedder
@@ -19,15 +20,24 @@ PRECISIONS: Mapping[str, Precision] = {"onnx": "fp32", "onnx-int8": "int8"}
 
 
 class Embedders:
-    """The process's models; any number of threads may ask, one of them loads."""
+    """The process's models; any number of threads may ask, one of them loads.
 
-    def __init__(self, settings: Settings) -> None:
+    In the `background` they leave the processor to whoever answers requests.
+    """
+
+    def __init__(self, settings: Settings, *, background: bool = False) -> None:
         self._settings = settings
-        self._models: Once[Embedder] = Once(lambda name: load(settings, name))
+        self._background = background
+        self._models: Once[Embedder] = Once(self._load)
 
     def get(self, model: str | None = None) -> Embedder:
         """The embedder for a model, or for the setting's; raises ModelUnavailable."""
         return self._models.get(model or self._settings.embedding_model)
+
+    def _load(self, name: str) -> Embedder:
+        return (
+            BackgroundEmbedder(lambda: load(self._settings, name)) if self._background else load(self._settings, name)
+        )
 
     def dimension(self, model: str | None = None) -> int:
         """Numbers a vector, read beside the exported model where there is one; else loads it."""

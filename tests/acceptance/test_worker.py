@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,7 @@ from memorybase import ingestion, keys, lifecycle, messages, migrate, sweeping, 
 from memorybase.conversation import summaries
 from memorybase.conversation.summaries import Wanted
 from memorybase.conversation.summarizers import EXTRACTIVE
+from memorybase.embedding.background import NICENESS
 from memorybase.ingestion import CaptureRequest
 from memorybase.lifecycle import NewMemoryBase
 from memorybase.models import ACTIVE_STATES, IngestionJob, JobState, MemoryBaseSession
@@ -132,7 +134,8 @@ def test_a_captured_session_is_ingested_and_no_text_is_logged(stack: Stack) -> N
     assert [job.state for job in stack.jobs()] == [JobState.DONE]
     assert (stack.processed(), stack.stored()) == (3, 3)
     stack.capture("talk", count=10, roles=("user", "assistant"))
-    assert psutil.Process(worker.pid).nice() >= 10
+    priorities = [os.getpriority(os.PRIO_PROCESS, thread.id) for thread in psutil.Process(worker.pid).threads()]
+    assert min(priorities) < NICENESS <= max(priorities)  # the model gives way to captures, the transactions do not
     assert SECRET_WORD in stack.summary_of("talk")
     log = worker.log.read_text()
     assert "job_ended" in log

@@ -1,0 +1,58 @@
+"""A model that leaves the processor to captures and searches; on an idle machine it costs no throughput."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybase.embedding.protocol import Embedder
+
+NICENESS = 10
+
+
+class BackgroundEmbedder:
+    """Loads and runs a model in a thread of low priority; the runtime's own threads, begun there, inherit it.
+
+    The rest of the process keeps its priority: a writer that waits for the processor would have everybody wait who
+    waits for the database.
+    """
+
+    def __init__(self, make: Callable[[], Embedder]) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="embedder", initializer=_be_nice)
+        self._embedder = self._thread.submit(make).result()
+
+    @property
+    def model(self) -> str:
+        return self._embedder.model
+
+    @property
+    def identity(self) -> str:
+        return self._embedder.identity
+
+    @property
+    def dimension(self) -> int:
+        return self._embedder.dimension
+
+    @property
+    def max_tokens(self) -> int:
+        return self._embedder.max_tokens
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self._thread.submit(self._embedder.embed, texts).result()
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        return self._thread.submit(self._embedder.embed_query, text).result()
+
+    def token_offsets(self, text: str) -> list[tuple[int, int]]:
+        return self._embedder.token_offsets(text)
+
+
+def _be_nice() -> None:
+    with suppress(OSError):  # only Linux gives threads priorities of their own
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
