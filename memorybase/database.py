@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
@@ -29,6 +29,8 @@ MAX_OVERFLOW = 20  # connections beyond the pool, under load
 class Database:
     """One engine; `transaction()` writes and commits, `reading()` sees one snapshot and never writes."""
 
+    sqlite_sync: ClassVar = {True: "FULL", False: "NORMAL"}
+
     def __init__(self, url: str, *, pool_size: int = 10) -> None:
         self.url = sa.make_url(url)
         self.engine = (_sqlite_engine if self.is_sqlite else _postgresql_engine)(self.url, pool_size)
@@ -39,12 +41,16 @@ class Database:
         return self.url.get_backend_name() == "sqlite"
 
     @contextmanager
-    def transaction(self) -> Iterator[OrmSession]:
-        """A write transaction: committed at the end, rolled back on any error, then the callbacks run."""
+    def transaction(self, *, durable: bool = True) -> Iterator[OrmSession]:
+        """A write transaction: committed at the end, rolled back on any error, then the callbacks run.
+
+        Without `durable`, SQLite does not wait for the disk: a power cut may undo the commit, until a durable one has
+        followed it. Commits are never undone out of their order.
+        """
         with _translated(), self._turn(), OrmSession(self.engine, expire_on_commit=False) as session:
             if self.is_sqlite:
                 # Taking the write lock at the start: a reader that turns writer fails at once under WAL.
-                session.connection(execution_options={"begin_immediate": True})
+                session.connection(execution_options={"begin_immediate": True, "sync": self.sqlite_sync[durable]})
             yield session
             session.commit()
             callbacks = _callbacks(session)
@@ -134,24 +140,24 @@ def _sqlite_engine(url: sa.URL, pool_size: int) -> sa.Engine:
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_MILLISECONDS}")
         cursor.execute("PRAGMA journal_mode = WAL")
-        cursor.execute("PRAGMA synchronous = FULL")  # an acknowledged capture survives a power cut
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.close()
 
     @sa.event.listens_for(engine, "begin")
     def _begin(connection: sa.Connection) -> None:
         if connection.get_execution_options().get("begin_immediate", False):
-            _begin_immediate(connection)
+            _begin_immediate(connection, sync=connection.get_execution_options().get("sync", "FULL"))
         else:
             connection.exec_driver_sql("BEGIN")
 
     return engine
 
 
-def _begin_immediate(connection: sa.Connection) -> None:
+def _begin_immediate(connection: sa.Connection, *, sync: str) -> None:
     """Begin to write as soon as no other process does."""
     deadline = time.monotonic() + SQLITE_BUSY_MILLISECONDS / 1_000
     cursor = connection.connection.cursor()
+    cursor.execute(f"PRAGMA synchronous = {sync}")
     cursor.execute("PRAGMA busy_timeout = 0")
     try:
         while True:

@@ -421,7 +421,8 @@ def claim_job(services: Services, frozen: FrozenJob, owner: str) -> Claim | None
 
     A job that no longer matches its session's row is closed as cancelled and replaced, in the same transaction.
     """
-    with services.database.transaction() as session:
+    # A claim becomes durable with the begin of its embedding, before anything is written under it; a repair has none.
+    with services.database.transaction(durable=frozen.kind == JobKind.REPAIR) as session:
         base = bases.share_base(session, frozen.memory_base_id)
         if base is None or base.deleting_at is not None:
             return None
@@ -463,7 +464,8 @@ def _still_matches(base: MemoryBase, row: MemoryBaseSession, job: IngestionJob) 
 
 def advance(services: Services, claim: Claim, guard: Guard, done: Projection, *, cursor_id: UUID | None) -> None:
     """Move the cursor by compare-and-set and write the ledger; raises ClaimLost when somebody else did."""
-    with services.database.transaction() as session:
+    # An advance that a power cut undoes leaves a claim without its worker, as a kill just before it does.
+    with services.database.transaction(durable=claim.is_build) as session:
         advanced = leases.compare_and_set(session, claim, to_seq=claim.to_seq, cursor_id=cursor_id)
         database.after_commit(session, lambda: guard.drop(claim))
         leases.finish(session, services, claim, advanced, done)

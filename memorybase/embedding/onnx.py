@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,11 +38,14 @@ class OnnxEmbedder:
         self.identity = identity
         self._folder = folder
         self._batch_size = batch_size
+        # A batch each: threads that share one wait for each other at every operator.
+        self._threads = threads or os.cpu_count() or 1
+        self._running = ThreadPoolExecutor(self._threads, thread_name_prefix="onnx")
         self._prompts = prompts
         try:
             self._manifest = Manifest.read(folder)
             self._tokenizer = _load_tokenizer(folder, self._manifest.max_seq_length)
-            self._session = _load_session(folder, threads)
+            self._session = _load_session(folder)
         except Exception as error:  # the runtime's and the tokenizer's errors share no base but this
             raise ModelUnavailable(
                 f"The exported model in {folder} does not load ({type(error).__name__}). "
@@ -69,8 +74,11 @@ class OnnxEmbedder:
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
         ids = tokens.ids(self._tokenizer, texts)
-        for places in self._batches(ids):
-            vectors[places] = self._run([ids[place] for place in places])
+        batches = list(self._batches(ids))
+        run = self._running.map if len(batches) > 1 else map
+        found = run(lambda places: self._run([ids[place] for place in places]), batches)
+        for places, rows in zip(batches, found, strict=True):
+            vectors[places] = rows
         bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if bad.size:
             raise TextRejected("The embedding model gave this text a vector that is not finite.", position=int(bad[0]))
@@ -79,8 +87,9 @@ class OnnxEmbedder:
     def _batches(self, ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
         """Places of texts of like length together: padding a short text to a long one costs 2.6 times the work."""
         order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
-        for start in range(0, len(order), self._batch_size):
-            yield order[start : start + self._batch_size]
+        size = min(self._batch_size, -(-len(order) // self._threads))
+        for start in range(0, len(order), size or 1):
+            yield order[start : start + size]
 
     def _run(self, batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         width = max(map(len, batch))
@@ -106,12 +115,10 @@ def _load_tokenizer(folder: Path, max_length: int | None) -> Tokenizer:
     return tokenizer
 
 
-def _load_session(folder: Path, threads: int) -> Any:
+def _load_session(folder: Path) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    # Idle threads that spin starve the neighbours: beside two busy processes this doubles the throughput.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(str(folder / MODEL_FILE), options, providers=["CPUExecutionProvider"])

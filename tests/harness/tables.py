@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import sqlalchemy as sa
 
@@ -29,11 +29,11 @@ class LentDatabase(Database):
     An engine compiles each statement once, 1 ms a time, so one that no test uses any more serves the next.
     """
 
+    sqlite_sync: ClassVar = {True: "OFF", False: "OFF"}
+
     def __init__(self, url: str) -> None:
         super().__init__(url)
         sa.event.listen(self.engine, "do_connect", self._direct)
-        if self.is_sqlite:
-            sa.event.listen(self.engine, "connect", lambda driver, _: driver.execute("PRAGMA synchronous = OFF"))
 
     def _direct(self, dialect: sa.Dialect, _record: Any, args: list[Any], options: dict[str, Any]) -> None:
         args[:], more = dialect.create_connect_args(self.url)
