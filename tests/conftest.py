@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import hypothesis
 import pytest
@@ -20,6 +20,7 @@ import redis
 from harness import ChromaServer, PostgresServer, RedisServer, Server
 from harness.model import MODEL_DIR
 from harness.world import World, build_world
+from xdist.scheduler import LoadFileScheduling
 
 from memorybase.embedding import Embedders
 from memorybase.settings import Settings
@@ -39,6 +40,30 @@ def pytest_collection_finish() -> None:
     """What was imported stays to the end: the collector need not look through it again and again."""
     gc.collect()
     gc.freeze()
+
+
+# The one that exports the model, which takes half a minute, and two long ones that do without it: what comes next finds
+# it there.
+FIRST = ("integration/test_embedding.py", "integration/test_portability.py", "integration/test_query_plans.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.path.as_posix().endswith(FIRST))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+    return ByStack(config, log)
+
+
+class ByStack(LoadFileScheduling):
+    """A file is one process's, and the pages, which share a stack, are too."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        scope = super()._split_scope(nodeid)
+        return PAGES if scope.startswith(PAGES) else scope
+
+
+PAGES = "tests/acceptance/web/"
 
 
 def pytest_xdist_auto_num_workers() -> int:
