@@ -94,11 +94,20 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
         telemetry.configure(app.state.settings)
         app.state.services = wiring.build(app.state.settings, role="api")
+        _prepare(app)
         wiring.keep_loaded()
     with waiting.ended_by_signals(app):
         yield
     if not given:
         app.state.services.database.dispose()
+
+
+def _prepare(app: FastAPI) -> None:
+    """FastAPI prepares a route when it first looks at it: all of them together would hold up the first caller, and
+    everybody beside it, for half a second."""
+    nowhere = {"type": "http", "method": "GET", "path": "/\0", "root_path": "", "headers": []}
+    for route in app.routes:
+        route.matches(nowhere)
 
 
 def _operation_id(route: APIRoute) -> str:

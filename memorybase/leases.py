@@ -159,7 +159,8 @@ class Guard:
     def begin_embedding(self, totals: Sequence[tuple[Claim, int]]) -> set[ClaimKey]:
         """From here on a lost worker counts against these jobs; those that this worker still holds.
 
-        What is not alone in the worker's hands is under no suspicion yet: then all of them run alone first.
+        What is not alone in the worker's hands is under no suspicion yet: then all of them run alone first. This commit
+        waits for the disk, and takes the claims before it along: what may have been written is known after a power cut.
         """
         with self._turn:
             for claim, _ in totals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -116,22 +117,18 @@ def open_api(settings: Settings) -> Iterator[Api]:
     give_back(database)
 
 
-_idle: list[FastAPI] = []
+_idle: defaultdict[tuple[str, ...], list[FastAPI]] = defaultdict(list)  # by what is built in
 
 
 @contextmanager
 def _app_over(services: Services) -> Iterator[FastAPI]:
     """An application over these services. FastAPI prepares a route when it is first called, 30 ms each, so one that no
     test uses any more serves the next."""
-    made = [getattr(services.settings, name) for name in BUILT_IN]
-    default = [Settings.model_fields[name].get_default(call_default_factory=True) for name in BUILT_IN]
-    if made != default:
-        yield create_app(services)
-        return
-    app = _idle.pop() if _idle else create_app(services)
+    idle = _idle[tuple(repr(getattr(services.settings, name)) for name in BUILT_IN)]
+    app = idle.pop() if idle else create_app(services)
     app.state.services, app.state.settings, app.state.ending = services, services.settings, False
     app.state.gate, app.state.exposition = Gate(services.settings), metrics.Exposition()
     try:
         yield app
     finally:
-        _idle.append(app)
+        idle.append(app)

@@ -401,7 +401,7 @@ def test_a_failing_runtime_is_not_the_texts_fault(model_settings: Settings, onnx
     folder = shutil.copytree(exported_folder(model_settings, WHEEL), tmp_path / "broken")
     manifest = json.loads((folder / "manifest.json").read_text()) | {"pad_id": 10**6}
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    broken = OnnxEmbedder(folder, model="broken", identity="i", batch_size=8, threads=0)
+    broken = OnnxEmbedder(folder, model="broken", identity="i", batch_size=8, threads=1)
     assert broken.embed(["no padding, no failure"]).shape == (1, onnx.dimension)
     with pytest.raises(EmbeddingFailed):
         broken.embed(["short", "this one is longer"])
