@@ -33,11 +33,20 @@ class LentDatabase(Database):
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
+        self._opened: list[Any] = []
         sa.event.listen(self.engine, "do_connect", self._direct)
+        sa.event.listen(self.engine, "connect", lambda connection, _: self._opened.append(connection))
 
     def _direct(self, dialect: sa.Dialect, _record: Any, args: list[Any], options: dict[str, Any]) -> None:
         args[:], more = dialect.create_connect_args(self.url)
         options.update(more)
+
+    def close(self) -> None:
+        """Every connection, also one that some thread of the test has not given back."""
+        self.dispose()
+        for connection in self._opened:
+            connection.close()
+        self._opened.clear()
 
 
 _idle: dict[str, list[LentDatabase]] = {"sqlite": [], "postgresql": []}
@@ -54,9 +63,9 @@ def lend(url: str) -> LentDatabase:
 
 def give_back(database: Database) -> None:
     """For a test that is over."""
-    database.dispose()
-    if isinstance(database, LentDatabase):
-        _idle[database.url.get_backend_name()].append(database)
+    assert isinstance(database, LentDatabase)
+    database.close()
+    _idle[database.url.get_backend_name()].append(database)
 
 
 @cache
