@@ -19,6 +19,8 @@ from memorybase.stack.processes import Processes, end_leftovers
 from memorybase.stack.state import DataDir
 
 SECONDS = 20.0
+# circus asks the system itself who has ended, so that a child's Popen may not have heard of it when it is let go.
+pytestmark = pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning")
 
 
 @pytest.fixture
