@@ -111,13 +111,14 @@ def _are_speakers(words: int) -> sa.Executable:
     return sa.select(*(sa.exists().where(flow, Speaker.name == sa.bindparam(f"word_{n}")) for n in range(words)))
 
 
+_COLLECTED = sa.select(
+    sa.func.count(), sa.func.coalesce(sa.func.sum(Session.documents), 0),
+    sa.func.coalesce(sa.func.sum(Session.terms), 0),
+).where(Session.flow_id == sa.bindparam("flow"), Session.documents > 0)  # fmt: skip
+
+
 def collected(session: OrmSession, flow_id: UUID) -> Collected:
-    row = session.execute(
-        sa.select(
-            sa.func.count(), sa.func.coalesce(sa.func.sum(Session.documents), 0),
-            sa.func.coalesce(sa.func.sum(Session.terms), 0),
-        ).where(Session.flow_id == flow_id, Session.documents > 0)
-    ).one()  # fmt: skip
+    row = session.execute(_COLLECTED, {"flow": flow_id}).one()
     return Collected(*(int(value) for value in row))
 
 

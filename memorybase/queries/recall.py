@@ -15,6 +15,7 @@ from memorybase.models import Capture, Flow, Generation, LedgerEntry, MemoryBase
 from memorybase.queries.conversations import counted
 
 Row = MemoryBaseSession
+_Text = str | sa.BindParameter[Any]
 
 # Hits a statement when their neighbours are read: each is two terms, and SQLite takes 500 terms in one UNION.
 NEIGHBOUR_BATCH = 50
@@ -23,6 +24,11 @@ NEIGHBOUR_BATCH = 50
 _BASE = sa.bindparam("base", type_=MemoryBase.id.type)
 _GENERATION = sa.bindparam("generation", type_=sa.Integer())
 _FLOW = sa.bindparam("flow", type_=MemoryBase.id.type)
+_SESSION = sa.bindparam("session", type_=Session.session_id.type)
+_END_USER = sa.bindparam("end_user", type_=Session.end_user_id.type)
+_AT_MOST = sa.bindparam("at_most", type_=sa.Integer())
+
+_WAITING = sa.select(Row.id, Row.memory_base_id, Row.generation).where(Row.dirty > Row.repaired).limit(_AT_MOST)
 
 
 class Target(NamedTuple):
@@ -103,22 +109,8 @@ def serving_targets(
     session: OrmSession, user_id: UUID, *, memory_base_id: UUID | None, flow_id: UUID | None
 ) -> list[Target]:
     """The serving generation of one memory base, or of every one of a flow; none that is being deleted."""
-    wanted = MemoryBase.id == memory_base_id if memory_base_id is not None else MemoryBase.flow_id == flow_id
-    rows = session.execute(
-        sa.select(
-            MemoryBase.id, MemoryBase.flow_id, Generation.generation, Generation.capture, Generation.embedding_model,
-            Generation.embedder, Generation.collection_name, Generation.collection_id,
-        )
-        .join(
-            Generation,
-            sa.and_(Generation.memory_base_id == MemoryBase.id, Generation.generation == MemoryBase.serving),
-        )
-        .join(Flow, Flow.id == MemoryBase.flow_id)
-        .where(
-            wanted, MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None), Flow.deleting_at.is_(None)
-        )
-        .order_by(MemoryBase.id)
-    )  # fmt: skip
+    statement = _targets(of_flow=memory_base_id is None)
+    rows = session.execute(statement, {"user": user_id, "wanted": memory_base_id or flow_id})
     return [Target(*row) for row in rows]
 
 
@@ -137,26 +129,13 @@ def facts_at(session: OrmSession, target: Target, places: Collection[int], *, me
 
 def held_of(session: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, Held]:
     """What the serving generation holds of these messages; the latest version, as everywhere."""
-    rows = session.execute(
-        sa.select(LedgerEntry.message_id, LedgerEntry.version, LedgerEntry.chunks)
-        .where(
-            LedgerEntry.memory_base_id == target.memory_base_id,
-            LedgerEntry.generation == target.generation,
-            LedgerEntry.message_id.in_(ids),
-        )
-        .order_by(LedgerEntry.version)
-    )
+    rows = session.execute(_held_of(), _of(target) | {"ids": ids})
     return {message_id: Held(version, chunks) for message_id, version, chunks in rows}
 
 
 def turns_at(session: OrmSession, flow_id: UUID, places: Collection[int]) -> dict[int, Turn]:
     """What the index knows of the flow's messages at these places."""
-    ours = Message.flow_id == flow_id
-    rows = session.execute(
-        sa.select(Message.place, ours, Message.session_id, Message.terms, Message.traits).where(
-            Message.place.in_(places)
-        )
-    )
+    rows = session.execute(_turns_at(), {"flow": flow_id, "places": places})
     return {place: Turn(session_id, terms, traits) for place, is_ours, session_id, terms, traits in rows if is_ours}
 
 
@@ -190,39 +169,42 @@ def pending_messages(
     Looks at the `session_limit` sessions captured last and takes at most `limit` messages of each, along indexes: the
     cost depends on the two limits and not on what the flow has in history or in backlog.
     """
-    behind = _sessions_behind(target, _session_scope(session_id, end_user_id), limit=limit, session_limit=session_limit)
-    # One bound instead of two, so that the index is entered at the right place.
-    edge = sa.case((behind.c.newest > behind.c.cursor, behind.c.newest), else_=behind.c.cursor)
-    rows = session.execute(
-        _facts(metadata=metadata)
-        .add_columns(Message.content)
-        .join(behind, behind.c.session_id == Message.session_id)
-        .where(Message.flow_id == target.flow_id, counted(target.capture), Message.seq > edge)
-        .order_by(Message.captured_at.desc(), Message.seq.desc(), Message.id)
-        .limit(limit),
-        _of(target),
+    statement = _pending(
+        target.capture, of_session=session_id is not None, of_user=end_user_id is not None, metadata=metadata
     )
+    asked = {"session": session_id, "end_user": end_user_id, "at_most": limit, "sessions": session_limit}
+    rows = session.execute(statement, _of(target) | asked)
     return [PendingMessage(Facts(*row[:-1]), row[-1]) for row in rows]
 
 
-def _sessions_behind(
-    target: Target, scope: Sequence[sa.ColumnElement[bool]], *, limit: int, session_limit: int
-) -> sa.Subquery:
-    """Sessions with counted messages beyond the cursor, and the seq below their newest `limit` counted messages."""
+@lru_cache
+def _pending(capture: Capture, *, of_session: bool, of_user: bool, metadata: bool) -> sa.Select[Any]:
+    scope = _session_scope(_SESSION if of_session else None, _END_USER if of_user else None)
+    behind = _sessions_behind(capture, scope)
+    # One bound instead of two, so that the index is entered at the right place.
+    edge = sa.case((behind.c.newest > behind.c.cursor, behind.c.newest), else_=behind.c.cursor)
+    return (
+        _facts(metadata=metadata)
+        .add_columns(Message.content)
+        .join(behind, behind.c.session_id == Message.session_id)
+        .where(Message.flow_id == _FLOW, counted(capture), Message.seq > edge)
+        .order_by(Message.captured_at.desc(), Message.seq.desc(), Message.id)
+        .limit(_AT_MOST)
+    )
+
+
+def _sessions_behind(capture: Capture, scope: Sequence[sa.ColumnElement[bool]]) -> sa.Subquery:
+    """Sessions with counted messages beyond the cursor, and the seq below their newest `at_most` counted messages."""
     recent = (
         sa.select(Session.session_id, Session.last_seq, Session.last_captured_at)
-        .where(Session.flow_id == target.flow_id, Session.deleted_at.is_(None), *scope)
+        .where(Session.flow_id == _FLOW, Session.deleted_at.is_(None), *scope)
         .order_by(Session.last_captured_at.desc())
-        .limit(session_limit)
+        .limit(sa.bindparam("sessions", type_=sa.Integer()))
         .subquery("recent")
     )
     newest_first = (
         sa.select(Message.seq)
-        .where(
-            Message.flow_id == target.flow_id,
-            Message.session_id == recent.c.session_id,
-            counted(target.capture),
-        )
+        .where(Message.flow_id == _FLOW, Message.session_id == recent.c.session_id, counted(capture))
         .order_by(Message.seq.desc())
         .correlate(recent)
         .limit(1)
@@ -232,20 +214,20 @@ def _sessions_behind(
         sa.select(
             recent.c.session_id,
             cursor.label("cursor"),
-            sa.func.coalesce(newest_first.offset(limit).scalar_subquery(), 0).label("newest"),
+            sa.func.coalesce(newest_first.offset(_AT_MOST).scalar_subquery(), 0).label("newest"),
         )
         .select_from(recent)
         .outerjoin(
             Row,
             sa.and_(
-                Row.memory_base_id == target.memory_base_id,
+                Row.memory_base_id == _BASE,
                 Row.session_id == recent.c.session_id,
-                Row.generation == target.generation,
+                Row.generation == _GENERATION,
             ),
         )
         .where(recent.c.last_seq > cursor, newest_first.scalar_subquery() > cursor)
         .order_by(recent.c.last_captured_at.desc())
-        .limit(limit)
+        .limit(_AT_MOST)
         .subquery("behind")
     )
 
@@ -292,16 +274,14 @@ def edited_messages(
 
 def _rows_waiting_for_repair(session: OrmSession, target: Target, limit: int) -> list[UUID]:
     # With the base among the conditions, SQLite reads all of its rows instead of the small index of dirty ones.
-    rows = session.execute(
-        sa.select(Row.id, Row.memory_base_id, Row.generation).where(Row.dirty > Row.repaired).limit(limit)
-    )
+    rows = session.execute(_WAITING, {"at_most": limit})
     own = (target.memory_base_id, target.generation)
     return [row_id for row_id, base_id, generation in rows if (base_id, generation) == own]
 
 
 def fetch_messages(session: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Message]:
     """The whole messages, of those that exist in this flow."""
-    found = session.scalars(sa.select(Message).where(Message.id.in_(ids)))
+    found = session.scalars(_messages(), {"ids": ids})
     return {message.id: message for message in found if message.flow_id == flow_id}
 
 
@@ -343,7 +323,53 @@ def _beside(
     return sa.select(turns.subquery())
 
 
-# Statements with many columns take longer to put together than to run, so these are made once.
+# Statements take longer to put together than to run, so these are made once.
+
+
+@lru_cache
+def _targets(*, of_flow: bool) -> sa.Select[UUID, UUID, int, Capture, str, str, str, UUID]:
+    return (
+        sa.select(
+            MemoryBase.id, MemoryBase.flow_id, Generation.generation, Generation.capture, Generation.embedding_model,
+            Generation.embedder, Generation.collection_name, Generation.collection_id,
+        )
+        .join(
+            Generation,
+            sa.and_(Generation.memory_base_id == MemoryBase.id, Generation.generation == MemoryBase.serving),
+        )
+        .join(Flow, Flow.id == MemoryBase.flow_id)
+        .where(
+            (MemoryBase.flow_id if of_flow else MemoryBase.id) == sa.bindparam("wanted"),
+            MemoryBase.user_id == sa.bindparam("user"), MemoryBase.deleting_at.is_(None), Flow.deleting_at.is_(None),
+        )
+        .order_by(MemoryBase.id)
+    )  # fmt: skip
+
+
+@lru_cache
+def _held_of() -> sa.Select[UUID, int, int]:
+    return (
+        sa.select(LedgerEntry.message_id, LedgerEntry.version, LedgerEntry.chunks)
+        .where(
+            LedgerEntry.memory_base_id == _BASE,
+            LedgerEntry.generation == _GENERATION,
+            LedgerEntry.message_id.in_(sa.bindparam("ids", expanding=True)),
+        )
+        .order_by(LedgerEntry.version)
+    )
+
+
+@lru_cache
+def _turns_at() -> sa.Select[int, bool, str, int, int]:
+    ours = Message.flow_id == _FLOW
+    return sa.select(Message.place, ours, Message.session_id, Message.terms, Message.traits).where(
+        Message.place.in_(sa.bindparam("places", expanding=True))
+    )
+
+
+@lru_cache
+def _messages() -> sa.Select[Message]:
+    return sa.select(Message).where(Message.id.in_(sa.bindparam("ids", expanding=True)))
 
 
 @lru_cache
@@ -404,7 +430,7 @@ def _of(target: Target) -> dict[str, Any]:
     return {"base": target.memory_base_id, "generation": target.generation, "flow": target.flow_id}
 
 
-def _session_scope(session_id: str | None, end_user_id: str | None) -> list[sa.ColumnElement[bool]]:
+def _session_scope(session_id: _Text | None, end_user_id: _Text | None) -> list[sa.ColumnElement[bool]]:
     scope: list[sa.ColumnElement[bool]] = []
     if session_id is not None:
         scope.append(Session.session_id == session_id)

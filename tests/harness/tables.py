@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
+import psycopg
 import sqlalchemy as sa
 
 from memorybase.database import Database
@@ -33,16 +34,18 @@ class LentDatabase(Database):
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        self._opened: list[Any] = []
+        self._opened: list[psycopg.Connection] = []
         sa.event.listen(self.engine, "do_connect", self._direct)
-        sa.event.listen(self.engine, "connect", lambda connection, _: self._opened.append(connection))
+        if not self.is_sqlite:
+            sa.event.listen(self.engine, "connect", lambda connection, _: self._opened.append(connection))
 
     def _direct(self, dialect: sa.Dialect, _record: Any, args: list[Any], options: dict[str, Any]) -> None:
         args[:], more = dialect.create_connect_args(self.url)
         options.update(more)
 
     def close(self) -> None:
-        """Every connection, also one that some thread of the test has not given back."""
+        """Every connection, on PostgreSQL also one that a thread of the test has not given back: let go of open, it is
+        a warning in whatever test comes next. SQLite's would take the process along if that thread still used it."""
         self.dispose()
         for connection in self._opened:
             connection.close()
