@@ -40,6 +40,7 @@ def plot(report: Mapping[str, Any], file: Path) -> None:
         left.bar_label(bars, fmt="%.0f", fontsize=8)
     left.set_xticks(range(len(sections)), sections)
     left.set_ylabel("messages a second")
+    left.margins(y=0.1)  # room for the numbers
     left.legend(fontsize=8)
     found = waits(report)
     for shift, (place, label) in ((-0.2, (0, "p50")), (0.2, (1, "p95"))):
@@ -49,5 +50,6 @@ def plot(report: Mapping[str, Any], file: Path) -> None:
     right.set_yticks(range(len(found)), list(found))
     right.invert_yaxis()
     right.set_xlabel("milliseconds")
+    right.margins(x=0.1)
     right.legend(fontsize=8)
     figure.savefig(file)
