@@ -29,7 +29,7 @@ MAX_OVERFLOW = 20  # connections beyond the pool, under load
 class Database:
     """One engine; `transaction()` writes and commits, `reading()` sees one snapshot and never writes."""
 
-    sqlite_sync: ClassVar = {True: "FULL", False: "NORMAL"}
+    sqlite_sync: ClassVar = {True: "FULL", False: "NORMAL"}  # by whether a commit is to be durable
 
     def __init__(self, url: str, *, pool_size: int = 10) -> None:
         self.url = sa.make_url(url)

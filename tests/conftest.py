@@ -42,6 +42,7 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+PAGES = "tests/acceptance/web/"
 # The one that exports the model, which takes half a minute, and two long ones that do without it: what comes next finds
 # it there.
 FIRST = ("integration/test_embedding.py", "integration/test_portability.py", "integration/test_query_plans.py")
@@ -61,9 +62,6 @@ class ByStack(LoadFileScheduling):
     def _split_scope(self, nodeid: str) -> str:
         scope = super()._split_scope(nodeid)
         return PAGES if scope.startswith(PAGES) else scope
-
-
-PAGES = "tests/acceptance/web/"
 
 
 def pytest_xdist_auto_num_workers() -> int:
