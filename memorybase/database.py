@@ -50,7 +50,7 @@ class Database:
         with _translated(), self._turn(), OrmSession(self.engine, expire_on_commit=False) as session:
             if self.is_sqlite:
                 # Taking the write lock at the start: a reader that turns writer fails at once under WAL.
-                session.connection(execution_options={"begin_immediate": True, "sync": self.sqlite_sync[durable]})
+                session.connection(execution_options={"begin_immediate": self.sqlite_sync[durable]})
             yield session
             session.commit()
             callbacks = _callbacks(session)
@@ -145,8 +145,8 @@ def _sqlite_engine(url: sa.URL, pool_size: int) -> sa.Engine:
 
     @sa.event.listens_for(engine, "begin")
     def _begin(connection: sa.Connection) -> None:
-        if connection.get_execution_options().get("begin_immediate", False):
-            _begin_immediate(connection, sync=connection.get_execution_options().get("sync", "FULL"))
+        if sync := connection.get_execution_options().get("begin_immediate"):
+            _begin_immediate(connection, sync=sync)
         else:
             connection.exec_driver_sql("BEGIN")
 
@@ -154,7 +154,7 @@ def _sqlite_engine(url: sa.URL, pool_size: int) -> sa.Engine:
 
 
 def _begin_immediate(connection: sa.Connection, *, sync: str) -> None:
-    """Begin to write as soon as no other process does."""
+    """Begin to write as soon as no other process does; `sync` is SQLite's `synchronous` for this transaction."""
     deadline = time.monotonic() + SQLITE_BUSY_MILLISECONDS / 1_000
     cursor = connection.connection.cursor()
     cursor.execute(f"PRAGMA synchronous = {sync}")

@@ -12,7 +12,7 @@ from memorybase.models import Base
 def run(connection: Connection) -> None:
     is_sqlite = connection.dialect.name == "sqlite"
     if is_sqlite:
-        connection = connection.execution_options(begin_immediate=True)
+        connection = connection.execution_options(begin_immediate="FULL")
     context.configure(
         connection=connection,
         target_metadata=Base.metadata,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -87,8 +88,9 @@ class OnnxEmbedder:
     def _batches(self, ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
         """Places of texts of like length together: padding a short text to a long one costs 2.6 times the work."""
         order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
-        size = min(self._batch_size, -(-len(order) // self._threads))
-        for start in range(0, len(order), size or 1):
+        share = math.ceil(len(order) / self._threads)
+        size = max(1, min(self._batch_size, share))
+        for start in range(0, len(order), size):
             yield order[start : start + size]
 
     def _run(self, batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:

@@ -35,30 +35,25 @@ _LIVING_OF_FLOW = sa.and_(MemoryBase.flow_id == sa.bindparam("id"), MemoryBase.d
 def share_bases_of_flow(session: OrmSession, flow_id: UUID) -> list[MemoryBase]:
     """The flow's living memory bases, share-locked: none is regenerated or deleted until this transaction ends."""
     _queue_up(session, _LIVING_OF_FLOW, flow_id)
-    return list(session.scalars(_share(_LIVING_OF_FLOW), {"id": flow_id}))
+    return list(session.scalars(_locked(_LIVING_OF_FLOW, alone=False), {"id": flow_id}))
 
 
 def share_base(session: OrmSession, base_id: UUID) -> MemoryBase | None:
     """The memory base, living or being deleted, share-locked."""
     _queue_up(session, _THIS, base_id)
-    return session.scalar(_share(_THIS), {"id": base_id})
+    return session.scalar(_locked(_THIS, alone=False), {"id": base_id})
 
 
 def lock_base(session: OrmSession, base_id: UUID) -> MemoryBase | None:
     """The memory base, locked against every capture, claim and advance."""
     _queue_up(session, _THIS, base_id, alone=True)
-    return session.scalar(
-        sa.select(MemoryBase)
-        .where(MemoryBase.id == base_id)
-        .with_for_update(key_share=True)
-        .execution_options(populate_existing=True)
-    )
+    return session.scalar(_locked(_THIS, alone=True), {"id": base_id})
 
 
 @lru_cache
-def _share(which: sa.ColumnElement[bool]) -> sa.Select[MemoryBase]:
-    shared = sa.select(MemoryBase).where(which).order_by(MemoryBase.id).with_for_update(read=True)
-    return shared.execution_options(populate_existing=True)
+def _locked(which: sa.ColumnElement[bool], *, alone: bool) -> sa.Select[MemoryBase]:
+    found = sa.select(MemoryBase).where(which).order_by(MemoryBase.id)
+    return found.with_for_update(read=not alone, key_share=alone).execution_options(populate_existing=True)
 
 
 def _queue_up(session: OrmSession, which: sa.ColumnElement[bool], ident: UUID, *, alone: bool = False) -> None:

@@ -27,10 +27,11 @@ _ALONE = sa.select(Job).where(_THIS).with_for_update(key_share=True).execution_o
 _RUNNING = sa.select(Job.id, Job.epoch).where(
     Job.id.in_(sa.bindparam("ids", expanding=True)), Job.state == JobState.RUNNING
 )
+_COLUMNS = core(Job).c
 _UPDATE_CLAIMED = sa.update(core(Job)).where(
-    core(Job).c.id == sa.bindparam("claimed_id"),
-    core(Job).c.state == JobState.RUNNING,
-    core(Job).c.epoch == sa.bindparam("claimed_epoch"),
+    _COLUMNS.id == sa.bindparam("claimed_id"),
+    _COLUMNS.state == JobState.RUNNING,
+    _COLUMNS.epoch == sa.bindparam("claimed_epoch"),
 )
 _TO_DO = (
     sa.select(Job)

@@ -36,6 +36,14 @@ def postgres_api(api_settings: Settings, ready_postgres_url: str) -> Iterator[Ap
         yield opened
 
 
+@pytest.fixture
+def sqlite_world(tmp_path: Path) -> Iterator[World]:
+    """The domain on SQLite alone."""
+    built = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path)
+    yield built
+    built.close()
+
+
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def databases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """One database for all tests of a module: to make one takes longer than any of them."""

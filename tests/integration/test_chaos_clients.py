@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
@@ -18,7 +17,7 @@ from harness.chaos import run as chaos_run
 from harness.chaos.clients import Client, GivenUp, Operator, Orders
 from harness.chaos.cluster import Plan
 from harness.waiting import wait_until
-from harness.world import World, build_world
+from harness.world import World
 
 Answers = Callable[[str, str, Any], tuple[int, Any]]
 Api = Callable[[Answers], Orders]
@@ -157,10 +156,8 @@ class TestSettling:
     """Not coming to rest is a violation too."""
 
     @pytest.fixture
-    def world(self, tmp_path: Path) -> Iterator[World]:
-        made = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path)
-        yield made
-        made.close()
+    def world(self, sqlite_world: World) -> World:
+        return sqlite_world
 
     def cluster(self, world: World, orders: Orders) -> Any:
         return SimpleNamespace(url=orders.url, plan=PLAN, services=world.services)

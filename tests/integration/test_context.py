@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from harness.world import World, build_world
+from harness.world import World
 
 from memorybase.context import RECALL_HEADING, ContextRequest, RecallOptions, build_context
 from memorybase.conversation import View, uses
@@ -38,11 +36,9 @@ def kinds(view: View) -> list[str]:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+def world(sqlite_world: World) -> World:
     """On SQLite alone: the statements are those of summaries and searches, which run on both databases."""
-    built = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path)
-    yield built
-    built.close()
+    return sqlite_world
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from harness.tables import make_tables
-from harness.world import WorkerKilled, World, build_world
+from harness.world import WorkerKilled, World
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import lifecycle
@@ -50,10 +50,8 @@ class Disk:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    built = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path)
-    yield built
-    built.close()
+def world(sqlite_world: World) -> World:
+    return sqlite_world
 
 
 @pytest.fixture
