@@ -8,13 +8,15 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from uuid import UUID
 
 import psutil
 
 from memorybase import errors, sweeping, telemetry, wiring
+from memorybase.embedding.background import NICENESS
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -192,10 +194,19 @@ def start(services: Services) -> WorkerProcess:
         watchdog=Watchdog(services.settings.job_deadline_seconds, lambda: hand_back(services, owner)),
         pulse=Pulse(services, owner),
     )
+    _let_other_sessions_go_first()
     _load_model(services)
     wiring.keep_loaded()
     log.info("worker_started", owner=owner, pid=os.getpid())
     return process
+
+
+def _let_other_sessions_go_first() -> None:
+    """Linux divides the processor among sessions (setsid) before it looks at the priority of their threads: a worker
+    that leads one, as a supervisor starts it, competes as a whole with an API that leads another."""
+    if os.getsid(0) == os.getpid():
+        with suppress(OSError):  # no Linux, or one without autogroups
+            Path("/proc/self/autogroup").write_text(str(NICENESS))
 
 
 def _load_model(services: Services) -> None:

@@ -124,6 +124,14 @@ def stack(settings: Settings, make_stack: Callable[[Settings], Stack]) -> Stack:
     return make_stack(settings)
 
 
+def niceness_of_session(pid: int) -> int:
+    """What Linux weighs the process's whole session with; as it should be, where the kernel has no such thing."""
+    try:
+        return int(Path(f"/proc/{pid}/autogroup").read_text().rpartition(" ")[2])
+    except FileNotFoundError:
+        return NICENESS
+
+
 def test_a_captured_session_is_ingested_and_no_text_is_logged(stack: Stack) -> None:
     strangers = {"CELERY_BROKER_URL": "redis://127.0.0.1:1/0", "CELERY_RESULT_BACKEND": "redis://127.0.0.1:1/0"}
     worker = stack.start_worker(changes={**strangers, "MEMORYBASE_LOG_LEVEL": "DEBUG"})
@@ -136,6 +144,7 @@ def test_a_captured_session_is_ingested_and_no_text_is_logged(stack: Stack) -> N
     stack.capture("talk", count=10, roles=("user", "assistant"))
     priorities = [os.getpriority(os.PRIO_PROCESS, thread.id) for thread in psutil.Process(worker.pid).threads()]
     assert min(priorities) < NICENESS <= max(priorities)  # the model gives way to captures, the transactions do not
+    assert niceness_of_session(worker.pid) == NICENESS
     assert SECRET_WORD in stack.summary_of("talk")
     log = worker.log.read_text()
     assert "job_ended" in log
