@@ -104,7 +104,7 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
 def _checked(services: Services, user_id: UUID, request: ContextRequest) -> str | None:
     """The end user whose memories these are."""
     with services.database.reading() as session:
-        if conversations.fetch_flow(session, user_id, request.flow_id) is None:
+        if not conversations.has_flow(session, user_id, request.flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(request.flow_id))
         for base_id in request.memory_base_ids:
             base = bases.fetch_base(session, user_id, base_id)

@@ -103,7 +103,7 @@ def _capture(
     documents = indexing.analyze_all(services, messages)
     with services.database.transaction() as session:
         living = bases.share_bases_of_flow(session, flow_id)
-        if conversations.fetch_flow(session, user_id, flow_id) is None:
+        if not conversations.has_flow(session, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         # From here to the commit this transaction alone gives out the session's seqs: seq order is commit order.
         conversation = conversations.open_session(
@@ -202,9 +202,11 @@ def _trigger_base(
     reached = pending >= base.threshold
     if reached:
         row.target_seq = conversation.last_seq
-    waits = pending > 0 and not reached and base.idle_after > 0
-    # From the last capture on, not from now: posting the same run again does not put it off.
-    row.idle_due_at = conversation.last_captured_at + timedelta(seconds=base.idle_after) if waits else None
+    if reached or pending == 0 or base.idle_after == 0:
+        row.idle_due_at = None
+    elif row.idle_due_at is None:
+        # Left where it is by the captures that follow: the sweep that comes then looks at the last of them.
+        row.idle_due_at = conversation.last_captured_at + timedelta(seconds=base.idle_after)
     session.flush()
     # The rows are locked: an active job stays one, and who ends it plans the next.
     job = jobs.active_job(session, base.id, conversation.session_id) if was_at_work else None

@@ -109,7 +109,7 @@ def _has_question(conversation: Conversation, request: HistoryRequest) -> bool:
 def has_session(conversation: Conversation, on_missing: OnMissing) -> bool:
     """Whether there is anything to remember by; raises NotFound for it where that is asked, and for the flow."""
     with conversation.services.database.reading() as session:
-        if conversations.fetch_flow(session, conversation.user_id, conversation.flow_id) is None:
+        if not conversations.has_flow(session, conversation.user_id, conversation.flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(conversation.flow_id))
         found = conversations.fetch_session(session, conversation.flow_id, conversation.session_id)
     if found is not None and found.deleted_at is None:

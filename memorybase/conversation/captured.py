@@ -143,7 +143,7 @@ def captured_view(
     """
     given: dict[str, Any] = {"counter": counter, "summary": summary, "inserts": inserts, "resolve": resolve}
     with services.database.reading() as session:
-        if conversations.fetch_flow(session, user_id, flow_id) is None:
+        if not conversations.has_flow(session, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         leaf_id, run_id = _uuid(options.leaf_id), _uuid(options.exclude_run_id)
         for tail in tails(session, flow_id, session_id, leaf_id=leaf_id, run_id=run_id, prune=options.limits.prune):

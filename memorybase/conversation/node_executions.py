@@ -159,7 +159,7 @@ def _put(
 ) -> tuple[NodeExecutionView, bool]:
     identity = _identity(run_id, new)
     with services.database.transaction() as session:
-        if conversations.fetch_flow(session, user_id, flow_id) is None:
+        if not conversations.has_flow(session, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         known = queries.fetch_any(session, identity)
         if known is not None and known[1] != user_id:

@@ -150,7 +150,7 @@ def _fetch(session: OrmSession, wanted: Wanted) -> SessionSummary | None:
 
 
 def _check_session(session: OrmSession, user_id: UUID, wanted: Wanted) -> None:
-    if conversations.fetch_flow(session, user_id, wanted.flow_id) is None:
+    if not conversations.has_flow(session, user_id, wanted.flow_id):
         raise errors.NotFound("There is no such flow", field="flow_id", value=str(wanted.flow_id))
     found = conversations.fetch_session(session, wanted.flow_id, wanted.session_id)
     if found is None or found.deleted_at is not None:

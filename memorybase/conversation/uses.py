@@ -71,7 +71,7 @@ def record_use(
     """
     shown = view.as_dict()
     with services.database.transaction() as session:
-        if conversations.fetch_flow(session, user_id, flow_id) is None:
+        if not conversations.has_flow(session, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         identity = run_id if isinstance(run_id, UUID) else resolve_id(user_id, "run", run_id)[0]
         run = conversations.fetch_run(session, identity)
@@ -104,7 +104,7 @@ def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) 
     ids = memory_uses.ids_in(past.sources)
     lost = memory_uses.ids_in([source for source in past.sources if source["kind"] == "summary"])
     with services.database.transaction() as session:
-        if conversations.fetch_flow(session, user_id, flow_id) is None:
+        if not conversations.has_flow(session, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         if past.session_id is not None and conversations.fetch_session(session, flow_id, past.session_id) is None:
             values["session_id"] = None
@@ -118,7 +118,7 @@ def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) 
 def run_memory(services: Services, user_id: UUID, flow_id: UUID, run_id: UUID) -> RunMemory:
     """What the nodes of a run were given, oldest first. Raises NotFound for a run that is neither captured nor used."""
     with services.database.reading() as session:
-        if conversations.fetch_flow(session, user_id, flow_id) is None:
+        if not conversations.has_flow(session, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         uses = memory_uses.uses_of_run(session, flow_id, run_id)
         edited = memory_uses.edited_since(session, flow_id, run_id)

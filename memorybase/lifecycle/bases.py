@@ -159,7 +159,7 @@ def new_generation(
 
 
 def _check_free(session: OrmSession, user_id: UUID, new: NewMemoryBase) -> None:
-    if conversations.fetch_flow(session, user_id, new.flow_id) is None:
+    if not conversations.has_flow(session, user_id, new.flow_id):
         raise errors.NotFound("There is no such flow", field="flow_id", value=str(new.flow_id))
     existing = bases.base_of_name(session, user_id, new.name)
     if existing is not None:

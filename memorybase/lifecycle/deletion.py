@@ -36,7 +36,7 @@ def delete_memory_base(services: Services, user_id: UUID, base_id: UUID) -> bool
 def delete_flow(services: Services, user_id: UUID, flow_id: UUID) -> bool:
     """Delete a flow, its memory bases, sessions, runs and messages: True when nothing is left. Raises NotFound."""
     with services.database.transaction() as session:
-        if conversations.fetch_flow(session, user_id, flow_id) is None:
+        if not conversations.has_flow(session, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         now = clock.now(session)
         # The flow first: a memory base made meanwhile is then either refused, or here and seen.

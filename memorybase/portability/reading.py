@@ -44,7 +44,7 @@ def resolve_scope(
 ) -> ExportScope:
     """Every id checked to be the user's; a memory base stands for its flow. Raises NotFound, InvalidRequest."""
     with services.database.reading() as session:
-        if flow_id is not None and conversations.fetch_flow(session, user_id, flow_id) is None:
+        if flow_id is not None and not conversations.has_flow(session, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         if memory_base_id is not None:
             base = bases.fetch_base(session, user_id, memory_base_id)

@@ -265,7 +265,7 @@ def _open_session(services: Services, user_id: UUID, item: _Session) -> None:
     """The session, made when new; metadata that it has stays."""
     place = item.place
     with services.database.transaction() as session:
-        if conversations.fetch_flow(session, user_id, place.flow_id) is None:
+        if not conversations.has_flow(session, user_id, place.flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(place.flow_id))
         conversation = conversations.open_session(
             session, flow_id=place.flow_id, session_id=place.session_id, end_user_id=place.end_user_id

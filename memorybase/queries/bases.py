@@ -22,7 +22,7 @@ from memorybase.models import (
     MemoryBase,
     MemoryBaseSession,
 )
-from memorybase.queries import bounds, jobs, rows
+from memorybase.queries import bounds, identity, jobs, rows
 
 COMPARE_EVERY_SECONDS = 60  # a base at rest is looked at this often
 COMPARE_LIMIT = 50
@@ -165,7 +165,10 @@ def bases_to_compare(session: OrmSession, now: datetime) -> list[UUID]:
 
 
 def fetch_generation(session: OrmSession, base_id: UUID, generation: int) -> Generation:
-    return session.get_one(Generation, (base_id, generation))
+    found = identity.get(session, Generation, base_id, generation)
+    if found is None:
+        raise sa.exc.NoResultFound("a memory base without that generation")
+    return found
 
 
 def generations(session: OrmSession, base_id: UUID) -> list[Generation]:

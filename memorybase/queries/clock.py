@@ -7,14 +7,12 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-_SQLITE = sa.text("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')")
 _POSTGRESQL = sa.text("SELECT clock_timestamp()")
 
 
 def now(session: OrmSession) -> datetime:
     """The moment on the database's clock, aware, in UTC."""
     if session.get_bind().dialect.name == "sqlite":
-        text: str = session.execute(_SQLITE).scalar_one()
-        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+        return datetime.now(UTC)  # SQLite runs in this process: its clock is this one
     moment: datetime = session.execute(_POSTGRESQL).scalar_one()
     return moment.astimezone(UTC)

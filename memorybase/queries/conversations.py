@@ -27,7 +27,7 @@ from memorybase.models import (
     Session,
     SessionSummary,
 )
-from memorybase.queries import bounds, clock
+from memorybase.queries import bounds, clock, identity
 from memorybase.queries.writes import core, insert_unless_there
 
 
@@ -66,9 +66,8 @@ def counted(capture: Capture) -> sa.ColumnElement[bool]:
 
 
 # What every capture asks is built once: building a statement takes several times as long as running it.
-_FLOW_OF_USER = sa.select(Flow).where(
-    Flow.id == bindparam("flow_id"), Flow.user_id == bindparam("user_id"), Flow.deleting_at.is_(None)
-)
+_OF_USER = sa.and_(Flow.id == bindparam("flow_id"), Flow.user_id == bindparam("user_id"), Flow.deleting_at.is_(None))
+_FLOW, _FLOW_IS_THERE = sa.select(Flow).where(_OF_USER), sa.select(Flow.id).where(_OF_USER)
 _SESSION_ALONE = (
     sa.select(Session)
     .where(Session.flow_id == bindparam("flow_id"), Session.session_id == bindparam("session_id"))
@@ -83,7 +82,12 @@ _INSERT_MESSAGES = sa.insert(core(Message))
 
 def fetch_flow(session: OrmSession, user_id: UUID, flow_id: UUID) -> Flow | None:
     """The user's flow, unless it is being deleted."""
-    return session.scalar(_FLOW_OF_USER, {"flow_id": flow_id, "user_id": user_id})
+    return session.scalar(_FLOW, {"flow_id": flow_id, "user_id": user_id})
+
+
+def has_flow(session: OrmSession, user_id: UUID, flow_id: UUID) -> bool:
+    """Whether it is the user's flow, and not being deleted."""
+    return session.scalar(_FLOW_IS_THERE, {"flow_id": flow_id, "user_id": user_id}) is not None
 
 
 def lock_flow(session: OrmSession, flow_id: UUID) -> Flow | None:
@@ -168,7 +172,7 @@ def end_user_of(session: OrmSession, flow_id: UUID, session_id: str) -> str | No
 
 
 def fetch_run(session: OrmSession, run_id: UUID) -> Run | None:
-    return session.get(Run, run_id)
+    return identity.get(session, Run, run_id)
 
 
 def add_run(session: OrmSession, values: dict[str, Any]) -> bool:
@@ -181,7 +185,7 @@ def owner_of_flow(session: OrmSession, flow_id: UUID) -> UUID | None:
 
 
 def message_by_id(session: OrmSession, message_id: UUID) -> Message | None:
-    return session.get(Message, message_id)
+    return identity.get(session, Message, message_id)
 
 
 def known_messages(session: OrmSession, ids: Iterable[UUID]) -> dict[UUID, KnownMessage]:

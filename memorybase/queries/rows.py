@@ -22,6 +22,7 @@ from memorybase.models import (
     Message,
     Session,
 )
+from memorybase.queries import identity
 from memorybase.queries.bounds import pages
 from memorybase.queries.writes import core, insert, insert_unless_there, new_id
 
@@ -194,7 +195,7 @@ def lock_row(session: OrmSession, row_id: UUID, *, skip_locked: bool = False) ->
 
 
 def fetch_row(session: OrmSession, row_id: UUID) -> Row | None:
-    return session.get(Row, row_id)
+    return identity.get(session, Row, row_id)
 
 
 _COLUMNS = core(Row).c

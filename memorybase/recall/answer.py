@@ -119,7 +119,7 @@ def _read(session: OrmSession, services: Services, request: SearchRequest, flow_
 
 
 def _targets(session: OrmSession, user_id: UUID, request: SearchRequest) -> list[Target]:
-    if request.flow_id is not None and conversations.fetch_flow(session, user_id, request.flow_id) is None:
+    if request.flow_id is not None and not conversations.has_flow(session, user_id, request.flow_id):
         raise errors.NotFound(field="flow_id", value=str(request.flow_id))
     targets = queries.serving_targets(session, user_id, memory_base_id=request.memory_base_id, flow_id=request.flow_id)
     if request.memory_base_id is not None and not targets:
