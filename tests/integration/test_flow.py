@@ -146,6 +146,19 @@ def test_a_silent_session_is_ingested_by_the_idle_rule(world: World) -> None:
     world.assert_all_ingested(base)
 
 
+def test_a_session_is_silent_from_its_last_capture_on(world: World) -> None:
+    base = world.new_base(threshold=100, idle_after=60)
+    world.say("s", *texts(2))
+    world.pass_time(40)
+    world.say("s", *texts(2))
+    world.pass_time(40)
+    assert world.sweep().idle == 0
+    world.pass_time(21)
+    assert world.sweep().idle == 1
+    world.drain()
+    world.assert_all_ingested(base)
+
+
 def test_posting_the_same_run_again_does_not_put_the_idle_rule_off(world: World) -> None:
     base = world.new_base(threshold=100, idle_after=60)
     run = {"id": "m1", "role": "user", "content": "only once"}
