@@ -162,21 +162,21 @@ class Guard:
         What is not alone in the worker's hands is under no suspicion yet: then all of them run alone first. This commit
         waits for the disk, and takes the claims before it along: what may have been written is known after a power cut.
         """
+        beginning = {claim.key: total for claim, total in totals}
         with self._turn:
-            for claim, _ in totals:
-                if hand := self._held.get(claim.key):
-                    hand.began = True
-            begun = {key for key, hand in self._held.items() if hand.began}
+            for key, total in beginning.items():
+                if hand := self._held.get(key):
+                    hand.total = total
+            begun = {key: hand for key, hand in self._held.items() if hand.total is not None}
         together = len(begun) > 1
+        # Those of before too, but each of them once: there may be many, and they begin in small groups.
+        beginning |= {key: hand.total or 0 for key, hand in begun.items() if together and not hand.together}
         with self._services.database.transaction() as session:
-            if together:
-                jobs.mark_together(session, begun)
-            counts = {claim.key: total for claim, total in totals}
-            return {
-                (job_id, epoch)
-                for (job_id, epoch), total in sorted(counts.items())
-                if jobs.update_claimed(session, job_id=job_id, epoch=epoch, embedding_began=True, total=total)
-            }
+            jobs.begin_embedding(session, beginning, together=together)
+            held = jobs.claims_that_hold(session, [claim.key for claim, _ in totals])
+        for hand in begun.values():
+            hand.together = together
+        return held
 
     def _is_lost(self, claim: Claim) -> bool:
         hand = self._held.get(claim.key)
@@ -228,7 +228,8 @@ class _Hand:
 
     claim: Claim
     lock: HeldLock | None
-    began: bool = False
+    total: int | None = None  # messages to embed; None: not begun
+    together: bool = False  # said so in its row
     lost: bool = False
 
 

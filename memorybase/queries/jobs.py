@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -109,10 +109,16 @@ def claims_that_hold(session: OrmSession, claims: Collection[tuple[UUID, int]]) 
     return {(job_id, epoch) for job_id, epoch in running} & set(claims)
 
 
-def mark_together(session: OrmSession, claims: Iterable[tuple[UUID, int]]) -> None:
-    """These claimed jobs are worked on at one time."""
-    for job_id, epoch in sorted(claims):
-        update_claimed(session, job_id=job_id, epoch=epoch, together=True)
+def begin_embedding(session: OrmSession, totals: Mapping[tuple[UUID, int], int], *, together: bool) -> None:
+    """These claimed jobs have so many messages to embed, and are worked on at one time or alone."""
+    session.execute(
+        _UPDATE_CLAIMED,
+        [
+            {"claimed_id": job_id, "claimed_epoch": epoch, "embedding_began": True, "total": total,
+             "together": together}
+            for (job_id, epoch), total in sorted(totals.items())
+        ],
+    )  # fmt: skip
 
 
 def jobs_to_do(session: OrmSession, now: datetime, *, limit: int) -> list[Job]:
