@@ -263,11 +263,14 @@ class _Shift:
         self._outcomes: dict[UUID, JobOutcome] = {}
 
     def run(self, rung: FrozenJob) -> JobOutcome:
-        if not _waits(self._services, rung):
+        rung_waits, others_wait = _what_waits(self._services, rung)
+        if not rung_waits and not others_wait:
             return JobOutcome.STALE
         with Guard(self._services) as self._guard:
-            first = self._take(rung)
+            first = self._take(rung) if rung_waits else JobOutcome.STALE
             if isinstance(first, JobOutcome):
+                # Late for its own job, it is early for another's: whose ring may stand behind many late ones.
+                self._ingest(self._gather())
                 return first
             if first.suspect:
                 self._more = lambda: False
@@ -393,10 +396,13 @@ class _Shift:
             return outcome
 
 
-def _waits(services: Services, frozen: FrozenJob) -> bool:
-    """Most rings of a busy time are for jobs that were done beside others: one look, before any lock."""
+def _what_waits(services: Services, frozen: FrozenJob) -> tuple[bool, bool]:
+    """Whether the rung job waits; and if not, whether others do. Most rings of a busy time are for jobs that were done
+    beside others: one look, before any lock."""
     with services.database.reading() as session:
-        return jobs.is_queued(session, frozen.job_id)
+        if jobs.is_queued(session, frozen.job_id):
+            return True, True
+        return False, bool(jobs.jobs_to_do(session, clock.now(session), limit=1))
 
 
 def _give_up(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> JobOutcome:

@@ -21,6 +21,8 @@ from memorybase.errors import EmbeddingFailed, ModelUnavailable, TextRejected
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+BATCHES_A_THREAD = 2  # at least: with one each, whoever has the long texts would have the others wait
+
 
 class OnnxEmbedder:
     """An exported model; raises ModelUnavailable when its folder does not load."""
@@ -86,10 +88,14 @@ class OnnxEmbedder:
         return vectors
 
     def _batches(self, ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-        """Places of texts of like length together: padding a short text to a long one costs 2.6 times the work."""
-        order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
-        share = math.ceil(len(order) / self._threads)
-        size = max(1, min(self._batch_size, share))
+        """Places of texts of like length together: padding a short text to a long one costs 2.6 times the work.
+
+        As many batches for each thread, the longest first: no thread waits long for another at the end.
+        """
+        order = sorted(range(len(ids)), key=lambda place: len(ids[place]), reverse=True)
+        least = BATCHES_A_THREAD if self._threads > 1 else 1
+        turns = max(least, math.ceil(len(order) / self._batch_size / self._threads))
+        size = max(1, math.ceil(len(order) / turns / self._threads))
         for start in range(0, len(order), size):
             yield order[start : start + size]
 

@@ -58,6 +58,15 @@ def test_the_rings_of_jobs_that_were_done_beside_others_find_nothing(world: Worl
     assert [(job.id, job.attempts) for job in world.jobs(base)] == before
 
 
+def test_a_late_ring_does_what_waits_all_the_same(world: World) -> None:
+    base = ready(world)
+    shift(world)
+    world.say("new", "its own ring stands behind those of jobs that are done")
+    assert shift(world, which=1) is JobOutcome.STALE
+    assert states(world, base)["new"] == "done"
+    world.assert_all_ingested(base)
+
+
 def test_a_long_session_is_done_to_its_end_and_no_further_than_there_is_time(world: World) -> None:
     base = world.new_base(threshold=1)
     world.say("s", *texts(700))
