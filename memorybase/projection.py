@@ -215,6 +215,7 @@ def _store(services: Services, guard: Guard, collection: CollectionRef, items: S
     if records:
         services.vectors.upsert(collection, lacking)
         read_back(services, collection, [record.id for _, record in records])
+        _make_reachable(services, collection, lacking)
     for item in _going(items):
         item.work.done.held.append(Held(item.message.id, item.message.version, len(item.chunks)))
 
@@ -251,6 +252,17 @@ def read_back(services: Services, collection: CollectionRef, ids: Sequence[str])
     missing = set(ids) - services.vectors.stored_ids(collection, ids)
     if missing:
         raise errors.VectorStoreUnavailable(f"{len(missing)} of {len(ids)} chunks could not be read back")
+
+
+def _make_reachable(services: Services, collection: CollectionRef, records: Sequence[VectorRecord]) -> None:
+    """A record that no query comes upon is written again: Chroma's index leaves some so for good."""
+    reached = services.vectors.reached_ids(collection, records)
+    hidden = [record for record in records if record.id not in reached]
+    if hidden:
+        services.vectors.delete(collection, [record.id for record in hidden])
+        services.vectors.upsert(collection, hidden)
+        read_back(services, collection, [record.id for record in hidden])
+        log.info("hidden_records_written_again", records=len(hidden))
 
 
 def _acquit_the_store(services: Services, guard: Guard, error: Exception, item: Item) -> None:

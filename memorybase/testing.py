@@ -73,6 +73,7 @@ class _Collection:
     dimension: int | None = None
     records: dict[str, VectorRecord] = field(default_factory=dict)
     damaged: set[str] = field(default_factory=set)
+    hidden: set[str] = field(default_factory=set)
 
 
 class InMemoryVectors:
@@ -113,6 +114,11 @@ class InMemoryVectors:
         """Keep these records and lose their vectors, as a damaged index does."""
         with self._guard:
             self._found(ref).damaged |= set(ids)
+
+    def hide(self, ref: CollectionRef, ids: Sequence[str]) -> None:
+        """Keep these records and find them with no query, as an index does that has no way to them, until deleted."""
+        with self._guard:
+            self._found(ref).hidden |= set(ids)
 
     def replace_collection(self, name: str) -> CollectionRef:
         """Delete the collection and make one of the same name, as a stranger might."""
@@ -158,6 +164,13 @@ class InMemoryVectors:
             collection = self._found(ref)
             return {id_ for id_ in ids if id_ in collection.records} - collection.damaged
 
+    def reached_ids(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> set[str]:
+        with self._call("reached_ids"):
+            if not records:
+                return set()
+            collection = self._found(ref)
+            return {record.id for record in records if record.id in collection.records} - collection.hidden
+
     def fetch(self, ref: CollectionRef, ids: Sequence[str], *, texts: bool = True) -> dict[str, StoredVector]:
         with self._call("fetch"):
             collection = self._found(ref)
@@ -169,6 +182,7 @@ class InMemoryVectors:
         with self._call("delete"):
             for id_ in ids:
                 self._found(ref).records.pop(id_, None)
+                self._found(ref).hidden.discard(id_)
 
     def iter_ids(self, ref: CollectionRef, *, session_id: str | None = None) -> Iterator[list[str]]:
         with self._call("iter_ids"):
@@ -205,7 +219,7 @@ class InMemoryVectors:
                     dict(each.metadata) if texts else {},
                 )
                 for each in collection.records.values()
-                if each.id not in collection.damaged and matches(each.metadata, where)
+                if each.id not in collection.damaged | collection.hidden and matches(each.metadata, where)
             ]
             return sorted(hits, key=lambda hit: -hit.score)[:limit]
 

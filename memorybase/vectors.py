@@ -39,6 +39,8 @@ UPSERT_BATCH = 250  # records a call, 0.2 s; 500 are up to a tenth faster and ho
 READ_BATCH = 256  # ids a call when vectors come along
 DAMAGE_PARTS = 16  # a request that meets a lost vector is split into so many
 ID_BATCH = 1_000  # ids a delete
+TWINS = 10  # equal vectors, such as those of "ok", hide each other; who looks for one finds as good
+SAME_DISTANCE = 1e-5
 COLLECTION_PAGE = 500  # collections a page
 ID_PAGE = 5_000  # ids a page when listing
 
@@ -118,6 +120,9 @@ class VectorStore(Protocol):
 
     def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
         """Which of these can be read back together with their vector."""
+
+    def reached_ids(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> set[str]:
+        """Which of these stored records a query for their own vector comes upon, if not upon `TWINS` just like them."""
 
     def fetch(self, ref: CollectionRef, ids: Sequence[str], *, texts: bool = True) -> dict[str, StoredVector]:
         """These with their vectors; what is not stored, or cannot be read back, is left out."""
@@ -221,6 +226,25 @@ class ChromaStore:
         for batch in _batches(list(dict.fromkeys(ids)), READ_BATCH):
             stored |= self._readable(ref, batch, ["embeddings"]).keys()
         return stored
+
+    def reached_ids(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> set[str]:
+        reached: set[str] = set()
+        for batch in _batches(records, READ_BATCH):
+            vectors: list[Any] = [np.asarray(record.vector, dtype=np.float32) for record in batch]
+            try:
+                with self._collection(ref, "reached_ids") as collection:
+                    answer: Mapping[str, Any] = collection.query(
+                        query_embeddings=vectors, n_results=TWINS, include=["distances"]
+                    )
+            except VectorUnreadable:  # a neighbour's: no query tells here, and a damaged index is to be rebuilt anyway
+                reached.update(record.id for record in batch)
+                continue
+            reached.update(
+                record.id
+                for record, ids, distances in zip(batch, answer["ids"], answer["distances"], strict=True)
+                if record.id in ids or (len(ids) == TWINS and distances[-1] < SAME_DISTANCE)
+            )
+        return reached
 
     def fetch(self, ref: CollectionRef, ids: Sequence[str], *, texts: bool = True) -> dict[str, StoredVector]:
         include = ["embeddings", "documents"] if texts else ["embeddings"]

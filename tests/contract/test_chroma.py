@@ -92,6 +92,7 @@ class TestAway:
             "collection_exists": lambda: store.collection_exists(ref),
             "upsert": lambda: store.upsert(ref, records(1)),
             "stored_ids": lambda: store.stored_ids(ref, ["id0"]),
+            "reached_ids": lambda: store.reached_ids(ref, records(1)),
             "delete": lambda: store.delete(ref, ["id0"]),
             "iter_ids": lambda: list(store.iter_ids(ref)),
             "count": lambda: store.count(ref),

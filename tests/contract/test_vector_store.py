@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from memorybase.errors import CollectionMissing, DimensionMismatch, VectorRejected
 from memorybase.testing import InMemoryVectors
-from memorybase.vectors import ChromaStore, CollectionRef, MetadataValue, VectorRecord, VectorStore
+from memorybase.vectors import TWINS, ChromaStore, CollectionRef, MetadataValue, VectorRecord, VectorStore
 
 DIMENSION = 8
 
@@ -127,6 +127,7 @@ class TestCollectionMissing:
         calls: list[Callable[[], object]] = [
             lambda: store.upsert(gone, [record("a")]),
             lambda: store.stored_ids(gone, ["a"]),
+            lambda: store.reached_ids(gone, [record("a")]),
             lambda: store.fetch(gone, ["a"]),
             lambda: store.delete(gone, ["a"]),
             lambda: list(store.iter_ids(gone)),
@@ -251,6 +252,23 @@ class TestStoredIds:
         store.upsert(ref, [record("a")])
 
         assert store.stored_ids(ref, []) == set()
+
+
+class TestReachedIds:
+    def test_those_that_a_query_comes_upon(self, store: VectorStore, ref: CollectionRef) -> None:
+        stored = [record("a"), record("b")]
+        store.upsert(ref, stored)
+
+        assert store.reached_ids(ref, [*stored, record("missing")]) == {"a", "b"}
+
+    def test_one_of_many_just_like_it(self, store: VectorStore, ref: CollectionRef) -> None:
+        alike = [record(f"id{number}") for number in range(3 * TWINS)]
+        store.upsert(ref, alike)
+
+        assert store.reached_ids(ref, alike) == {each.id for each in alike}
+
+    def test_of_none(self, store: VectorStore, ref: CollectionRef) -> None:
+        assert store.reached_ids(ref, []) == set()
 
 
 class TestFetch:

@@ -19,7 +19,7 @@ from memorybase import errors, ingestion, leases, lifecycle, projection, sweepin
 from memorybase.models import IngestionJob, Session
 from memorybase.planning import freeze
 from memorybase.queries import conversations, jobs
-from memorybase.vectors import VectorRecord
+from memorybase.vectors import CollectionRef, VectorRecord
 
 
 def test_below_the_threshold_nothing_is_queued(world: World) -> None:
@@ -585,6 +585,24 @@ def test_a_write_that_cannot_be_read_back_is_not_believed(world: World) -> None:
     world.pass_time(120)
     world.settle()
     world.assert_all_ingested(base)
+
+
+def test_what_no_query_comes_upon_is_written_again(world: World) -> None:
+    base = world.new_base(threshold=2)
+
+    def hide_one(ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
+        world.vectors.after_upsert = None
+        world.vectors.hide(ref, [records[0].id])
+
+    world.vectors.after_upsert = hide_one
+    world.say("s", *texts(2))
+    world.drain()
+    world.assert_all_ingested(base)
+    (found,) = world.vectors.list_collections()
+    ids = [id_ for page in world.vectors.iter_ids(found.ref) for id_ in page]
+    stored = world.vectors.fetch(found.ref, ids)
+    hits = [world.vectors.query(found.ref, each.vector, 10) for each in stored.values()]
+    assert {hit.id for some in hits for hit in some} == set(ids)
 
 
 def test_the_index_allows_one_active_job_a_session_and_base(world: World) -> None:
