@@ -27,7 +27,7 @@ from memorybase.queries.conversations import CountedMessage
 from memorybase.queries.ledger import Failure, Held
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
-from memorybase.vectors import CollectionRef, StoredVector, VectorRecord
+from memorybase.vectors import CollectionRef, StoredVector, VectorRecord, find_hidden, read_back, write_again
 
 log = get_logger(__name__)
 
@@ -214,8 +214,11 @@ def _store(services: Services, guard: Guard, collection: CollectionRef, items: S
     lacking = [record for _, record in records if not _is_stored(record, stored.get(record.id))]
     if records:
         services.vectors.upsert(collection, lacking)
-        read_back(services, collection, [record.id for _, record in records])
-        _make_reachable(services, collection, lacking)
+        read_back(services.vectors, collection, [record.id for _, record in records])
+        if hidden := find_hidden(services.vectors, collection, lacking):
+            _check_claims(guard, items)  # what is about to be deleted may be another worker's by now
+            if len(_going(items)) == len(items):
+                write_again(services.vectors, collection, hidden)
     for item in _going(items):
         item.work.done.held.append(Held(item.message.id, item.message.version, len(item.chunks)))
 
@@ -245,24 +248,6 @@ def _is_stored(record: VectorRecord, stored: StoredVector | None) -> bool:
         and stored.vector.shape == record.vector.shape
         and float(stored.vector @ record.vector) > SAME_COSINE
     )
-
-
-def read_back(services: Services, collection: CollectionRef, ids: Sequence[str]) -> None:
-    """An acknowledged write is believed once it can be read. Raises VectorStoreUnavailable."""
-    missing = set(ids) - services.vectors.stored_ids(collection, ids)
-    if missing:
-        raise errors.VectorStoreUnavailable(f"{len(missing)} of {len(ids)} chunks could not be read back")
-
-
-def _make_reachable(services: Services, collection: CollectionRef, records: Sequence[VectorRecord]) -> None:
-    """A record that no query comes upon is written again: Chroma's index leaves some so for good."""
-    reached = services.vectors.reached_ids(collection, records)
-    hidden = [record for record in records if record.id not in reached]
-    if hidden:
-        services.vectors.delete(collection, [record.id for record in hidden])
-        services.vectors.upsert(collection, hidden)
-        read_back(services, collection, [record.id for record in hidden])
-        log.info("hidden_records_written_again", records=len(hidden))
 
 
 def _acquit_the_store(services: Services, guard: Guard, error: Exception, item: Item) -> None:

@@ -27,10 +27,13 @@ from memorybase.errors import (
     VectorRejected,
     VectorStoreUnavailable,
 )
+from memorybase.telemetry import get_logger
 
 if TYPE_CHECKING:
     from chromadb import Collection
     from chromadb.api.fastapi import FastAPI
+
+log = get_logger(__name__)
 
 T = TypeVar("T")
 MetadataValue: TypeAlias = str | int | float | bool
@@ -155,6 +158,27 @@ class VectorStore(Protocol):
 
     def ping(self) -> None:
         """Return when the store answers."""
+
+
+def read_back(store: VectorStore, ref: CollectionRef, ids: Sequence[str]) -> None:
+    """An acknowledged write is believed once it can be read. Raises VectorStoreUnavailable."""
+    missing = set(ids) - store.stored_ids(ref, ids)
+    if missing:
+        raise VectorStoreUnavailable(f"{len(missing)} of {len(ids)} chunks could not be read back")
+
+
+def find_hidden(store: VectorStore, ref: CollectionRef, records: Sequence[VectorRecord]) -> list[VectorRecord]:
+    """Which of these stored records no query comes upon: Chroma's index leaves some so for good."""
+    reached = store.reached_ids(ref, records)
+    return [record for record in records if record.id not in reached]
+
+
+def write_again(store: VectorStore, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
+    """Delete and write, which gives hidden records their place in the index; an upsert alone does not."""
+    store.delete(ref, [record.id for record in records])
+    store.upsert(ref, records)
+    read_back(store, ref, [record.id for record in records])
+    log.info("hidden_records_written_again", records=len(records))
 
 
 _loading = threading.Lock()

@@ -22,7 +22,7 @@ from memorybase.queries import knowledge as queries
 from memorybase.queries.knowledge import DocumentFacts, StoredDocument
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
-from memorybase.vectors import CollectionRef, VectorHit, VectorRecord
+from memorybase.vectors import CollectionRef, VectorHit, VectorRecord, find_hidden, read_back, write_again
 
 if TYPE_CHECKING:
     from memorybase.embedding import Embedder
@@ -263,10 +263,9 @@ def _upsert(services: Services, entry: KnowledgeBase, documents: Sequence[Stored
     ]
     collection = _collection(entry)
     services.vectors.upsert(collection, records)
-    ids = [record.id for record in records]
-    missing = set(ids) - services.vectors.stored_ids(collection, ids)
-    if missing:
-        raise errors.VectorStoreUnavailable(f"{len(missing)} of {len(ids)} chunks could not be read back")
+    read_back(services.vectors, collection, [record.id for record in records])
+    if hidden := find_hidden(services.vectors, collection, records):
+        write_again(services.vectors, collection, hidden)
     return [document._replace(chunks=len(chunks)) for document, chunks in zip(documents, pieces, strict=True)]
 
 
