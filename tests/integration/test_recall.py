@@ -37,7 +37,7 @@ from memorybase.recall import SearchRequest
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
-from memorybase.vectors import ChromaStore, CollectionRef, VectorRecord
+from memorybase.vectors import ChromaStore, CollectionRef, VectorRecord, find_hidden, write_again
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -167,7 +167,10 @@ class World:
             )
             for message, vector in zip(messages, vectors, strict=True)
         ]  # fmt: skip
-        self.services.vectors.upsert(self.ref(base_id), records)
+        ref = self.ref(base_id)
+        self.services.vectors.upsert(ref, records)
+        if hidden := find_hidden(self.services.vectors, ref, records):  # as the worker does
+            write_again(self.services.vectors, ref, hidden)
 
     def ref(self, base_id: UUID) -> CollectionRef:
         with self.services.database.reading() as session:
