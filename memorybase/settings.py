@@ -48,7 +48,7 @@ class Settings(BaseSettings):
         None, description="The same before what is stored; another one asks for a regenerate."
     )
     model_dir: Path | None = Field(None, description="Where exported models are kept; <data_dir>/models when unset.")
-    # 16 fit the processor's cache: of chat messages 20 % more a second than 32 (fp32; int8 16 %), 80 % more than 64.
+    # 8 stay in the processor's cache, and no thread waits long for another; the figures are in docs/explanation.
     embedding_batch_size: int = Field(8, ge=1, le=1024, description="Texts a batch at most; sorted by length first.")
     embedding_threads: int = Field(0, ge=0, le=256, description="Threads that embed; 0 is one for each core.")
     chunk_tokens: int = Field(254, ge=16, le=8192, description="Tokens a chunk, capped by the model's own limit.")

@@ -15,7 +15,7 @@ Entity = TypeVar("Entity", bound=Base)
 
 
 def get(session: OrmSession, entity: type[Entity], *key: Any) -> Entity | None:
-    """What `Session.get` gives, in half its time: known to the session, or else read."""
+    """What `Session.get` gives, which builds its statement each time: known to the session, or else read."""
     known: Entity | None = session.identity_map.get(identity_key(entity, key))
     return known or session.scalar(_by_key(entity), {f"key_{place}": value for place, value in enumerate(key)})
 
