@@ -104,7 +104,7 @@ def _fused(services: Services, user_id: UUID, request: SearchRequest) -> list[Ca
             beside = near.nearest_beside(services, targets, asked_for.text, wider)
         found, by_words = hybrid.find_words(session, request, asked_for, targets)
     if beside is None:
-        candidates = [replace(each, score=-1.0) for own in by_words.values() for each in own]
+        candidates = [each._replace(score=-1.0) for own in by_words.values() for each in own]
     else:
         vectors = {target: hybrid.stored_vectors(services, target, own) for target, own in by_words.items()}
         candidates = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -29,6 +28,7 @@ PLACES = 4 * CANDIDATES  # some of them are no messages, not counted, or filtere
 PLACES_READ = 64  # at once, until there are enough candidates
 SESSIONS_WITHIN = 50  # an end user with more sessions is filtered afterwards
 CHUNKS_COMPARED = 4  # of a message that only its words have found
+ENDS_IN_QUESTION = Traits.ENDS_IN_QUESTION.value  # as a number: an operation on flags takes ten times as long
 
 
 def find_words(
@@ -91,7 +91,7 @@ def compared(
                 if id_ in stored
             ]
             score, chunk = max(scores, default=(-1.0, 0))
-            known[each.message_id] = replace(each, score=score, chunk=chunk, text=None if scores else "")
+            known[each.message_id] = each._replace(score=score, chunk=chunk, text=None if scores else "")
     return list(known.values())
 
 
@@ -128,7 +128,7 @@ def scored(
         total = round(float(scores[index]) * recency, SCORE_DIGITS)
         if total >= (request.min_score or 0):
             values = {name: float(column[index]) for name, column in columns.items()} if request.explain else None
-            fused.append(replace(candidate, score=total, values=values, bias=bias, recency=recency))
+            fused.append(candidate._replace(score=total, values=values, bias=bias, recency=recency))
     return fused
 
 
@@ -137,10 +137,10 @@ def _columns(
 ) -> dict[str, words.Floats]:
     """Each signal but the dense one, a value a candidate."""
     lengths = np.array([each.terms for each in facts], dtype=np.float64)
-    traits = [Traits(each.traits) for each in facts]
+    traits = np.array([each.traits for each in facts], dtype=np.int64)
     before = [turns.get(each.place - 1) for each in facts]
     asked_before = np.array(
-        [bool(turn and turn.session_id == each.session_id and turn.traits & Traits.ENDS_IN_QUESTION)
+        [bool(turn and turn.session_id == each.session_id and turn.traits & ENDS_IN_QUESTION)
          for turn, each in zip(before, facts, strict=True)]
     )  # fmt: skip
     lengths_before = np.array([turn.terms if turn else 0 for turn in before], dtype=np.float64)
@@ -176,8 +176,9 @@ def _named(question: Question, facts: Sequence[Facts]) -> words.Floats:
     return np.array([float(bool(question.names & name_words(each.sender_name))) for each in facts])
 
 
-def _having(traits: Sequence[Traits], wanted: Traits) -> words.Floats:
-    return np.array([float(bool(each & wanted)) for each in traits])
+def _having(traits: NDArray[np.int64], wanted: Traits) -> words.Floats:
+    having: words.Floats = (traits & wanted.value != 0).astype(np.float64)
+    return having
 
 
 def _recency(request: SearchRequest, said: datetime, now: datetime) -> float:

@@ -6,7 +6,6 @@ Off unless a model is set: one that was trained on web searches makes results wo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -40,7 +39,7 @@ def rerank(
     there = [each for each in chosen if each.message_id in read]
     scores = reranker.scores(request.query, [read[each.message_id] for each in there])
     scored = [
-        replace(each, score=round(float(score) * each.recency, SCORE_DIGITS), reranked=float(score))
+        each._replace(score=round(float(score) * each.recency, SCORE_DIGITS), reranked=float(score))
         for each, score in zip(there, scores, strict=True)
     ]
     return [each for each in scored if each.score >= (request.min_score or 0)]

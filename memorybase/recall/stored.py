@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -20,6 +19,7 @@ from memorybase.vectors import CollectionRef, VectorHit
 # A metadata filter costs the store as much as 350 unfiltered results (25 ms against 5 ms for 32 at 40,000 records) and
 # grows with the store. So ask unfiltered first and for more when SQL let too few through.
 FIRST_FETCH = 32
+SPARE = 4  # one in so many more than wanted: chunks of one message, and what was edited since
 FETCH_GROWTH = 4
 FETCH_ROUNDS = 3
 MAX_FETCH = 2_000
@@ -29,9 +29,8 @@ SMALL_SELECTION = 512
 SCORE_DIGITS = 6  # beyond these, two computations of one cosine differ
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A message's best chunk, before and after SQL has confirmed it."""
+class Candidate(NamedTuple):
+    """A message's best chunk, before and after SQL has confirmed it. A tuple: a search copies hundreds of them."""
 
     target: Target
     message_id: UUID
@@ -81,7 +80,7 @@ def _widening(
     services: Services, target: Target, request: SearchRequest
 ) -> Iterator[tuple[Mapping[str, Any] | None, int]]:
     """What to ask of the store, one after the other until enough has passed: (filter, limit)."""
-    first = max(FIRST_FETCH, 2 * request.top_k)
+    first = max(FIRST_FETCH, request.top_k + request.top_k // SPARE)
     limits = [min(first * FETCH_GROWTH**round_, MAX_FETCH) for round_ in range(FETCH_ROUNDS)]
     yield None, limits[0]
     if request.session_id is not None or request.end_user_id is not None:
@@ -160,5 +159,5 @@ def _verified(
         if not request.include_pending and facts.held != facts.version:
             continue
         if passes(facts, request):
-            verified.append(replace(each, facts=facts))
+            verified.append(each._replace(facts=facts))
     return verified
