@@ -24,6 +24,7 @@ SQLITE_LOOK_SECONDS = 0.0005
 STATEMENT_TIMEOUT_MILLISECONDS = 30_000
 LOCK_TIMEOUT_MILLISECONDS = 10_000
 MAX_OVERFLOW = 20  # connections beyond the pool, under load
+PING_AFTER_SECONDS = 1.0  # a connection that rested no longer than this is taken for alive; no server restarts faster
 
 
 class Database:
@@ -70,13 +71,21 @@ class Database:
             self._writing.release()
 
     @contextmanager
-    def reading(self) -> Iterator[OrmSession]:
-        """A read transaction; nothing in it is committed."""
+    def reading(self, *, snapshot: bool = True) -> Iterator[OrmSession]:
+        """A read transaction; nothing in it is committed.
+
+        Without `snapshot` there is none, and each statement sees what is committed by then: for who asks one thing, a
+        round trip to the server where it would be three.
+        """
+        options: dict[str, Any] = {}
+        if self.is_sqlite:
+            options = {"begin": snapshot}
+        elif snapshot:
+            options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        else:
+            options = {"isolation_level": "AUTOCOMMIT"}
         with _translated(), OrmSession(self.engine, expire_on_commit=False) as session:
-            if not self.is_sqlite:
-                session.connection(
-                    execution_options={"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-                )
+            session.connection(execution_options=options)
             yield session
 
     def ping(self) -> None:
@@ -145,9 +154,10 @@ def _sqlite_engine(url: sa.URL, pool_size: int) -> sa.Engine:
 
     @sa.event.listens_for(engine, "begin")
     def _begin(connection: sa.Connection) -> None:
-        if sync := connection.get_execution_options().get("begin_immediate"):
+        options = connection.get_execution_options()
+        if sync := options.get("begin_immediate"):
             _begin_immediate(connection, sync=sync)
-        else:
+        elif options.get("begin", True):
             connection.exec_driver_sql("BEGIN")
 
     return engine
@@ -182,13 +192,28 @@ def _postgresql_engine(url: sa.URL, pool_size: int) -> sa.Engine:
         f"-c idle_in_transaction_session_timeout={STATEMENT_TIMEOUT_MILLISECONDS} -c timezone=UTC"
     )
     arguments: dict[str, Any] = {"options": options, "connect_timeout": 5, "application_name": "memorybase"}
-    return sa.create_engine(
+    engine = sa.create_engine(
         url,
         hide_parameters=True,
         poolclass=QueuePool,
         pool_size=pool_size,
         max_overflow=MAX_OVERFLOW,
         pool_timeout=10,
-        pool_pre_ping=True,
         connect_args=arguments,
     )
+
+    # As the pool's own pre_ping does, but not for what was in use a moment ago: a ping is a round trip.
+    @sa.event.listens_for(engine, "checkin")
+    def _returned(_connection: object, record: ConnectionPoolEntry) -> None:
+        record.info["returned"] = time.monotonic()
+
+    @sa.event.listens_for(engine, "checkout")
+    def _taken(connection: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
+        returned = record.info.get("returned")  # a new one has none
+        if returned is not None and time.monotonic() - returned > PING_AFTER_SECONDS:
+            try:
+                engine.dialect.do_ping(connection)
+            except engine.dialect.loaded_dbapi.Error:
+                raise sa.exc.InvalidatePoolError from None  # all of them: the pool connects anew
+
+    return engine

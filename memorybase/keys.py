@@ -104,7 +104,7 @@ def hash_of(secret: str) -> bytes:
 def _look_up(services: Services, secret: str) -> Principal | None:
     digest = hash_of(secret)
     now = datetime.now(UTC)
-    with services.database.reading() as session:
+    with services.database.reading(snapshot=False) as session:
         key = queries.key_by_hash(session, digest)
     if key is None or not hmac.compare_digest(key.key_hash, digest):
         return None

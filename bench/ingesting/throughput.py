@@ -6,12 +6,16 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from uuid import uuid4
+from uuid import UUID, uuid4
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ingesting.figures import Figures, compared, rate, share_of_limit
 from ingesting.peers import Peers
 from ingesting.target import Target, in_calls, new_base
 from ingesting.texts import Corpus
+from memorybase.chunking import chunk_id
 from memorybase.embedding import Embedders
 from memorybase.vectors import ChromaStore, VectorRecord
 
@@ -45,20 +49,28 @@ class Limit:
         self._embedder.embed(["a model that has not run yet is slower"] * 32)
 
     def rate(self, texts: Sequence[str], size: int) -> float:
-        ref = self._store.create_collection(f"bench-{uuid4()}", {"benchmark": True})
+        base, ref = uuid4(), self._store.create_collection(f"bench-{uuid4()}", {"benchmark": True})
         began = time.perf_counter()
-        for number, page in enumerate(in_calls(texts, size)):
-            records = [
-                VectorRecord(id=f"{number}:{n}", vector=vector, text=text, metadata={"n": n})
-                for n, (text, vector) in enumerate(zip(page, self._embedder.embed(page), strict=True))
-            ]
-            self._store.upsert(ref, records)
+        for place, page in enumerate(in_calls(texts, size)):
+            vectors = self._embedder.embed(page)
+            pairs = enumerate(zip(page, vectors, strict=True))
+            self._store.upsert(ref, [_record(base, f"session {place}", seq, *pair) for seq, pair in pairs])
         seconds = time.perf_counter() - began
         self._store.delete_collection(ref.name)
         return rate(len(texts), seconds)
 
     def close(self) -> None:
         self._store.close()
+
+
+def _record(base: UUID, session_id: str, seq: int, text: str, vector: NDArray[np.float32]) -> VectorRecord:
+    """A record as large as a worker's: a key less is a row less in Chroma's database."""
+    message = uuid4()
+    metadata: dict[str, str | int | float | bool] = {
+        "message_id": str(message), "session_id": session_id, "run_id": str(uuid4()), "end_user_id": "", "role": "user",
+        "seq": seq, "timestamp": time.time(), "chunk_index": 0,
+    }  # fmt: skip
+    return VectorRecord(chunk_id(base, message, 1, 0), vector, text, metadata)
 
 
 def beside_others(target: Target, corpus: Corpus, peers: Peers, shape: Shape, *, messages: int, repeat: int) -> Figures:

@@ -1,0 +1,77 @@
+"""What reads see, and connections that the server has cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+import sqlalchemy as sa
+from harness.world import World
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import database, errors
+from memorybase.database import Database
+from memorybase.models import User
+
+END_OTHERS = sa.text(
+    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+)
+
+
+def users(session: OrmSession) -> int:
+    return session.scalar(sa.select(sa.func.count()).select_from(User)) or 0
+
+
+class TestReading:
+    def test_a_snapshot_stays_as_it_was(self, world: World) -> None:
+        with world.services.database.reading() as session:
+            before = users(session)
+            world.new_user()
+            assert users(session) == before
+
+    def test_without_one_each_statement_sees_what_is_committed(self, world: World) -> None:
+        with world.services.database.reading(snapshot=False) as session:
+            before = users(session)
+            world.new_user()
+            assert users(session) == before + 1
+
+    def test_its_connection_is_as_good_for_transactions_as_before(self, world: World) -> None:
+        ours = world.services.database
+        ours.dispose()  # so that all that follows is on one connection
+        with ours.reading(snapshot=False) as session:
+            before = users(session)
+        new = {"id": uuid4(), "name": "new", "created_at": datetime.now(UTC)}
+        with pytest.raises(errors.ConstraintViolated), ours.transaction() as session:
+            session.execute(sa.insert(User), [new, new])
+        with ours.reading() as session:
+            assert users(session) == before
+            world.new_user()
+            assert users(session) == before
+
+
+class TestCutConnections:
+    @pytest.fixture
+    def cut(self, ready_postgres_url: str) -> Iterator[Database]:
+        """A database whose pooled connection the server has ended."""
+        made, other = Database(ready_postgres_url), Database(ready_postgres_url)
+        made.ping()
+        with other.reading() as session:
+            assert session.scalar(END_OTHERS)
+        yield made
+        made.dispose()
+        other.dispose()
+
+    def test_one_that_has_rested_is_replaced_before_it_is_used(
+        self, cut: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(database, "PING_AFTER_SECONDS", 0.0)
+        cut.ping()
+
+    def test_one_that_has_not_fails_once(self, cut: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(database, "PING_AFTER_SECONDS", 3_600.0)
+        with pytest.raises(errors.DatabaseUnavailable):
+            cut.ping()
+        cut.ping()
