@@ -77,13 +77,11 @@ class Database:
         Without `snapshot` there is none, and each statement sees what is committed by then: for who asks one thing, a
         round trip to the server where it would be three.
         """
-        options: dict[str, Any] = {}
+        options: dict[str, Any] = {"isolation_level": "AUTOCOMMIT"}
         if self.is_sqlite:
             options = {"begin": snapshot}
         elif snapshot:
             options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        else:
-            options = {"isolation_level": "AUTOCOMMIT"}
         with _translated(), OrmSession(self.engine, expire_on_commit=False) as session:
             session.connection(execution_options=options)
             yield session

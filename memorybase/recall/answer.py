@@ -100,7 +100,7 @@ def _fused(services: Services, user_id: UUID, request: SearchRequest) -> list[Ca
             return []
         asked_for = _read(session, services, request, targets[0].flow_id, now)
         if request.mode == "hybrid":
-            wider = replace(request, top_k=max(hybrid.CANDIDATES, request.top_k), min_score=None)
+            wider = replace(request, top_k=max(hybrid.NEAR, request.top_k), min_score=None)
             beside = near.nearest_beside(services, targets, asked_for.text, wider)
         found, by_words = hybrid.find_words(session, request, asked_for, targets)
     if beside is None:

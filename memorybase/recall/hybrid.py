@@ -22,8 +22,10 @@ from memorybase.recall.words import Words
 from memorybase.services import Services
 from memorybase.vectors import StoredVector
 
-# Fifty from each half lose nothing against scoring every message (conversations of 400 to 700 turns).
+# Fifty by words, and the messages of the 64 chunks nearest to the question, lose nothing against scoring every message
+# (conversations of 400 to 700 turns).
 CANDIDATES = 50
+NEAR = 32  # messages, at least; twice as many chunks are asked for at first
 PLACES = 4 * CANDIDATES  # some of them are no messages, not counted, or filtered out
 PLACES_READ = 64  # at once, until there are enough candidates
 SESSIONS_WITHIN = 50  # an end user with more sessions is filtered afterwards

@@ -19,8 +19,7 @@ from memorybase.vectors import CollectionRef, VectorHit
 # A metadata filter costs the store as much as 350 unfiltered results (25 ms against 5 ms for 32 at 40,000 records) and
 # grows with the store. So ask unfiltered first and for more when SQL let too few through.
 FIRST_FETCH = 32
-SPARE = 4  # one in so many more than wanted: chunks of one message, and what was edited since
-FETCH_GROWTH = 4
+FETCH_GROWTH = 5
 FETCH_ROUNDS = 3
 MAX_FETCH = 2_000
 # A session or end user with no more messages than this is asked for by message id: exact, in one request.
@@ -80,7 +79,7 @@ def _widening(
     services: Services, target: Target, request: SearchRequest
 ) -> Iterator[tuple[Mapping[str, Any] | None, int]]:
     """What to ask of the store, one after the other until enough has passed: (filter, limit)."""
-    first = max(FIRST_FETCH, request.top_k + request.top_k // SPARE)
+    first = max(FIRST_FETCH, 2 * request.top_k)
     limits = [min(first * FETCH_GROWTH**round_, MAX_FETCH) for round_ in range(FETCH_ROUNDS)]
     yield None, limits[0]
     if request.session_id is not None or request.end_user_id is not None:
