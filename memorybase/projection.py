@@ -217,8 +217,8 @@ def _store(services: Services, guard: Guard, collection: CollectionRef, items: S
         read_back(services.vectors, collection, [record.id for _, record in records])
         if hidden := find_hidden(services.vectors, collection, lacking):
             _check_claims(guard, items)  # what is about to be deleted may be another worker's by now
-            if len(_going(items)) == len(items):
-                write_again(services.vectors, collection, hidden)
+            ours = {record.id for item, record in records if item.work.error is None}
+            write_again(services.vectors, collection, [record for record in hidden if record.id in ours])
     for item in _going(items):
         item.work.done.held.append(Held(item.message.id, item.message.version, len(item.chunks)))
 

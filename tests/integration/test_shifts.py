@@ -153,6 +153,23 @@ def test_what_was_claimed_ahead_and_is_taken_away_meanwhile_is_not_written(world
     world.assert_all_ingested(base)
 
 
+def test_what_no_query_comes_upon_is_written_again_but_for_whose_claim_is_lost(world: World) -> None:
+    base = ready(world)
+    held, lost = (f"session {n}" for n in (1, 2))
+    written: list[str] = []
+
+    def hide(ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
+        world.vectors.hide(ref, [record.id for record in records])
+        written.extend(str(record.metadata["session_id"]) for record in records)
+        for job in world.active_jobs(base):
+            if job.session_id == lost and lost in written:
+                lifecycle.cancel_job(world.services, world.user_id, job.id)
+
+    world.vectors.after_upsert = hide
+    shift(world)
+    assert (written.count(held), written.count(lost)) == (4, 2)  # of two messages each
+
+
 def test_a_job_that_a_worker_comes_to_hold_again_is_not_let_go_with_the_claim_that_it_lost(world: World) -> None:
     ready(world, sessions=["a"])
     ring = world.queue.rings[0]
