@@ -132,7 +132,8 @@ class Client:
             if now - moved > STALLED_SECONDS:
                 text = f"Nothing was ingested for {STALLED_SECONDS:g} s; {memory['pending_messages']} are pending."
                 raise errors.NotReady(f"{text} See: memorybase doctor")
-            if now - flushed > REFLUSH_SECONDS:
+            # Again only where something is left that no job is for: a flush looks at every session.
+            if not flushed or (memory["status"] == "pending" and now - flushed > REFLUSH_SECONDS):
                 # 409: every session has a job at work already, which may end before the last message.
                 self.call("POST", f"/memories/{memory_id}/flush", allow=(409,))
                 flushed = now
