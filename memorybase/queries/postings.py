@@ -21,6 +21,14 @@ FLOW_PAGE = 200  # sessions a transaction
 
 _Table = Posting.__table__.c  # without the mapped class: a search reads thousands of these rows
 _INSERT = sa.insert(core(Posting))
+# Three arrays cost a process on PostgreSQL a third of what as many rows do.
+_ARRAYS = sa.func.unnest(
+    sa.bindparam("terms", type_=sa.ARRAY(_Table.term.type)),
+    sa.bindparam("places", type_=sa.ARRAY(_Table.place.type)),
+    sa.bindparam("times", type_=sa.ARRAY(_Table.times.type)),
+)
+_COLUMNS = ("term", "place", "times")
+_INSERT_ARRAYS = _INSERT.from_select(_COLUMNS, sa.select(_ARRAYS.table_valued(*_COLUMNS).render_derived()))
 
 
 class Occurrences(NamedTuple):
@@ -50,14 +58,14 @@ class Waiting(NamedTuple):
 
 def add(session: OrmSession, postings: Sequence[tuple[int, int, int]]) -> None:
     """(term's key, place, times) of messages."""
+    in_arrays = session.get_bind().dialect.name == "postgresql"
     for start in range(0, len(postings), INSERT_PAGE):
-        session.execute(
-            _INSERT,
-            [
-                {"term": term, "place": place, "times": times}
-                for term, place, times in postings[start : start + INSERT_PAGE]
-            ],
-        )
+        page = postings[start : start + INSERT_PAGE]
+        if in_arrays:
+            terms, places, times = map(list, zip(*page, strict=True))
+            session.execute(_INSERT_ARRAYS, {"terms": terms, "places": places, "times": times})
+        else:
+            session.execute(_INSERT, [{"term": term, "place": place, "times": times} for term, place, times in page])
 
 
 def remove(session: OrmSession, place: int) -> None:
