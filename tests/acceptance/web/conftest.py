@@ -8,9 +8,13 @@ from contextlib import ExitStack
 import pytest
 from harness.browser import WIDE, Reader, chromium, reader
 from harness.stack import KEY, EmbeddedStack
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from memorybase.client import Client
+
+# What is expected of a page ends with the first look that shows it. On a busy machine that may be late: a worker's work
+# takes seconds, and a page rests for ten times as long as its last look took.
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="session")

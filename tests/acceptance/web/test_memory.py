@@ -19,7 +19,6 @@ from playwright.sync_api import Locator, Page, expect
 from memorybase.client import Client
 from memorybase.vectors import ChromaStore
 
-LONG_MS = 30_000  # for what a worker does on a machine that is busy
 Window = Callable[..., Reader]
 
 
@@ -134,12 +133,12 @@ def test_sync_now_follows_its_jobs_and_says_what_is_in_its_way(
         trouble = page.get_by_role("alert").filter(has_text="Already being ingested")
         expect(trouble).to_contain_text("The session s-1 has a job that is queued")
         expect(trouble.get_by_role("link")).to_have_attribute("href", re.compile(r"/jobs\?state=queued$"))
-    expect(page.get_by_text("What was in the way has ended")).to_be_visible(timeout=LONG_MS)
+    expect(page.get_by_text("What was in the way has ended")).to_be_visible()
     expect(trouble).to_be_hidden()
     expect(row(page, "Jobs", "s-1")).to_contain_text("2 of 2")
 
     press(page, "Sync Now")
-    expect(page.get_by_text("Sync Now is done: 2 messages ingested.")).to_be_visible(timeout=LONG_MS)
+    expect(page.get_by_text("Sync Now is done: 2 messages ingested.")).to_be_visible()
     expect(row(page, "Jobs", "s-2")).to_contain_text("done")
     expect(figure(page, "Pending")).to_have_text("0 / 50")
     expect(figure(page, "Processed")).to_have_text("4")
@@ -153,14 +152,14 @@ def test_a_broken_store_is_said_and_built_anew(window: Window, made: Made, web_s
     made.client.call("POST", f"{made.path}/flush", params={"wait": 30})
     page.goto(f"{made.client.url}/ui{made.path}")
     press(page, "Check now")
-    expect(page.get_by_text("No mismatch: all 2 chunks are there")).to_be_visible(timeout=LONG_MS)
+    expect(page.get_by_text("No mismatch: all 2 chunks are there")).to_be_visible()
 
     chroma = json.loads((web_stack.data / "run" / "stack.json").read_text())["chroma_url"]
     with closing(ChromaStore(chroma, timeout_seconds=30)) as store:
         store.delete_collection(f"mb-{UUID(made.id)}-g1")
     press(page, "Check now")
     banner = page.get_by_role("alert").filter(has_text="Mismatch detected")
-    expect(banner).to_contain_text("expected 2 chunks, found 0 (2 missing, 0 extra)", timeout=LONG_MS)
+    expect(banner).to_contain_text("expected 2 chunks, found 0 (2 missing, 0 extra)")
     with stopped(web_stack.child("worker")):
         banner.get_by_role("button", name="Regenerate").click()
         confirm(page, "Regenerate?", "Regenerate")
@@ -170,7 +169,7 @@ def test_a_broken_store_is_said_and_built_anew(window: Window, made: Made, web_s
         banner.get_by_role("button", name="Regenerate").click()
         confirm(page, "Regenerate?", "Regenerate")
         expect(page.get_by_text("A regenerate is going on already")).to_be_visible()
-    expect(banner).to_be_hidden(timeout=LONG_MS)
+    expect(banner).to_be_hidden()
     expect(page.get_by_text("Regenerate is done")).to_be_visible()
     expect(figure(page, "Processed")).to_have_text("2")
 
@@ -188,7 +187,7 @@ def test_it_is_readable_to_everybody(window: Window, made: Made, width: int, *, 
     press(page, "As a table")
     expect(page.get_by_role("table", name="Captured and ingested").get_by_role("row")).not_to_have_count(1)
     press(page, "Sync Now")
-    expect(page.get_by_text("Sync Now is done")).to_be_visible(timeout=LONG_MS)
+    expect(page.get_by_text("Sync Now is done")).to_be_visible()
     assert reader.findings() == []
     page.get_by_role("button", name="Day").click()
     expect(page.get_by_text("In the last day 2 messages captured, 2 ingested")).to_be_visible()
