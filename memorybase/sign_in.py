@@ -56,7 +56,7 @@ def enter(services: Services, token: str) -> Ticket:
 def principal_of(services: Services, token: str) -> Principal:
     """In whose name a session acts; raises Unauthorized, the same for an unknown, expired and closed one and for one
     whose key no longer works."""
-    with services.database.reading() as session:
+    with services.database.reading(snapshot=False) as session:
         key = tickets.key_of_session(session, keys.hash_of(token), datetime.now(UTC))
     if key is None:
         raise errors.Unauthorized("You are not signed in, or no longer. Sign in again.")

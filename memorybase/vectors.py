@@ -174,7 +174,7 @@ def find_hidden(store: VectorStore, ref: CollectionRef, records: Sequence[Vector
 
 
 def write_again(store: VectorStore, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
-    """Delete and write, which gives hidden records their place in the index; an upsert alone does not."""
+    """Delete and write these, if any, which gives hidden records their place in the index; an upsert alone does not."""
     if not records:
         return
     store.delete(ref, [record.id for record in records])

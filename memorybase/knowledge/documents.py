@@ -264,8 +264,7 @@ def _upsert(services: Services, entry: KnowledgeBase, documents: Sequence[Stored
     collection = _collection(entry)
     services.vectors.upsert(collection, records)
     read_back(services.vectors, collection, [record.id for record in records])
-    if hidden := find_hidden(services.vectors, collection, records):
-        write_again(services.vectors, collection, hidden)
+    write_again(services.vectors, collection, find_hidden(services.vectors, collection, records))
     return [document._replace(chunks=len(chunks)) for document, chunks in zip(documents, pieces, strict=True)]
 
 

@@ -21,7 +21,7 @@ FLOW_PAGE = 200  # sessions a transaction
 
 _Table = Posting.__table__.c  # without the mapped class: a search reads thousands of these rows
 _INSERT = sa.insert(core(Posting))
-# Three arrays cost a process on PostgreSQL a third of what as many rows do.
+# Three arrays cost a process on PostgreSQL a third of what hundreds of rows do.
 _ARRAYS = sa.func.unnest(
     sa.bindparam("terms", type_=sa.ARRAY(_Table.term.type)),
     sa.bindparam("places", type_=sa.ARRAY(_Table.place.type)),

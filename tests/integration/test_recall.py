@@ -169,8 +169,7 @@ class World:
         ]  # fmt: skip
         ref = self.ref(base_id)
         self.services.vectors.upsert(ref, records)
-        if hidden := find_hidden(self.services.vectors, ref, records):  # as the worker does
-            write_again(self.services.vectors, ref, hidden)
+        write_again(self.services.vectors, ref, find_hidden(self.services.vectors, ref, records))  # as the worker does
 
     def ref(self, base_id: UUID) -> CollectionRef:
         with self.services.database.reading() as session:
