@@ -215,7 +215,8 @@ def _store(services: Services, guard: Guard, collection: CollectionRef, items: S
     if records:
         services.vectors.upsert(collection, lacking)
         read_back(services.vectors, collection, [record.id for _, record in records])
-        if hidden := find_hidden(services.vectors, collection, lacking):
+        # Also what was there already: an attempt before may have ended between its write and its look.
+        if hidden := find_hidden(services.vectors, collection, [record for _, record in records]):
             _check_claims(guard, items)  # what is about to be deleted may be another worker's by now
             ours = {record.id for item, record in records if item.work.error is None}
             write_again(services.vectors, collection, [record for record in hidden if record.id in ours])

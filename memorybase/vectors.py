@@ -173,6 +173,16 @@ def find_hidden(store: VectorStore, ref: CollectionRef, records: Sequence[Vector
     return [record for record in records if record.id not in reached]
 
 
+def hidden_ids(store: VectorStore, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
+    """Which of these are stored and come upon by no query for their own vector."""
+    hidden: set[str] = set()
+    for batch in _batches(ids, READ_BATCH):
+        stored = store.fetch(ref, batch, texts=False)
+        records = [VectorRecord(id_, each.vector, "", {}) for id_, each in stored.items()]
+        hidden.update(record.id for record in find_hidden(store, ref, records))
+    return hidden
+
+
 def write_again(store: VectorStore, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
     """Delete and write these, if any, which gives hidden records their place in the index; an upsert alone does not."""
     if not records:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import chunking, errors
-from memorybase.lifecycle.comparing import Differences, compare
+from memorybase.lifecycle.comparing import Differences, compare, find_hidden_chunks
 from memorybase.models import MemoryBase
 from memorybase.queries import bases, clock, rows
 from memorybase.services import Services
@@ -31,7 +31,8 @@ _COLLECTION = re.compile(r"mb-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-g([1
 class Reconciled:
     """One memory base compared; all numbers in chunks but `marked`, the sessions whose next job mends them.
 
-    `removed` chunks were of no message that SQL knows of; they are gone already.
+    `hidden` chunks are stored, and no search by meaning comes upon them; `removed` ones were of no message that SQL
+    knows of, and are gone already.
     """
 
     memory_base_id: UUID
@@ -41,6 +42,7 @@ class Reconciled:
     found: int = 0
     missing: int = 0
     extra: int = 0
+    hidden: int = 0
     marked: int = 0
     removed: int = 0
 
@@ -55,7 +57,8 @@ class Orphan:
 
 
 def reconcile_base(services: Services, base_id: UUID, *, repair: bool) -> Reconciled | None:
-    """Compare the serving generation id by id, with `repair` have it mended; None: the base is gone.
+    """Compare the serving generation id by id and look for each chunk, with `repair` have it mended; None: the base is
+    gone.
 
     What is mended goes the ordinary way: an audit of the session by its next job, which the sweeper plans.
     """
@@ -69,30 +72,34 @@ def reconcile_base(services: Services, base_id: UUID, *, repair: bool) -> Reconc
         differences = compare(services, base, ref)
         if not services.vectors.collection_exists(ref):
             return _answer(base, "gone", differences)
-        if not differences:
+        hidden = find_hidden_chunks(services, base, ref)
+        if not differences and not hidden:
             return _answer(base, "ok", differences)
-        marked, removed = _mend(services, base, ref, differences) if repair else (0, 0)
+        marked, removed = _mend(services, base, ref, differences, hidden) if repair else (0, 0)
     except errors.VectorStoreUnavailable:
         return Reconciled(base.id, base.name, "unavailable")
     except errors.CollectionMissing:
         return Reconciled(base.id, base.name, "gone")
-    return _answer(base, "mismatch", differences, marked, removed)
+    return _answer(base, "mismatch", differences, len(hidden), marked, removed)
 
 
 def _answer(
     base: MemoryBase,
     state: Literal["ok", "mismatch", "gone"],
     differences: Differences,
+    hidden: int = 0,
     marked: int = 0,
     removed: int = 0,
 ) -> Reconciled:
     return Reconciled(
         base.id, base.name, state, differences.expected, differences.found,
-        len(differences.missing), len(differences.extra), marked, removed,
+        len(differences.missing), len(differences.extra), hidden, marked, removed,
     )  # fmt: skip
 
 
-def _mend(services: Services, base: MemoryBase, ref: CollectionRef, differences: Differences) -> tuple[int, int]:
+def _mend(
+    services: Services, base: MemoryBase, ref: CollectionRef, differences: Differences, hidden: Mapping[str, UUID]
+) -> tuple[int, int]:
     strangers = {chunk: chunking.parse_chunk_id(chunk) for chunk in differences.extra}
     messages = sorted({parsed.message_id for parsed in strangers.values() if parsed})
     with services.database.reading() as session:
@@ -101,7 +108,8 @@ def _mend(services: Services, base: MemoryBase, ref: CollectionRef, differences:
     doomed = sorted(chunk for chunk, parsed in strangers.items() if parsed is None or parsed.message_id not in known)
     if doomed:
         services.vectors.delete(ref, doomed)
-    marked = sum(_mark(services, row_id) for row_id in sorted({*differences.missing.values(), *known.values()}))
+    differing = {*differences.missing.values(), *known.values(), *hidden.values()}
+    marked = sum(_mark(services, row_id) for row_id in sorted(differing))
     log.info("store_reconciled", memory_base_id=str(base.id), sessions_marked=marked, chunks_removed=len(doomed))
     return marked, len(doomed)
 

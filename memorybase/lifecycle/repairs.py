@@ -13,6 +13,7 @@ from memorybase.queries.conversations import CountedMessage
 from memorybase.queries.ledger import Held
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
+from memorybase.vectors import hidden_ids
 
 log = get_logger(__name__)
 
@@ -30,7 +31,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What separates the store's own ids from the ledger."""
+    """What separates the store from the ledger: ids that it should not have, and messages that it has lost or hides."""
 
     extra: list[str]
     lost: set[UUID]
@@ -75,7 +76,7 @@ def _difference(services: Services, claim: Claim, lost: set[UUID]) -> Difference
 
 
 def _audit(services: Services, claim: Claim) -> Audit:
-    """Compare the session's ids in the store with the ledger, id by id."""
+    """Compare the session's ids in the store with the ledger, id by id, and look for each of its chunks."""
     stored = _stored_under(services, claim, claim.session_id)
     for former in set(claim.renamed_from) - {claim.session_id}:
         stored |= _left_under(services, claim, former)
@@ -86,10 +87,12 @@ def _audit(services: Services, claim: Claim) -> Audit:
         for entry in held
         for chunk in chunking.chunk_ids(claim.memory_base_id, entry.message_id, entry.version, entry.chunks)
     }
-    lost = {message_id for chunk, message_id in expected.items() if chunk not in stored}
+    hidden = hidden_ids(services.vectors, claim.collection, [chunk for chunk in expected if chunk in stored])
+    lost = {message_id for chunk, message_id in expected.items() if chunk not in stored or chunk in hidden}
     extra = sorted(stored - expected.keys())
     if lost or extra:
-        log.warning("audit_found", session_row=str(claim.row_id), lost_messages=len(lost), extra_chunks=len(extra))
+        log.warning("audit_found", session_row=str(claim.row_id), lost_messages=len(lost), extra_chunks=len(extra),
+                    hidden_chunks=len(hidden))  # fmt: skip
     return Audit(extra, lost)
 
 

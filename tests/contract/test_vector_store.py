@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from memorybase.errors import CollectionMissing, DimensionMismatch, VectorRejected
 from memorybase.testing import InMemoryVectors
-from memorybase.vectors import TWINS, ChromaStore, CollectionRef, MetadataValue, VectorRecord, VectorStore
+from memorybase.vectors import TWINS, ChromaStore, CollectionRef, MetadataValue, VectorRecord, VectorStore, hidden_ids
 
 DIMENSION = 8
 
@@ -269,6 +269,12 @@ class TestReachedIds:
 
     def test_of_none(self, store: VectorStore, ref: CollectionRef) -> None:
         assert store.reached_ids(ref, []) == set()
+
+    def test_what_is_not_stored_is_not_hidden(self, store: VectorStore, ref: CollectionRef) -> None:
+        store.upsert(ref, [record("a"), record("b")])
+
+        assert hidden_ids(store, ref, ["a", "missing", "b"]) == set()
+        assert hidden_ids(store, ref, []) == set()
 
 
 class TestFetch:

@@ -19,7 +19,7 @@ from memorybase import errors, ingestion, leases, lifecycle, projection, sweepin
 from memorybase.models import IngestionJob, Session
 from memorybase.planning import freeze
 from memorybase.queries import conversations, jobs
-from memorybase.vectors import CollectionRef, VectorRecord
+from memorybase.vectors import CollectionRef, VectorRecord, hidden_ids
 
 
 def test_below_the_threshold_nothing_is_queued(world: World) -> None:
@@ -603,6 +603,26 @@ def test_what_no_query_comes_upon_is_written_again(world: World) -> None:
     stored = world.vectors.fetch(found.ref, ids)
     hits = [world.vectors.query(found.ref, each.vector, 10) for each in stored.values()]
     assert {hit.id for some in hits for hit in some} == set(ids)
+
+
+def test_what_a_killed_worker_wrote_and_no_query_comes_upon_is_written_again(world: World) -> None:
+    base = world.new_base(threshold=2)
+
+    def hide_one_and_die(ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
+        world.vectors.after_upsert = None
+        world.vectors.hide(ref, [records[0].id])
+        raise WorkerKilled
+
+    world.vectors.after_upsert = hide_one_and_die
+    world.say("s", *texts(2))
+    with pytest.raises(WorkerKilled):
+        world.drain()
+    world.pass_time(61)
+    assert world.sweep().requeued == 1
+    world.settle()
+    world.assert_all_ingested(base)
+    ref = world.ref(base)
+    assert not hidden_ids(world.vectors, ref, list(world.vectors.records(ref)))
 
 
 def test_the_index_allows_one_active_job_a_session_and_base(world: World) -> None:

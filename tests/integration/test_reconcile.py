@@ -20,7 +20,7 @@ from memorybase.client import Client
 from memorybase.lifecycle import Reconciled
 from memorybase.models import Generation, MemoryBase, MemoryBaseSession, Message
 from memorybase.queries import bounds, clock
-from memorybase.vectors import CollectionRef, StoredCollection, VectorRecord
+from memorybase.vectors import CollectionRef, StoredCollection, VectorRecord, hidden_ids
 
 
 def filled(world: World, *sessions: str) -> UUID:
@@ -71,6 +71,20 @@ class TestBases:
         assert reconcile(world, base, repair=True).marked == 1
         world.settle()
         assert reconcile(world, base).state == "ok"
+        world.assert_all_ingested(base)
+
+    def test_chunks_that_no_query_comes_upon_are_reported_and_by_repair_written_again(self, world: World) -> None:
+        base = filled(world, "s", "t")
+        ref = world.ref(base)
+        cut_off = [chunk for chunk, record in world.vectors.records(ref).items()
+                   if record.metadata["session_id"] == "t"][:2]  # fmt: skip
+        world.vectors.hide(ref, cut_off)
+        done = reconcile(world, base)
+        assert (done.state, done.missing, done.extra, done.hidden, done.marked) == ("mismatch", 0, 0, 2, 0)
+        assert reconcile(world, base, repair=True).marked == 1
+        world.settle()
+        assert reconcile(world, base).state == "ok"
+        assert not hidden_ids(world.vectors, ref, cut_off)
         world.assert_all_ingested(base)
 
     def test_a_stray_version_of_a_known_message_goes_by_an_audit(self, world: World) -> None:
@@ -285,7 +299,7 @@ class TestCommand:
         orphan = collection(world, f"mb-{uuid4()}-g1", 4_000)
         said = run(world, monkeypatch)
         assert said.exit_code == 1
-        assert "mismatch, 3 chunks expected, 2 found, 1 missing, 0 extra" in said.output
+        assert "mismatch, 3 chunks expected, 2 found, 1 missing, 0 extra, 0 hidden" in said.output
         assert orphan.name in said.output
         assert orphan.name in world.vectors.names()
         said = run(world, monkeypatch, "--repair")
