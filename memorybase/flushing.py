@@ -42,8 +42,7 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
     """Queue what is pending, whatever the threshold; without a session, in every session of the flow.
 
     A session with an active job is a conflict and left as it is, unless the worker is lost. Raises NotFound, and
-    IngestionActive when nothing
-    could start because jobs are active.
+    IngestionActive when nothing could start because jobs are active.
     """
     result = FlushResult([], [])
     with services.database.reading() as session:
@@ -55,7 +54,7 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
     if session_id is not None:
         _flush_page(services, base_id, [session_id], result)
     else:
-        for page in _pages_of_sessions(services, flow_id):
+        for page in _pages_of_sessions(services, base_id):
             _flush_page(services, base_id, page, result)
     if result.conflicts and not result.jobs:
         conflicts = [{"session_id": c.session_id, "job_id": str(c.job_id), "state": c.state} for c in result.conflicts]
@@ -70,14 +69,18 @@ def _existing_base(session: OrmSession, user_id: UUID, base_id: UUID) -> MemoryB
     return base
 
 
-def _pages_of_sessions(services: Services, flow_id: UUID) -> Iterator[list[str]]:
+def _pages_of_sessions(services: Services, base_id: UUID) -> Iterator[Sequence[str]]:
     after = ""
     while True:
         with services.database.reading() as session:
-            page = conversations.sessions_of_flow(session, flow_id, after=after, limit=FLUSH_PAGE)
+            base = bases.fetch_any_base(session, base_id)
+            if base is None:
+                return
+            fed = bases.fetch_generation(session, base_id, planning.fed_generation(base))
+            page = rows.sessions_to_flush(session, base, fed, after=after, limit=FLUSH_PAGE)
         if page:
-            yield (names := [conversation.session_id for conversation in page])
-            after = names[-1]
+            yield page
+            after = page[-1]
         if len(page) < FLUSH_PAGE:
             return
 

@@ -370,18 +370,6 @@ def deleted_sessions(session: OrmSession, *, limit: int) -> list[Session]:
     return list(session.scalars(sa.select(Session).where(Session.deleted_at.is_not(None)).limit(limit)))
 
 
-def sessions_of_flow(session: OrmSession, flow_id: UUID, *, after: str, limit: int) -> list[Session]:
-    """Sessions with anything captured, by session id in the database's order: pages for work over all of them."""
-    return list(
-        session.scalars(
-            sa.select(Session)
-            .where(Session.flow_id == flow_id, Session.deleted_at.is_(None), Session.session_id > after)
-            .order_by(Session.session_id)
-            .limit(limit)
-        )
-    )
-
-
 def all_sessions_of_flow(session: OrmSession, flow_id: UUID) -> list[Session]:
     return list(session.scalars(sa.select(Session).where(Session.flow_id == flow_id).order_by(Session.session_id)))
 

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.models import (
     IS_ACTIVE,
     DeletedMessage,
+    Generation,
     IngestionJob,
     LedgerEntry,
     MemoryBase,
@@ -24,6 +25,7 @@ from memorybase.models import (
 )
 from memorybase.queries import identity
 from memorybase.queries.bounds import pages
+from memorybase.queries.conversations import counted
 from memorybase.queries.writes import core, insert, insert_unless_there, new_id
 
 Row = MemoryBaseSession
@@ -314,6 +316,32 @@ def _has_active_job() -> sa.Exists:
         )
         .correlate(Row)
     )
+
+
+def sessions_to_flush(
+    session: OrmSession, base: MemoryBase, fed: Generation, *, after: str, limit: int
+) -> Sequence[str]:
+    """Sessions of the flow with anything pending for that generation, or a job of the base, by session id in the
+    database's order. Those at rest are passed over here: there are thousands of them."""
+    of_session = Row.session_id == Session.session_id
+    own = sa.and_(Row.memory_base_id == base.id, Row.generation == fed.generation, of_session)
+    pending = sa.exists().where(
+        Message.flow_id == Session.flow_id,
+        Message.session_id == Session.session_id,
+        counted(fed.capture),
+        Message.seq > sa.func.coalesce(Row.cursor_seq, 0),
+    )
+    active = sa.exists().where(
+        IngestionJob.memory_base_id == base.id, IngestionJob.session_id == Session.session_id, IS_ACTIVE
+    )
+    return session.scalars(
+        sa.select(Session.session_id)
+        .outerjoin(Row, own)
+        .where(Session.flow_id == base.flow_id, Session.deleted_at.is_(None), Session.session_id > after)
+        .where(pending | active)
+        .order_by(Session.session_id)
+        .limit(limit)
+    ).all()
 
 
 def idle_rows(session: OrmSession, now: datetime, *, limit: int) -> list[Row]:

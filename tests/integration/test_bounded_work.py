@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World, build_world
 
-from memorybase import lifecycle
+from memorybase import flushing, lifecycle
 from memorybase.lifecycle import builds, deletion
 from memorybase.models import Base
 from memorybase.queries import bases, clock, conversations, ledger, rows
@@ -170,6 +170,38 @@ class TestBuilds:
 
 
 MANY = 70_000  # more parameters than PostgreSQL takes, or SQLite as it is built by default
+
+
+class TestFlushes:
+    def test_a_flow_is_flushed_without_a_lock_on_the_sessions_at_rest(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        base = filled(world)
+        for name in ("s3", "s7", "new"):
+            world.say(name, "below the threshold")
+        world.say("s9", {"role": "system", "content": "never counted"})
+        locked: list[str] = []
+        lock = conversations.lock_session
+
+        def note(session: Any, flow_id: UUID, session_id: str) -> Any:
+            locked.append(session_id)
+            return lock(session, flow_id, session_id)
+
+        monkeypatch.setattr(conversations, "lock_session", note)
+        assert {job.session_id for job in world.flush(base).jobs} == {"s3", "s7", "new"}
+        assert sorted(locked) == ["new", "s3", "s7"]
+        world.settle()
+        locked.clear()
+        assert world.flush(base).jobs == locked == []
+
+    def test_pages_of_sessions_leave_none_out(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(flushing, "FLUSH_PAGE", PAGE)
+        base = world.new_base(threshold=100)
+        for number in range(SESSIONS):
+            world.say(f"s{number}", "pending")
+        assert len(world.flush(base).jobs) == SESSIONS
+        world.settle()
+        world.assert_all_ingested(base)
 
 
 class TestParameters:

@@ -519,17 +519,17 @@ def test_a_flush_and_a_rename_take_sessions_in_one_order_whatever_the_collation(
         world.say(name, "hello")
     base = world.new_base()
     locked: list[str] = []
-    lock, page = conversations.lock_session, conversations.sessions_of_flow
+    lock, page = conversations.lock_session, rows.sessions_to_flush
 
     def note(session: Any, flow_id: UUID, session_id: str) -> Any:
         locked.append(session_id)
         return lock(session, flow_id, session_id)
 
     def as_another_collation_has_it(*which: Any, **bounds: Any) -> Any:
-        return sorted(page(*which, **bounds), key=lambda found: found.session_id.lower(), reverse=True)
+        return sorted(page(*which, **bounds), key=str.lower, reverse=True)
 
     monkeypatch.setattr(conversations, "lock_session", note)
-    monkeypatch.setattr(conversations, "sessions_of_flow", as_another_collation_has_it)
+    monkeypatch.setattr(rows, "sessions_to_flush", as_another_collation_has_it)
     world.flush(base)
     flushed = list(locked)
     assert flushed == sorted(names)
