@@ -266,6 +266,12 @@ async def confirm(title: str, words: str, *, action: str, stay: str = "Cancel", 
 # Live content
 
 
+def rest(least: float, took: float, before: float) -> float:
+    """Seconds until the next look, by what this one and the one before it took: who looks on must not take the database
+    from who works. One long look alone is no sign of that; the first one builds the page."""
+    return max(least, LOOKS_SHARE * min(took, before))
+
+
 class Live:
     """Looks again every second while somebody looks, less often where a look takes long; what cannot be reached is
     said once, where it is shown."""
@@ -275,6 +281,7 @@ class Live:
         self._seconds = seconds
         self._trouble = ui.label().classes("banner bad").props("role=status")
         self._trouble.set_visibility(False)
+        self._took = 0.0  # the look before
         self._timer = ui.timer(seconds, self._again, immediate=False)
 
     async def now(self) -> None:
@@ -298,8 +305,9 @@ class Live:
             self._say(f"{in_words(error)} What is shown may be old; it is looked at again all the while.")
         else:
             self._trouble.set_visibility(False)
-        # Who looks on must not take the database from who works.
-        self._timer.interval = max(self._seconds, LOOKS_SHARE * (time.monotonic() - began))
+        took = time.monotonic() - began
+        self._timer.interval = rest(self._seconds, took, self._took)
+        self._took = took
 
     def _say(self, words: str) -> None:
         self._trouble.set_text(words)

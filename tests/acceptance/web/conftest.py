@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, expect
 from memorybase.client import Client
 
 # What is expected of a page ends with the first look that shows it. On a busy machine that may be late: a worker's work
-# takes seconds, and a page rests for ten times as long as its last look took.
+# takes seconds, and a page rests for ten times as long as its looks take.
 expect.set_options(timeout=30_000)
 
 
