@@ -19,7 +19,7 @@ from memorybase.models import Base, LedgerEntry, MemoryBaseSession, Message, Run
 from memorybase.recall import SearchRequest
 
 THRESHOLD = 20
-HISTORY = 20_000
+HISTORY = 10_000
 
 
 def fill(world: World, session_id: str, count: int) -> None:
