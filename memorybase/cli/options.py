@@ -51,9 +51,9 @@ def connect(data_dir: Path | None, url: str | None, key: str | None) -> Client:
 
 
 @contextmanager
-def progress(console: Console | None = None) -> Iterator[Progress]:
+def progress(console: Console | None = None, *, stays: bool = True) -> Iterator[Progress]:
     """A progress bar, on standard error unless told otherwise; nothing where that is no terminal."""
     console = console or Console(stderr=True)
     columns = (TextColumn("  {task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=not stays) as bar:
         yield bar

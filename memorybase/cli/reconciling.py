@@ -8,7 +8,7 @@ from uuid import UUID
 import typer
 
 from memorybase import errors
-from memorybase.cli.options import DataDirOption
+from memorybase.cli.options import DataDirOption, progress
 from memorybase.stack.state import settings_in_use
 
 if TYPE_CHECKING:
@@ -39,7 +39,13 @@ def reconcile(
 def _base_is_left(services: Services, base_id: UUID, *, repair: bool) -> bool:
     from memorybase import lifecycle
 
-    done = lifecycle.reconcile_base(services, base_id, repair=repair)
+    with progress(stays=False) as bar:
+        task = bar.add_task("looking for each chunk", total=None)
+
+        def show(looked: int, total: int) -> None:
+            bar.update(task, completed=looked, total=total)
+
+        done = lifecycle.reconcile_base(services, base_id, repair=repair, looked=show)
     if done is None:
         return False
     typer.echo(describe(done, repair=repair))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 from uuid import UUID
@@ -18,6 +19,9 @@ from memorybase.vectors import CollectionRef, hidden_ids
 log = get_logger(__name__)
 
 SHOWN_IDS = 20
+LOOK_PAGE = 1_000  # chunks that are looked for between two words of progress, half a second
+
+Looked = Callable[[int, int], object]  # told how many chunks were looked for, and of how many
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +125,19 @@ def _expected(session: OrmSession, base: MemoryBase) -> dict[str, UUID]:
     }
 
 
-def find_hidden_chunks(services: Services, base: MemoryBase, ref: CollectionRef) -> dict[str, UUID]:
+def find_hidden_chunks(services: Services, base: MemoryBase, ref: CollectionRef, looked: Looked) -> dict[str, UUID]:
     """Chunks of sessions at rest that the store has and no search by meaning comes upon, with their session row.
 
-    Raises VectorStoreUnavailable and CollectionMissing. A query for each chunk: 5 s for 12,000.
+    A query for each chunk: 5 s for 12,000. Raises VectorStoreUnavailable and CollectionMissing.
     """
     with services.database.reading() as session:
         at_work = rows.rows_at_work(session, base.id, base.serving)
         resting = {chunk: row for chunk, row in _expected(session, base).items() if row not in at_work}
-    return {chunk: resting[chunk] for chunk in hidden_ids(services.vectors, ref, list(resting))}
+    chunks, hidden = list(resting), set[str]()
+    for start in range(0, len(chunks), LOOK_PAGE):
+        hidden |= hidden_ids(services.vectors, ref, chunks[start : start + LOOK_PAGE])
+        looked(min(start + LOOK_PAGE, len(chunks)), len(chunks))
+    return {chunk: resting[chunk] for chunk in hidden}
 
 
 def _in_flight(session: OrmSession, base: MemoryBase, chunks: set[str], at_work: set[UUID]) -> set[str]:

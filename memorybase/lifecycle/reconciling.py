@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import chunking, errors
-from memorybase.lifecycle.comparing import Differences, compare, find_hidden_chunks
+from memorybase.lifecycle.comparing import Differences, Looked, compare, find_hidden_chunks
 from memorybase.models import MemoryBase
 from memorybase.queries import bases, clock, rows
 from memorybase.services import Services
@@ -56,7 +56,9 @@ class Orphan:
     old: bool
 
 
-def reconcile_base(services: Services, base_id: UUID, *, repair: bool) -> Reconciled | None:
+def reconcile_base(
+    services: Services, base_id: UUID, *, repair: bool, looked: Looked = lambda *_: None
+) -> Reconciled | None:
     """Compare the serving generation id by id and look for each chunk, with `repair` have it mended; None: the base is
     gone.
 
@@ -72,7 +74,7 @@ def reconcile_base(services: Services, base_id: UUID, *, repair: bool) -> Reconc
         differences = compare(services, base, ref)
         if not services.vectors.collection_exists(ref):
             return _answer(base, "gone", differences)
-        hidden = find_hidden_chunks(services, base, ref)
+        hidden = find_hidden_chunks(services, base, ref, looked)
         if not differences and not hidden:
             return _answer(base, "ok", differences)
         marked, removed = _mend(services, base, ref, differences, hidden) if repair else (0, 0)

@@ -17,7 +17,7 @@ from memorybase import chunking, cli, errors, lifecycle, wiring
 from memorybase.cli import dead_letters
 from memorybase.cli import reconciling as reconcile_cli
 from memorybase.client import Client
-from memorybase.lifecycle import Reconciled
+from memorybase.lifecycle import Reconciled, comparing
 from memorybase.models import Generation, MemoryBase, MemoryBaseSession, Message
 from memorybase.queries import bounds, clock
 from memorybase.vectors import CollectionRef, StoredCollection, VectorRecord, hidden_ids
@@ -86,6 +86,15 @@ class TestBases:
         assert reconcile(world, base).state == "ok"
         assert not hidden_ids(world.vectors, ref, cut_off)
         world.assert_all_ingested(base)
+
+    def test_it_tells_how_far_it_has_looked(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        base = filled(world)
+        monkeypatch.setattr(comparing, "LOOK_PAGE", 2)
+        told: list[tuple[int, int]] = []
+        lifecycle.reconcile_base(
+            world.services, base, repair=False, looked=lambda done, total: told.append((done, total))
+        )
+        assert told == [(2, 3), (3, 3)]
 
     def test_a_stray_version_of_a_known_message_goes_by_an_audit(self, world: World) -> None:
         base = filled(world)
