@@ -132,7 +132,7 @@ class Client:
             if now - moved > STALLED_SECONDS:
                 text = f"Nothing was ingested for {STALLED_SECONDS:g} s; {memory['pending_messages']} are pending."
                 raise errors.NotReady(f"{text} See: memorybase doctor")
-            # Again only where something is left that no job is for: a flush looks at every session.
+            # Again only where something is left that no job is for: a flush locks each session that has one.
             if not flushed or (memory["status"] == "pending" and now - flushed > REFLUSH_SECONDS):
                 # 409: every session has a job at work already, which may end before the last message.
                 self.call("POST", f"/memories/{memory_id}/flush", allow=(409,))

@@ -22,7 +22,7 @@ Handler = Callable[..., Any]
 Mood = Literal["good", "busy", "warn", "bad", "calm"]
 
 LIVE_SECONDS = 1.0
-LOOKS_SHARE = 10  # a page looks for at most one tenth of the time
+LOOKS_SHARE = 10  # a page whose looks take long looks for one tenth of the time
 
 CAPTURE = """curl {url}/v1/flows/{flow}/runs \\
   -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\

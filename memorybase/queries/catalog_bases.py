@@ -23,6 +23,7 @@ from memorybase.models import (
 )
 from memorybase.queries.catalog_paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
 from memorybase.queries.conversations import counted
+from memorybase.queries.jobs import is_active_in_session
 
 Base = MemoryBase
 Row = MemoryBaseSession
@@ -140,7 +141,7 @@ def _base_sessions(base: Base, capture: Capture) -> AnySelect:
         Row.last_sync_at,
         _counted_messages(capture).label("total_messages"),
         _counted_messages(capture, Message.seq > sa.func.coalesce(Row.cursor_seq, 0)).label("pending_messages"),
-        _has_active_job(base.id).label("active"),
+        is_active_in_session(base.id).label("active"),
         _has_dead_letter().label("dead"),
         _last_job_failed().label("failed"),
     ).outerjoin(Row, served)
@@ -245,11 +246,6 @@ def _counted_messages(capture: Capture, *conditions: sa.ColumnElement[bool]) -> 
     statement = sa.select(sa.func.count()).select_from(Message)
     of_session = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
     return statement.where(of_session, counted(capture), *conditions).correlate(Session, Row).scalar_subquery()
-
-
-def _has_active_job(base_id: UUID) -> sa.ColumnElement[bool]:
-    active = sa.select(Job.id).where(Job.memory_base_id == base_id, Job.session_id == Session.session_id, IS_ACTIVE)
-    return active.correlate(Session).exists()
 
 
 def _has_dead_letter() -> sa.ColumnElement[bool]:

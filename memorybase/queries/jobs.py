@@ -10,7 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.models import IS_ACTIVE, IngestionJob, JobKind, JobState, MemoryBase
+from memorybase.models import IS_ACTIVE, IngestionJob, JobKind, JobState, MemoryBase, Session
 from memorybase.queries import identity
 from memorybase.queries.writes import core, insert_unless_there
 
@@ -56,6 +56,12 @@ def insert_job(session: OrmSession, values: dict[str, Any]) -> Job | None:
 
 def active_job(session: OrmSession, base_id: UUID, session_id: str) -> Job | None:
     return session.scalar(_ACTIVE_OF_SESSION, {"base_id": base_id, "session_id": session_id})
+
+
+def is_active_in_session(base_id: UUID) -> sa.ColumnElement[bool]:
+    """Whether a job of the base is active in the `Session` of the statement around."""
+    active = sa.select(Job.id).where(Job.memory_base_id == base_id, Job.session_id == Session.session_id, IS_ACTIVE)
+    return active.correlate(Session).exists()
 
 
 def active_jobs_of_base(session: OrmSession, base_id: UUID) -> list[Job]:

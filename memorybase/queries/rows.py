@@ -23,7 +23,7 @@ from memorybase.models import (
     Message,
     Session,
 )
-from memorybase.queries import identity
+from memorybase.queries import identity, jobs
 from memorybase.queries.bounds import pages
 from memorybase.queries.conversations import counted
 from memorybase.queries.writes import core, insert, insert_unless_there, new_id
@@ -323,22 +323,18 @@ def sessions_to_flush(
 ) -> Sequence[str]:
     """Sessions of the flow with anything pending for that generation, or a job of the base, by session id in the
     database's order. Those at rest are passed over here: there are thousands of them."""
-    of_session = Row.session_id == Session.session_id
-    own = sa.and_(Row.memory_base_id == base.id, Row.generation == fed.generation, of_session)
+    own = (Row.memory_base_id == base.id, Row.generation == fed.generation, Row.session_id == Session.session_id)
     pending = sa.exists().where(
         Message.flow_id == Session.flow_id,
         Message.session_id == Session.session_id,
         counted(fed.capture),
         Message.seq > sa.func.coalesce(Row.cursor_seq, 0),
     )
-    active = sa.exists().where(
-        IngestionJob.memory_base_id == base.id, IngestionJob.session_id == Session.session_id, IS_ACTIVE
-    )
     return session.scalars(
         sa.select(Session.session_id)
-        .outerjoin(Row, own)
+        .outerjoin(Row, sa.and_(*own))
         .where(Session.flow_id == base.flow_id, Session.deleted_at.is_(None), Session.session_id > after)
-        .where(pending | active)
+        .where(pending | jobs.is_active_in_session(base.id))
         .order_by(Session.session_id)
         .limit(limit)
     ).all()

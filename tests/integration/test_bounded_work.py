@@ -169,9 +169,6 @@ class TestBuilds:
         assert serving["s0"].cursor_seq == 4
 
 
-MANY = 70_000  # more parameters than PostgreSQL takes, or SQLite as it is built by default
-
-
 class TestFlushes:
     def test_a_flow_is_flushed_without_a_lock_on_the_sessions_at_rest(
         self, world: World, monkeypatch: pytest.MonkeyPatch
@@ -202,6 +199,9 @@ class TestFlushes:
         assert len(world.flush(base).jobs) == SESSIONS
         world.settle()
         world.assert_all_ingested(base)
+
+
+MANY = 70_000  # more parameters than PostgreSQL takes, or SQLite as it is built by default
 
 
 class TestParameters:
