@@ -77,8 +77,8 @@ bench-peers: ## install what `make bench` compares with, in an environment of it
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r bench/peers-requirements.txt \
 		$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
 
-bench-recall: $(INSTALLED) ## what a search finds: DATA=a file in LoCoMo's format, FIT=1 fits the weights anew
-	$(BIN)/python bench/recall.py $(DATA) $(if $(FIT),--fit)
+bench-recall: $(INSTALLED) ## what a search finds: DATA="LoCoMo and chat files", FIT=1 fits the weights, NAIVE=1 compares
+	$(BIN)/python bench/recall.py $(DATA) $(if $(FIT),--fit) $(if $(NAIVE),--naive) $(ARGS)
 
 bench-appends: $(INSTALLED) ## whether several processes that append to one node memory lose anything: ARGS="--appends 1000"
 	$(BIN)/python bench/appends.py $(ARGS)

@@ -1,274 +1,304 @@
-"""What does a search find? NDCG@10 and Recall@10 of memorybase's own search on a LoCoMo-format file.
+"""What does a search find? NDCG@10 and Recall@10 of memorybase's own search on conversations with known answers.
 
-    python bench/recall.py DATA [--modes hybrid keyword dense] [--fit] [--json FILE] [--plot FILE]
+    python bench/recall.py [FILE ...] [--modes hybrid keyword dense] [--naive] [--fit] [--json FILE] [--data-dir DIR]
 
-Starts its own embedded stack in a temporary directory, posts each conversation as a flow of its own with a memory base
-over all its turns, and asks every question that names its evidence through POST /memories/{id}/search. Relevant are the
-evidence turns, candidates all turns of the conversation. Reported for each category and overall: the mean over the
-categories (macro) and over all questions.
+Each FILE is in LoCoMo's format or a list of chats with messages and questions. The made conversations of bench/ and
+known items of the files' chats are measured too. It starts its own embedded stack, posts each conversation as a flow of
+its own with a memory base over all its turns, and asks every question that something answers through POST
+/memories/{id}/search. Reported for each corpus: NDCG@10 as the mean over the categories (macro), Recall@10 over all
+questions, both with 95 % intervals by bootstrap; for known items the share found among the first ten.
 
---fit takes the values of all signals from the answers (explain), fits their weights, listwise, with one conversation
-left out each time, and prints what they give on the one left out, and the weights fitted on all. Nothing is changed by
-it: memorybase/recall/fusion.py holds the weights in use.
+--naive compares with plain BM25 and plain vector search. --fit takes the values of all signals from the answers
+(explain), fits their weights with one conversation left out each time, prints what they find on the one left out, what
+each signal gives, and the weights fitted on all. It changes nothing: memorybase/recall/fusion.py holds the weights.
+With --data-dir what was loaded is kept there and used again.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
+import contextlib
 import json
-import math
 import platform
-import re
-import statistics
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import made
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import minimize
+from recalling import corpora, naive
+from recalling.corpora import Conversation, Corpus, Question
 
-from memorybase import __version__, importing
+from memorybase import __version__, errors
 from memorybase.client import Client
-from memorybase.recall.fusion import BIAS, SIGNALS
+from memorybase.embedding import Embedders
+from memorybase.evaluation import Asked, cross_validate, fit, fitting
+from memorybase.evaluation.metrics import Judged, Summary, difference, judge, summarize
+from memorybase.recall.fusion import DEFAULT, SIGNALS
 from memorybase.stack.child import StackChild
 from memorybase.stack.state import DataDir
 
-CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 TOP = 10
 POOL = 100
-PENALTY = 1e-3  # on the squares of the weights
+KNOWN = "known items"
+KNOWN_ITEMS = 240  # made from the files' chats, half of what assistants said and half of what users said
+MADE_SEEDS = (1, 2)
+# What each corpus counts in a fit: people's chats and chats with an assistant alike, and a guard against learning from
+# the latter that an answer is never a long message.
+SHARES = {"locomo": 0.5, "beam": 0.4, KNOWN: 0.1}
+OTHER_SHARE = 0.1
 
 
-@dataclass(frozen=True)
-class Question:
-    conversation: str
-    text: str
-    category: int
-    evidence: frozenset[str]  # external ids
+def made_corpora() -> list[Corpus]:
+    """The conversations of this folder, by hand and by rule."""
+    by_hand = [corpora.chat("made by hand", document) for document in made.by_hand()]
+    by_rule = [
+        corpora.chat("made by rule", made.by_rule(seed, kind)) for kind in made.KINDS_BY_RULE for seed in MADE_SEEDS
+    ]
+    return [Corpus("made by hand", by_hand), Corpus("made by rule", by_rule)]
 
 
-@dataclass(frozen=True)
-class Asked:
-    question: Question
-    found: list[str]  # external ids, best first
-    values: NDArray[np.float64]  # candidates x signals
-    prior: float  # what the number of messages adds to the bias
-    took_ms: float
+def known_items(corpus: Corpus) -> Corpus:
+    """Questions for one sentence of one message of these chats, in half of its words."""
+    conversations = []
+    for seed, conversation in enumerate(corpus.conversations):
+        messages = list(conversation.messages)
+        count = KNOWN_ITEMS // 2 // len(corpus.conversations)
+        found = [
+            each
+            for role in ("assistant", "user")
+            for each in made.known_items(messages, seed=seed, count=count, roles={role})
+        ]
+        questions = [Question(each["question"], each["category"], frozenset(each["evidence"])) for each in found]
+        conversations.append(Conversation(KNOWN, conversation.name, conversation.runs, questions))
+    return Corpus(KNOWN, conversations)
 
 
-def questions_of(document: Mapping[str, Any]) -> list[Question]:
-    """Those whose evidence is among the turns; a few name none or cannot be read."""
-    sample = str(document["sample_id"])
-    conversation = document["conversation"]
-    turns = {
-        turn["dia_id"] for name, said in conversation.items() if re.fullmatch(r"session_\d+", name) for turn in said
-    }
-    questions = []
-    for each in document["qa"]:
-        named = {dia for text in each.get("evidence", []) for dia in re.findall(r"D\d+:\d+", text)}
-        evidence = frozenset(f"{sample}:{dia}" for dia in named & turns)
-        if evidence:
-            questions.append(Question(sample, each["question"], each["category"], evidence))
-    return questions
+class Loaded:
+    """The conversations in a running stack, each as a flow with a memory base."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._memories: dict[str, str] = {memory["name"]: memory["id"] for memory in client.pages("/memories")}
+        self._names: dict[str, dict[str, str]] = {}
+
+    def load(self, conversation: Conversation) -> None:
+        began = time.perf_counter()
+        name = conversation.name
+        if name not in self._memories:
+            self._client.put_flow(name)
+            body = {"name": name, "flow_id": name, "capture": "all", "threshold": 10_000}
+            self._memories[name] = self._client.call("POST", "/memories", json=body)["id"]
+            for run in conversation.runs:
+                self._client.post_run(name, dict(run))
+            self._client.settle(self._memories[name], lambda _: None)
+        if name not in self._names:
+            listed = self._client.pages("/messages", flow_id=name)
+            self._names[name] = {each["id"]: each["external_id"] for each in listed}
+            print(f"{name}: {len(self._names[name])} messages in {time.perf_counter() - began:.1f} s", flush=True)
+
+    def search(self, conversation: Conversation, question: str, mode: str, *, pool: bool = False) -> dict[str, Any]:
+        """The answer, with the messages' own ids as `found`."""
+        body = {"query": question, "mode": mode, "top_k": POOL if pool else TOP, "explain": pool}
+        path = f"/memories/{self._memories[conversation.name]}/search"
+        answer: dict[str, Any] = self._client.call("POST", path, json=body)
+        names = self._names[conversation.name]
+        return answer | {"found": [names[hit["message_id"]] for hit in answer["results"]]}
 
 
-def load(client: Client, document: Mapping[str, Any]) -> str:
-    """Post a conversation and ingest it; its memory base's id."""
-    sample = str(document["sample_id"])
-    client.put_flow(sample)
-    memory = client.call(
-        "POST", "/memories", json={"name": sample, "flow_id": sample, "capture": "all", "threshold": 10_000}
-    )
-    for run in importing.read_runs(json.dumps([document]), namespace=sample):
-        body = {"session_id": run.session_id, "run_id": run.run_id, "messages": list(run.messages)}
-        client.post_run(sample, body)
-    client.settle(memory["id"], lambda _: None)
-    identifier: str = memory["id"]
-    return identifier
+def asked_of(corpus: Corpus) -> Iterator[tuple[Conversation, Question]]:
+    for conversation in corpus.conversations:
+        for question in conversation.questions:
+            if question.evidence:
+                yield conversation, question
 
 
-def ask(client: Client, memory: str, names: Mapping[str, str], question: Question, mode: str, *, pool: bool) -> Asked:
-    body = {"query": question.text, "mode": mode, "top_k": POOL if pool else TOP, "explain": pool}
-    answer = client.call("POST", f"/memories/{memory}/search", json=body)
-    hits = answer["results"]
-    values = [[hit["parts"]["signals"][name]["value"] for name in SIGNALS] for hit in hits] if pool else []
-    prior = hits[0]["parts"]["bias"] - BIAS if pool and hits else 0.0
-    found = [names[hit["message_id"]] for hit in hits]
-    return Asked(question, found, np.array(values, dtype=np.float64), prior, answer["took_ms"])
+def measure_mode(loaded: Loaded, corpus: Corpus, mode: str) -> tuple[list[Judged], list[float]]:
+    judged, took = [], []
+    for conversation, question in asked_of(corpus):
+        answer = loaded.search(conversation, question.text, mode)
+        judged.append(judge(question.category, answer["found"], question.evidence))
+        took.append(answer["took_ms"])
+    return judged, took
 
 
-def ndcg(found: Sequence[str], evidence: frozenset[str]) -> float:
-    gained = sum(1 / math.log2(place + 2) for place, each in enumerate(found[:TOP]) if each in evidence)
-    return gained / sum(1 / math.log2(place + 2) for place in range(min(TOP, len(evidence))))
+def measure_naive(corpus: Corpus, embedders: Embedders) -> dict[str, list[Judged]]:
+    """Plain BM25 and plain vectors on the same questions."""
+    judged: dict[str, list[Judged]] = {"plain BM25": [], "plain vectors": []}
+    for conversation in corpus.conversations:
+        messages = list(conversation.messages)
+        searches: dict[str, naive.PlainBm25 | naive.PlainVectors] = {
+            "plain BM25": naive.PlainBm25(messages), "plain vectors": naive.PlainVectors(messages, embedders.get())
+        }  # fmt: skip
+        for question in conversation.questions:
+            for name, search in searches.items() if question.evidence else ():
+                judged[name].append(judge(question.category, search.ranked(question.text), question.evidence))
+    return judged
 
 
-def recall(found: Sequence[str], evidence: frozenset[str]) -> float:
-    return len(evidence & set(found[:TOP])) / len(evidence)
-
-
-def summary(answers: Sequence[tuple[Question, Sequence[str]]]) -> dict[str, Any]:
-    by_category: dict[int, list[tuple[float, float]]] = defaultdict(list)
-    for question, found in answers:
-        by_category[question.category].append((ndcg(found, question.evidence), recall(found, question.evidence)))
-    categories = {
-        CATEGORIES[category]: {
-            "questions": len(values),
-            "ndcg_at_10": round(statistics.fmean(value for value, _ in values), 4),
-            "recall_at_10": round(statistics.fmean(value for _, value in values), 4),
-        }
-        for category, values in sorted(by_category.items())
-    }
-    every = [value for values in by_category.values() for value in values]
+def abstention(loaded: Loaded, corpus: Corpus, mode: str) -> dict[str, Any]:
+    """The best score where nothing answers, and where something does."""
+    best: dict[bool, list[float]] = {True: [], False: []}
+    for conversation in corpus.conversations:
+        for question in conversation.questions:
+            results = loaded.search(conversation, question.text, mode)["results"]
+            best[bool(question.evidence)].append(results[0]["score"] if results else 0.0)
     return {
-        "categories": categories,
-        "macro_ndcg_at_10": round(statistics.fmean(each["ndcg_at_10"] for each in categories.values()), 4),
-        "recall_at_10": round(statistics.fmean(value for _, value in every), 4),
-        "ndcg_at_10": round(statistics.fmean(value for value, _ in every), 4),
-        "questions": len(every),
+        name: {"questions": len(best[key]), **{f"p{p}": float(np.percentile(best[key], p)) for p in (5, 50, 95)}}
+        for name, key in (("answered", True), ("nothing answers", False))
+        if best[key]
     }
 
 
-def fitted(asked: Sequence[Asked]) -> NDArray[np.float64]:
-    """Weights that make evidence likely among a question's candidates (softmax over the list)."""
-    usable = [each for each in asked if set(each.found) & each.question.evidence]
-    relevant = [np.array([name in each.question.evidence for name in each.found], float) for each in usable]
+def pool_of(loaded: Loaded, corpus: Corpus) -> list[Asked]:
+    """Every question's candidates with the values of all signals."""
+    asked = []
+    for conversation, question in asked_of(corpus):
+        answer = loaded.search(conversation, question.text, "hybrid", pool=True)
+        hits = answer["results"]
+        values = [[hit["parts"]["signals"][name]["value"] for name in SIGNALS] for hit in hits]
+        asked.append(
+            Asked(
+                corpus=corpus.name,
+                group=conversation.name,
+                category=question.category,
+                evidence=question.evidence,
+                found=answer["found"],
+                values=np.array(values, dtype=np.float64).reshape(len(hits), len(SIGNALS)),
+                prior=hits[0]["parts"]["bias"] - DEFAULT.bias if hits else 0.0,
+            )
+        )
+    return asked
 
-    def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        total, slope = 0.0, np.zeros(len(SIGNALS))
-        for each, hits in zip(usable, relevant, strict=True):
-            scores = each.values @ weights
-            chance = np.exp(scores - scores.max())
-            chance /= chance.sum()
-            wanted = hits / hits.sum()
-            total -= float(wanted @ np.log(chance + 1e-300))
-            slope += each.values.T @ (chance - wanted)
-        count = len(usable)
-        return total / count + PENALTY * float(weights @ weights), slope / count + 2 * PENALTY * weights
 
-    found: NDArray[np.float64] = minimize(loss, np.zeros(len(SIGNALS)), jac=True, method="L-BFGS-B").x
+def fit_all(asked: Sequence[Asked]) -> dict[str, Any]:
+    """Weights fitted on all, what they find on conversations left out, and what each signal gives there."""
+    shares = {name: SHARES.get(name, OTHER_SHARE) for name in {each.corpus for each in asked}}
+    whole = fit(asked, shares)
+    left_out = judge_ranked(asked, cross_validate(asked, shares))
+    return {
+        "left_out": {name: as_dict(summarize(judged)) for name, judged in left_out.items()},
+        "weights": {name: round(float(weight), 3) for name, weight in zip(SIGNALS, whole.weights, strict=True)},
+        "bias": round(whole.bias, 3),
+        "pool": {name: pool_recall([each for each in asked if each.corpus == name]) for name in sorted(shares)},
+        "without": without_each(asked, shares, left_out),
+    }
+
+
+def without_each(
+    asked: Sequence[Asked], shares: Mapping[str, float], whole: Mapping[str, Sequence[Judged]]
+) -> dict[str, dict[str, float]]:
+    """What leaving a signal out costs each corpus: macro NDCG with all of them minus without it."""
+    costs = {}
+    for number, name in enumerate(SIGNALS):
+        fewer = [_without(each, number) for each in asked]
+        judged = judge_ranked(fewer, cross_validate(fewer, shares))
+        costs[name] = {corpus: round(difference(whole[corpus], judged[corpus])[0], 4) for corpus in whole}
+    return costs
+
+
+def _without(asked: Asked, signal: int) -> Asked:
+    values = asked.values.copy()
+    values[:, signal] = 0
+    return Asked(asked.corpus, asked.group, asked.category, asked.evidence, asked.found, values, asked.prior)
+
+
+def judge_ranked(asked: Sequence[Asked], ranked: Sequence[Sequence[str]]) -> dict[str, list[Judged]]:
+    judged: dict[str, list[Judged]] = {}
+    for each, found in zip(asked, ranked, strict=True):
+        judged.setdefault(each.corpus, []).append(judge(each.category, found, each.evidence))
+    return judged
+
+
+def pool_recall(asked: Sequence[fitting.Asked]) -> float:
+    """How much of the evidence is among the candidates at all."""
+    return round(float(np.mean([len(each.evidence & set(each.found)) / len(each.evidence) for each in asked])), 4)
+
+
+def as_dict(summary: Summary) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(asdict(summary)), parse_float=lambda text: round(float(text), 4))
     return found
 
 
-def calibrated(asked: Sequence[Asked], weights: NDArray[np.float64]) -> tuple[float, float]:
-    """Slope and offset that turn a sum into a chance, over all candidates of all questions."""
-    sums = np.concatenate([each.values @ weights for each in asked])
-    priors = np.concatenate([np.full(len(each.found), each.prior) for each in asked])
-    hits = np.concatenate([[name in each.question.evidence for name in each.found] for each in asked]).astype(float)
-
-    def loss(line: NDArray[np.float64]) -> float:
-        logits = line[0] * sums + line[1] + priors
-        return float(np.mean(np.logaddexp(0, logits) - hits * logits))
-
-    slope, offset = minimize(loss, np.array([1.0, -float(np.mean(sums))]), method="Nelder-Mead").x
-    return float(slope), float(offset)
-
-
-def fit(asked: Sequence[Asked]) -> dict[str, Any]:
-    """What weights give on each conversation that were fitted on the others, and the weights fitted on all."""
-    conversations = sorted({each.question.conversation for each in asked})
-    left_out: list[tuple[Question, Sequence[str]]] = []
-    for conversation in conversations:
-        weights = fitted([each for each in asked if each.question.conversation != conversation])
-        for each in asked:
-            if each.question.conversation == conversation:
-                order = np.argsort(-(each.values @ weights), kind="stable")
-                left_out.append((each.question, [each.found[place] for place in order]))
-    weights = fitted(asked)
-    slope, offset = calibrated(asked, weights)
-    return {
-        "left_out": summary(left_out),
-        "weights": {name: round(float(slope * weight), 3) for name, weight in zip(SIGNALS, weights, strict=True)},
-        "bias": round(offset, 3),
-    }
+def show(name: str, judged: Sequence[Judged], took: Sequence[float] = ()) -> dict[str, Any]:
+    """Print a line and give the report's part."""
+    result = summarize(judged)
+    parts = ", ".join(f"{category} {each.ndcg:.3f}" for category, each in result.categories.items())
+    low, high = result.macro_ndcg_interval
+    print(
+        f"{name}: NDCG@10 {result.macro_ndcg:.3f} [{low:.3f}, {high:.3f}], Recall@10 {result.whole.recall:.3f}, "
+        f"{result.whole.questions} questions ({parts})",
+        flush=True,
+    )
+    if not took:
+        return as_dict(result)
+    ordered = sorted(took)
+    times = {"took_ms_p50": ordered[len(took) // 2], "took_ms_p95": ordered[int(len(took) * 0.95)]}
+    print(f"  p50 {times['took_ms_p50']:.1f} ms, p95 {times['took_ms_p95']:.1f} ms")
+    return as_dict(result) | times
 
 
 def measure(
-    client: Client, documents: Sequence[Mapping[str, Any]], modes: Sequence[str], *, fitting: bool
+    client: Client, chosen: argparse.Namespace, embedders: Embedders, found: Sequence[Corpus]
 ) -> dict[str, Any]:
+    loaded = Loaded(client)
+    for corpus in found:
+        for conversation in corpus.conversations:
+            loaded.load(conversation)
     report: dict[str, Any] = {}
-    memories, names = {}, {}
-    for document in documents:
-        began = time.perf_counter()
-        sample = str(document["sample_id"])
-        memories[sample] = load(client, document)
-        flow = {each["id"]: each["external_id"] for each in client.pages("/messages", flow_id=sample)}
-        names[sample] = flow
-        print(f"{sample}: {len(flow)} turns in {time.perf_counter() - began:.1f} s")
-    questions = [question for document in documents for question in questions_of(document)]
-    for mode in modes:
-        asked = [ask(client, memories[q.conversation], names[q.conversation], q, mode, pool=False) for q in questions]
-        report[mode] = summary([(each.question, each.found) for each in asked])
-        took = sorted(each.took_ms for each in asked)
-        report[mode]["took_ms_p50"] = took[len(took) // 2]
-        report[mode]["took_ms_p95"] = took[int(len(took) * 0.95)]
-        show(mode, report[mode])
-    if fitting:
-        pool = [ask(client, memories[q.conversation], names[q.conversation], q, "hybrid", pool=True) for q in questions]
-        report["fit"] = fit(pool)
-        show("fitted, each conversation left out", report["fit"]["left_out"])
-        print(f"  weights {report['fit']['weights']} bias {report['fit']['bias']}")
+    for corpus in found:
+        report[corpus.name] = {"conversations": len(corpus.conversations), "sha256": corpus.sha256}
+        for mode in chosen.modes:
+            report[corpus.name][mode] = show(f"{corpus.name}, {mode}", *measure_mode(loaded, corpus, mode))
+        if chosen.naive:
+            for name, judged in measure_naive(corpus, embedders).items():
+                report[corpus.name][name] = show(f"{corpus.name}, {name}", judged)
+        report[corpus.name]["best_scores"] = abstention(loaded, corpus, "hybrid")
+        print(f"  best scores: {report[corpus.name]['best_scores']}")
+    if chosen.fit:
+        asked = [each for corpus in found for each in pool_of(loaded, corpus)]
+        report["fit"] = fit_all(asked)
+        for name, summary in report["fit"]["left_out"].items():
+            print(
+                f"fitted, left out, {name}: NDCG@10 {summary['macro_ndcg']:.3f}, Recall@10 "
+                f"{summary['whole']['recall']:.3f} (of {report['fit']['pool'][name]:.3f} among the candidates)"
+            )
+        for name, costs in report["fit"]["without"].items():
+            print(f"  {name:13} {report['fit']['weights'][name]:7.3f}  gives {costs}")
+        print(f"  bias {report['fit']['bias']}")
     return report
-
-
-def show(name: str, result: Mapping[str, Any]) -> None:
-    parts = ", ".join(f"{category} {each['ndcg_at_10']:.3f}" for category, each in result["categories"].items())
-    print(f"{name}: macro NDCG@10 {result['macro_ndcg_at_10']:.3f} ({parts}); Recall@10 {result['recall_at_10']:.3f}")
-    if "took_ms_p50" in result:
-        print(
-            f"  {result['questions']} questions, p50 {result['took_ms_p50']:.1f} ms, p95 {result['took_ms_p95']:.1f} ms"
-        )
-
-
-def plot(report: Mapping[str, Any], modes: Sequence[str], file: Path) -> None:
-    from matplotlib import pyplot as plt
-
-    columns = [*CATEGORIES.values(), "macro"]
-    figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
-    for number, mode in enumerate(modes):
-        result = report[mode]
-        heights = [result["categories"].get(name, {}).get("ndcg_at_10", 0) for name in columns[:-1]]
-        places = np.arange(len(columns)) + (number - (len(modes) - 1) / 2) * 0.8 / len(modes)
-        axes.bar(places, [*heights, result["macro_ndcg_at_10"]], 0.8 / len(modes), label=mode)
-    axes.set_xticks(range(len(columns)), columns)
-    axes.set_ylabel("NDCG@10")
-    axes.set_title("Recall by kind of question")
-    axes.legend()
-    figure.savefig(file)
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("data", type=Path, help="a file in LoCoMo's format")
+    arguments.add_argument("data", type=Path, nargs="*", help="files in LoCoMo's format or lists of chats")
     arguments.add_argument("--modes", nargs="+", default=["hybrid", "keyword", "dense"])
+    arguments.add_argument("--naive", action="store_true", help="compare with plain BM25 and plain vector search")
     arguments.add_argument("--fit", action="store_true")
     arguments.add_argument("--json", type=Path)
-    arguments.add_argument("--plot", type=Path, help="needs matplotlib")
+    arguments.add_argument("--data-dir", type=Path, help="keep what was loaded here")
     chosen = arguments.parse_args()
-    raw = chosen.data.read_bytes()
-    documents = json.loads(raw)
+    files = [corpora.read(file) for file in chosen.data]
+    found = [*files, *(known_items(each) for each in files if each.name != "locomo"), *made_corpora()]
     report: dict[str, Any] = {
         "memorybase": __version__,
-        "data": chosen.data.name,
-        "data_sha256": hashlib.sha256(raw).hexdigest(),
-        "conversations": len(documents),
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
     }
-    with tempfile.TemporaryDirectory(prefix="memorybase-bench-") as directory:
+    with contextlib.ExitStack() as stack:
+        directory = chosen.data_dir or stack.enter_context(tempfile.TemporaryDirectory(prefix="memorybase-bench-"))
         data = DataDir(Path(directory))
-        with StackChild(data, lambda line: print(f"  stack: {line}")) as stack:
-            report["model"] = stack.settings.embedding_model
-            with Client(stack.url, data.known_api_key(stack.settings) or "") as client:
-                report |= measure(client, documents, chosen.modes, fitting=chosen.fit)
+        running = stack.enter_context(StackChild(data, lambda line: print(f"  stack: {line}")))
+        report["model"] = running.settings.embedding_model
+        with Client(running.url, data.known_api_key(running.settings) or "") as client:
+            try:
+                report |= measure(client, chosen, Embedders(running.settings), found)
+            except errors.MemorybaseError as error:
+                raise SystemExit(f"error: {error}") from error
     if chosen.json:
         chosen.json.write_text(json.dumps(report, indent=2) + "\n")
-    if chosen.plot:
-        plot(report, chosen.modes, chosen.plot)
 
 
 if __name__ == "__main__":

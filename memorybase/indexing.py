@@ -38,7 +38,12 @@ def analyze_all(services: Services, messages: Mapping[UUID, NewMessage]) -> dict
 
 def columns(document: Document) -> dict[str, int]:
     """What a message's row keeps of it."""
-    return {"terms": document.length, "traits": int(document.traits)}
+    return {
+        "terms": document.length,
+        "traits": int(document.traits),
+        "first_person": document.first_person,
+        "capitals": document.capitals,
+    }
 
 
 def add(
@@ -62,7 +67,8 @@ def replace(session: OrmSession, services: Services, conversation: Session, mess
     """Index a message's new content in the place of its old."""
     remove(session, conversation, message)
     document = analyze(services, message.role, message.content)
-    message.terms, message.traits = document.length, int(document.traits)
+    for name, value in columns(document).items():
+        setattr(message, name, value)
     postings.add(session, _postings(conversation.flow_id, message.place, document))
     _enter(conversation, document)
 

@@ -50,6 +50,13 @@ _TIME = re.compile(
 _NUMBER = re.compile(
     r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|once|twice|few|several|many|couple)\b", re.IGNORECASE
 )
+# A wish that holds beyond the conversation in which it is stated. English.
+_STANDING_WISH = re.compile(
+    r"\b(?:always|never|whenever|from now on|every time|prefer\w*|i'd rather|make sure (?:to|you)|remember to)\b",
+    re.IGNORECASE,
+)
+_FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine|we|our|ours|us)\b", re.IGNORECASE)
+_CAPITALIZED_INSIDE = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 _ENDS_IN_QUESTION = re.compile(r"[?\uff1f\u061f][\s\"')\]]*(?:\n|$)")
 
 
@@ -60,6 +67,7 @@ class Traits(IntFlag):
     ENDS_IN_QUESTION = 2  # its first paragraph, so that an attachment's description does not hide it
     TELLS_TIME = 4
     TELLS_NUMBER = 8
+    STATES_WISH = 16  # one that holds from then on; English only
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +78,8 @@ class Document:
     length: int
     traits: Traits
     language: str  # that the terms are stemmed in
+    first_person: int = 0  # words such as I, my, we; 0 outside English
+    capitals: int = 0  # capitalized words inside a sentence, most of them names; 0 outside English
 
 
 class Analyzer:
@@ -101,7 +111,19 @@ class Analyzer:
         counts = Counter(terms)
         kept = dict(list(counts.items())[:MAX_TERMS])
         counted = {term: min(count, MAX_COUNT) for term, count in kept.items()}
-        return Document(counted, len(terms), traits_of(text), self.language)
+        traits = traits_of(text)
+        if self.language != "english":
+            return Document(counted, len(terms), traits, self.language)
+        if _STANDING_WISH.search(text.replace("\u2019", "'")):
+            traits |= Traits.STATES_WISH
+        return Document(
+            counted,
+            len(terms),
+            traits,
+            self.language,
+            first_person=min(len(_FIRST_PERSON.findall(text)), MAX_COUNT),
+            capitals=min(len(_CAPITALIZED_INSIDE.findall(text)), MAX_COUNT),
+        )
 
     def _stems(self, words: list[str]) -> list[str]:
         if self.language == "none":

@@ -23,9 +23,8 @@ class Group:
 
 GROUPS = (
     Group("Meaning", "meaning", "the message says what the question asks", ("dense",)),
-    Group("Words", "words", "the question's words are in the message", ("words",)),
-    Group("Around it", "around", "the turns beside it or its session speak of it",
-          ("nearby", "reply", "session", "topic")),
+    Group("Words", "words", "the question's words are in the message or beside it", ("nearby", "coverage")),
+    Group("Around it", "around", "the turn before it or its session speaks of it", ("reply", "topic")),
     Group("Kind", "kind", "how long it is, who said it, whether it tells a time or a number"),
     Group(AGAINST, "against", "what speaks against it, as being a question itself"),
 )  # fmt: skip
@@ -79,7 +78,7 @@ def account_of(parts: Mapping[str, Any]) -> list[Line]:
     return [
         Line("start", "where every message begins: few of many are what was asked for", "", signed(parts["bias"])),
         *(
-            Line(name, SIGNALS[name].why, f"{told[name]['value']:.2f}", signed(told[name]["share"]))
+            Line(name, SIGNALS[name], f"{told[name]['value']:.2f}", signed(told[name]["share"]))
             for name in sorted(told, key=lambda name: -abs(told[name]["share"]))
         ),
     ]

@@ -152,6 +152,8 @@ class Message(Base):
     text_bytes: Mapped[int] = mapped_column(Integer)  # of the text parts: jobs are cut by it
     terms: Mapped[int] = mapped_column(Integer, default=0)  # length for keyword search; 0: not in its index
     traits: Mapped[int] = mapped_column(SmallInteger, default=0)  # keywords.Traits
+    first_person: Mapped[int] = mapped_column(SmallInteger, default=0)  # words such as I, my, we
+    capitals: Mapped[int] = mapped_column(SmallInteger, default=0)  # capitalized words inside a sentence
     fingerprint: Mapped[bytes] = mapped_column(LargeBinary(32))  # SHA-256 of the content as captured
     timestamp: Mapped[datetime]
     captured_at: Mapped[datetime]

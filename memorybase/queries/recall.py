@@ -61,13 +61,9 @@ class Facts(NamedTuple):
     sender_name: str | None
     terms: int
     traits: int
-    first_place: int
-    last_seq: int
-    session_terms: int
-
-    @property
-    def last_place(self) -> int:
-        return self.first_place + self.last_seq
+    first_person: int
+    capitals: int
+    first_place: int  # of its session
 
 
 class Held(NamedTuple):
@@ -406,9 +402,9 @@ def _facts(*, metadata: bool) -> sa.Select[Any]:
         Message.sender_name,
         Message.terms,
         Message.traits,
+        Message.first_person,
+        Message.capitals,
         Session.first_place,
-        Session.last_seq,
-        Session.terms.label("session_terms"),
     ).join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
 
 

@@ -17,7 +17,7 @@ from memorybase.models import Message
 from memorybase.queries import conversations, postings
 from memorybase.queries import recall as queries
 from memorybase.queries.recall import Neighbour, Target
-from memorybase.recall import fusion, hybrid, near, question, reranking
+from memorybase.recall import hybrid, near, question, reranking
 from memorybase.recall.near import Near
 from memorybase.recall.question import Question, possible_names
 from memorybase.recall.request import SearchRequest, check
@@ -77,9 +77,14 @@ def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchA
 
 def _nearest(services: Services, user_id: UUID, request: SearchRequest) -> list[Candidate]:
     """By vectors alone."""
+    now = datetime.now(UTC)
     with services.database.reading() as session:
         targets = _targets(session, user_id, request)
-    return [each for found in near.nearest(services, targets, request.query, request) for each in found.candidates]
+        if not targets:
+            return []
+        asked_for = _read(session, services, request, targets[0].flow_id, now)
+    nearest = near.nearest(services, targets, asked_for.text, request)
+    return near.corrected_for_length([each for found in nearest for each in found.candidates], request)
 
 
 def _reranked(services: Services, user_id: UUID, request: SearchRequest) -> list[Candidate]:
@@ -198,9 +203,9 @@ def _hit(
 def _parts(candidate: Candidate) -> dict[str, Any]:
     """How the score came about: the cosine alone, or each signal's value and share in the sum below the logistic."""
     found: dict[str, Any] = {"chunk": candidate.chunk, "source": candidate.source}
-    if candidate.values is None:
-        return {"dense": candidate.score, **found}
-    shares = fusion.shares(candidate.values)
+    if candidate.values is None or candidate.weights is None:
+        return {"dense": candidate.score if candidate.cosine is None else candidate.cosine, **found}
+    shares = candidate.weights.shares(candidate.values)
     signals = {
         name: {"value": round(value, SCORE_DIGITS), "share": round(shares[name], SCORE_DIGITS)}
         for name, value in candidate.values.items()

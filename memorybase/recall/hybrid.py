@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.chunking import chunk_ids
-from memorybase.keywords import Traits, name_words
 from memorybase.queries import postings
 from memorybase.queries import recall as queries
-from memorybase.queries.recall import Facts, Target, Turn
-from memorybase.recall import fusion, words
+from memorybase.queries.recall import Facts, Target
+from memorybase.recall import fusion, signals, words
 from memorybase.recall.question import Question
 from memorybase.recall.request import SearchRequest, passes
 from memorybase.recall.stored import SCORE_DIGITS, Candidate, collection_of
@@ -22,15 +21,14 @@ from memorybase.recall.words import Words
 from memorybase.services import Services
 from memorybase.vectors import StoredVector
 
-# Fifty by words, and the messages of the 64 chunks nearest to the question, lose nothing against scoring every message
-# (conversations of 400 to 700 turns).
+# Fifty by words, and the messages of the 128 chunks nearest to the question, lose next to nothing against scoring every
+# message (conversations of 190 to 690 messages).
 CANDIDATES = 50
-NEAR = 32  # messages, at least; twice as many chunks are asked for at first
+NEAR = 32  # messages, at least; four times as many chunks are asked for at first
 PLACES = 4 * CANDIDATES  # some of them are no messages, not counted, or filtered out
 PLACES_READ = 64  # at once, until there are enough candidates
 SESSIONS_WITHIN = 50  # an end user with more sessions is filtered afterwards
 CHUNKS_COMPARED = 4  # of a message that only its words have found
-ENDS_IN_QUESTION = Traits.ENDS_IN_QUESTION.value  # as a number: an operation on flags takes ten times as long
 
 
 def find_words(
@@ -114,73 +112,22 @@ def scored(
     if not known:
         return []
     facts = [each for _, each in known]
-    places = np.array([each.place for each in facts], dtype=np.int64)
     with services.database.reading() as session:
-        found.complete(session, places)
-        before = [each.place - 1 for each in facts if each.seq > 1]
-        turns = queries.turns_at(session, known[0][0].target.flow_id, before)
-    columns = _columns(question, found, facts, places, turns)
-    columns["dense"] = np.array([each.score if each.score >= 0 else fusion.DENSE_UNKNOWN for each, _ in known])
-    columns["topic"] = _best_of_session(columns["dense"], facts)
-    bias = fusion.bias(found.collected.documents)
-    scores = fusion.scores(columns, bias)
+        found.complete(session, np.array([each.place for each in facts], dtype=np.int64))
+        turns = queries.turns_at(session, known[0][0].target.flow_id, signals.places_around(facts))
+    dense = np.array([each.score if each.score >= 0 else fusion.DENSE_UNKNOWN for each, _ in known])
+    columns = signals.columns(question, found, signals.Candidates(facts, turns, dense))
+    weights = fusion.DEFAULT
+    begin = weights.begin(found.collected.documents)
+    scores = weights.scores(columns, begin)
     fused: list[Candidate] = []
     for index, (candidate, each) in enumerate(known):
         recency = _recency(request, each.timestamp, now)
         total = round(float(scores[index]) * recency, SCORE_DIGITS)
         if total >= (request.min_score or 0):
             values = {name: float(column[index]) for name, column in columns.items()} if request.explain else None
-            fused.append(candidate._replace(score=total, values=values, bias=bias, recency=recency))
+            fused.append(candidate._replace(score=total, values=values, bias=begin, weights=weights, recency=recency))
     return fused
-
-
-def _columns(
-    question: Question, found: Words, facts: Sequence[Facts], places: words.Places, turns: Mapping[int, Turn]
-) -> dict[str, words.Floats]:
-    """Each signal but the dense one, a value a candidate."""
-    lengths = np.array([each.terms for each in facts], dtype=np.float64)
-    traits = np.array([each.traits for each in facts], dtype=np.int64)
-    before = [turns.get(each.place - 1) for each in facts]
-    asked_before = np.array(
-        [bool(turn and turn.session_id == each.session_id and turn.traits & ENDS_IN_QUESTION)
-         for turn, each in zip(before, facts, strict=True)]
-    )  # fmt: skip
-    lengths_before = np.array([turn.terms if turn else 0 for turn in before], dtype=np.float64)
-    firsts = np.array([each.first_place for each in facts], dtype=np.int64)
-    lasts = np.array([each.last_place for each in facts], dtype=np.int64)
-    session_lengths = np.array([each.session_terms for each in facts], dtype=np.float64)
-    return {
-        "words": found.own(places, lengths),
-        "nearby": found.near(places),
-        "session": found.session(firsts, lasts, session_lengths),
-        "reply": found.own(places - 1, lengths_before) * asked_before,
-        "speaker": _named(question, facts),
-        "length": np.log1p(lengths),
-        "asks": _having(traits, Traits.ASKS),
-        "time": _having(traits, Traits.TELLS_TIME) * question.asks_time,
-        "number": _having(traits, Traits.TELLS_NUMBER) * question.asks_number,
-        "date": np.array(
-            [max((p.nearness(each.timestamp) for p in question.periods), default=0.0) for each in facts]
-        ),
-    }  # fmt: skip
-
-
-def _best_of_session(dense: words.Floats, facts: Sequence[Facts]) -> words.Floats:
-    best: dict[int, float] = {}
-    for value, each in zip(dense, facts, strict=True):
-        best[each.first_place] = max(best.get(each.first_place, 0.0), float(value))
-    return np.array([best[each.first_place] for each in facts])
-
-
-def _named(question: Question, facts: Sequence[Facts]) -> words.Floats:
-    if len(question.names) != 1:  # none, or two of whom either may have said it
-        return np.zeros(len(facts))
-    return np.array([float(bool(question.names & name_words(each.sender_name))) for each in facts])
-
-
-def _having(traits: NDArray[np.int64], wanted: Traits) -> words.Floats:
-    having: words.Floats = (traits & wanted.value != 0).astype(np.float64)
-    return having
 
 
 def _recency(request: SearchRequest, said: datetime, now: datetime) -> float:

@@ -34,6 +34,19 @@ _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 _ASKS_TIME = re.compile(r"^\W*when\b|\bwhat (?:date|year|month|day|time)\b|\bhow long\b")
 _ASKS_NUMBER = re.compile(r"\bhow (?:many|much|often|old|long)\b")
+_FIRST_PERSON = re.compile(r"\b(?:i|my|me|we|our)\b")
+_ASKS_OTHER_SIDE = re.compile(
+    r"\b(?:did|have|had|were) you\b"
+    r"|(?<!can )(?<!could )(?<!would )(?<!will )(?<!please )\byou (?:recommend|suggest|said|told|mention|gave|explain"
+    r"|list|provid|propos|advis|offer|show|describ|wrote)"
+)
+_ASKS_HELP = re.compile(
+    r"\b(?:(?:can|could|would) you|how (?:should|do|can) i|what should|suggest|recommend|show me|explain|help me"
+    r"|i'm|i am|i need)\b"
+)
+_ASKS_TO_RECALL = re.compile(
+    r"\b(?:summar\w*|order|timeline|conversations?|(?:did|have|had) i|i (?:said|told|mentioned|asked))\b"
+)
 _ASKING_WORDS = frozenset(
     "who what when where why how which did does do is was were are has have had would could will can".split()
 )
@@ -84,6 +97,9 @@ class Question:
     text: str
     asks_time: bool
     asks_number: bool
+    asks_other_side: bool  # what the other side has said: "What did you suggest?"
+    asks_help: bool  # with something now, where standing wishes matter; not what was said before
+    in_first_person: bool
     periods: tuple[Period, ...]
 
 
@@ -97,13 +113,17 @@ def read(query: str, *, language: str, speakers: Collection[str], now: datetime)
     analyzer = keywords.analyzer(language)
     names = frozenset(speakers)
     named = set(analyzer.terms(" ".join(names)))
-    folded = query.casefold()
+    folded = query.casefold().replace("\u2019", "'")
+    asks_other_side = bool(_ASKS_OTHER_SIDE.search(folded))
     return Question(
         terms=tuple(dict.fromkeys(term for term in analyzer.terms(query) if term not in named)),
         names=names,
         text=_without_asking(query, names),
         asks_time=bool(_ASKS_TIME.search(folded)),
         asks_number=bool(_ASKS_NUMBER.search(folded)),
+        asks_other_side=asks_other_side,
+        asks_help=bool(_ASKS_HELP.search(folded)) and not asks_other_side and not _ASKS_TO_RECALL.search(folded),
+        in_first_person=bool(_FIRST_PERSON.search(folded)),
         periods=tuple(_periods(folded, now)),
     )
 

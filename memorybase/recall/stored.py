@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from memorybase import chunking
 from memorybase.queries import recall as queries
 from memorybase.queries.recall import Facts, Target
+from memorybase.recall.fusion import Weights
 from memorybase.recall.request import SearchRequest, passes
 from memorybase.services import Services
 from memorybase.vectors import CollectionRef, VectorHit
@@ -19,6 +20,7 @@ from memorybase.vectors import CollectionRef, VectorHit
 # A metadata filter costs the store as much as 350 unfiltered results (25 ms against 5 ms for 32 at 40,000 records) and
 # grows with the store. So ask unfiltered first and for more when SQL let too few through.
 FIRST_FETCH = 32
+CHUNKS_A_MESSAGE = 4  # asked for; an assistant's answer has about four
 FETCH_GROWTH = 5
 FETCH_ROUNDS = 3
 MAX_FETCH = 2_000
@@ -40,9 +42,11 @@ class Candidate(NamedTuple):
     source: Literal["store", "pending"]
     facts: Facts | None = None
     values: Mapping[str, float] | None = None  # of each signal, where the score is a fused one, to be explained
+    weights: Weights | None = None  # and what each of them counts
     bias: float = 0.0  # what their sum began with
     recency: float = 1.0
     reranked: float | None = None  # the reranker's score, where there is one
+    cosine: float | None = None  # in mode dense, before the correction for length
 
     @property
     def chunk_id(self) -> str:
@@ -79,7 +83,7 @@ def _widening(
     services: Services, target: Target, request: SearchRequest
 ) -> Iterator[tuple[Mapping[str, Any] | None, int]]:
     """What to ask of the store, one after the other until enough has passed: (filter, limit)."""
-    first = max(FIRST_FETCH, 2 * request.top_k)
+    first = max(FIRST_FETCH, CHUNKS_A_MESSAGE * request.top_k)
     limits = [min(first * FETCH_GROWTH**round_, MAX_FETCH) for round_ in range(FETCH_ROUNDS)]
     yield None, limits[0]
     if request.session_id is not None or request.end_user_id is not None:

@@ -27,12 +27,9 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 K1 = 1.2
-B = 0.3  # turns are short, and a long one is seldom long for nothing
-SESSION_B = 0.75
-SESSION_K1 = 3 * K1  # a session repeats its topic's words
+B = 0.5
 # How much a word counts one turn and two turns away: an answer seldom repeats the words of its question.
-NEARBY = {1: 0.7, 2: 0.5}
-AROUND = {0: 1.0} | {way * step: part for step, part in NEARBY.items() for way in (-1, 1)}
+AROUND = {-2: 0.35, -1: 0.35, 0: 1.0, 1: 0.5, 2: 0.35}
 MAX_TERMS = 32  # the rarest words of a question
 # A search reads so many postings, of the rarest words first. A word that is in too many messages to be among them says
 # little: where it stands is looked up for the candidates that rarer words and vectors have found.
@@ -57,12 +54,6 @@ class Term:
             return np.zeros(len(wanted))
         index = np.minimum(np.searchsorted(self.places, wanted), len(self.places) - 1)
         return np.where(self.places[index] == wanted, self.times[index], 0.0)
-
-    def between(self, low: Places, high: Places) -> Floats:
-        """How often it stands from low to high, both included."""
-        total = np.concatenate(([0.0], np.cumsum(self.times)))
-        found: Floats = total[np.searchsorted(self.places, high, "right")] - total[np.searchsorted(self.places, low)]
-        return found
 
 
 @dataclass(slots=True)
@@ -102,32 +93,34 @@ class Words:
         for term in common:
             term.places, term.times = found[term.key]
 
-    def own(self, places: Places, lengths: Floats) -> Floats:
-        """What the turns themselves say."""
-        return (
-            sum((self._own(term, places, lengths) for term in self.terms), np.zeros(len(places))) / self.best_possible
-        )
-
-    def near(self, places: Places) -> Floats:
-        """What is said at and around the places."""
-        return sum((self._near(term, places) for term in self.terms), np.zeros(len(places))) / self.best_possible
-
-    def session(self, firsts: Places, lasts: Places, lengths: Floats) -> Floats:
-        """What the whole sessions say."""
-        average = self.collected.terms / max(1, self.collected.sessions) or 1.0
-        damping = SESSION_K1 * (1 - SESSION_B + SESSION_B * lengths / average)
-        total = np.zeros(len(firsts))
+    def said(self, places: Places, lengths: Floats) -> Floats:
+        """BM25 of the turns at these places, which have so many terms."""
+        average = self.collected.terms / max(1, self.collected.documents) or 1.0
+        damping = K1 * (1 - B + B * lengths / average)
+        total = np.zeros(len(places))
         for term in self.terms:
-            total += _saturated(term, term.between(firsts, lasts), damping)
+            total += _saturated(term, term.at(places), damping)
         return total / self.best_possible
 
-    def _own(self, term: Term, places: Places, lengths: Floats) -> Floats:
-        average = self.collected.terms / max(1, self.collected.documents) or 1.0
-        return _saturated(term, term.at(places), K1 * (1 - B + B * lengths / average))
+    def near(self, places: Places, gates: Mapping[int, Floats]) -> Floats:
+        """BM25 of what is said at the places and around them; `gates` say how much each turn beside them counts."""
+        total = np.zeros(len(places))
+        for term in self.terms:
+            times = term.at(places)
+            for step, gate in gates.items():
+                times = times + AROUND[step] * gate * term.at(places + step)
+            total += _saturated(term, times, K1)
+        return total / self.best_possible
 
-    def _near(self, term: Term, places: Places) -> Floats:
-        times = sum((part * term.at(places - step) for step, part in AROUND.items()), np.zeros(len(places)))
-        return _saturated(term, times, K1)
+    def coverage(self, places: Places) -> Floats:
+        """How much of the question's words stands there, by rarity: 0 to 1."""
+        whole = sum(term.rarity for term in self.terms)
+        if not whole:
+            return np.zeros(len(places))
+        found = np.zeros(len(places))
+        for term in self.terms:
+            found += term.rarity * (term.at(places) > 0)
+        return found / whole
 
 
 def _saturated(term: Term, times: Floats, damping: Floats | float) -> Floats:

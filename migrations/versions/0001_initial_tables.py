@@ -515,6 +515,8 @@ def upgrade() -> None:
         sa.Column("text_bytes", sa.Integer(), nullable=False),
         sa.Column("terms", sa.Integer(), nullable=False),
         sa.Column("traits", sa.SmallInteger(), nullable=False),
+        sa.Column("first_person", sa.SmallInteger(), nullable=False),
+        sa.Column("capitals", sa.SmallInteger(), nullable=False),
         sa.Column("fingerprint", sa.LargeBinary(length=32), nullable=False),
         sa.Column("timestamp", sa.DateTime(timezone=True), nullable=False),
         sa.Column("captured_at", sa.DateTime(timezone=True), nullable=False),

@@ -202,7 +202,8 @@ class TestWords:
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         base = world.new_base(threshold=1)
-        world.say("s", *(f"garden number {n}" for n in range(12)), "the garden of the zebra", "a lone zebra")
+        world.say("s", *(f"garden number {n}" for n in range(12)), "the garden of the zebra")
+        world.say("t", "hello", "hello again", "a lone zebra")
         world.settle()
         whole = [(hit.content, hit.score) for hit in search(world, base, "zebra garden", mode="keyword", top_k=2)]
         monkeypatch.setattr(words, "POSTINGS_READ", 4)

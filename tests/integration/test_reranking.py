@@ -63,7 +63,9 @@ def test_the_fused_candidates_are_scored_anew(world: World, cross_encoder: str) 
         hits = search(world, own, mode=mode, explain=True)
         assert [hit.content for hit in hits] == sorted(SAID, key=lambda text: -expected[text])
         np.testing.assert_allclose([hit.score for hit in hits], [expected[hit.content] for hit in hits], atol=1e-4)
-        assert all(hit.parts and hit.parts["reranker"] == hit.score and "words" in hit.parts["signals"] for hit in hits)
+        assert all(
+            hit.parts and hit.parts["reranker"] == hit.score and "nearby" in hit.parts["signals"] for hit in hits
+        )
 
     first, second, *_ = search(world, own)
     assert [hit.content for hit in search(world, own, top_k=1)] == [first.content]

@@ -44,6 +44,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.catalog",
         "memorybase.context",
         "memorybase.conversation",
+        "memorybase.evaluation",
         "memorybase.flushing",
         "memorybase.indexing",
         "memorybase.ingestion",

@@ -84,3 +84,14 @@ def test_a_key_is_of_one_flow_and_fits_a_signed_column() -> None:
 def test_names_are_words_of_more_than_one_letter() -> None:
     assert keywords.name_words("Ada M. Lovelace") == {"ada", "lovelace"}
     assert keywords.name_words(None) == set()
+
+
+def test_the_form_of_a_message_is_counted_in_english_alone() -> None:
+    text = "From now on I want Paris, not London, on our list. My train leaves at nine."
+    found = ENGLISH.document(text)
+    assert (found.first_person, found.capitals) == (3, 2)
+    assert Traits.STATES_WISH in found.traits
+    german = analyzer("german").document(text)
+    assert (german.first_person, german.capitals) == (0, 0)
+    assert Traits.STATES_WISH not in german.traits
+    assert ENGLISH.document("me " * 999).first_person == MAX_COUNT

@@ -115,3 +115,22 @@ def test_any_date_is_read(day: int, month: str, year: str) -> None:
     asked(f"in {day} {month}{year}")
     asked(f"in {month}{year}")
     asked(f"in{year}, {day} weeks ago, {day}00 years ago")
+
+
+@pytest.mark.parametrize(
+    ("query", "other_side", "help_", "first_person"),
+    [
+        ("What did you suggest about the boat?", True, False, False),
+        ("Which library have you chosen?", True, False, False),
+        ("the list you gave me", True, False, True),
+        ("Can you recommend a restaurant?", False, True, False),
+        ("How should I name the branch?", False, True, True),
+        ("I\u2019m looking for a dentist", False, True, True),
+        ("Can you list the order in which I met them?", False, False, True),
+        ("When did I say that?", False, False, True),
+        ("Where does Ada live?", False, False, False),
+    ],
+)
+def test_whom_and_what_for_it_asks(query: str, other_side: bool, help_: bool, first_person: bool) -> None:
+    question = asked(query)
+    assert (question.asks_other_side, question.asks_help, question.in_first_person) == (other_side, help_, first_person)

@@ -22,20 +22,22 @@ def explained(**signals: float) -> dict[str, Any]:
 
 class TestShares:
     def test_signals_add_up_in_groups_and_what_speaks_against_stands_apart(self) -> None:
-        pieces = shares.pieces_of(explained(dense=1.5, nearby=2.0, topic=0.5, length=0.4, asks=-0.3, words=0.0))
+        pieces = shares.pieces_of(explained(dense=1.5, nearby=2.0, topic=0.5, speaker=0.4, asks=-0.3, coverage=0.0))
         assert [(piece.group.name, piece.share) for piece in pieces] == [
-            ("Meaning", 1.5), ("Around it", 2.5), ("Kind", 0.4), ("Against", -0.3)
+            ("Meaning", 1.5), ("Words", 2.0), ("Around it", 0.5), ("Kind", 0.4), ("Against", -0.3)
         ]  # fmt: skip
         assert shares.length_of(pieces) == pytest.approx(4.7)
-        assert shares.in_words(pieces) == "Meaning +1.50, Around it +2.50, Kind +0.40, Against \N{MINUS SIGN}0.30"
+        assert shares.in_words(pieces) == (
+            "Meaning +1.50, Words +2.00, Around it +0.50, Kind +0.40, Against \N{MINUS SIGN}0.30"
+        )
 
     def test_a_cosine_alone_is_meaning(self) -> None:
         (piece,) = shares.pieces_of({"dense": 0.75, "chunk": 0, "source": "store"})
         assert (piece.group.name, piece.share) == ("Meaning", 0.75)
 
     def test_the_account_begins_at_the_start_and_goes_on_with_the_strongest(self) -> None:
-        lines = shares.account_of(explained(words=0.2, dense=1.5, asks=-0.4, date=0.0))
-        assert [line.name for line in lines] == ["start", "dense", "asks", "words"]
+        lines = shares.account_of(explained(coverage=0.2, dense=1.5, asks=-0.4, date=0.0))
+        assert [line.name for line in lines] == ["start", "dense", "asks", "coverage"]
         assert lines[0].share == "\N{MINUS SIGN}5.00"
 
 

@@ -1,0 +1,1 @@
+"""What a search finds, measured: corpora in one form, questions asked over HTTP, naive searches beside it."""

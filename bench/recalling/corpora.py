@@ -1,0 +1,95 @@
+"""Conversations with questions whose answering messages are known, from files in several formats, in one form."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from memorybase import importing
+
+LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`evidence`: the ids of the messages that answer it; empty: nothing in the conversation does."""
+
+    text: str
+    category: str
+    evidence: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One conversation: its runs, ready to be posted, and its questions."""
+
+    corpus: str
+    name: str
+    runs: Sequence[Mapping[str, Any]]  # session_id, run_id, messages
+    questions: Sequence[Question]
+
+    @property
+    def messages(self) -> Iterator[Mapping[str, Any]]:
+        for run in self.runs:
+            yield from run["messages"]
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The conversations of one file, or of several made ones."""
+
+    name: str
+    conversations: Sequence[Conversation]
+    sha256: str | None = None
+
+
+def read(file: Path) -> Corpus:
+    """A file in LoCoMo's format, or a list of chats with messages and questions."""
+    raw = file.read_bytes()
+    documents = json.loads(raw)
+    if not isinstance(documents, list) or not documents:
+        raise ValueError(f"{file} must hold a list of conversations")
+    name = "locomo" if "conversation" in documents[0] else file.stem.partition("-")[0]
+    reader = _locomo if "conversation" in documents[0] else chat
+    return Corpus(name, [reader(name, document) for document in documents], hashlib.sha256(raw).hexdigest())
+
+
+def chat(corpus: str, document: Mapping[str, Any]) -> Conversation:
+    """A chat: messages (id, session, role, content, and maybe sender_name and timestamp) and questions."""
+    name = str(document["id"])
+    runs: list[dict[str, Any]] = []
+    for session, messages in groupby(document["messages"], key=lambda message: message["session"]):
+        posted = [_posted(name, message) for message in messages]
+        runs.append({"session_id": f"{name}:{session}", "run_id": f"{name}:{posted[0]['id']}", "messages": posted})
+    questions = [
+        Question(each["question"], each["category"], frozenset(f"{name}:{id_}" for id_ in each["evidence"]))
+        for each in document["questions"]
+    ]
+    return Conversation(corpus, name, runs, questions)
+
+
+def _posted(name: str, message: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: message[key] for key in ("role", "content", "sender_name", "timestamp") if message.get(key)}
+    return {"id": f"{name}:{message['id']}", **kept}
+
+
+def _locomo(corpus: str, document: Mapping[str, Any]) -> Conversation:
+    """Questions whose evidence cannot be read are left out: a few name none, or none that exists."""
+    name = str(document["sample_id"])
+    runs: list[dict[str, Any]] = [
+        {"session_id": run.session_id, "run_id": run.run_id, "messages": list(run.messages)}
+        for run in importing.read_runs(json.dumps([document]), namespace=name)
+    ]
+    turns = {message["id"] for run in runs for message in run["messages"]}
+    questions: list[Question] = []
+    for each in document["qa"]:
+        named = {f"{name}:{dia}" for text in each.get("evidence", []) for dia in re.findall(r"D\d+:\d+", text)}
+        if named & turns:
+            questions.append(Question(each["question"], LOCOMO_CATEGORIES[each["category"]], frozenset(named & turns)))
+    return Conversation(corpus, name, runs, questions)

@@ -1,0 +1,122 @@
+"""NDCG and recall of ranked messages, by category, with confidence intervals by bootstrap."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+TOP = 10
+RESAMPLES = 1_000
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One question's figures."""
+
+    category: str
+    ndcg: float
+    recall: float
+    first: bool  # an answering message comes first
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The means of some questions."""
+
+    questions: int
+    ndcg: float
+    recall: float
+    first: float
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """`macro_ndcg` is the mean over the categories; `whole` is over all questions. Intervals hold with 95 %."""
+
+    categories: dict[str, Figures]
+    whole: Figures
+    macro_ndcg: float
+    macro_ndcg_interval: tuple[float, float]
+    recall_interval: tuple[float, float]
+
+
+def judge(category: str, found: Sequence[str], evidence: Collection[str]) -> Judged:
+    """What of the evidence is among the first ten; the evidence must not be empty."""
+    return Judged(category, ndcg(found, evidence), recall(found, evidence), bool(found) and found[0] in evidence)
+
+
+def ndcg(found: Sequence[str], evidence: Collection[str]) -> float:
+    """Normalized discounted cumulative gain of the first ten (Järvelin and Kekäläinen, 2002), 0 to 1."""
+    gained = sum(1 / math.log2(place + 2) for place, each in enumerate(found[:TOP]) if each in evidence)
+    return gained / sum(1 / math.log2(place + 2) for place in range(min(TOP, len(evidence))))
+
+
+def recall(found: Sequence[str], evidence: Collection[str]) -> float:
+    """The share of the evidence among the first ten."""
+    return len(set(evidence) & set(found[:TOP])) / len(evidence)
+
+
+def summarize(judged: Sequence[Judged], *, seed: int = 0) -> Summary:
+    """Means and intervals; raises ValueError without a question."""
+    whole = _figures(judged)
+    by_category: dict[str, list[Judged]] = defaultdict(list)
+    for each in judged:
+        by_category[each.category].append(each)
+    categories = {name: _figures(by_category[name]) for name in sorted(by_category)}
+    macros, recalls = _resampled(list(by_category.values()), seed)
+    return Summary(
+        categories=categories,
+        whole=whole,
+        macro_ndcg=float(np.mean([each.ndcg for each in categories.values()])),
+        macro_ndcg_interval=_interval(macros),
+        recall_interval=_interval(recalls),
+    )
+
+
+def difference(one: Sequence[Judged], other: Sequence[Judged], *, seed: int = 0) -> tuple[float, tuple[float, float]]:
+    """How much more macro NDCG the first has, paired question by question, and the interval of that."""
+    pairs: dict[str, list[float]] = defaultdict(list)
+    for left, right in zip(one, other, strict=True):
+        pairs[left.category].append(left.ndcg - right.ndcg)
+    groups = [np.array(values) for values in pairs.values()]
+    drawn = np.random.default_rng(seed)
+    means = [
+        float(np.mean([values[drawn.integers(len(values), size=len(values))].mean() for values in groups]))
+        for _ in range(RESAMPLES)
+    ]
+    return float(np.mean([values.mean() for values in groups])), _interval(means)
+
+
+def _figures(judged: Sequence[Judged]) -> Figures:
+    if not judged:
+        raise ValueError("there must be at least one question with evidence")
+    return Figures(
+        questions=len(judged),
+        ndcg=float(np.mean([each.ndcg for each in judged])),
+        recall=float(np.mean([each.recall for each in judged])),
+        first=float(np.mean([each.first for each in judged])),
+    )
+
+
+def _resampled(groups: Sequence[Sequence[Judged]], seed: int) -> tuple[list[float], list[float]]:
+    """Macro NDCG and recall of samples drawn with replacement within each category."""
+    drawn = np.random.default_rng(seed)
+    values = [np.array([(each.ndcg, each.recall) for each in group]) for group in groups]
+    total = sum(map(len, values))
+    macros, recalls = [], []
+    for _ in range(RESAMPLES):
+        samples = [value[drawn.integers(len(value), size=len(value))] for value in values]
+        macros.append(float(np.mean([sample[:, 0].mean() for sample in samples])))
+        recalls.append(float(sum(sample[:, 1].sum() for sample in samples) / total))
+    return macros, recalls
+
+
+def _interval(values: Sequence[float]) -> tuple[float, float]:
+    outside = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(values, [outside, 1 - outside])
+    return float(low), float(high)

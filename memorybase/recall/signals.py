@@ -1,0 +1,139 @@
+"""The signals of a search's candidates: what a message and the turns around it show, a number each.
+
+A turn beside a candidate counts by `gate`: fully while both are short, less the longer either is. Between people the
+turns around an answer share its topic. A long answer of an assistant shares words with every question, and would lend
+them to whatever stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybase.keywords import Traits, name_words
+from memorybase.queries.recall import Facts, Turn
+from memorybase.recall.question import Question
+from memorybase.recall.words import AROUND, Floats, Places, Words
+
+SHORT = 40  # terms; people's turns are below it, and most of a user's requests
+MOST_CAPITALS = 3
+OPENING = 2  # messages of a session
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The candidates of a search and the turns around them, as arrays in one order."""
+
+    facts: Sequence[Facts]
+    turns: Mapping[int, Turn]  # by place
+    dense: Floats
+
+    @property
+    def places(self) -> Places:
+        return np.array([each.place for each in self.facts], dtype=np.int64)
+
+    @property
+    def lengths(self) -> Floats:
+        return np.array([each.terms for each in self.facts], dtype=np.float64)
+
+    @property
+    def traits(self) -> NDArray[np.int64]:
+        return np.array([each.traits for each in self.facts], dtype=np.int64)
+
+    def beside(self, step: int) -> list[Turn | None]:
+        """For each candidate the turn so many places away, in its session."""
+        found = (self.turns.get(each.place + step) for each in self.facts)
+        return [
+            turn if turn is not None and turn.session_id == each.session_id else None
+            for turn, each in zip(found, self.facts, strict=True)
+        ]
+
+
+def places_around(facts: Sequence[Facts]) -> set[int]:
+    """The places of the turns that the signals look at beside these candidates."""
+    return {each.place + step for each in facts for step in AROUND if step and each.seq + step > 0}
+
+
+def columns(question: Question, found: Words, candidates: Candidates) -> dict[str, Floats]:
+    """Every signal, a value a candidate."""
+    facts, lengths, traits, dense = candidates.facts, candidates.lengths, candidates.traits, candidates.dense
+    gates = {step: _gate(candidates, step) for step in AROUND if step}
+    lengthy = long(lengths)
+    return {
+        "dense": dense,
+        "nearby": found.near(candidates.places, gates),
+        "topic": _best_of_session(dense, facts),
+        "reply": _before(found, candidates) * gates[-1] * _ended_in_question(candidates.beside(-1)),
+        "coverage": found.coverage(candidates.places) ** 3 * (1 - shortness(lengths)),
+        "long": lengthy,
+        "long_you": lengthy * question.asks_other_side,
+        "speaker": _named(question, facts),
+        "time": _having(traits, Traits.TELLS_TIME) * question.asks_time,
+        "number": _having(traits, Traits.TELLS_NUMBER) * question.asks_number,
+        "date": np.array([_nearness(question, each) for each in facts]),
+        "wish": dense * shortness(lengths) * _having(traits, Traits.STATES_WISH) * question.asks_help,
+        "first_person": _first_person(facts) * (not question.in_first_person),
+        "capitals": np.minimum([each.capitals for each in facts], MOST_CAPITALS) / MOST_CAPITALS,
+        "opening": np.array([float(each.seq <= OPENING) for each in facts]),
+        "asks": _having(traits, Traits.ASKS),
+    }
+
+
+def shortness(lengths: Floats) -> Floats:
+    """1 up to 40 terms, then less in proportion to the length."""
+    found: Floats = np.minimum(1.0, SHORT / np.maximum(lengths, 1.0))
+    return found
+
+
+def long(lengths: Floats) -> Floats:
+    """0 up to 40 terms, then the log of how many times as long."""
+    found: Floats = np.log(np.maximum(lengths, SHORT) / SHORT)
+    return found
+
+
+def _gate(candidates: Candidates, step: int) -> Floats:
+    beside = candidates.beside(step)
+    lengths = np.array([turn.terms if turn else 0 for turn in beside], dtype=np.float64)
+    there = np.array([turn is not None for turn in beside])
+    gate: Floats = shortness(candidates.lengths) * shortness(lengths) * there
+    return gate
+
+
+def _before(found: Words, candidates: Candidates) -> Floats:
+    lengths = np.array([turn.terms if turn else 0 for turn in candidates.beside(-1)], dtype=np.float64)
+    return found.said(candidates.places - 1, lengths)
+
+
+def _ended_in_question(turns: Sequence[Turn | None]) -> NDArray[np.bool_]:
+    ends = Traits.ENDS_IN_QUESTION.value  # as a number: an operation on flags takes ten times as long
+    return np.array([bool(turn and turn.traits & ends) for turn in turns])
+
+
+def _best_of_session(dense: Floats, facts: Sequence[Facts]) -> Floats:
+    best: dict[int, float] = {}
+    for value, each in zip(dense, facts, strict=True):
+        best[each.first_place] = max(best.get(each.first_place, 0.0), float(value))
+    return np.array([best[each.first_place] for each in facts])
+
+
+def _named(question: Question, facts: Sequence[Facts]) -> Floats:
+    if len(question.names) != 1:  # none, or two of whom either may have said it
+        return np.zeros(len(facts))
+    return np.array([float(bool(question.names & name_words(each.sender_name))) for each in facts])
+
+
+def _nearness(question: Question, message: Facts) -> float:
+    return max((period.nearness(message.timestamp) for period in question.periods), default=0.0)
+
+
+def _first_person(facts: Sequence[Facts]) -> Floats:
+    found: Floats = np.log1p(np.array([each.first_person for each in facts], dtype=np.float64))
+    return found
+
+
+def _having(traits: NDArray[np.int64], wanted: Traits) -> Floats:
+    having: Floats = (traits & wanted.value != 0).astype(np.float64)
+    return having
