@@ -37,7 +37,7 @@ from memorybase.client import Client
 from memorybase.embedding import Embedders
 from memorybase.evaluation import Asked, cross_validate, fit, fitting
 from memorybase.evaluation.metrics import Judged, Summary, difference, judge, summarize
-from memorybase.recall.fusion import DEFAULT, SIGNALS
+from memorybase.recall.fusion import SIGNALS, WITH_TOKENS
 from memorybase.stack.child import StackChild
 from memorybase.stack.state import DataDir
 
@@ -168,7 +168,7 @@ def pool_of(loaded: Loaded, corpus: Corpus) -> list[Asked]:
                 evidence=question.evidence,
                 found=answer["found"],
                 values=np.array(values, dtype=np.float64).reshape(len(hits), len(SIGNALS)),
-                prior=hits[0]["parts"]["bias"] - DEFAULT.bias if hits else 0.0,
+                prior=hits[0]["parts"]["bias"] - WITH_TOKENS.bias if hits else 0.0,
             )
         )
     return asked

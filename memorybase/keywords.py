@@ -25,7 +25,7 @@ MAX_TERM_CHARS = 40
 MAX_COUNT = 255
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-_WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:'[^\W_{_CJK}]+)?")
+WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:'[^\W_{_CJK}]+)?")
 _IS_CJK = re.compile(rf"[{_CJK}]")
 
 # Words that say how something is said or asked, not what about. In other languages the rarity of a word decides alone.
@@ -94,7 +94,7 @@ class Analyzer:
         """The folded words, stop words and all."""
         folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
         found: list[str] = []
-        for match in _WORD.finditer(folded):
+        for match in WORD.finditer(folded):
             word = match[0]
             if _IS_CJK.match(word):
                 found += [word] if len(word) == 1 else [one + other for one, other in pairwise(word)]

@@ -22,7 +22,8 @@ from memorybase import errors
 from memorybase.locks import HeldLock
 from memorybase.models import Capture, Generation, IngestionJob, JobKind, JobState, MemoryBase, MemoryBaseSession
 from memorybase.planning import plan_next, ring_after_commit
-from memorybase.queries import bases, clock, conversations, jobs, ledger, rows
+from memorybase.queries import bases, clock, conversations, jobs, ledger, rows, token_vectors
+from memorybase.queries.token_vectors import TokensOf
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.telemetry import get_logger
@@ -40,6 +41,7 @@ class Projection:
     """What is now in the collection, and what could not be put there."""
 
     held: list[ledger.Held] = field(default_factory=list)
+    tokens: list[TokensOf] = field(default_factory=list)
     failures: list[ledger.Failure] = field(default_factory=list)
 
 
@@ -69,6 +71,7 @@ class Claim:
     capture: Capture
     embedding_model: str
     embedder: str
+    token_encoding: str | None
     collection: CollectionRef
     end_user_id: str | None
 
@@ -108,6 +111,7 @@ def new_claim(
         capture=Capture(generation.capture),
         embedding_model=generation.embedding_model,
         embedder=generation.embedder,
+        token_encoding=generation.token_encoding,
         collection=CollectionRef(generation.collection_name, generation.collection_id),
         end_user_id=end_user_id,
     )
@@ -358,6 +362,7 @@ def finish(session: OrmSession, services: Services, claim: Claim, advanced: Adva
         session, base=base, generation=claim.generation, row_id=row.id, held=done.held, now=now,
         repaired=claim.kind == JobKind.REPAIR,
     )  # fmt: skip
+    token_vectors.record(session, base_id=base.id, generation=claim.generation, row_id=row.id, tokens=done.tokens)
     row.total_processed += messages
     row.total_chunks += chunks
     ledger.unbury(session, row.id, [held.message_id for held in done.held])

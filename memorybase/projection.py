@@ -25,6 +25,7 @@ from memorybase.leases import Claim, Guard, Projection, describe
 from memorybase.messages import message_text
 from memorybase.queries.conversations import CountedMessage
 from memorybase.queries.ledger import Failure, Held
+from memorybase.queries.token_vectors import TokensOf
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import CollectionRef, StoredVector, VectorRecord, find_hidden, read_back, write_again
@@ -44,6 +45,7 @@ class Item:
     message: CountedMessage
     chunks: Sequence[chunking.Chunk] = ()
     vectors: dict[int, NDArray[np.float32]] = field(default_factory=dict)  # by chunk index
+    tokens: bytes | None = None  # the packed token vectors of its first chunk
     failed: bool = False
 
 
@@ -103,8 +105,10 @@ def prepare(services: Services, work: Work) -> None:
         work.items = _going(items)
         found = reuse.look_up(services, work.claim, embedder, [(item.message, item.chunks) for item in work.items])
         by_id = {item.message.id: item for item in work.items}
-        for (message_id, chunk), vector in found.items():
+        for (message_id, chunk), vector in found.vectors.items():
             by_id[message_id].vectors[chunk] = vector
+        for message_id, packed in found.tokens.items():
+            by_id[message_id].tokens = packed
     except Exception as error:  # noqa: BLE001 - whatever it is, this job waits and the others go on
         work.error = error
 
@@ -170,10 +174,25 @@ def embed(services: Services, items: Sequence[Item]) -> None:
 
 
 def _embed(embedder: Embedder, items: Sequence[Item]) -> None:
-    lacking = [(item, chunk) for item in items for chunk in item.chunks if chunk.index not in item.vectors]
-    if lacking:
-        for (item, chunk), vector in zip(lacking, embedder.embed([chunk.text for _, chunk in lacking]), strict=True):
-            item.vectors[chunk.index] = vector
+    lacking = [(item, chunk) for item in items for chunk in item.chunks if _lacks(item, chunk)]
+    if not lacking:
+        return
+    # Another encoding than the generation's does not compare with what it has: such messages go without.
+    firsts = [
+        place
+        for place, (item, chunk) in enumerate(lacking)
+        if chunk.index == 0 and item.work.claim.token_encoding == embedder.token_encoding
+    ]
+    vectors, tokens = embedder.embed_with_tokens([chunk.text for _, chunk in lacking], firsts)
+    for place, (item, chunk) in enumerate(lacking):
+        item.vectors[chunk.index] = vectors[place]
+        item.tokens = tokens.get(place, item.tokens)
+
+
+def _lacks(item: Item, chunk: chunking.Chunk) -> bool:
+    if chunk.index not in item.vectors:
+        return True
+    return chunk.index == 0 and item.tokens is None and item.work.claim.token_encoding is not None
 
 
 def canary(embedder: Embedder) -> NDArray[np.float32]:
@@ -221,7 +240,10 @@ def _store(services: Services, guard: Guard, collection: CollectionRef, items: S
             ours = {record.id for item, record in records if item.work.error is None}
             write_again(services.vectors, collection, [record for record in hidden if record.id in ours])
     for item in _going(items):
-        item.work.done.held.append(Held(item.message.id, item.message.version, len(item.chunks)))
+        message, done = item.message, item.work.done
+        done.held.append(Held(message.id, message.version, len(item.chunks)))
+        if item.tokens is not None:
+            done.tokens.append(TokensOf(message.id, message.version, message.place, item.tokens))
 
 
 def _check_claims(guard: Guard, items: Sequence[Item]) -> None:

@@ -7,6 +7,7 @@ chunk's text is stored beside it, word for word. Whatever else comes back, or no
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from memorybase import chunking, errors
 from memorybase.embedding import Embedder
 from memorybase.leases import Claim
-from memorybase.queries import ledger
+from memorybase.queries import ledger, token_vectors
 from memorybase.queries.conversations import CountedMessage
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -30,19 +31,36 @@ Pieces = Sequence[tuple[CountedMessage, Sequence[chunking.Chunk]]]
 Place = tuple[UUID, int]  # message and chunk
 
 
-def look_up(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces) -> dict[Place, NDArray[np.float32]]:
-    """The vectors that are stored elsewhere, by message and chunk. The store's errors are none here: what it does not
-    give can be embedded."""
+class Reused(NamedTuple):
+    """What is stored elsewhere: vectors by message and chunk, packed token vectors by message."""
+
+    vectors: dict[Place, NDArray[np.float32]]
+    tokens: dict[UUID, bytes]
+
+
+def look_up(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces) -> Reused:
+    """What other generations hold of the very same messages. The store's errors are none here: what it does not give
+    can be embedded."""
     settings = services.settings
+    versions = {message.id: message.version for message, _ in pieces}
     with services.database.reading() as session:
         sources = ledger.sources(
             session,
             row_id=claim.row_id,
             embedder=embedder.identity,
             chunker=chunking.chunker_identity(min(settings.chunk_tokens, embedder.max_tokens), settings.chunk_overlap),
-            versions={message.id: message.version for message, _ in pieces},
+            versions=versions,
             limit=MAX_SOURCES,
         )
+        tokens: dict[UUID, bytes] = {}
+        if sources and claim.token_encoding is not None:
+            tokens = token_vectors.of_other_generations(
+                session,
+                row_id=claim.row_id,
+                embedder=embedder.identity,
+                encoding=claim.token_encoding,
+                versions=versions,
+            )
     found: dict[Place, NDArray[np.float32]] = {}
     for source in sources:
         try:
@@ -55,7 +73,7 @@ def look_up(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces
             break
     if found:
         log.info("vectors_reused", chunks=len(found))
-    return found
+    return Reused(found, tokens)
 
 
 def _taken_from(

@@ -10,7 +10,7 @@ import re
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -19,6 +19,8 @@ from uuid import UUID, uuid4
 import numpy as np
 from numpy.typing import NDArray
 
+from memorybase.embedding import QueryTokens, token_vectors
+from memorybase.embedding.token_vectors import MAX_TOKENS
 from memorybase.errors import (
     CollectionMissing,
     DimensionMismatch,
@@ -460,6 +462,26 @@ class FakeEmbedder:
     def embed_query(self, text: str) -> NDArray[np.float32]:
         vector: NDArray[np.float32] = self.embed([text])[0]
         return vector
+
+    @property
+    def token_encoding(self) -> str:
+        return f"int4x{self.dimension}/{self.model}"
+
+    def embed_with_tokens(
+        self, texts: Sequence[str], tokens_of: Collection[int]
+    ) -> tuple[NDArray[np.float32], dict[int, bytes]]:
+        vectors = self.embed(texts)
+        return vectors, {place: token_vectors.pack(self._tokens(texts[place])[:MAX_TOKENS]) for place in tokens_of}
+
+    def embed_query_with_tokens(self, text: str, whole: str) -> tuple[NDArray[np.float32], QueryTokens]:
+        spans = [found.span() for found in re.finditer(r"\w+", whole)]
+        return self.embed_query(text), QueryTokens(self._tokens(whole), spans)
+
+    def _tokens(self, text: str) -> NDArray[np.float32]:
+        words = re.findall(r"\w+", text.lower())
+        vectors = [self._word_vector(word) for word in words]
+        rows = np.array(vectors, dtype=np.float32).reshape(len(words), self.dimension)
+        return np.asarray(rows / np.sqrt(self.dimension), dtype=np.float32)
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         self._raise_failure()

@@ -8,6 +8,7 @@
     quantize   the exported model in whole numbers, which is the default
     onnx       the adapter for both: ONNX Runtime, no torch
     reference  sentence-transformers itself
+    token_vectors  a vector for each token, from the same pass, packed
     counting   tokens of a text, by a tokenizer alone
     reranker   a cross-encoder, optional
     background a model in a thread of low priority
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 from memorybase.embedding.counting import text_counter
 from memorybase.embedding.prompts import without_passage_prompt
-from memorybase.embedding.protocol import Embedder, Reranker
+from memorybase.embedding.protocol import Embedder, QueryTokens, Reranker
 from memorybase.embedding.registry import Embedders, is_prepared
 from memorybase.embedding.reranker import CrossEncoderReranker
 
@@ -28,6 +29,7 @@ __all__ = [
     "CrossEncoderReranker",
     "Embedder",
     "Embedders",
+    "QueryTokens",
     "Reranker",
     "is_prepared",
     "text_counter",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.embedding.protocol import Embedder
+from memorybase.embedding.protocol import Embedder, QueryTokens
 
 NICENESS = 10
 
@@ -48,6 +48,18 @@ class BackgroundEmbedder:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         return self._thread.submit(self._embedder.embed_query, text).result()
+
+    @property
+    def token_encoding(self) -> str:
+        return self._embedder.token_encoding
+
+    def embed_with_tokens(
+        self, texts: Sequence[str], tokens_of: Collection[int]
+    ) -> tuple[NDArray[np.float32], dict[int, bytes]]:
+        return self._thread.submit(self._embedder.embed_with_tokens, texts, tokens_of).result()
+
+    def embed_query_with_tokens(self, text: str, whole: str) -> tuple[NDArray[np.float32], QueryTokens]:
+        return self._thread.submit(self._embedder.embed_query_with_tokens, text, whole).result()
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         return self._embedder.token_offsets(text)

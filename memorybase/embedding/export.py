@@ -20,10 +20,12 @@ from typing import Any
 import numpy as np
 
 from memorybase.embedding.exported import MODEL_FILE, REFUSED, TOKENIZER_FILE, Manifest
-from memorybase.embedding.onnx import OnnxEmbedder
+from memorybase.embedding.onnx import STATES, VECTORS, OnnxEmbedder
 from memorybase.embedding.prompts import NO_PROMPTS, Prompts, prompts_in
 from memorybase.embedding.quantize import quantize_model
 from memorybase.embedding.reference import load_model, load_tokenizer, max_seq_length
+from memorybase.embedding.source import is_default
+from memorybase.embedding.token_vectors import DEFAULT_PROJECTION, PROJECTION_FILE, Projection, calibration_texts
 from memorybase.errors import ModelUnavailable
 
 OPSET = 17
@@ -101,6 +103,7 @@ def export_model(source: Path, folder: Path) -> None:
         pad_id=int(model.tokenizer.pad_token_id or 0),
     ).write(folder)
     _check(model, folder, prompts_in(source))
+    _write_projection(source, folder)
 
 
 def _pooling(model: Any) -> str:
@@ -119,13 +122,13 @@ def _write_graph(model: Any, pooling: str, path: Path) -> None:
     import torch
 
     class Graph(torch.nn.Module):
-        """Token ids and mask to vectors of length 1."""
+        """Token ids and mask to vectors of length 1, and to the state of each token that they are made of."""
 
         def __init__(self, transformer: torch.nn.Module) -> None:
             super().__init__()
             self.transformer = transformer
 
-        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
             output = self.transformer({"input_ids": input_ids, "attention_mask": attention_mask})
             states: torch.Tensor = output["token_embeddings"]
             if pooling == "cls":
@@ -133,7 +136,7 @@ def _write_graph(model: Any, pooling: str, path: Path) -> None:
             else:
                 mask = attention_mask.unsqueeze(-1).to(states.dtype)
                 vectors = (states * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
-            return torch.nn.functional.normalize(vectors, p=2.0, dim=1)
+            return torch.nn.functional.normalize(vectors, p=2.0, dim=1), states
 
     ids = torch.full((2, 8), int(model.tokenizer.unk_token_id or 0), dtype=torch.int64)
     mask = torch.ones((2, 8), dtype=torch.int64)
@@ -151,8 +154,8 @@ def _write_graph(model: Any, pooling: str, path: Path) -> None:
                 (ids, mask),
                 str(path),
                 input_names=["input_ids", "attention_mask"],
-                output_names=["vectors"],
-                dynamic_axes={"input_ids": free, "attention_mask": free, "vectors": {0: "batch"}},
+                output_names=[VECTORS, STATES],
+                dynamic_axes={"input_ids": free, "attention_mask": free, VECTORS: {0: "batch"}, STATES: free},
                 opset_version=OPSET,
                 dynamo=False,
             )
@@ -166,6 +169,15 @@ def _write_tokenizer(source: Path, model: Any, path: Path) -> None:
         shutil.copyfile(published, path)
     else:
         load_tokenizer(model).save(str(path))
+
+
+def _write_projection(source: Path, folder: Path) -> None:
+    """How this model's token vectors are made: the default model's is published, another's is fitted here."""
+    if is_default(source):
+        shutil.copyfile(DEFAULT_PROJECTION, folder / PROJECTION_FILE)
+    else:
+        states = _exported(folder, NO_PROMPTS).token_states(calibration_texts())
+        Projection.fitted(states).write(folder / PROJECTION_FILE)
 
 
 def export_int8(exported: Path, folder: Path) -> None:

@@ -20,7 +20,7 @@ MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 MANIFEST_FILE = "manifest.json"
 
-EXPORTER_VERSION = 3  # raised when the exporter changes what it writes: older exports are then left alone
+EXPORTER_VERSION = 4  # raised when the exporter changes what it writes: older exports are then left alone
 EXPORT_SECONDS = 600  # MiniLM takes ten; below the job's own deadline, so that the error says what hung
 REFUSED = 3  # the exporter's exit status when it says why, on its last line
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.embedding import tokens
+from memorybase.embedding import token_vectors, tokens
 from memorybase.embedding.exported import MODEL_FILE, TOKENIZER_FILE, Manifest
 from memorybase.embedding.prompts import NO_PROMPTS, Prompts
+from memorybase.embedding.protocol import QueryTokens
+from memorybase.embedding.token_vectors import PROJECTION_FILE, Projection, Silent
 from memorybase.errors import EmbeddingFailed, ModelUnavailable, TextRejected
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+VECTORS, STATES = "vectors", "states"  # the graph's outputs: of each text, of each token
 BATCHES_A_THREAD = 2  # at least: with one each, whoever has the long texts would have the others wait
 
 
@@ -49,6 +52,7 @@ class OnnxEmbedder:
             self._manifest = Manifest.read(folder)
             self._tokenizer = _load_tokenizer(folder, self._manifest.max_seq_length)
             self._session = _load_session(folder)
+            self._silent = Silent(self._tokenizer)
         except Exception as error:  # the runtime's and the tokenizer's errors share no base but this
             raise ModelUnavailable(
                 f"The exported model in {folder} does not load ({type(error).__name__}). "
@@ -59,11 +63,43 @@ class OnnxEmbedder:
         self.max_tokens = tokens.readable(self._tokenizer, self._manifest.max_seq_length, prompts.passage)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self._embed([self._prompts.passage + text for text in texts])
+        return self._embed(tokens.ids(self._tokenizer, [self._prompts.passage + text for text in texts]))[0]
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        vector: NDArray[np.float32] = self._embed([self._prompts.query + text])[0]
+        vectors, _ = self._embed(tokens.ids(self._tokenizer, [self._prompts.query + text]))
+        vector: NDArray[np.float32] = vectors[0]
         return vector
+
+    @property
+    def token_encoding(self) -> str:
+        return self._projection.encoding
+
+    def embed_with_tokens(
+        self, texts: Sequence[str], tokens_of: Collection[int]
+    ) -> tuple[NDArray[np.float32], dict[int, bytes]]:
+        ids = tokens.ids(self._tokenizer, [self._prompts.passage + text for text in texts])
+        before = tokens.count_before(self._tokenizer, self._prompts.passage)
+        vectors, states = self._embed(ids, {place: self._silent.kept(ids[place], before) for place in tokens_of})
+        return vectors, {place: token_vectors.pack(self._projection.apply(found)) for place, found in states.items()}
+
+    def embed_query_with_tokens(self, text: str, whole: str) -> tuple[NDArray[np.float32], QueryTokens]:
+        prompt = self._prompts.query
+        encodings = tokens.encodings(self._tokenizer, [prompt + text, prompt + whole])
+        kept = self._silent.kept(encodings[1].ids, tokens.count_before(self._tokenizer, prompt))
+        vectors, states = self._embed([encoding.ids for encoding in encodings], {1: kept})
+        offsets = [encodings[1].offsets[position] for position in kept]
+        spans = [(start - len(prompt), end - len(prompt)) for start, end in offsets]
+        return vectors[0], QueryTokens(self._projection.apply(states[1]), spans)
+
+    def token_states(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The states of all these texts' tokens that say something, one below the other."""
+        ids = tokens.ids(self._tokenizer, texts)
+        _, states = self._embed(ids, {place: self._silent.kept(each) for place, each in enumerate(ids)})
+        return np.concatenate(list(states.values()))
+
+    @cached_property
+    def _projection(self) -> Projection:
+        return Projection.read(self._folder / PROJECTION_FILE)
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         return tokens.offsets(self._whole_tokenizer, text)
@@ -74,18 +110,24 @@ class OnnxEmbedder:
         # searches never loads it.
         return _load_tokenizer(self._folder, None)
 
-    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        ids = tokens.ids(self._tokenizer, texts)
+    def _embed(
+        self, ids: Sequence[Sequence[int]], kept: Mapping[int, NDArray[np.intp]] | None = None
+    ) -> tuple[NDArray[np.float32], dict[int, NDArray[np.float32]]]:
+        """A vector for each text; and of the texts at the places in `kept`, the states of the tokens named there."""
+        vectors = np.empty((len(ids), self.dimension), dtype=np.float32)
+        states: dict[int, NDArray[np.float32]] = {}
         batches = list(self._batches(ids))
         run = self._running.map if len(batches) > 1 else map
-        found = run(lambda places: self._run([ids[place] for place in places]), batches)
-        for places, rows in zip(batches, found, strict=True):
+        found = run(lambda places: self._run([ids[place] for place in places], with_states=bool(kept)), batches)
+        for places, (rows, of_tokens) in zip(batches, found, strict=True):
             vectors[places] = rows
+            for row, place in enumerate(places):
+                if kept and of_tokens is not None and place in kept:
+                    states[place] = of_tokens[row, kept[place]]
         bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if bad.size:
             raise TextRejected("The embedding model gave this text a vector that is not finite.", position=int(bad[0]))
-        return vectors
+        return vectors, states
 
     def _batches(self, ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
         """Places of texts of like length together: padding a short text to a long one costs 2.6 times the work.
@@ -99,7 +141,9 @@ class OnnxEmbedder:
         for start in range(0, len(order), size):
             yield order[start : start + size]
 
-    def _run(self, batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+    def _run(
+        self, batch: Sequence[Sequence[int]], *, with_states: bool
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
         width = max(map(len, batch))
         input_ids = np.full((len(batch), width), self._manifest.pad_id, dtype=np.int64)
         mask = np.zeros((len(batch), width), dtype=np.int64)
@@ -107,13 +151,14 @@ class OnnxEmbedder:
             input_ids[row, : len(ids)] = ids
             mask[row, : len(ids)] = 1
         try:
-            (vectors,) = self._session.run(None, {"input_ids": input_ids, "attention_mask": mask})
+            vectors, *states = self._session.run(
+                [VECTORS, STATES] if with_states else [VECTORS], {"input_ids": input_ids, "attention_mask": mask}
+            )
         except Exception as error:  # the runtime's errors share no base but this
             raise EmbeddingFailed(
                 f"The embedding model failed on a batch ({type(error).__name__}).", model=self.model, texts=len(batch)
             ) from error
-        result: NDArray[np.float32] = vectors
-        return result
+        return vectors, states[0] if states else None
 
 
 def _load_tokenizer(folder: Path, max_length: int | None) -> Tokenizer:

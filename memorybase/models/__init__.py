@@ -27,7 +27,7 @@ from memorybase.models.memory_bases import Generation, MemoryBase, MemoryBaseSes
 from memorybase.models.node_memory import MemoryUse, MemoryUseMessage, NodeExecution
 from memorybase.models.people import ApiKey, User, WebTicket
 from memorybase.models.summaries import SessionSummary
-from memorybase.models.work import DeadLetter, Heartbeat, IngestionJob, LedgerEntry
+from memorybase.models.work import DeadLetter, Heartbeat, IngestionJob, LedgerEntry, TokenVectors
 
 __all__ = [
     "ACTIVE_STATES",
@@ -66,6 +66,7 @@ __all__ = [
     "Session",
     "SessionSummary",
     "Speaker",
+    "TokenVectors",
     "User",
     "UtcDateTime",
     "WebTicket",

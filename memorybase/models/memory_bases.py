@@ -58,6 +58,7 @@ class Generation(Base):
     embedding_model: Mapped[str] = mapped_column(String(MODEL_LENGTH))
     embedder: Mapped[str] = mapped_column(String(MODEL_LENGTH))  # the embedder's identity: backend, model, revision
     chunker: Mapped[str] = mapped_column(String(64))
+    token_encoding: Mapped[str | None] = mapped_column(String(64))  # of its token vectors; None: it has none
     dimension: Mapped[int]
     collection_name: Mapped[str] = mapped_column(String(128))
     collection_id: Mapped[UUID]

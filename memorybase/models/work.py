@@ -5,7 +5,18 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    LargeBinary,
+    String,
+    Text,
+    UniqueConstraint,
+    text,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from memorybase.models.base import ID_LENGTH, MODEL_LENGTH, Base, JobKind, JobState
@@ -82,6 +93,27 @@ class LedgerEntry(Base):
     chunks: Mapped[int]
     # When the memory base first held the message, in whichever generation; None: a regenerate brought it in.
     ingested_at: Mapped[datetime | None]
+
+
+class TokenVectors(Base):
+    """The token vectors of a message that a generation holds, of its first chunk; they go with their ledger entry.
+
+    `place` as in messages: a search reads those of its candidates and of the turns around them.
+    """
+
+    __tablename__ = "token_vectors"
+    __table_args__ = (
+        ForeignKeyConstraint(["row_id", "message_id"], ["ledger.row_id", "ledger.message_id"], ondelete="CASCADE"),
+        Index("ix_token_vectors_place", "memory_base_id", "generation", "place"),
+    )
+
+    row_id: Mapped[UUID] = mapped_column(primary_key=True)
+    message_id: Mapped[UUID] = mapped_column(primary_key=True)
+    memory_base_id: Mapped[UUID]
+    generation: Mapped[int]
+    place: Mapped[int] = mapped_column(BigInteger)
+    version: Mapped[int]
+    vectors: Mapped[bytes] = mapped_column(LargeBinary)  # as the generation's token_encoding says
 
 
 class DeadLetter(Base):

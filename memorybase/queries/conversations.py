@@ -53,6 +53,7 @@ class CountedMessage(NamedTuple):
     content: Any
     version: int
     timestamp: datetime
+    place: int
 
 
 class Sizes(NamedTuple):
@@ -295,10 +296,17 @@ def _sizes_after(capture: Capture) -> sa.Select[int, int]:
     )
 
 
-def counted_columns() -> sa.Select[UUID, UUID, int, str, Any, int, datetime]:
+def counted_columns() -> sa.Select[UUID, UUID, int, str, Any, int, datetime, int]:
     """What embedding needs of a message."""
     return sa.select(
-        Message.id, Message.run_id, Message.seq, Message.role, Message.content, Message.version, Message.timestamp
+        Message.id,
+        Message.run_id,
+        Message.seq,
+        Message.role,
+        Message.content,
+        Message.version,
+        Message.timestamp,
+        Message.place,
     )
 
 
@@ -311,7 +319,7 @@ def fetch_range(
 
 
 @lru_cache
-def _range(capture: Capture) -> sa.Select[UUID, UUID, int, str, Any, int, datetime]:
+def _range(capture: Capture) -> sa.Select[UUID, UUID, int, str, Any, int, datetime, int]:
     return (
         counted_columns()
         .where(

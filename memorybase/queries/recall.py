@@ -40,6 +40,7 @@ class Target(NamedTuple):
     capture: Capture
     embedding_model: str
     embedder: str
+    token_encoding: str | None
     collection_name: str
     collection_id: UUID
 
@@ -77,6 +78,9 @@ class Turn(NamedTuple):
     """What the keyword index knows of a message."""
 
     session_id: str
+    role: str
+    sender_name: str | None
+    version: int
     terms: int
     traits: int
 
@@ -132,7 +136,7 @@ def held_of(session: OrmSession, target: Target, ids: Collection[UUID]) -> dict[
 def turns_at(session: OrmSession, flow_id: UUID, places: Collection[int]) -> dict[int, Turn]:
     """What the index knows of the flow's messages at these places."""
     rows = session.execute(_turns_at(), {"flow": flow_id, "places": places})
-    return {place: Turn(session_id, terms, traits) for place, is_ours, session_id, terms, traits in rows if is_ours}
+    return {row[1]: Turn(*row[2:]) for row in rows if row[0]}
 
 
 def small_selection(
@@ -323,11 +327,11 @@ def _beside(
 
 
 @lru_cache
-def _targets(*, of_flow: bool) -> sa.Select[UUID, UUID, int, Capture, str, str, str, UUID]:
+def _targets(*, of_flow: bool) -> sa.Select[UUID, UUID, int, Capture, str, str, str | None, str, UUID]:
     return (
         sa.select(
             MemoryBase.id, MemoryBase.flow_id, Generation.generation, Generation.capture, Generation.embedding_model,
-            Generation.embedder, Generation.collection_name, Generation.collection_id,
+            Generation.embedder, Generation.token_encoding, Generation.collection_name, Generation.collection_id,
         )
         .join(
             Generation,
@@ -356,11 +360,12 @@ def _held_of() -> sa.Select[UUID, int, int]:
 
 
 @lru_cache
-def _turns_at() -> sa.Select[int, bool, str, int, int]:
+def _turns_at() -> sa.Select[bool, int, str, str, str | None, int, int, int]:
     ours = Message.flow_id == _FLOW
-    return sa.select(Message.place, ours, Message.session_id, Message.terms, Message.traits).where(
-        Message.place.in_(sa.bindparam("places", expanding=True))
-    )
+    return sa.select(
+        ours, Message.place, Message.session_id, Message.role, Message.sender_name, Message.version, Message.terms,
+        Message.traits,
+    ).where(Message.place.in_(sa.bindparam("places", expanding=True)))  # fmt: skip
 
 
 @lru_cache

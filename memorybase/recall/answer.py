@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -24,6 +24,9 @@ from memorybase.recall.request import SearchRequest, check
 from memorybase.recall.snippets import snippets_of
 from memorybase.recall.stored import SCORE_DIGITS, Candidate
 from memorybase.services import Services
+
+if TYPE_CHECKING:
+    from memorybase.embedding import QueryTokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +111,20 @@ def _fused(services: Services, user_id: UUID, request: SearchRequest) -> list[Ca
             wider = replace(request, top_k=max(hybrid.NEAR, request.top_k), min_score=None)
             beside = near.nearest_beside(services, targets, asked_for.text, wider)
         found, by_words = hybrid.find_words(session, request, asked_for, targets)
+    by_target: list[tuple[list[Candidate], QueryTokens | None]]
     if beside is None:
-        candidates = [each._replace(score=-1.0) for own in by_words.values() for each in own]
+        by_target = [([each._replace(score=-1.0) for each in own], None) for own in by_words.values()]
     else:
         vectors = {target: hybrid.stored_vectors(services, target, own) for target, own in by_words.items()}
-        candidates = []
-        for target, vector, nearest in beside.result():
-            candidates += hybrid.compared(vector, by_words[target], vectors[target], nearest)
-    return hybrid.scored(services, request, asked_for, found, candidates, now)
+        by_target = [
+            (hybrid.compared(each.vector, by_words[each.target], vectors[each.target], each.candidates), each.tokens)
+            for each in beside.result()
+        ]
+    return [
+        each
+        for candidates, tokens in by_target
+        for each in hybrid.scored(services, request, asked_for, found, candidates, tokens, now)
+    ]
 
 
 def _read(session: OrmSession, services: Services, request: SearchRequest, flow_id: UUID, now: datetime) -> Question:

@@ -23,6 +23,10 @@ SIGNALS: Mapping[str, str] = {
     "coverage": "a long message says nearly all of the question's words (share of their rarity, cubed)",
     "long": "log of the number of terms above 40: long messages match by chance",
     "long_you": "the same, where the question asks what the other side said: answers are long",
+    "own": "each token of the question with the token nearest to it in the message, by the rarity of its word",
+    "two_before": "the same, of the message with the two turns before it",
+    "around": "the same, of the message with four turns before and after",
+    "after_question": "the same, of the message with the question of somebody else that it may answer",
     "speaker": "the question names one speaker, and it is this one",
     "time": "the question asks for a time, and the message tells one",
     "number": "the question asks for a number, and the message tells one",
@@ -57,7 +61,8 @@ class Weights:
         return found
 
 
-DEFAULT = Weights(
+# In mode keyword, and where a generation has no token vectors.
+WITHOUT_TOKENS = Weights(
     bias=-7.37,
     of={
         "dense": 2.3,
@@ -76,6 +81,31 @@ DEFAULT = Weights(
         "capitals": 0.35,
         "opening": 0.15,
         "asks": -0.08,
+    },
+)
+WITH_TOKENS = Weights(
+    bias=-8.95,
+    of={
+        "dense": 0.92,
+        "nearby": 2.50,
+        "topic": 1.47,
+        "reply": 2.63,
+        "coverage": 0.79,
+        "long": -0.65,
+        "long_you": 0.80,
+        "own": 0.26,
+        "two_before": 1.89,
+        "around": 1.50,
+        "after_question": 2.32,
+        "speaker": 0.45,
+        "time": 0.91,
+        "number": 0.57,
+        "date": 2.56,
+        "wish": 3.01,
+        "first_person": 0.11,
+        "capitals": 0.31,
+        "opening": 0.14,
+        "asks": -0.11,
     },
 )
 # Any one of few messages is likelier to be what was asked for than one of many, as one in that number. But a candidate

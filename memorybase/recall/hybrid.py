@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.chunking import chunk_ids
-from memorybase.queries import postings
+from memorybase.queries import postings, token_vectors
 from memorybase.queries import recall as queries
 from memorybase.queries.recall import Facts, Target
-from memorybase.recall import fusion, signals, words
+from memorybase.queries.token_vectors import TokensAt
+from memorybase.recall import fusion, late_interaction, signals, words
 from memorybase.recall.question import Question
 from memorybase.recall.request import SearchRequest, passes
 from memorybase.recall.stored import SCORE_DIGITS, Candidate, collection_of
 from memorybase.recall.words import Words
 from memorybase.services import Services
 from memorybase.vectors import StoredVector
+
+if TYPE_CHECKING:
+    from memorybase.embedding import QueryTokens
 
 # Fifty by words, and the messages of the 128 chunks nearest to the question, lose next to nothing against scoring every
 # message (conversations of 190 to 690 messages).
@@ -105,19 +110,30 @@ def scored(
     question: Question,
     found: Words,
     candidates: Sequence[Candidate],
+    tokens: QueryTokens | None,
     now: datetime,
 ) -> list[Candidate]:
-    """The candidates with their fused scores, and what each sign gave."""
+    """The candidates of one target with their fused scores, and what each signal gave. Without the query's tokens,
+    because the mode is keyword or the target has none, other weights count."""
     known = [(each, each.facts) for each in candidates if each.facts is not None]
     if not known:
         return []
     facts = [each for _, each in known]
+    target = known[0][0].target
+    places = signals.places_around(facts, signals.REACH if tokens else max(words.AROUND))
     with services.database.reading() as session:
         found.complete(session, np.array([each.place for each in facts], dtype=np.int64))
-        turns = queries.turns_at(session, known[0][0].target.flow_id, signals.places_around(facts))
+        turns = queries.turns_at(session, target.flow_id, places)
+        stored = _tokens_at(session, target, places) if tokens else {}
     dense = np.array([each.score if each.score >= 0 else fusion.DENSE_UNKNOWN for each, _ in known])
-    columns = signals.columns(question, found, signals.Candidates(facts, turns, dense))
-    weights = fusion.DEFAULT
+    described = signals.Candidates(facts, turns, dense)
+    columns = signals.columns(question, found, described)
+    weights = fusion.WITHOUT_TOKENS
+    if tokens is not None:
+        weights = fusion.WITH_TOKENS
+        language = services.settings.keyword_language
+        rarity = late_interaction.weights_of(question, request.query, tokens, found, language)
+        columns |= late_interaction.columns(described, stored, tokens, rarity)
     begin = weights.begin(found.collected.documents)
     scores = weights.scores(columns, begin)
     fused: list[Candidate] = []
@@ -128,6 +144,10 @@ def scored(
             values = {name: float(column[index]) for name, column in columns.items()} if request.explain else None
             fused.append(candidate._replace(score=total, values=values, bias=begin, weights=weights, recency=recency))
     return fused
+
+
+def _tokens_at(session: OrmSession, target: Target, places: Collection[int]) -> dict[int, TokensAt]:
+    return token_vectors.at_places(session, base_id=target.memory_base_id, generation=target.generation, places=places)
 
 
 def _recency(request: SearchRequest, said: datetime, now: datetime) -> float:

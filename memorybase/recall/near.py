@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase import errors
-from memorybase.embedding import without_passage_prompt
+from memorybase.embedding import QueryTokens, without_passage_prompt
 from memorybase.queries import recall as queries
 from memorybase.queries.recall import PendingMessage, Target
 from memorybase.recall import signals
@@ -41,24 +41,28 @@ class Near(NamedTuple):
     target: Target
     vector: NDArray[np.float32]  # the query's
     candidates: list[Candidate]
+    tokens: QueryTokens | None  # of the whole query, where they compare with what the target has
 
 
 def nearest_beside(
     services: Services, targets: Sequence[Target], query: str, request: SearchRequest
 ) -> Future[list[Near]]:
-    """The same as `nearest`, in another thread."""
-    return _threads.submit(contextvars.copy_context().run, nearest, services, targets, query, request)
+    """The same as `nearest`, in another thread, with the tokens of the whole query."""
+    return _threads.submit(contextvars.copy_context().run, nearest, services, targets, query, request, with_tokens=True)
 
 
-def nearest(services: Services, targets: Sequence[Target], query: str, request: SearchRequest) -> list[Near]:
-    """Verified candidates of each target, from the store and of what is pending."""
+def nearest(
+    services: Services, targets: Sequence[Target], query: str, request: SearchRequest, *, with_tokens: bool = False
+) -> list[Near]:
+    """Verified candidates of each target, from the store and of what is pending. `query` is what is embedded."""
     # What is pending is read before the store is asked: what a worker ingests in between is in both.
     pending = _pending(services, targets, request) if request.include_pending else {}
     found: list[Near] = []
-    for target, (embedder, vector) in zip(targets, _asked(services, query, targets), strict=True):
+    whole = request.query if with_tokens and services.settings.token_vectors else None
+    for target, (embedder, vector, tokens) in zip(targets, _asked(services, query, whole, targets), strict=True):
         near = nearest_stored(services, target, vector, request)
         near += nearest_pending(services, target, embedder, vector, pending.get(target, ()), request)
-        found.append(Near(target, vector, near))
+        found.append(Near(target, vector, near, tokens if target.token_encoding == embedder.token_encoding else None))
     return found
 
 
@@ -91,15 +95,24 @@ def _pending(
         }
 
 
-def _asked(services: Services, query: str, targets: Sequence[Target]) -> list[tuple[Embedder, NDArray[np.float32]]]:
-    """For each target, the embedder that it was built with and the query's vector by it."""
-    vectors: dict[str, NDArray[np.float32]] = {}
-    asked: list[tuple[Embedder, NDArray[np.float32]]] = []
+class _Asked(NamedTuple):
+    """The query as one model sees it."""
+
+    embedder: Embedder
+    vector: NDArray[np.float32]
+    tokens: QueryTokens | None
+
+
+def _asked(services: Services, query: str, whole: str | None, targets: Sequence[Target]) -> list[_Asked]:
+    """For each target, the embedder that it was built with and the query by it; tokens only of a whole query."""
+    by_model: dict[str, _Asked] = {}
+    asked: list[_Asked] = []
     for target in targets:
         embedder = _embedder(services, target)
-        if embedder.model not in vectors:
-            vectors[embedder.model] = _query_vector(embedder, query)
-        asked.append((embedder, vectors[embedder.model]))
+        if embedder.model not in by_model:
+            wanted = whole if target.token_encoding is not None else None
+            by_model[embedder.model] = _embedded(embedder, query, wanted)
+        asked.append(by_model[embedder.model])
     return asked
 
 
@@ -120,8 +133,10 @@ def _model_and_revision(identity: str) -> str:
     return without_passage_prompt(identity).partition("/")[2]
 
 
-def _query_vector(embedder: Embedder, query: str) -> NDArray[np.float32]:
+def _embedded(embedder: Embedder, query: str, whole: str | None) -> _Asked:
     try:
-        return embedder.embed_query(query)
+        if whole is None:
+            return _Asked(embedder, embedder.embed_query(query), None)
+        return _Asked(embedder, *embedder.embed_query_with_tokens(query, whole))
     except errors.TextRejected as exc:
         raise errors.InvalidRequest("The embedding model cannot encode this query", field="query") from exc

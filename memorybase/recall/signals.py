@@ -21,6 +21,7 @@ from memorybase.recall.words import AROUND, Floats, Places, Words
 SHORT = 40  # terms; people's turns are below it, and most of a user's requests
 MOST_CAPITALS = 3
 OPENING = 2  # messages of a session
+REACH = 4  # turns before and after from which a message may borrow the match of a token
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +52,23 @@ class Candidates:
             for turn, each in zip(found, self.facts, strict=True)
         ]
 
+    def gate(self, step: int) -> Floats:
+        """How much each candidate may take from the turn so many places away: 0 where there is none."""
+        beside = self.beside(step)
+        lengths = np.array([turn.terms if turn else 0 for turn in beside], dtype=np.float64)
+        gate: Floats = shortness(self.lengths) * shortness(lengths) * np.array([turn is not None for turn in beside])
+        return gate
 
-def places_around(facts: Sequence[Facts]) -> set[int]:
-    """The places of the turns that the signals look at beside these candidates."""
-    return {each.place + step for each in facts for step in AROUND if step and each.seq + step > 0}
+
+def places_around(facts: Sequence[Facts], reach: int) -> set[int]:
+    """The places of these candidates and of the turns so many places before and after them."""
+    return {each.place + step for each in facts for step in range(-reach, reach + 1) if each.seq + step > 0}
 
 
 def columns(question: Question, found: Words, candidates: Candidates) -> dict[str, Floats]:
     """Every signal, a value a candidate."""
     facts, lengths, traits, dense = candidates.facts, candidates.lengths, candidates.traits, candidates.dense
-    gates = {step: _gate(candidates, step) for step in AROUND if step}
+    gates = {step: candidates.gate(step) for step in AROUND if step}
     lengthy = long(lengths)
     return {
         "dense": dense,
@@ -92,14 +100,6 @@ def long(lengths: Floats) -> Floats:
     """0 up to 40 terms, then the log of how many times as long."""
     found: Floats = np.log(np.maximum(lengths, SHORT) / SHORT)
     return found
-
-
-def _gate(candidates: Candidates, step: int) -> Floats:
-    beside = candidates.beside(step)
-    lengths = np.array([turn.terms if turn else 0 for turn in beside], dtype=np.float64)
-    there = np.array([turn is not None for turn in beside])
-    gate: Floats = shortness(candidates.lengths) * shortness(lengths) * there
-    return gate
 
 
 def _before(found: Words, candidates: Candidates) -> Floats:

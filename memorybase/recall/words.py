@@ -42,6 +42,7 @@ REMEMBER_SECONDS = 10.0
 class Term:
     """A word of the question and where it stands. `common`: not all of its places are known."""
 
+    text: str
     key: int
     rarity: float
     places: Places
@@ -63,6 +64,11 @@ class Words:
     terms: list[Term]
     collected: Collected
     best_possible: float  # what the numbers are divided by
+
+    @property
+    def rarities(self) -> dict[str, float]:
+        """How rare each of the words is in the flow, 0 to 1."""
+        return {term.text: term.rarity for term in self.terms}
 
     def best_places(self, limit: int) -> Places:
         """The places that promise most, best first: where the words stand, and the turns around."""
@@ -146,8 +152,8 @@ def look_up(
         collected = postings.collected(session, flow_id)
         _remembered.keep(("flow", flow_id), collected, collected.sessions)
     rarest = math.log(2 * collected.documents + 2)
-    keys = [keywords.term_key(flow_id, text) for text in terms]
-    in_messages = _in_messages(session, keys)
+    texts = {keywords.term_key(flow_id, text): text for text in terms}
+    in_messages = _in_messages(session, list(texts))
     rarities = {
         key: math.log(1 + max(0, collected.documents - number + 0.5) / (number + 0.5)) / rarest
         for key, number in in_messages.items()
@@ -155,7 +161,7 @@ def look_up(
     chosen = sorted(rarities, key=lambda key: -rarities[key])[:MAX_TERMS]
     there = in_messages if within is None else postings.counts(session, chosen, within)
     found = _read(session, [key for key in chosen if there[key]], there, within)
-    read = [Term(key, rarities[key], *found.get(key, postings.NOWHERE), common=False) for key in chosen]
+    read = [Term(texts[key], key, rarities[key], *found.get(key, postings.NOWHERE), common=False) for key in chosen]
     for term in read:
         term.common = len(term.places) < there[term.key]
     best = (K1 + 1) * math.sqrt(sum(rarities[key] for key in chosen))

@@ -207,6 +207,7 @@ def upgrade() -> None:
         sa.Column("embedding_model", sa.String(length=512), nullable=False),
         sa.Column("embedder", sa.String(length=512), nullable=False),
         sa.Column("chunker", sa.String(length=64), nullable=False),
+        sa.Column("token_encoding", sa.String(length=64), nullable=True),
         sa.Column("dimension", sa.Integer(), nullable=False),
         sa.Column("collection_name", sa.String(length=128), nullable=False),
         sa.Column("collection_id", sa.Uuid(), nullable=False),
@@ -656,11 +657,34 @@ def upgrade() -> None:
     )
     op.create_index("ix_ledger_ingested", "ledger", ["memory_base_id", "generation", "ingested_at"], unique=False)
     op.create_index("ix_ledger_message", "ledger", ["memory_base_id", "generation", "message_id"], unique=False)
+    op.create_table(
+        "token_vectors",
+        sa.Column("row_id", sa.Uuid(), nullable=False),
+        sa.Column("message_id", sa.Uuid(), nullable=False),
+        sa.Column("memory_base_id", sa.Uuid(), nullable=False),
+        sa.Column("generation", sa.Integer(), nullable=False),
+        sa.Column("place", sa.BigInteger(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("vectors", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["row_id", "message_id"],
+            ["ledger.row_id", "ledger.message_id"],
+            name=op.f("fk_token_vectors_row_id_message_id"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("row_id", "message_id", name=op.f("pk_token_vectors")),
+    )
+    op.create_index("ix_token_vectors_place", "token_vectors", ["memory_base_id", "generation", "place"], unique=False)
+    if op.get_context().dialect.name == "postgresql":
+        # Packed numbers do not compress, and trying to costs every write.
+        op.execute("ALTER TABLE token_vectors ALTER COLUMN vectors SET STORAGE EXTERNAL")
 
 
 def downgrade() -> None:
     if op.get_context().dialect.name == "postgresql":
         op.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
+    op.drop_index("ix_token_vectors_place", table_name="token_vectors")
+    op.drop_table("token_vectors")
     op.drop_index("ix_ledger_message", table_name="ledger")
     op.drop_index("ix_ledger_ingested", table_name="ledger")
     op.drop_table("ledger")

@@ -1,0 +1,135 @@
+"""Token vectors: what the model makes of each token in its context, small enough to keep.
+
+Late interaction (ColBERT: Khattab and Zaharia, "Efficient and Effective Passage Search via Contextualized Late
+Interaction over BERT", 2020) compares a question's tokens with a message's tokens, where one vector a message blurs
+them. The forward pass that makes the sentence vector makes them too. They are centered, because all tokens of a model
+share one large direction, projected to 96 numbers and kept in 4 bits each: 48 bytes a token.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+Floats = NDArray[np.float32]
+
+MAX_TOKENS = 128  # of a message; all 955 of a long answer find no more
+DIMENSIONS = 96
+LEVELS = 7  # a number is kept as -7 to 7
+PROJECTION_FILE = "projection.npz"
+DEFAULT_PROJECTION = Path(__file__).parent / "all-MiniLM-L6-v2.projection.npz"
+CALIBRATION_FILE = Path(__file__).parent / "calibration.txt"
+
+
+class Projection:
+    """The mean of a model's token states (n,) and the directions that tell them apart (n, at most 96)."""
+
+    def __init__(self, mean: Floats, basis: Floats, origin: str) -> None:
+        self._mean = mean.astype(np.float32)
+        self._basis = basis.astype(np.float32)
+        self._origin = origin
+
+    @property
+    def encoding(self) -> str:
+        """Names how token vectors are made; those of different encodings do not compare."""
+        return f"int4x{self._basis.shape[1]}/{self._origin}"
+
+    def apply(self, states: Floats) -> Floats:
+        """States of tokens (tokens, n) as vectors of length 1 (tokens, at most 96)."""
+        return _unit(_unit(states - self._mean) @ self._basis)
+
+    @classmethod
+    def fitted(cls, states: Floats) -> Self:
+        """Of the states that a model gives to the tokens of the calibration text."""
+        mean = states.mean(axis=0)
+        centered = _unit(states - mean).astype(np.float64)
+        _, directions = np.linalg.eigh(centered.T @ centered)  # ascending
+        count = min(DIMENSIONS, states.shape[1] // 2 * 2)
+        basis = directions[:, ::-1][:, :count]
+        largest = np.abs(basis).argmax(axis=0)
+        basis = basis * np.sign(basis[largest, np.arange(count)])  # an eigenvector's sign is the library's choice
+        digest = hashlib.sha256(CALIBRATION_FILE.read_bytes()).hexdigest()
+        return cls(_half(mean), _half(basis), f"fitted-{digest[:8]}")
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        with np.load(path) as kept:
+            return cls(kept["mean"], kept["basis"], str(kept["origin"]))
+
+    def write(self, path: Path, *, published: bool = False) -> None:
+        """`published`: the same numbers go to every machine, and their digest names them."""
+        mean, basis = self._mean.astype(np.float16), self._basis.astype(np.float16)
+        digest = hashlib.sha256(mean.tobytes() + basis.tobytes()).hexdigest()
+        origin = digest[:8] if published else self._origin
+        np.savez(path, mean=mean, basis=basis, origin=np.array(origin))
+
+
+class Silent:
+    """Which pieces of a vocabulary say nothing: special ones, and those without a letter or digit."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+
+    @cached_property
+    def _ids(self) -> NDArray[np.bool_]:
+        vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
+        silent = np.zeros(max(vocabulary.values()) + 1, dtype=np.bool_)
+        for piece, number in vocabulary.items():
+            silent[number] = not any(character.isalnum() for character in piece)
+        for number, added in self._tokenizer.get_added_tokens_decoder().items():
+            silent[number] = silent[number] or added.special
+        return silent
+
+    def kept(self, ids: Sequence[int], before: int = 0) -> NDArray[np.intp]:
+        """The positions of the first tokens that say something, 128 at most, from position `before` on."""
+        positions = np.flatnonzero(~self._ids[np.array(ids, dtype=np.int64)])
+        return positions[positions >= before][:MAX_TOKENS]
+
+
+def pack(vectors: Floats) -> bytes:
+    """Vectors of length 1 in 4 bits a number. Their scale is not kept: reading makes the length 1 again."""
+    if not len(vectors):
+        return b""
+    scale = LEVELS / np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-12)
+    levels = (np.rint(vectors * scale) + 8).astype(np.uint8)
+    half = vectors.shape[1] // 2
+    packed: bytes = (levels[:, :half] | levels[:, half:] << 4).tobytes()
+    return packed
+
+
+def unpack(packed: bytes, dimensions: int) -> Floats:
+    """(tokens, dimensions), each of length 1."""
+    pairs = np.frombuffer(packed, dtype=np.uint8).reshape(-1, dimensions // 2)
+    levels = np.empty((len(pairs), dimensions), dtype=np.float32)
+    np.subtract(pairs & 15, 8, out=levels[:, : dimensions // 2], dtype=np.float32)
+    np.subtract(pairs >> 4, 8, out=levels[:, dimensions // 2 :], dtype=np.float32)
+    return _unit(levels)
+
+
+def dimensions_of(encoding: str) -> int:
+    return int(encoding.partition("/")[0].removeprefix("int4x"))
+
+
+def calibration_texts() -> list[str]:
+    """What a projection is fitted on: messages of made conversations, one a line."""
+    return CALIBRATION_FILE.read_text(encoding="utf-8").splitlines()
+
+
+def _unit(vectors: Floats) -> Floats:
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    unit: Floats = vectors / np.maximum(lengths, 1e-12)[:, None]
+    return unit
+
+
+def _half(numbers: NDArray[np.float64] | Floats) -> Floats:
+    """What is left of the numbers in 16 bits, as they are kept."""
+    return numbers.astype(np.float16).astype(np.float32)

@@ -1,0 +1,132 @@
+"""Token vectors: written with the ledger, read by place, taken over by a generation that is made alike."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+from sqlalchemy.orm import aliased
+
+from memorybase.models import Generation, LedgerEntry, MemoryBaseSession, TokenVectors
+from memorybase.queries.bounds import pages
+from memorybase.queries.writes import core, insert_into
+
+
+class TokensOf(NamedTuple):
+    """A message's packed token vectors, and where the message stands."""
+
+    message_id: UUID
+    version: int
+    place: int
+    vectors: bytes
+
+
+class TokensAt(NamedTuple):
+    """Packed token vectors as a search reads them."""
+
+    version: int
+    vectors: bytes
+
+
+def record(session: OrmSession, *, base_id: UUID, generation: int, row_id: UUID, tokens: Sequence[TokensOf]) -> None:
+    """Write them beside the ledger's entries, which must be there."""
+    if tokens:
+        where = {"memory_base_id": base_id, "generation": generation, "row_id": row_id}
+        session.execute(_record(session.get_bind().dialect.name), [{**where, **each._asdict()} for each in tokens])
+
+
+@lru_cache
+def _record(dialect: str) -> sa.Executable:
+    statement = insert_into(dialect, core(TokenVectors))
+    changed = {name: statement.excluded[name] for name in ("version", "place", "vectors")}
+    return statement.on_conflict_do_update(index_elements=["row_id", "message_id"], set_=changed)
+
+
+_AT = sa.select(TokenVectors.place, TokenVectors.version, TokenVectors.vectors).where(
+    TokenVectors.memory_base_id == sa.bindparam("base"),
+    TokenVectors.generation == sa.bindparam("generation"),
+    TokenVectors.place.in_(sa.bindparam("places", expanding=True)),
+)
+
+
+def at_places(session: OrmSession, *, base_id: UUID, generation: int, places: Collection[int]) -> dict[int, TokensAt]:
+    """What a generation has at these places, in one statement."""
+    rows = session.execute(_AT, {"base": base_id, "generation": generation, "places": places})
+    return {place: TokensAt(version, vectors) for place, version, vectors in rows}
+
+
+def of_other_generations(
+    session: OrmSession, *, row_id: UUID, embedder: str, encoding: str, versions: Mapping[UUID, int]
+) -> dict[UUID, bytes]:
+    """The token vectors of these versions of this session's messages in other generations that are made alike."""
+    asked = {"row_id": row_id, "embedder": embedder, "encoding": encoding}
+    found: dict[UUID, bytes] = {}
+    for some in pages(versions):
+        rows = session.execute(_others(), {**asked, "ids": some})
+        found.update((id_, vectors) for id_, version, vectors in rows if version == versions[id_])
+    return found
+
+
+@lru_cache
+def _others() -> sa.Select[UUID, int, bytes]:
+    own, alike = aliased(MemoryBaseSession), aliased(MemoryBaseSession)
+    return (
+        sa.select(TokenVectors.message_id, TokenVectors.version, TokenVectors.vectors)
+        .select_from(own)
+        .join(alike, sa.and_(alike.flow_id == own.flow_id, alike.session_id == own.session_id, alike.id != own.id))
+        .join(
+            Generation,
+            sa.and_(Generation.memory_base_id == alike.memory_base_id, Generation.generation == alike.generation),
+        )
+        .join(TokenVectors, TokenVectors.row_id == alike.id)
+        .where(
+            own.id == sa.bindparam("row_id"),
+            Generation.embedder == sa.bindparam("embedder"),
+            Generation.token_encoding == sa.bindparam("encoding"),
+            TokenVectors.message_id.in_(sa.bindparam("ids", expanding=True)),
+        )
+    )
+
+
+def lacking_in_row(session: OrmSession, row_id: UUID) -> set[UUID]:
+    """Messages of one session in one generation that are held without their token vectors."""
+    return set(session.scalars(_lacking(LedgerEntry.message_id).where(LedgerEntry.row_id == row_id)))
+
+
+def count_lacking(session: OrmSession, base_id: UUID, generation: int) -> int:
+    """How many messages a generation holds without their token vectors; 0 where it has none."""
+    of_generation = sa.and_(LedgerEntry.memory_base_id == base_id, LedgerEntry.generation == generation)
+    return session.scalar(_lacking(sa.func.count()).where(of_generation)) or 0
+
+
+def rows_lacking(session: OrmSession, base_id: UUID, generation: int) -> set[UUID]:
+    """The session rows of a generation in which messages are held without their token vectors."""
+    of_generation = sa.and_(LedgerEntry.memory_base_id == base_id, LedgerEntry.generation == generation)
+    return set(session.scalars(_lacking(LedgerEntry.row_id).where(of_generation).distinct()))
+
+
+def _lacking(what: Any) -> sa.Select[Any]:
+    return (
+        sa.select(what)
+        .select_from(LedgerEntry)
+        .join(
+            Generation,
+            sa.and_(
+                Generation.memory_base_id == LedgerEntry.memory_base_id,
+                Generation.generation == LedgerEntry.generation,
+            ),
+        )
+        .outerjoin(
+            TokenVectors,
+            sa.and_(
+                TokenVectors.row_id == LedgerEntry.row_id,
+                TokenVectors.message_id == LedgerEntry.message_id,
+                TokenVectors.version == LedgerEntry.version,
+            ),
+        )
+        .where(Generation.token_encoding.is_not(None), LedgerEntry.chunks > 0, TokenVectors.row_id.is_(None))
+    )

@@ -1,0 +1,102 @@
+"""Late interaction: how well each token of the question is matched by some token of a message.
+
+MaxSim (ColBERT: Khattab and Zaharia, 2020), each token weighted by the rarity of its word: a rare word that nothing
+matches costs more than a common one. A candidate may borrow a match from a turn near it, as far as both are short: an
+answer leaves unsaid what the turns around it say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybase import keywords
+from memorybase.embedding import token_vectors
+from memorybase.keywords import Traits
+from memorybase.queries.token_vectors import TokensAt
+from memorybase.recall.question import Question
+from memorybase.recall.signals import REACH, Candidates
+from memorybase.recall.words import Floats, Words
+
+if TYPE_CHECKING:
+    from memorybase.embedding import QueryTokens
+
+ASKS = Traits.ASKS.value  # as a number: an operation on flags takes ten times as long
+STOP_WORD = 0.15  # the weight of a word that says little; a name counts nothing, since `speaker` does
+SIGNALS = ("own", "two_before", "around", "after_question")
+# Where a message has no token vectors yet: what most candidates have.
+UNKNOWN: Mapping[str, float] = {"own": 0.36, "two_before": 0.44, "around": 0.51, "after_question": 0.39}
+
+
+def weights_of(question: Question, query: str, tokens: QueryTokens, found: Words, language: str) -> Floats:
+    """How much each token of the query counts; they sum to 1, or to 0 where no token says anything."""
+    analyzer = keywords.analyzer(language)
+    rarities = found.rarities
+    weights = np.zeros(len(tokens.spans))
+    for word in keywords.WORD.finditer(query):
+        weight = _weight(word[0], analyzer, question, rarities)
+        for position, (start, end) in enumerate(tokens.spans):
+            if start < word.end() and end > word.start():
+                weights[position] = weight
+    total = weights.sum()
+    return weights / total if total else weights
+
+
+def _weight(word: str, analyzer: keywords.Analyzer, question: Question, rarities: Mapping[str, float]) -> float:
+    if keywords.name_words(word) & question.names:
+        return 0.0
+    terms = analyzer.terms(word)
+    return max((rarities.get(term, 1.0) for term in terms), default=STOP_WORD)
+
+
+def columns(
+    candidates: Candidates, stored: Mapping[int, TokensAt], tokens: QueryTokens, weights: Floats
+) -> dict[str, Floats]:
+    """The four signals, a value a candidate; `stored` by place, of the candidates and the turns within reach."""
+    turns = candidates.turns
+    places = [place for place, held in stored.items() if (turn := turns.get(place)) and turn.version == held.version]
+    # One more column, of a message that matches nothing, stands for what is not there.
+    matches = _matches(tokens.vectors, [*(stored[place].vectors for place in places), b""])
+    column = {place: number for number, place in enumerate(places)}
+    at = {
+        step: np.array([column.get(each.place + step, -1) for each in candidates.facts])
+        for step in range(-REACH, REACH + 1)
+    }
+    own = matches[:, at[0]]
+    gains = {step: np.maximum(0.0, matches[:, at[step]] - own) * candidates.gate(step) for step in at if step}
+    question = _questions_before(candidates)
+    after_question = sum((gains[step] * (question == step) for step in gains), np.zeros_like(own))
+    combined = {
+        "own": own,
+        "two_before": own + np.maximum(gains[-1], gains[-2]),
+        "around": own + np.maximum.reduce(list(gains.values())),
+        "after_question": own + after_question,
+    }
+    known = at[0] >= 0
+    return {name: np.where(known, weights @ match, UNKNOWN[name]) for name, match in combined.items()}
+
+
+def _matches(query: NDArray[np.float32], packed: Sequence[bytes]) -> NDArray[np.float32]:
+    """The best cosine of each token of the query (rows) in each message (columns), 0 at least."""
+    dimensions = query.shape[1]
+    counts = [len(each) * 2 // dimensions for each in packed]
+    best = np.zeros((len(query), len(packed)), dtype=np.float32)
+    filled = np.flatnonzero(counts)
+    if len(filled):
+        cosines = query @ token_vectors.unpack(b"".join(packed), dimensions).T
+        starts = np.concatenate(([0], np.cumsum(np.array(counts)[filled])[:-1]))
+        best[:, filled] = np.maximum(np.maximum.reduceat(cosines, starts, axis=1), 0.0)
+    return best
+
+
+def _questions_before(candidates: Candidates) -> NDArray[np.int64]:
+    """How many places before each candidate somebody else last asked something, as a negative number; 0: nobody."""
+    found = np.zeros(len(candidates.facts), dtype=np.int64)
+    for step in range(-REACH, 0):
+        for number, (each, turn) in enumerate(zip(candidates.facts, candidates.beside(step), strict=True)):
+            if turn and turn.traits & ASKS and (turn.sender_name or turn.role) != (each.sender_name or each.role):
+                found[number] = step
+    return found
