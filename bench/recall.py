@@ -43,22 +43,19 @@ from memorybase.stack.state import DataDir
 
 TOP = 10
 POOL = 100
-KNOWN = "known items"
+KNOWN, BY_HAND, BY_RULE = "known items", "made by hand", "made by rule"
 KNOWN_ITEMS = 240  # made from the files' chats, half of what assistants said and half of what users said
 MADE_SEEDS = (1, 2)
 # What each corpus counts in a fit: people's chats and chats with an assistant alike, and a guard against learning from
 # the latter that an answer is never a long message.
-SHARES = {"locomo": 0.5, "beam": 0.4, KNOWN: 0.1}
-OTHER_SHARE = 0.1
+SHARES = {"locomo": 0.5, "beam": 0.4, KNOWN: 0.1, BY_HAND: 0.1}
 
 
 def made_corpora() -> list[Corpus]:
     """The conversations of this folder, by hand and by rule."""
-    by_hand = [corpora.chat("made by hand", document) for document in made.by_hand()]
-    by_rule = [
-        corpora.chat("made by rule", made.by_rule(seed, kind)) for kind in made.KINDS_BY_RULE for seed in MADE_SEEDS
-    ]
-    return [Corpus("made by hand", by_hand), Corpus("made by rule", by_rule)]
+    by_hand = [corpora.chat(BY_HAND, document) for document in made.by_hand()]
+    by_rule = [corpora.chat(BY_RULE, made.by_rule(seed, kind)) for kind in made.KINDS_BY_RULE for seed in MADE_SEEDS]
+    return [Corpus(BY_HAND, by_hand), Corpus(BY_RULE, by_rule)]
 
 
 def known_items(corpus: Corpus) -> Corpus:
@@ -176,7 +173,7 @@ def pool_of(loaded: Loaded, corpus: Corpus) -> list[Asked]:
 
 def fit_all(asked: Sequence[Asked]) -> dict[str, Any]:
     """Weights fitted on all, what they find on conversations left out, and what each signal gives there."""
-    shares = {name: SHARES.get(name, OTHER_SHARE) for name in {each.corpus for each in asked}}
+    shares = {name: SHARES.get(name, 0.0) for name in {each.corpus for each in asked}}
     whole = fit(asked, shares)
     left_out = judge_ranked(asked, cross_validate(asked, shares))
     return {

@@ -44,7 +44,8 @@ _TIME = re.compile(
     r"|(?:last|next|this|past|few|couple of) (?:night|morning|days?|weeks?|weekends?|months?|years?|spring|summer"
     r"|autumn|fall|winter|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|for \w+ years"
-    r"|january|february|march|april|june|july|august|september|october|november|december|may \d|(?:19|20)\d\d)\b",
+    r"|january|february|march|april|june|july|august|september|october|november|december|may \d"
+    r"|\d{1,2}(?:st|nd|rd|th)|(?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(

@@ -22,11 +22,12 @@ class Group:
 
 
 GROUPS = (
-    Group("Meaning", "meaning", "the message says what the question asks", ("dense",)),
+    Group("Meaning", "meaning", "the message says what the question asks",
+          ("dense", "two_before", "around", "after_question")),
     Group("Words", "words", "the question's words are in the message or beside it", ("nearby", "coverage")),
     Group("Around it", "around", "the turn before it or its session speaks of it", ("reply", "topic")),
     Group("Kind", "kind", "how long it is, who said it, whether it tells a time or a number"),
-    Group(AGAINST, "against", "what speaks against it, as being a question itself"),
+    Group(AGAINST, "against", "what speaks against it: long messages match by chance"),
 )  # fmt: skip
 _NAMED = {signal: group.name for group in GROUPS for signal in group.signals}
 

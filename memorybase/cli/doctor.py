@@ -233,6 +233,20 @@ def _keyword_index(patient: Patient) -> str:
     return _unless(waiting.sessions > 0, detail)
 
 
+def _token_vectors(patient: Patient) -> str:
+    from memorybase.queries import token_vectors
+
+    _ = patient.database_url
+    with patient.services.database.reading() as session:
+        lacking = token_vectors.count_lacking(session)
+        without = token_vectors.count_bases_without(session)
+    if not patient.settings.token_vectors:
+        return "off"
+    if without and not lacking:
+        return f"{without} memory bases were filled without them; regenerate those to find more"
+    return _unless(lacking > 0, f"{lacking} messages lack theirs" if lacking else "complete")
+
+
 def _unless(failed: bool, detail: str) -> str:
     if failed:
         raise errors.NotReady(detail)
@@ -263,6 +277,7 @@ CHECKS = (
     Check("stuck jobs", _stuck, _worker_log),
     Check("dead letters", _dead_letters, _start),
     Check("keyword index", _keyword_index, lambda patient: f"memorybase reindex{patient.option}"),
+    Check("token vectors", _token_vectors, lambda patient: f"memorybase reconcile --repair{patient.option}"),
     Check("drift", _drift, lambda patient: f"memorybase reconcile --repair{patient.option}"),
 )
 

@@ -59,6 +59,8 @@ def describe(done: Reconciled, *, repair: bool) -> str:
         return f"{line}: the vector store does not answer"
     line += f", {done.expected} chunks expected, {done.found} found"
     line += f", {done.missing} missing, {done.extra} extra, {done.hidden} hidden"
+    if done.without_tokens:
+        line += f", {done.without_tokens} messages without token vectors"
     if done.state == "gone":
         return f"{line}\n  -> its collection is gone; regenerate it: POST /v1/memories/{done.memory_base_id}/regenerate"
     if done.state == "mismatch" and repair:

@@ -62,18 +62,21 @@ def fit(asked: Sequence[Asked], shares: Mapping[str, float] | None = None, *, pe
         raise ValueError("no question has its evidence among the candidates")
     deviation = _deviation(usable)
     importance = _importance(usable, shares)
-    targets = [each.hits / each.hits.sum() for each in usable]
-    scaled = [each.values / deviation for each in usable]
+    sizes = [len(each.found) for each in usable]
+    starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    values = np.concatenate([each.values for each in usable]) / deviation
+    # What each candidate should get of its question's importance.
+    wanted = np.concatenate([each.hits / each.hits.sum() for each in usable]) * np.repeat(importance, sizes)
 
     def loss(weights: Floats) -> tuple[float, Floats]:
-        total, slope = 0.0, np.zeros(len(deviation))
-        for values, wanted, counts in zip(scaled, targets, importance, strict=True):
-            sums = values @ weights
-            logs = sums - sums.max()
-            logs -= math.log(np.exp(logs).sum())
-            total -= counts * float(wanted @ logs)
-            slope += counts * (values.T @ (np.exp(logs) - wanted))
-        return total + penalty * float(weights @ weights), slope + 2 * penalty * weights
+        sums = values @ weights
+        sums -= np.repeat(np.maximum.reduceat(sums, starts), sizes)
+        chances = np.exp(sums)
+        totals = np.add.reduceat(chances, starts)
+        logs = sums - np.repeat(np.log(totals), sizes)
+        chances *= np.repeat(importance / totals, sizes)
+        slope = values.T @ (chances - wanted)
+        return float(-wanted @ logs) + penalty * float(weights @ weights), slope + 2 * penalty * weights
 
     weights = minimize(loss, np.zeros(len(deviation)), jac=True, method="L-BFGS-B").x / deviation
     slope, bias = _calibrated(asked, weights, shares)

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import chunking, errors
 from memorybase.models import MemoryBase
-from memorybase.queries import bases, clock, ledger, rows
+from memorybase.queries import bases, clock, ledger, rows, token_vectors
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import CollectionRef, hidden_ids
@@ -26,7 +26,7 @@ Looked = Callable[[int, int], object]  # told how many chunks were looked for, a
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """All numbers in chunks."""
+    """All numbers in chunks but `missing_token_vectors`, messages that are held without theirs."""
 
     mismatch: bool
     state: Literal["ok", "mismatch", "unavailable"]
@@ -34,21 +34,26 @@ class Mismatch:
     found: int = 0
     missing: int = 0
     extra: int = 0
+    missing_token_vectors: int = 0
     missing_ids: list[str] = field(default_factory=list)
     extra_ids: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What a comparison found, chunk by chunk; the session row of what is missing."""
+    """What a comparison found, chunk by chunk; the session row of what is missing.
+
+    `without_tokens`: how many messages of a session row are held without their token vectors.
+    """
 
     expected: int
     found: int
     missing: dict[str, UUID]
     extra: set[str]
+    without_tokens: dict[UUID, int]
 
     def __bool__(self) -> bool:
-        return bool(self.missing or self.extra)
+        return bool(self.missing or self.extra or self.without_tokens)
 
 
 def check_mismatch(services: Services, user_id: UUID, base_id: UUID) -> Mismatch:
@@ -69,6 +74,7 @@ def check_mismatch(services: Services, user_id: UUID, base_id: UUID) -> Mismatch
         found=differences.found,
         missing=len(differences.missing),
         extra=len(differences.extra),
+        missing_token_vectors=sum(differences.without_tokens.values()),
         missing_ids=sorted(differences.missing)[:SHOWN_IDS],
         extra_ids=sorted(differences.extra)[:SHOWN_IDS],
     )
@@ -99,7 +105,7 @@ def _look_again(services: Services, base: MemoryBase, ref: CollectionRef, first:
         present = None
     second = _differences(services, base, present)
     missing = {chunk: row for chunk, row in first.missing.items() if chunk in second.missing}
-    return Differences(first.expected, first.found, missing, first.extra & second.extra)
+    return Differences(first.expected, first.found, missing, first.extra & second.extra, second.without_tokens)
 
 
 def _differences(services: Services, base: MemoryBase, stored: set[str] | None) -> Differences:
@@ -107,13 +113,15 @@ def _differences(services: Services, base: MemoryBase, stored: set[str] | None) 
     with services.database.reading() as session:
         expected = _expected(session, base)
         if stored is None:  # nothing is on its way to a collection that is gone
-            return Differences(len(expected), 0, expected, set())
+            return Differences(len(expected), 0, expected, set(), {})
         at_work = rows.rows_at_work(session, base.id, base.serving)
         missing = {chunk: row for chunk, row in expected.items() if chunk not in stored and row not in at_work}
         extra = stored - expected.keys()
         if extra and at_work:
             extra -= _in_flight(session, base, extra, at_work)
-    return Differences(len(expected), len(stored), missing, extra)
+        lacking = token_vectors.rows_lacking(session, base.id, base.serving)
+    without_tokens = {row: count for row, count in lacking.items() if row not in at_work}
+    return Differences(len(expected), len(stored), missing, extra, without_tokens)
 
 
 def _expected(session: OrmSession, base: MemoryBase) -> dict[str, UUID]:

@@ -29,7 +29,8 @@ _COLLECTION = re.compile(r"mb-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-g([1
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """One memory base compared; all numbers in chunks but `marked`, the sessions whose next job mends them.
+    """One memory base compared; all numbers in chunks but `marked`, the sessions whose next job repairs them, and
+    `without_tokens`, messages that are held without their token vectors.
 
     `hidden` chunks are stored, and no search by meaning comes upon them; `removed` ones were of no message that SQL
     knows of, and are gone already.
@@ -45,6 +46,7 @@ class Reconciled:
     hidden: int = 0
     marked: int = 0
     removed: int = 0
+    without_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ def _answer(
     return Reconciled(
         base.id, base.name, state, differences.expected, differences.found,
         len(differences.missing), len(differences.extra), hidden, marked, removed,
+        sum(differences.without_tokens.values()),
     )  # fmt: skip
 
 
@@ -110,7 +113,7 @@ def _mend(
     doomed = sorted(chunk for chunk, parsed in strangers.items() if parsed is None or parsed.message_id not in known)
     if doomed:
         services.vectors.delete(ref, doomed)
-    differing = {*differences.missing.values(), *known.values(), *hidden.values()}
+    differing = {*differences.missing.values(), *known.values(), *hidden.values(), *differences.without_tokens}
     marked = sum(_mark(services, row_id) for row_id in sorted(differing))
     log.info("store_reconciled", memory_base_id=str(base.id), sessions_marked=marked, chunks_removed=len(doomed))
     return marked, len(doomed)

@@ -8,7 +8,7 @@ from uuid import UUID
 from memorybase import chunking, database, errors, leases, projection
 from memorybase.leases import Claim, Guard
 from memorybase.lifecycle.builds import complete_build
-from memorybase.queries import conversations, ledger, rows
+from memorybase.queries import conversations, ledger, rows, token_vectors
 from memorybase.queries.conversations import CountedMessage
 from memorybase.queries.ledger import Held
 from memorybase.services import Services
@@ -31,7 +31,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What separates the store from the ledger: ids that it should not have, and messages that it has lost or hides."""
+    """What separates the store from the ledger: ids that it should not have, and messages that it has lost or hides,
+    or that have lost their token vectors."""
 
     extra: list[str]
     lost: set[UUID]
@@ -82,6 +83,7 @@ def _audit(services: Services, claim: Claim) -> Audit:
         stored |= _left_under(services, claim, former)
     with services.database.reading() as session:
         held = ledger.entries_of_row(session, claim.row_id)
+        without_tokens = token_vectors.lacking_in_row(session, claim.row_id)
     expected = {
         chunk: entry.message_id
         for entry in held
@@ -89,6 +91,7 @@ def _audit(services: Services, claim: Claim) -> Audit:
     }
     hidden = hidden_ids(services.vectors, claim.collection, [chunk for chunk in expected if chunk in stored])
     lost = {message_id for chunk, message_id in expected.items() if chunk not in stored or chunk in hidden}
+    lost |= without_tokens
     extra = sorted(stored - expected.keys())
     if lost or extra:
         log.warning("audit_found", session_row=str(claim.row_id), lost_messages=len(lost), extra_chunks=len(extra),

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import aliased
 
-from memorybase.models import Generation, LedgerEntry, MemoryBaseSession, TokenVectors
+from memorybase.models import Generation, LedgerEntry, MemoryBase, MemoryBaseSession, TokenVectors
 from memorybase.queries.bounds import pages
 from memorybase.queries.writes import core, insert_into
 
@@ -97,16 +97,37 @@ def lacking_in_row(session: OrmSession, row_id: UUID) -> set[UUID]:
     return set(session.scalars(_lacking(LedgerEntry.message_id).where(LedgerEntry.row_id == row_id)))
 
 
-def count_lacking(session: OrmSession, base_id: UUID, generation: int) -> int:
-    """How many messages a generation holds without their token vectors; 0 where it has none."""
-    of_generation = sa.and_(LedgerEntry.memory_base_id == base_id, LedgerEntry.generation == generation)
-    return session.scalar(_lacking(sa.func.count()).where(of_generation)) or 0
+def rows_lacking(session: OrmSession, base_id: UUID, generation: int) -> dict[UUID, int]:
+    """How many messages of each session row of a generation are held without their token vectors."""
+    rows = session.execute(
+        _lacking(LedgerEntry.row_id)
+        .add_columns(sa.func.count().label("messages"))
+        .where(LedgerEntry.memory_base_id == base_id, LedgerEntry.generation == generation)
+        .group_by(LedgerEntry.row_id)
+    )
+    return {row.row_id: row.messages for row in rows}
 
 
-def rows_lacking(session: OrmSession, base_id: UUID, generation: int) -> set[UUID]:
-    """The session rows of a generation in which messages are held without their token vectors."""
-    of_generation = sa.and_(LedgerEntry.memory_base_id == base_id, LedgerEntry.generation == generation)
-    return set(session.scalars(_lacking(LedgerEntry.row_id).where(of_generation).distinct()))
+def count_lacking(session: OrmSession) -> int:
+    """How many messages all serving generations hold without their token vectors."""
+    serving = sa.exists().where(MemoryBase.id == Generation.memory_base_id, MemoryBase.serving == Generation.generation)
+    return session.scalar(_lacking(sa.func.count()).where(serving)) or 0
+
+
+def count_bases_without(session: OrmSession) -> int:
+    """How many memory bases are served by a generation that was made without token vectors."""
+    return (
+        session.scalar(
+            sa.select(sa.func.count())
+            .select_from(MemoryBase)
+            .join(
+                Generation,
+                sa.and_(Generation.memory_base_id == MemoryBase.id, Generation.generation == MemoryBase.serving),
+            )
+            .where(Generation.token_encoding.is_(None), MemoryBase.deleting_at.is_(None))
+        )
+        or 0
+    )
 
 
 def _lacking(what: Any) -> sa.Select[Any]:

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
 ASKS = Traits.ASKS.value  # as a number: an operation on flags takes ten times as long
 STOP_WORD = 0.15  # the weight of a word that says little; a name counts nothing, since `speaker` does
-SIGNALS = ("own", "two_before", "around", "after_question")
 # Where a message has no token vectors yet: what most candidates have.
-UNKNOWN: Mapping[str, float] = {"own": 0.36, "two_before": 0.44, "around": 0.51, "after_question": 0.39}
+UNKNOWN: Mapping[str, float] = {"two_before": 0.44, "around": 0.51, "after_question": 0.39}
 
 
 def weights_of(question: Question, query: str, tokens: QueryTokens, found: Words, language: str) -> Floats:
@@ -55,7 +54,7 @@ def _weight(word: str, analyzer: keywords.Analyzer, question: Question, rarities
 def columns(
     candidates: Candidates, stored: Mapping[int, TokensAt], tokens: QueryTokens, weights: Floats
 ) -> dict[str, Floats]:
-    """The four signals, a value a candidate; `stored` by place, of the candidates and the turns within reach."""
+    """The three signals, a value a candidate; `stored` by place, of the candidates and the turns within reach."""
     turns = candidates.turns
     places = [place for place, held in stored.items() if (turn := turns.get(place)) and turn.version == held.version]
     # One more column, of a message that matches nothing, stands for what is not there.
@@ -70,7 +69,6 @@ def columns(
     question = _questions_before(candidates)
     after_question = sum((gains[step] * (question == step) for step in gains), np.zeros_like(own))
     combined = {
-        "own": own,
         "two_before": own + np.maximum(gains[-1], gains[-2]),
         "around": own + np.maximum.reduce(list(gains.values())),
         "after_question": own + after_question,

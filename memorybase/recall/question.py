@@ -32,7 +32,9 @@ _LAST = re.compile(rf"\b(last|this|past) (week|weekend|month|year|{'|'.join(_WEE
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "few": 3, "couple of": 2}
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
-_ASKS_TIME = re.compile(r"^\W*when\b|\bwhat (?:date|year|month|day|time)\b|\bhow long\b")
+_ASKS_TIME = re.compile(
+    r"^\W*(?:(?:by|from|since|until|till) )?when\b|\b(?:what|which) (?:date|year|month|day|weekday|time)\b|\bhow long\b"
+)
 _ASKS_NUMBER = re.compile(r"\bhow (?:many|much|often|old|long)\b")
 _FIRST_PERSON = re.compile(r"\b(?:i|my|me|we|our)\b")
 _ASKS_OTHER_SIDE = re.compile(
@@ -41,14 +43,12 @@ _ASKS_OTHER_SIDE = re.compile(
     r"|list|provid|propos|advis|offer|show|describ|wrote)"
 )
 _ASKS_HELP = re.compile(
-    r"\b(?:(?:can|could|would) you|how (?:should|do|can) i|what should|suggest|recommend|show me|explain|help me"
-    r"|i'm|i am|i need)\b"
+    r"\b(?:(?:can|could|would) you|how (?:should|do|can) (?:i|we)|(?:should|shall) (?:i|we)|what (?:\w+ )?should"
+    r"|suggest|recommend|show me|explain|help (?:me|us)|i'm|i am|i need)\b"
+    r"|^\W*(?:please|add|book|draft|find|make|plan|write)\b"
 )
 _ASKS_TO_RECALL = re.compile(
     r"\b(?:summar\w*|order|timeline|conversations?|(?:did|have|had) i|i (?:said|told|mentioned|asked))\b"
-)
-_ASKING_WORDS = frozenset(
-    "who what when where why how which did does do is was were are has have had would could will can".split()
 )
 _WORDS = re.compile(r"[\w'\u2019-]+")
 
@@ -118,7 +118,7 @@ def read(query: str, *, language: str, speakers: Collection[str], now: datetime)
     return Question(
         terms=tuple(dict.fromkeys(term for term in analyzer.terms(query) if term not in named)),
         names=names,
-        text=_without_asking(query, names),
+        text=_without_names(query, names),
         asks_time=bool(_ASKS_TIME.search(folded)),
         asks_number=bool(_ASKS_NUMBER.search(folded)),
         asks_other_side=asks_other_side,
@@ -128,13 +128,13 @@ def read(query: str, *, language: str, speakers: Collection[str], now: datetime)
     )
 
 
-def _without_asking(query: str, names: Collection[str]) -> str:
-    kept = [word for word in _WORDS.findall(query) if not _is_left_out(word.casefold(), names)]
+def _without_names(query: str, names: Collection[str]) -> str:
+    kept = [word for word in _WORDS.findall(query) if not _is_name(word.casefold(), names)]
     return " ".join(kept) if len(kept) > 1 else query
 
 
-def _is_left_out(word: str, names: Collection[str]) -> bool:
-    return word in _ASKING_WORDS or word.replace("\u2019", "'").removesuffix("'s") in names
+def _is_name(word: str, names: Collection[str]) -> bool:
+    return word.replace("\u2019", "'").removesuffix("'s") in names
 
 
 def _periods(query: str, now: datetime) -> Iterator[Period]:

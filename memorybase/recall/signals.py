@@ -20,7 +20,6 @@ from memorybase.recall.words import AROUND, Floats, Places, Words
 
 SHORT = 40  # terms; people's turns are below it, and most of a user's requests
 MOST_CAPITALS = 3
-OPENING = 2  # messages of a session
 REACH = 4  # turns before and after from which a message may borrow the match of a token
 
 
@@ -85,8 +84,6 @@ def columns(question: Question, found: Words, candidates: Candidates) -> dict[st
         "wish": dense * shortness(lengths) * _having(traits, Traits.STATES_WISH) * question.asks_help,
         "first_person": _first_person(facts) * (not question.in_first_person),
         "capitals": np.minimum([each.capitals for each in facts], MOST_CAPITALS) / MOST_CAPITALS,
-        "opening": np.array([float(each.seq <= OPENING) for each in facts]),
-        "asks": _having(traits, Traits.ASKS),
     }
 
 

@@ -30,6 +30,7 @@ from memorybase.models import (
     User,
     WebTicket,
 )
+from memorybase.queries import token_vectors
 from memorybase.services import FrozenJob, Services
 from memorybase.settings import Settings
 from memorybase.testing import AtOnce, FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
@@ -199,6 +200,8 @@ class World:
             own = [e for e in entries if e.row_id == row.id]
             assert row.total_processed == len(own)
             assert row.total_chunks == sum(e.chunks for e in own)
+        with self.services.database.reading() as session:
+            assert token_vectors.rows_lacking(session, base_id, self.base(base_id).serving) == {}
 
     def assert_all_ingested(self, base_id: UUID) -> None:
         """Exact, and nothing waits."""

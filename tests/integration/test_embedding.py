@@ -25,6 +25,7 @@ from memorybase.embedding.onnx import OnnxEmbedder
 from memorybase.embedding.prompts import NO_PROMPTS, Prompts, prompts_in
 from memorybase.embedding.reference import SentenceTransformerEmbedder
 from memorybase.embedding.source import DEFAULT_MODEL, find_source
+from memorybase.embedding.token_vectors import DEFAULT_PROJECTION, Projection, calibration_texts, unpack
 from memorybase.errors import EmbeddingFailed, ModelUnavailable, TextRejected
 from memorybase.settings import Settings
 
@@ -254,9 +255,9 @@ def test_batches_hold_texts_of_like_length(onnx: OnnxEmbedder, monkeypatch: pyte
     widths: list[list[int]] = []
     run = onnx._run
 
-    def watch(batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+    def watch(batch: Sequence[Sequence[int]], *, with_states: bool) -> tuple[NDArray[np.float32], Any]:
         widths.append([len(ids) for ids in batch])
-        return run(batch)
+        return run(batch, with_states=with_states)
 
     monkeypatch.setattr(onnx, "_run", watch)
     onnx.embed(TEXTS * 2)
@@ -386,10 +387,10 @@ def test_a_passage_prompt_without_room_for_text_is_an_error(prompted: Path) -> N
 def test_a_vector_that_is_not_finite_rejects_its_text(onnx: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     run = onnx._run
 
-    def spoil(batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-        vectors = run(batch)
+    def spoil(batch: Sequence[Sequence[int]], *, with_states: bool) -> tuple[NDArray[np.float32], Any]:
+        vectors, states = run(batch, with_states=with_states)
         vectors[[len(ids) == 3 for ids in batch], 7] = np.inf
-        return vectors
+        return vectors, states
 
     monkeypatch.setattr(onnx, "_run", spoil)
     with pytest.raises(TextRejected) as caught:
@@ -623,3 +624,49 @@ def test_the_default_model_asks_no_network_on_either_backend(tmp_path: Path) -> 
     done = run_python(code, Settings(data_dir=tmp_path, embedding_backend="sentence-transformers"))
     assert (done.returncode, done.stdout) == (0, "(1, 384)\n"), done.stderr
     assert (tmp_path / "exported" / MODEL_FILE).is_file()
+
+
+class TestTokenVectors:
+    """A vector for each token, from the pass that makes the sentence vector."""
+
+    TEXTS = ("The boat is moored at berth twelve.", "?!", "word " * 400)
+
+    def test_the_sentence_vectors_stay_what_they_are(self, embedder: Embedder) -> None:
+        vectors, tokens = embedder.embed_with_tokens(self.TEXTS, [0, 2])
+        np.testing.assert_allclose(vectors, embedder.embed(self.TEXTS), atol=1e-5)
+        assert tokens.keys() == {0, 2}
+        assert [len(tokens[place]) // 48 for place in (0, 2)] == [8, 128]  # "moored" is two pieces, the period none
+        assert embedder.embed_with_tokens(self.TEXTS, [1])[1] == {1: b""}
+        assert embedder.embed_with_tokens(self.TEXTS, [])[1] == {}
+
+    def test_backends_agree(self, onnx: Embedder, reference: Embedder, int8: Embedder) -> None:
+        assert onnx.token_encoding == reference.token_encoding == int8.token_encoding == "int4x96/a765c366"
+        found = [unpack(each.embed_with_tokens(self.TEXTS, [0])[1][0], 96) for each in (onnx, reference, int8)]
+        assert cosines(found[0], found[1]).min() > 0.99
+        assert cosines(found[0], found[2]).min() > 0.9
+
+    def test_a_query_names_the_characters_of_its_tokens(self, embedder: Embedder) -> None:
+        whole = "Where is Ada's boat?"
+        vector, tokens = embedder.embed_query_with_tokens("Where is boat", whole)
+        np.testing.assert_allclose(vector, embedder.embed_query("Where is boat"), atol=1e-5)
+        assert [whole[start:end] for start, end in tokens.spans] == ["Where", "is", "Ada", "s", "boat"]
+        assert tokens.vectors.shape == (5, 96)
+        stored = unpack(embedder.embed_with_tokens([self.TEXTS[0]], [0])[1][0], 96)
+        best = (tokens.vectors @ stored.T).max(axis=1)
+        assert best.argmax() == 4  # "boat" is in both
+
+    @pytest.mark.parametrize("backend", ["onnx", "sentence-transformers"])
+    def test_a_prompt_has_no_token_vectors(self, prompted: Path, backend: str) -> None:
+        own = load(prompted, backend)
+        assert len(own.embed_with_tokens(["a boat"], [0])[1][0]) == 2 * 48
+        _, tokens = own.embed_query_with_tokens("boat", "the boat")
+        assert [("the boat")[start:end] for start, end in tokens.spans] == ["the", "boat"]
+        assert own.token_encoding.startswith("int4x96/fitted-")
+
+    def test_the_published_projection_is_what_the_calibration_text_gives(self, int8: Embedder) -> None:
+        assert isinstance(int8, OnnxEmbedder)
+        states = int8.token_states(calibration_texts()[:120])
+        published = Projection.read(DEFAULT_PROJECTION).apply(states)
+        directions = Projection.fitted(states).apply(states)
+        products = [each @ each.T for each in (published[:200], directions[:200])]
+        assert np.corrcoef(products[0].ravel(), products[1].ravel())[0, 1] > 0.95

@@ -237,7 +237,7 @@ class TestSignals:
         assert hit.parts["signals"].keys() == SIGNALS.keys()
         total = hit.parts["bias"] + sum(each["share"] for each in hit.parts["signals"].values())
         assert hit.score == pytest.approx(1 / (1 + 2.718281828459045**-total), abs=1e-4)
-        assert (signal(hit, "speaker"), signal(hit, "number"), signal(hit, "time"), signal(hit, "asks")) == (1, 1, 0, 0)
+        assert (signal(hit, "speaker"), signal(hit, "number"), signal(hit, "time"), signal(hit, "wish")) == (1, 1, 0, 0)
         assert 0 < hit.score < 1
 
     def test_who_is_named_comes_first(self, world: World) -> None:

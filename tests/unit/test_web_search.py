@@ -22,7 +22,7 @@ def explained(**signals: float) -> dict[str, Any]:
 
 class TestShares:
     def test_signals_add_up_in_groups_and_what_speaks_against_stands_apart(self) -> None:
-        pieces = shares.pieces_of(explained(dense=1.5, nearby=2.0, topic=0.5, speaker=0.4, asks=-0.3, coverage=0.0))
+        pieces = shares.pieces_of(explained(dense=1.5, nearby=2.0, topic=0.5, speaker=0.4, long=-0.3, coverage=0.0))
         assert [(piece.group.name, piece.share) for piece in pieces] == [
             ("Meaning", 1.5), ("Words", 2.0), ("Around it", 0.5), ("Kind", 0.4), ("Against", -0.3)
         ]  # fmt: skip
@@ -36,8 +36,8 @@ class TestShares:
         assert (piece.group.name, piece.share) == ("Meaning", 0.75)
 
     def test_the_account_begins_at_the_start_and_goes_on_with_the_strongest(self) -> None:
-        lines = shares.account_of(explained(coverage=0.2, dense=1.5, asks=-0.4, date=0.0))
-        assert [line.name for line in lines] == ["start", "dense", "asks", "coverage"]
+        lines = shares.account_of(explained(coverage=0.2, dense=1.5, long=-0.4, date=0.0))
+        assert [line.name for line in lines] == ["start", "dense", "long", "coverage"]
         assert lines[0].share == "\N{MINUS SIGN}5.00"
 
 

@@ -148,6 +148,8 @@ def _difference(result: Mismatch | None) -> str:
             f": expected {parts.plural(result.expected, 'chunk')}, found {parts.number(result.found)} "
             f"({parts.number(result.missing)} missing, {parts.number(result.extra)} extra)."
         )
+        if result.missing_token_vectors:
+            words += f" {parts.plural(result.missing_token_vectors, 'message')} without token vectors."
     else:
         words += "; it does not answer now, so what differs cannot be counted."
     return f"{words} Search misses what is missing. Regenerate builds the knowledge base anew from the stored messages."

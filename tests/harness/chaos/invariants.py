@@ -31,6 +31,7 @@ from memorybase.models import (
     Message,
     Session,
 )
+from memorybase.queries import token_vectors
 from memorybase.vectors import CollectionRef, VectorStore
 
 SAMPLE_SECONDS = 0.1
@@ -223,6 +224,8 @@ def _check_base(store: Store, session: OrmSession, base: MemoryBase, findings: F
         LedgerEntry.memory_base_id == base.id, LedgerEntry.generation == base.serving)).all()  # fmt: skip
     counted = _counted(session, base, generation, rows)
     _check_ledger(counted, entries, _dead(session, base), name, findings)
+    lacking = token_vectors.rows_lacking(session, base.id, base.serving)
+    findings.lost += findings.must_be_empty(f"{name}: sessions with messages without token vectors", lacking)
     _check_rows(counted, rows, entries, name, findings)
     _check_store(store, generation, entries, name, findings)
 

@@ -1,0 +1,221 @@
+"""Token vectors follow the messages: written with the ledger, replaced by a repair, deleted, taken over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+from harness.world import World
+
+from memorybase import errors, lifecycle, recall
+from memorybase.cli import doctor
+from memorybase.cli.reconciling import describe
+from memorybase.models import TokenVectors
+from memorybase.recall import Hit, SearchRequest, late_interaction
+
+
+def stored(world: World) -> dict[UUID, TokenVectors]:
+    with world.services.database.reading() as session:
+        return {each.message_id: each for each in session.scalars(sa.select(TokenVectors))}
+
+
+def search(world: World, base: UUID, query: str, **wanted: Any) -> list[Hit]:
+    request = SearchRequest(memory_base_id=base, query=query, explain=True, **wanted)
+    return recall.search(world.services, world.user_id, request).results
+
+
+def signal(hit: Hit, name: str) -> float:
+    assert hit.parts is not None
+    return float(hit.parts["signals"][name]["value"])
+
+
+def without_token_vectors(world: World) -> World:
+    settings = world.services.settings.model_copy(update={"token_vectors": False})
+    return replace(world, services=replace(world.services, settings=settings))
+
+
+def lose(world: World, message_id: UUID) -> None:
+    with world.services.database.transaction() as session:
+        session.execute(sa.delete(TokenVectors).where(TokenVectors.message_id == message_id))
+
+
+class TestKeeping:
+    def test_each_message_has_those_of_its_first_chunk_in_its_version(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        short, long, blank = world.say("s", "the cat sleeps", "word " * 600, "   ").messages
+        world.settle()
+        world.assert_all_ingested(base)
+        found = stored(world)
+        assert found.keys() == {short.id, long.id}
+        half = world.embedder.dimension // 2
+        assert (len(found[short.id].vectors), len(found[long.id].vectors)) == (3 * half, 128 * half)
+        assert found[short.id].version == 1
+        assert blank.id not in found
+
+    def test_an_edit_replaces_them_and_a_deletion_takes_them_along(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        first, second = world.say("s", "the cat sleeps", "a dog").messages
+        world.settle()
+        lifecycle.edit_message(world.services, world.user_id, first.id, {"content": "one bird"})
+        assert (
+            signal(search(world, base, "bird")[0], "around") == late_interaction.UNKNOWN["around"]
+        )  # not embedded yet
+        lifecycle.delete_message(world.services, world.user_id, second.id)
+        world.settle()
+        world.assert_exact(base)
+        ((only, vectors),) = stored(world).items()
+        assert (only, vectors.version) == (first.id, 2)
+        lifecycle.delete_session(world.services, world.user_id, world.flow_id, "s")
+        world.settle()
+        assert stored(world) == {}
+
+    @pytest.mark.parametrize("way", ["base", "flow"])
+    def test_nothing_is_left_of_what_is_deleted(self, world: World, way: str) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", "the cat sleeps")
+        world.settle()
+        if way == "base":
+            assert lifecycle.delete_memory_base(world.services, world.user_id, base)
+        else:
+            assert lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+        assert stored(world) == {}
+
+    def test_a_regenerate_takes_them_over_without_embedding(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", "the cat sleeps", "word " * 600)
+        world.settle()
+        before = {id_: each.vectors for id_, each in stored(world).items()}
+        world.embedder.embedded.clear()
+        lifecycle.regenerate(world.services, world.user_id, base)
+        world.settle()
+        world.assert_all_ingested(base)
+        assert world.embedder.embedded == []
+        world.pass_time(3_600)
+        world.settle()
+        assert {id_: (each.generation, each.vectors) for id_, each in stored(world).items()} == {
+            id_: (2, vectors) for id_, vectors in before.items()
+        }
+
+    def test_a_generation_without_them_answers_and_a_regenerate_adds_them(self, world: World) -> None:
+        off = without_token_vectors(world)
+        base = off.new_base(threshold=1)
+        off.say("s", "the cat sleeps", "word " * 600)
+        off.settle()
+        assert stored(world) == {}
+        hit = search(world, base, "cat")[0]
+        assert (hit.content, "around" in (hit.parts or {})["signals"]) == ("the cat sleeps", False)
+        world.embedder.embedded.clear()
+        lifecycle.regenerate(world.services, world.user_id, base)
+        world.settle()
+        world.assert_all_ingested(base)
+        assert len(world.embedder.embedded) == 2  # the first chunk of each; the other vectors are taken over
+        assert len(stored(world)) == 2
+        assert signal(search(world, base, "cat")[0], "around") == pytest.approx(1, abs=0.02)
+        assert "around" not in (search(off, base, "cat")[0].parts or {})["signals"]
+
+    def test_another_encoding_is_neither_compared_nor_mixed(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", "the cat sleeps")
+        world.settle()
+        monkeypatch.setattr(type(world.embedder), "token_encoding", "int4x32/another")
+        assert "around" not in (search(world, base, "cat")[0].parts or {})["signals"]
+        world.say("s", "a second cat")
+        world.settle()
+        assert len(stored(world)) == 1
+
+
+class TestRepair:
+    def test_lost_ones_are_a_mismatch_that_reconcile_and_the_doctor_know(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        first, _ = world.say("s", "the cat sleeps", "a dog").messages
+        world.settle()
+        assert lifecycle.check_mismatch(world.services, world.user_id, base).state == "ok"
+        lose(world, first.id)
+        found = lifecycle.check_mismatch(world.services, world.user_id, base)
+        assert (found.state, found.missing, found.missing_token_vectors) == ("mismatch", 0, 1)
+        patient = doctor.Patient(world.services.settings, "")
+        patient.__dict__["services"] = world.services
+        (check,) = [each for each in doctor.CHECKS if each.name == "token vectors"]
+        result = check.examine(patient)
+        assert (result.ok, result.detail, result.fix) == (
+            False,
+            "1 messages lack theirs",
+            "memorybase reconcile --repair",
+        )
+
+        done = lifecycle.reconcile_base(world.services, base, repair=True)
+        assert done is not None
+        assert "1 messages without token vectors" in describe(done, repair=True)
+        world.settle()
+        world.assert_all_ingested(base)
+        assert len(stored(world)) == 2
+        assert lifecycle.check_mismatch(world.services, world.user_id, base).state == "ok"
+        assert check.examine(patient).detail == "complete"
+
+    def test_a_cursor_never_moves_without_them(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", "the cat sleeps")
+
+        def fail(*_: object, **__: object) -> None:
+            raise errors.DatabaseUnavailable
+
+        with monkeypatch.context() as patch:
+            patch.setattr("memorybase.queries.token_vectors.record", fail)
+            world.drain()
+        assert (stored(world), world.row(base, "s").cursor_seq) == ({}, 0)
+        world.pass_time(3_600)
+        world.settle()
+        world.assert_all_ingested(base)
+
+
+class TestSearch:
+    def test_each_token_counts_by_the_rarity_of_its_word(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", *(f"the garden number {n}" for n in range(30)), "a zebra", "the garden")
+        world.settle()
+        own = {hit.content: signal(hit, "around") for hit in search(world, base, "garden zebra", top_k=50)}
+        assert own["a zebra"] > 0.6 > own["the garden"]
+
+    def test_a_message_takes_matches_from_the_turns_beside_it_as_far_as_they_are_short(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        filler = " ".join(f"filler{n}" for n in range(400))
+        ask = {"role": "user", "content": "Which animal is striped?"}
+        world.say("s", ask, "It lives in Africa", "Nothing more")
+        world.say("t", {"role": "user", "content": f"Which animal is striped? {filler}"}, "It lives in Asia")
+        world.settle()
+        hits = {hit.content: hit for hit in search(world, base, "striped animal", top_k=50)}
+        near, beside_long = hits["It lives in Africa"], hits["It lives in Asia"]
+        for name in ("two_before", "around", "after_question"):
+            assert signal(near, name) > 0.9
+            assert signal(beside_long, name) < 0.5
+        later = hits["Nothing more"]
+        assert signal(later, "after_question") > 0.9  # the assistant goes on; the user's question is two turns before
+
+    def test_a_session_is_not_looked_beyond(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", "striped animals", {"role": "user", "content": "striped animals?"})
+        world.say("t", "In Africa")
+        world.settle()
+        (hit,) = [hit for hit in search(world, base, "striped", top_k=9) if hit.session_id == "t"]
+        assert signal(hit, "around") == signal(hit, "two_before") < 0.5
+
+    def test_what_is_pending_is_ranked_without_them(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", "the zebra is striped")
+        world.settle()
+        pending = world.new_base(threshold=100)
+        hit = search(world, pending, "zebra")[0]
+        assert (hit.pending, signal(hit, "around")) == (True, late_interaction.UNKNOWN["around"])
+        assert not search(world, base, "zebra")[0].pending
+
+    def test_a_name_counts_nothing_and_no_word_at_all_is_no_error(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", {"role": "assistant", "sender_name": "Ada", "content": "I like tea"})
+        world.settle()
+        assert signal(search(world, base, "Ada")[0], "around") == 0
+        assert signal(search(world, base, "\u2603 ?!")[0], "around") == 0

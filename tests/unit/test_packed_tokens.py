@@ -1,0 +1,83 @@
+"""Token vectors in 4 bits a number, and which directions are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from memorybase.embedding.token_vectors import (
+    DEFAULT_PROJECTION,
+    DIMENSIONS,
+    Projection,
+    calibration_texts,
+    dimensions_of,
+    pack,
+    unpack,
+)
+
+
+def units(seed: int, count: int, dimensions: int) -> NDArray[np.float32]:
+    drawn = np.random.default_rng(seed).normal(size=(count, dimensions)).astype(np.float32)
+    unit: NDArray[np.float32] = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+    return unit
+
+
+@given(st.integers(0, 999), st.integers(0, 40), st.sampled_from([2, 32, 96]))
+def test_what_is_packed_comes_back_nearly(seed: int, count: int, dimensions: int) -> None:
+    vectors = units(seed, count, dimensions)
+    packed = pack(vectors)
+    assert len(packed) == count * dimensions // 2
+    back = unpack(packed, dimensions)
+    assert back.shape == vectors.shape
+    assert ((back * vectors).sum(axis=1) > 0.97).all()
+
+
+def test_a_token_takes_48_bytes() -> None:
+    assert len(pack(units(1, 10, DIMENSIONS))) == 480
+
+
+def test_a_projection_keeps_the_directions_that_tell_tokens_apart(tmp_path: Path) -> None:
+    drawn = np.random.default_rng(1)
+    basis = np.linalg.qr(drawn.normal(size=(300, 40)))[0]
+    states = (drawn.normal(size=(2_000, 40)) @ basis.T + 5).astype(np.float32)
+    projection = Projection.fitted(states)
+    shown = projection.apply(states[:50])
+    centered = states[:50] - states.mean(axis=0)
+    centered /= np.linalg.norm(centered, axis=1, keepdims=True)
+    np.testing.assert_allclose(shown @ shown.T, centered @ centered.T, atol=0.02)
+    assert (shown.shape[1], projection.encoding.partition("/")[0]) == (96, "int4x96")
+
+    projection.write(tmp_path / "own.npz")
+    again = Projection.read(tmp_path / "own.npz")
+    np.testing.assert_allclose(again.apply(states[:5]), shown[:5], atol=1e-6)
+    assert again.encoding == projection.encoding
+
+
+def test_a_small_model_has_fewer_numbers_a_token() -> None:
+    projection = Projection.fitted(units(2, 200, 33))
+    assert dimensions_of(projection.encoding) == 32
+    assert projection.apply(units(3, 4, 33)).shape == (4, 32)
+
+
+def test_the_published_projection_is_named_by_its_numbers() -> None:
+    published = Projection.read(DEFAULT_PROJECTION)
+    assert published.encoding == "int4x96/a765c366"  # another one asks for a regenerate of every memory base
+    assert len(calibration_texts()) > 500
+
+
+def test_the_numbers_decide_the_published_name(tmp_path: Path) -> None:
+    one, other = (Projection.fitted(units(seed, 300, 64)) for seed in (4, 5))
+    for name, projection in (("one", one), ("other", other), ("again", one)):
+        projection.write(tmp_path / f"{name}.npz", published=True)
+    names = {name: Projection.read(tmp_path / f"{name}.npz").encoding for name in ("one", "other", "again")}
+    assert names["one"] == names["again"] != names["other"]
+
+
+@pytest.mark.parametrize("dimensions", [2, 96])
+def test_nothing_is_nothing(dimensions: int) -> None:
+    assert unpack(pack(np.empty((0, dimensions), dtype=np.float32)), dimensions).shape == (0, dimensions)
