@@ -117,16 +117,20 @@ def scored(
         turns = queries.turns_at(session, known[0][0].target.flow_id, signals.places_around(facts))
     dense = np.array([each.score if each.score >= 0 else fusion.DENSE_UNKNOWN for each, _ in known])
     columns = signals.columns(question, found, signals.Candidates(facts, turns, dense))
-    weights = fusion.DEFAULT
-    begin = weights.begin(found.collected.documents)
-    scores = weights.scores(columns, begin)
+    # Each memory base's candidates by its own weights, which are the same for most.
+    stored = [None if request.default_weights else candidate.target.search_weights for candidate, _ in known]
+    weighed = {own: fusion.weights_of(own) for own in set(stored)}
+    begins = {own: weights.begin(found.collected.documents) for own, weights in weighed.items()}
+    scores = {own: weights.scores(columns, begins[own]) for own, weights in weighed.items()}
     fused: list[Candidate] = []
-    for index, (candidate, each) in enumerate(known):
+    for index, (own, (candidate, each)) in enumerate(zip(stored, known, strict=True)):
         recency = _recency(request, each.timestamp, now)
-        total = round(float(scores[index]) * recency, SCORE_DIGITS)
+        total = round(float(scores[own][index]) * recency, SCORE_DIGITS)
         if total >= (request.min_score or 0):
             values = {name: float(column[index]) for name, column in columns.items()} if request.explain else None
-            fused.append(candidate._replace(score=total, values=values, bias=begin, weights=weights, recency=recency))
+            fused.append(
+                candidate._replace(score=total, values=values, bias=begins[own], weights=weighed[own], recency=recency)
+            )
     return fused
 
 
