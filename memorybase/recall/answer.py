@@ -214,6 +214,7 @@ def _parts(candidate: Candidate) -> dict[str, Any]:
         "signals": signals,
         "bias": round(candidate.bias, SCORE_DIGITS),
         "weights": "tuned" if candidate.weights.tuned else "default",
+        "weight_set": candidate.weights.name,
         "recency": candidate.recency,
         **found,
     }

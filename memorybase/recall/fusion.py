@@ -37,12 +37,16 @@ SIGNALS: Mapping[str, str] = {
 }
 
 
+DEFAULT_SET = "default"
+
+
 @dataclass(frozen=True, slots=True)
 class Weights:
     """What each signal adds to the sum that begins with the bias; a signal without a weight adds nothing."""
 
     bias: float
     of: Mapping[str, float]
+    name: str = DEFAULT_SET  # of the set
     tuned: bool = False  # a memory base's own
 
     def begin(self, messages: int) -> float:
@@ -89,12 +93,11 @@ DENSE_UNKNOWN = 0.2
 
 
 # By name: the weights that a search uses unless the memory base has its own of that name.
-DEFAULT_SET = "default"
-SETS: Mapping[str, Weights] = {DEFAULT_SET: DEFAULT}
+SETS: Mapping[str, Weights] = {each.name: each for each in (DEFAULT,)}
 
 
 @lru_cache(maxsize=256)
 def weights_of(stored: str | None, name: str = DEFAULT_SET) -> Weights:
     """The weights of this name: a memory base's own, from the JSON of its row, or the default ones."""
     own = json.loads(stored)["sets"].get(name) if stored else None
-    return Weights(own["bias"], own["weights"], tuned=True) if own else SETS[name]
+    return Weights(own["bias"], own["weights"], name, tuned=True) if own else SETS[name]
