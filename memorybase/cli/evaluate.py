@@ -114,6 +114,8 @@ def evaluate(
             raise errors.InvalidRequest("At least one question must have evidence: figures are of those alone.")
         ways = _ask(client, base, known, modes or list(Mode), both=default_weights)
     _show(memory, known, ways, tuned=own is not None)
+    if own is not None and not default_weights:
+        typer.echo("hint: --default-weights compares the memory base's own weights with the default ones.")
     if report is not None:
         _write(report, base, ways)
         typer.echo(f"Written to {report}")
