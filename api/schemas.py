@@ -231,6 +231,7 @@ class SearchBody(Body):
     include_pending: bool = True
     exclude_message_ids: list[Identifier] = Field(default_factory=list, max_length=recall.MAX_EXCLUDED)
     explain: bool = False
+    default_weights: bool = Field(default=False, description="Leave a memory base's own weights out.")
     half_life_days: float | None = Field(default=None, gt=0, le=recall.MAX_HALF_LIFE_DAYS, allow_inf_nan=False)
 
 
@@ -238,6 +239,27 @@ class FlowSearchBody(SearchBody):
     """What to look for in every memory base of a flow."""
 
     flow_id: Identifier
+
+
+Weight = Annotated[float, Field(ge=-recall.MAX_WEIGHT, le=recall.MAX_WEIGHT, allow_inf_nan=False)]
+
+
+class WeightSetBody(Body):
+    """What each signal adds to the sum that begins with the bias; a signal without a weight adds nothing."""
+
+    bias: Weight
+    weights: dict[str, Weight]
+
+
+class WeightsBody(Body):
+    """Weights of a memory base's own: each set in the place of the default set of that name."""
+
+    sets: dict[str, WeightSetBody] = Field(min_length=1)
+    fitted_at: Moment | None = None
+    questions: int | None = Field(
+        default=None, ge=0, le=1_000_000, description="How many questions they were fitted on."
+    )
+    note: Annotated[Stored, StringConstraints(max_length=recall.MAX_NOTE_CHARS)] | None = None
 
 
 class SummaryBody(Body):

@@ -111,10 +111,30 @@ class Client:
         return answer
 
     def search(self, memory_id: str, query: str, top_k: int, mode: str = "hybrid") -> list[Json]:
-        body = {"query": query, "top_k": top_k, "mode": mode}
-        answer = self.call("POST", f"/memories/{memory_id}/search", json=body)
-        results: list[Json] = answer["results"]
+        results: list[Json] = self.ask(memory_id, query=query, top_k=top_k, mode=mode)["results"]
         return results
+
+    def ask(self, memory_id: str, **body: Any) -> Json:
+        """A search's whole answer; `body` as the API takes it."""
+        answer: Json = self.call("POST", f"/memories/{memory_id}/search", json=body)
+        return answer
+
+    def message(self, message_id: str) -> Json | None:
+        """A message by its UUID or by the caller's own id; None where there is none."""
+        found: Json = self.call("GET", f"/messages/{quote(message_id, safe='')}", allow=(404,))
+        return None if "error" in found else found
+
+    def weights(self, memory_id: str) -> Json:
+        """The default weights of a search, the memory base's own, and what it had before."""
+        answer: Json = self.get(f"/memories/{memory_id}/weights")
+        return answer
+
+    def set_weights(self, memory_id: str, stored: Json | None) -> None:
+        """None: the default ones again."""
+        if stored is None:
+            self.call("DELETE", f"/memories/{memory_id}/weights")
+        else:
+            self.call("PUT", f"/memories/{memory_id}/weights", json=stored)
 
     def settle(self, memory_id: str, progress: Callable[[Json], None]) -> Json:
         """Flush until nothing is pending and no job is active; the memory base as it is then. Raises NotReady

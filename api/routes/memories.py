@@ -23,12 +23,14 @@ from api.schemas import (
     RegenerateBody,
     Regeneration,
     Repairs,
+    WeightsBody,
 )
-from memorybase import catalog, flushing, lifecycle, messages
+from memorybase import catalog, flushing, lifecycle, messages, recall
 from memorybase.catalog import Activity, BaseSessionView, DeadLetterView, JobView, MemoryBaseView, Page
 from memorybase.flushing import FlushResult
 from memorybase.keys import Principal
 from memorybase.models import JobState
+from memorybase.recall import StoredWeights, WeightSet, WeightsView
 from memorybase.services import Services
 
 router = keyed_router("memories")
@@ -142,6 +144,32 @@ def regenerate_memory_base(
 def check_mismatch(memory_base_id: UUID, services: ServicesDep, caller: Reader) -> lifecycle.Mismatch:
     """Compare the vector store with what it should hold, chunk by chunk."""
     return lifecycle.check_mismatch(services, caller.user_id, memory_base_id)
+
+
+@router.get("/memories/{memory_base_id}/weights")
+def get_search_weights(memory_base_id: UUID, services: ServicesDep, caller: Reader) -> WeightsView:
+    """The weights of a search's signals: the default ones, the memory base's own, and what it had before."""
+    return recall.get_weights(services, caller.user_id, memory_base_id)
+
+
+@router.put("/memories/{memory_base_id}/weights")
+def set_search_weights(memory_base_id: UUID, body: WeightsBody, services: ServicesDep, caller: Writer) -> WeightsView:
+    """Give the memory base weights of its own; searches use them at once. Setting the previous ones is an undo."""
+    wanted = StoredWeights(
+        sets={name: WeightSet(each.bias, each.weights) for name, each in body.sets.items()},
+        fitted_at=body.fitted_at,
+        questions=body.questions,
+        note=body.note,
+    )
+    recall.set_weights(services, caller.user_id, memory_base_id, wanted)
+    return recall.get_weights(services, caller.user_id, memory_base_id)
+
+
+@router.delete("/memories/{memory_base_id}/weights", status_code=204)
+def reset_search_weights(memory_base_id: UUID, services: ServicesDep, caller: Writer) -> Response:
+    """Use the default weights again; the memory base's own become the previous ones."""
+    recall.set_weights(services, caller.user_id, memory_base_id, None)
+    return Response(status_code=204)
 
 
 @router.get("/memories/{memory_base_id}/activity")

@@ -12,6 +12,7 @@ from memorybase import __version__, errors
 from memorybase.cli import (
     dead_letters,
     doctor,
+    evaluate,
     export_file,
     import_file,
     keys,
@@ -20,6 +21,7 @@ from memorybase.cli import (
     search,
     sign_in,
     stack,
+    tune,
 )
 from memorybase.settings import ENVIRONMENT_PREFIX
 
@@ -38,6 +40,8 @@ app.command()(doctor.doctor)
 app.command()(export_file.export)
 app.command("import")(import_file.import_file)
 app.command()(search.search)
+app.command()(evaluate.evaluate)
+app.command()(tune.tune)
 app.command()(sign_in.sign_in)
 app.command()(reconciling.reconcile)
 app.command()(reindexing.reindex)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 TOP = 10
 RESAMPLES = 1_000
 CONFIDENCE = 0.95
+OTHERS = "others"  # categories of few questions, as one
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,19 @@ def summarize(judged: Sequence[Judged], *, seed: int = 0) -> Summary:
         macro_ndcg_interval=_interval(macros),
         recall_interval=_interval(recalls),
     )
+
+
+def with_small_merged(judged: Sequence[Judged], *, at_least: int = 5) -> list[Judged]:
+    """The same with categories of fewer questions made one: a category of one question has no spread of its own."""
+    sizes = Counter(each.category for each in judged)
+    merged: set[str] = set()
+    for name, size in sorted(sizes.items(), key=lambda item: (item[1], item[0])):
+        if size >= at_least and (not merged or sum(sizes[each] for each in merged) >= at_least):
+            break
+        merged.add(name)
+    if len(merged) < 2:
+        return list(judged)
+    return [replace(each, category=OTHERS) if each.category in merged else each for each in judged]
 
 
 def difference(one: Sequence[Judged], other: Sequence[Judged], *, seed: int = 0) -> tuple[float, tuple[float, float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
@@ -44,6 +45,9 @@ class MemoryBase(Base):
     building: Mapped[int | None]
     mismatch: Mapped[bool | None]  # None: never compared
     mismatch_checked_at: Mapped[datetime | None]
+    # Deferred: every capture reads the row, and only a search needs these.
+    search_weights: Mapped[dict[str, Any] | None] = mapped_column(Json, deferred=True)  # None: the default ones
+    previous_search_weights: Mapped[dict[str, Any] | None] = mapped_column(Json, deferred=True)
 
 
 class Generation(Base):

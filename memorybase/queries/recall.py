@@ -43,6 +43,7 @@ class Target(NamedTuple):
     token_encoding: str | None
     collection_name: str
     collection_id: UUID
+    search_weights: str | None  # as JSON holds them, since a target is hashed; None: the default ones
 
 
 class Facts(NamedTuple):
@@ -327,11 +328,12 @@ def _beside(
 
 
 @lru_cache
-def _targets(*, of_flow: bool) -> sa.Select[UUID, UUID, int, Capture, str, str, str | None, str, UUID]:
+def _targets(*, of_flow: bool) -> sa.Select[UUID, UUID, int, Capture, str, str, str | None, str, UUID, str]:
     return (
         sa.select(
             MemoryBase.id, MemoryBase.flow_id, Generation.generation, Generation.capture, Generation.embedding_model,
             Generation.embedder, Generation.token_encoding, Generation.collection_name, Generation.collection_id,
+            sa.cast(MemoryBase.search_weights, sa.Text),
         )
         .join(
             Generation,

@@ -25,16 +25,32 @@ from memorybase.recall.request import (
     Mode,
     SearchRequest,
 )
+from memorybase.recall.weights import (
+    MAX_NOTE_CHARS,
+    MAX_WEIGHT,
+    StoredWeights,
+    WeightSet,
+    WeightsView,
+    get_weights,
+    set_weights,
+)
 
 __all__ = [
     "MAX_EXCLUDED",
     "MAX_FILTER_KEYS",
     "MAX_HALF_LIFE_DAYS",
     "MAX_NEIGHBORS",
+    "MAX_NOTE_CHARS",
+    "MAX_WEIGHT",
     "MODES",
     "Hit",
     "Mode",
     "SearchAnswer",
     "SearchRequest",
+    "StoredWeights",
+    "WeightSet",
+    "WeightsView",
+    "get_weights",
     "search",
+    "set_weights",
 ]

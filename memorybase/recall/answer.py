@@ -219,7 +219,14 @@ def _parts(candidate: Candidate) -> dict[str, Any]:
         name: {"value": round(value, SCORE_DIGITS), "share": round(shares[name], SCORE_DIGITS)}
         for name, value in candidate.values.items()
     }
-    parts = {"signals": signals, "bias": round(candidate.bias, SCORE_DIGITS), "recency": candidate.recency, **found}
+    parts = {
+        "signals": signals,
+        "bias": round(candidate.bias, SCORE_DIGITS),
+        "weights": "tuned" if candidate.weights.tuned else "default",
+        "weight_set": candidate.weights.name,
+        "recency": candidate.recency,
+        **found,
+    }
     return parts if candidate.reranked is None else {"reranker": round(candidate.reranked, SCORE_DIGITS), **parts}
 
 

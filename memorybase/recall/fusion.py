@@ -7,9 +7,11 @@ and on chats with an assistant. A signal is kept only if it helps on conversatio
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +42,10 @@ SIGNALS: Mapping[str, str] = {
 class Weights:
     """What each signal adds to the sum that begins with the bias; a signal without a weight adds nothing."""
 
+    name: str  # of the set
     bias: float
     of: Mapping[str, float]
+    tuned: bool = False  # a memory base's own
 
     def begin(self, messages: int) -> float:
         """What the sum begins with in a flow of so many messages."""
@@ -54,12 +58,13 @@ class Weights:
     def scores(self, columns: Mapping[str, NDArray[np.float64]], begin: float) -> NDArray[np.float64]:
         """0 to 1, one a row of the columns."""
         sums = sum((self.of.get(name, 0.0) * column for name, column in columns.items()), np.full(1, begin))
-        found: NDArray[np.float64] = 1 / (1 + np.exp(-sums))
+        found: NDArray[np.float64] = 1 / (1 + np.exp(-np.clip(sums, -500, 500)))
         return found
 
 
 # In mode keyword, and where a generation has no token vectors.
 WITHOUT_TOKENS = Weights(
+    "without_token_vectors",
     bias=-7.42,
     of={
         "dense": 2.27,
@@ -79,6 +84,7 @@ WITHOUT_TOKENS = Weights(
     },
 )
 WITH_TOKENS = Weights(
+    "with_token_vectors",
     bias=-8.86,
     of={
         "dense": 0.95,
@@ -105,3 +111,14 @@ WITH_TOKENS = Weights(
 AMONG = 50
 # Where no vector is known, because the mode is keyword or the message is not embedded yet: what most messages have.
 DENSE_UNKNOWN = 0.2
+
+
+# By name: the weights that a search uses unless the memory base has its own of that name.
+SETS: Mapping[str, Weights] = {each.name: each for each in (WITH_TOKENS, WITHOUT_TOKENS)}
+
+
+@lru_cache(maxsize=256)
+def weights_of(stored: str | None, name: str) -> Weights:
+    """The weights of this name: a memory base's own, from the JSON of its row, or the default ones."""
+    own = json.loads(stored)["sets"].get(name) if stored else None
+    return Weights(name, own["bias"], own["weights"], tuned=True) if own else SETS[name]

@@ -134,6 +134,8 @@ def scored(
         language = services.settings.keyword_language
         rarity = late_interaction.weights_of(question, request.query, tokens, found, language)
         columns |= late_interaction.columns(described, stored, tokens, rarity)
+    if not request.default_weights:
+        weights = fusion.weights_of(target.search_weights, weights.name)
     begin = weights.begin(found.collected.documents)
     scores = weights.scores(columns, begin)
     fused: list[Candidate] = []

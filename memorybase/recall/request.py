@@ -27,6 +27,7 @@ class SearchRequest:
     """What to look for, and where: a memory base, or every memory base of a flow.
 
     since and until are inclusive. metadata: each named key of the message's metadata has exactly this value.
+    default_weights: whether a memory base's own weights are left out.
     half_life_days: half of the score fades with the message's age, by half in so many days.
     """
 
@@ -46,6 +47,7 @@ class SearchRequest:
     include_pending: bool = True
     exclude_message_ids: Collection[UUID] = ()
     explain: bool = False
+    default_weights: bool = False
     half_life_days: float | None = None
 
 

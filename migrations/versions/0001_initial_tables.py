@@ -123,6 +123,8 @@ def upgrade() -> None:
         sa.Column("building", sa.Integer(), nullable=True),
         sa.Column("mismatch", sa.Boolean(), nullable=True),
         sa.Column("mismatch_checked_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("search_weights", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=True),
+        sa.Column("previous_search_weights", sa.JSON().with_variant(postgresql.JSONB(), "postgresql"), nullable=True),
         sa.CheckConstraint("idle_after >= 0", name=op.f("ck_memory_bases_idle_after")),
         sa.CheckConstraint("threshold >= 1", name=op.f("ck_memory_bases_threshold")),
         sa.ForeignKeyConstraint(["flow_id"], ["flows.id"], name=op.f("fk_memory_bases_flow_id")),

@@ -176,7 +176,8 @@ class TestRepair:
 class TestSearch:
     def test_each_token_counts_by_the_rarity_of_its_word(self, world: World) -> None:
         base = world.new_base(threshold=1)
-        world.say("s", *(f"the garden number {n}" for n in range(30)), "a zebra", "the garden")
+        for number, text in enumerate([*(f"the garden number {n}" for n in range(30)), "a zebra", "the garden"]):
+            world.say(f"s{number}", text)
         world.settle()
         own = {hit.content: signal(hit, "around") for hit in search(world, base, "garden zebra", top_k=50)}
         assert own["a zebra"] > 0.6 > own["the garden"]

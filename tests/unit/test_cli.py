@@ -16,7 +16,7 @@ from memorybase.stack.state import LOG_BYTES, DataDir, RunningStack, settings_in
 
 COMMANDS = (
     "up", "demo", "doctor", "export", "import", "search", "migrate", "prepare", "sweep", "reconcile", "dead-letters",
-    "keys", "reindex", "sign-in",
+    "keys", "reindex", "sign-in", "evaluate", "tune",
 )  # fmt: skip
 
 

@@ -22,10 +22,10 @@ def test_names_are_no_terms_and_no_part_of_what_is_embedded() -> None:
     question = asked("When did Caroline\u2019s kids go to the LGBTQ support group?")
     assert question.names == {"caroline"}
     assert question.terms == ("kid", "go", "lgbtq", "support", "group")
-    assert question.text == "kids go to the LGBTQ support group"
+    assert question.text == "When did kids go to the LGBTQ support group"
 
 
-@pytest.mark.parametrize("query", ["Caroline?", "What did Melanie do?", "who"])
+@pytest.mark.parametrize("query", ["Caroline?", "Melanie Caroline", "who"])
 def test_a_query_of_which_nothing_would_remain_is_embedded_whole(query: str) -> None:
     assert asked(query).text == query
 

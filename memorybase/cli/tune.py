@@ -1,0 +1,264 @@
+"""tune: weights of a search fitted to a memory base's own questions, stored if their gain is real, and undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from memorybase import errors
+from memorybase.cli.asking import Known, ask_all, load
+from memorybase.cli.evaluate import TOP, interval, plain_table
+from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, progress, table_console
+from memorybase.client import Client, Json
+
+if TYPE_CHECKING:
+    from memorybase.evaluation import Asked, Fit, Tuned
+    from memorybase.evaluation.calibration import Scored
+    from memorybase.evaluation.metrics import Judged
+
+CANDIDATES = 100  # of each question
+WEIGHT_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Every question's candidates, as the default weights of the set `name` rank them."""
+
+    name: str
+    signals: Sequence[str]
+    default: Fit
+    asked: Sequence[Asked]
+    scored: Sequence[Scored]
+    by_session: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """By how much the tuned weights are better on questions that they have not seen."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def is_real(self) -> bool:
+        return self.low > 0
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
+
+
+def tune(
+    file: Annotated[
+        Path | None, typer.Argument(help="Questions, a JSON object a line; not with --undo.", show_default=False)
+    ] = None,
+    *,
+    memory: Annotated[str, typer.Option(help="The memory base's name.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Fit and measure, and store nothing.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Store the weights though their gain may be chance.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Restore the weights from before the last change.")] = False,
+    data_dir: DataDirOption = None,
+    url: UrlOption = None,
+    key: KeyOption = None,
+) -> None:
+    """Fit the weights of a memory base's searches to questions whose answering messages are known."""
+    if undo and (file is not None or dry_run or force):
+        raise errors.InvalidRequest("--undo takes no FILE, --dry-run or --force.")
+    if not undo and file is None:
+        raise errors.InvalidRequest("FILE is missing: tune needs questions. To restore earlier weights: --undo")
+    with connect(data_dir, url, key) as client:
+        base = client.find_memory(memory)
+        if file is None:
+            typer.echo(_undo(client, base))
+            return
+        known = load(client, base, file)
+        pool = _pool(client, base, known)
+        tuned = _fit(pool)
+        gain = _show(base, pool, tuned)
+        if dry_run:
+            typer.echo("Nothing is stored: --dry-run.")
+        elif gain.is_real or force:
+            _store(client, base, pool, tuned, f"{file.name}: NDCG@{TOP} {gain} on left-out questions")
+            typer.echo(
+                f"Stored: searches of {memory} use them from now on. Undo: memorybase tune --memory {memory} --undo"
+            )
+        else:
+            typer.echo("Nothing is stored. Add questions, or store these weights all the same: --force")
+
+
+def _undo(client: Client, base: Json) -> str:
+    view = client.weights(base["id"])
+    stored, previous = view["stored"], view["previous"]
+    if stored is None and previous is None:
+        raise errors.InvalidRequest(f"{base['name']} has never had weights of its own: there is nothing to undo.")
+    client.set_weights(base["id"], previous)
+    return f"{base['name']} now uses {described(previous)}. Before: {described(stored)}; --undo again restores them."
+
+
+def described(stored: Json | None) -> str:
+    if stored is None:
+        return "the default weights"
+    when = f" of {stored['fitted_at'][:16].replace('T', ' ')} UTC" if stored["fitted_at"] else ""
+    count = f", fitted on {stored['questions']} questions" if stored["questions"] else ""
+    return f"its own weights{when}{count}"
+
+
+# Candidates
+
+
+def _pool(client: Client, base: Json, known: Sequence[Known]) -> Pool:
+    """The candidates of every question with their signals; raises InvalidRequest where there are too few."""
+    import numpy as np
+
+    from memorybase.evaluation import Asked, Fit, tuning
+    from memorybase.evaluation.calibration import Scored
+
+    answers = list(ask_all(client, base, known, "candidates", top_k=CANDIDATES, explain=True, default_weights=True))
+    parts = [hit["parts"] for _, answer in answers for hit in answer["results"]]
+    name = _set_of(parts)
+    signals = list(parts[0]["signals"])
+    default = client.weights(base["id"])["defaults"][name]
+    part_of, by_session = tuning.split({_key(each): each.session_id or "" for each in known if each.evidence})
+    asked, scored = [], []
+    for each, answer in answers:
+        hits = answer["results"]
+        values = [[hit["parts"]["signals"][signal]["value"] for signal in signals] for hit in hits]
+        found = [hit["message_id"] for hit in hits]
+        part = part_of.get(_key(each), each.question.line % tuning.PARTS)
+        asked.append(
+            Asked(
+                corpus="", group=str(part), category=each.question.category, evidence=each.evidence, found=found,
+                values=np.array(values, dtype=np.float64).reshape(len(hits), len(signals)),
+                prior=hits[0]["parts"]["bias"] - default["bias"] if hits else 0.0,
+            )
+        )  # fmt: skip
+        scored.append(Scored(each.evidence, [(hit["message_id"], hit["score"]) for hit in hits]))
+    weights = np.array([default["weights"].get(signal, 0.0) for signal in signals])
+    _check(asked)
+    return Pool(name, signals, Fit(weights, default["bias"]), asked, scored, by_session)
+
+
+def _key(known: Known) -> str:
+    """The same question is in one part, wherever else it stands in the file."""
+    return f"{known.session_id} {known.question.text}"
+
+
+def _set_of(parts: Sequence[Json]) -> str:
+    if not parts:
+        raise errors.InvalidRequest("No question has a candidate: the memory base holds nothing that fits.")
+    if any("reranker" in each for each in parts):
+        raise errors.InvalidRequest(
+            "A reranker scores these searches, so weights change little: unset it and tune again."
+        )
+    names = {str(each["weight_set"]) for each in parts}
+    if len(names) > 1:
+        raise errors.InvalidRequest(f"Searches used several sets of weights ({', '.join(sorted(names))}): try later.")
+    return names.pop()
+
+
+def _check(asked: Sequence[Asked]) -> None:
+    from memorybase.evaluation import tuning
+
+    usable, with_evidence = tuning.usable(asked), sum(bool(each.evidence) for each in asked)
+    if usable < tuning.MIN_QUESTIONS:
+        raise errors.InvalidRequest(
+            f"tune needs at least {tuning.MIN_QUESTIONS} questions with evidence among their {CANDIDATES} best "
+            f"candidates (got {usable}, of {with_evidence} with evidence). Add questions to the file."
+        )
+
+
+def _fit(pool: Pool) -> Tuned:
+    from memorybase.evaluation import tune as fitted
+
+    with progress(stays=False) as bar:
+        bar.add_task("fitting", total=None)
+        try:
+            return fitted(pool.asked, pool.default)
+        except ValueError as exc:
+            raise errors.InvalidRequest(f"The questions cannot be split into parts: {exc}.") from exc
+
+
+# What is printed and stored
+
+
+def _show(base: Json, pool: Pool, tuned: Tuned) -> Gain:
+    from memorybase.evaluation import summarize
+    from memorybase.evaluation.calibration import calibration_error
+    from memorybase.evaluation.metrics import difference
+
+    with_evidence = sum(bool(each.evidence) for each in pool.asked)
+    how = "by session" if pool.by_session else "by question, since the evidence is in few sessions"
+    parts = len({each.group for each in pool.asked})
+    typer.echo(
+        f"{base['name']}: {len(pool.asked)} questions, {with_evidence} with evidence.\n"
+        f"Cross-validation in {parts} parts {how}: each question is ranked by weights fitted without its part.\n"
+    )
+    table = plain_table("weights", f"NDCG@{TOP}", "", f"Recall@{TOP}", "", "calibration error")
+    judged = {"default": _judged(pool.asked, pool.scored), "tuned, left out": _judged(pool.asked, tuned.left_out)}
+    for (name, rows), scored in zip(judged.items(), (pool.scored, tuned.left_out), strict=True):
+        found = summarize(rows)
+        table.add_row(
+            name, f"{found.macro_ndcg:.3f}", interval(found.macro_ndcg_interval), f"{found.whole.recall:.3f}",
+            interval(found.recall_interval), f"{calibration_error(scored):.3f}",
+        )  # fmt: skip
+    console = table_console()
+    console.print(table)
+    mean, (low, high) = difference(judged["tuned, left out"], judged["default"])
+    gain = Gain(mean, low, high)
+    typer.echo(
+        f"\nIn brackets: 95 % intervals by bootstrap. The calibration error is how far the scores of the first {TOP} "
+        "results are from the share that is right."
+    )
+    typer.echo(f"\nThe gain is {gain} NDCG@{TOP}: {verdict(gain)}.\n")
+    console.print(_weights(pool, tuned))
+    typer.echo("")
+    return gain
+
+
+def verdict(gain: Gain) -> str:
+    if gain.is_real:
+        return "real"
+    return "the default weights are better" if gain.high < 0 else "it may be chance"
+
+
+def _judged(asked: Sequence[Asked], scored: Sequence[Scored]) -> list[Judged]:
+    from memorybase.evaluation.metrics import judge, with_small_merged
+
+    return with_small_merged(
+        [
+            judge(each.category, [name for name, _ in found.results], each.evidence)
+            for each, found in zip(asked, scored, strict=True)
+            if each.evidence
+        ]
+    )
+
+
+def _weights(pool: Pool, tuned: Tuned) -> Table:
+    table = plain_table("signal", "default", "tuned on all")
+    table.add_row("bias", f"{pool.default.bias:.2f}", f"{tuned.fit.bias:.2f}")
+    for name, default, weight in zip(pool.signals, pool.default.weights, tuned.fit.weights, strict=True):
+        table.add_row(name, f"{default:.2f}", f"{weight:.2f}")
+    return table
+
+
+def _store(client: Client, base: Json, pool: Pool, tuned: Tuned, note: str) -> None:
+    stored = client.weights(base["id"])["stored"]
+    weights = {
+        name: round(float(weight), WEIGHT_DIGITS) for name, weight in zip(pool.signals, tuned.fit.weights, strict=True)
+    }
+    own = {"bias": round(tuned.fit.bias, WEIGHT_DIGITS), "weights": weights}
+    client.set_weights(
+        base["id"],
+        {
+            "sets": (stored["sets"] if stored else {}) | {pool.name: own},
+            "fitted_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "questions": sum(bool(each.evidence) for each in pool.asked),
+            "note": note[-500:],
+        },
+    )

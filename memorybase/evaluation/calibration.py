@@ -1,0 +1,106 @@
+"""What scores are worth: how many results of a score are right, and what a min_score keeps out and loses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+EDGES = (0.0, 0.1, 0.3, 0.5, 0.7, 1.0)
+MIN_SCORES = (0.0, 0.05, 0.1, 0.2, 0.3)
+PERCENTS = (5, 50, 95)
+BINS = 10  # of a calibration error
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A question's results, best first, each with its score, and what answers it; empty: nothing does."""
+
+    evidence: frozenset[str]
+    results: Sequence[tuple[str, float]]
+
+    @property
+    def best(self) -> float:
+        return self.results[0][1] if self.results else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Results with a score from `low` up to `high`, and how many of them answer their question."""
+
+    low: float
+    high: float
+    results: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True)
+class BestScores:
+    """Percentiles of the best result's score, 5th, 50th and 95th."""
+
+    questions: int
+    p5: float
+    p50: float
+    p95: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What a min_score does.
+
+    `false_alarms`: the share of the questions that nothing answers of which a result is left. `missed`: the share of
+    the others of which no answering message is left. None without such questions.
+    """
+
+    min_score: float
+    false_alarms: float | None
+    missed: float | None
+
+
+def bands(scored: Sequence[Scored]) -> list[Band]:
+    found = []
+    for low, high in pairwise(EDGES):
+        inside = [
+            name in each.evidence
+            for each in scored
+            for name, score in each.results
+            if low <= score < high or score == high == EDGES[-1]
+        ]
+        found.append(Band(low, high, len(inside), sum(inside)))
+    return found
+
+
+def calibration_error(scored: Sequence[Scored], *, first: int = 10) -> float:
+    """How far the scores of the first results are from the share that is right, in the mean over bands of scores."""
+    rows = [(score, name in each.evidence) for each in scored for name, score in each.results[:first]]
+    if not rows:
+        return 0.0
+    bins = [[row for row in rows if min(int(row[0] * BINS), BINS - 1) == place] for place in range(BINS)]
+    away = [abs(sum(score - right for score, right in each)) for each in bins]
+    return sum(away) / len(rows)
+
+
+def best_scores(scored: Sequence[Scored]) -> BestScores | None:
+    """None without questions."""
+    if not scored:
+        return None
+    low, middle, high = np.percentile([each.best for each in scored], PERCENTS)
+    return BestScores(len(scored), float(low), float(middle), float(high))
+
+
+def cuts(scored: Sequence[Scored]) -> list[Cut]:
+    unanswered = [each.best if each.results else -1.0 for each in scored if not each.evidence]
+    right = [
+        max((score for name, score in each.results if name in each.evidence), default=-1.0)
+        for each in scored
+        if each.evidence
+    ]
+    return [
+        Cut(at, _share([best >= at for best in unanswered]), _share([best < at for best in right])) for at in MIN_SCORES
+    ]
+
+
+def _share(those: Sequence[bool]) -> float | None:
+    return sum(those) / len(those) if those else None

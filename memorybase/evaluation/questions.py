@@ -1,0 +1,117 @@
+"""Questions with the messages that answer them, from JSON lines: one object a line, every problem named by its line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from memorybase import errors
+from memorybase.models import ID_LENGTH
+
+MAX_QUESTIONS = 10_000
+MAX_QUESTION_CHARS = 8_000  # as many as a search takes by default
+MAX_EVIDENCE = 100
+MAX_CATEGORY_CHARS = 100
+PROBLEMS_NAMED = 5
+
+UNCATEGORIZED = "uncategorized"
+FIELDS = ("question", "evidence", "category", "session_id", "end_user_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`evidence`: the ids of the messages that answer it, as the caller knows them; empty: nothing does."""
+
+    line: int
+    text: str
+    evidence: tuple[str, ...]
+    category: str = UNCATEGORIZED
+    session_id: str | None = None
+    end_user_id: str | None = None
+
+
+def read_questions(text: str) -> list[Question]:
+    """The questions of a file; raises InvalidRequest naming its first problems by line, field, value and bound."""
+    problems: list[str] = []
+    found: list[Question] = []
+    # At line feeds alone: a JSON string may hold other separators.
+    for number, line in enumerate(text.removeprefix("\N{BYTE ORDER MARK}").split("\n"), start=1):
+        if line.strip():
+            own, question = _read(number, line)
+            problems += [f"line {number}: {problem}" for problem in own]
+            if question is not None:
+                found.append(question)
+    if problems:
+        raise problems_found(problems)
+    if not 1 <= len(found) <= MAX_QUESTIONS:
+        raise errors.InvalidRequest(f"The file must hold 1 to {MAX_QUESTIONS} questions (got {len(found)}).")
+    return found
+
+
+def problems_found(problems: list[str]) -> errors.InvalidRequest:
+    """One error for all of them, with the first few in words."""
+    more = len(problems) - PROBLEMS_NAMED
+    named = "; ".join(problems[:PROBLEMS_NAMED]) + (f"; and {more} more" if more > 0 else "")
+    count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
+    return errors.InvalidRequest(f"The questions have {count}: {named}")
+
+
+def _read(number: int, line: str) -> tuple[list[str], Question | None]:
+    """What is wrong with a line, or its question."""
+    try:
+        given = json.loads(line)
+    except ValueError:
+        return [f"it must be a JSON object (got {_shown(line)})"], None
+    if not isinstance(given, dict):
+        return [f"it must be a JSON object (got {_shown(given)})"], None
+    problems = list(_problems(given))
+    if problems:
+        return problems, None
+    return [], Question(
+        line=number,
+        text=given["question"],
+        evidence=tuple(dict.fromkeys(given["evidence"])),
+        category=given.get("category") or UNCATEGORIZED,
+        session_id=given.get("session_id"),
+        end_user_id=given.get("end_user_id"),
+    )
+
+
+def _problems(given: dict[str, Any]) -> Iterator[str]:
+    for name in given.keys() - set(FIELDS):
+        yield f"{_shown(name)} is no field; the fields are {', '.join(FIELDS)}"
+    for name, limit in (("question", MAX_QUESTION_CHARS), ("category", MAX_CATEGORY_CHARS),
+                        ("session_id", ID_LENGTH), ("end_user_id", ID_LENGTH)):  # fmt: skip
+        value = given.get(name)
+        if name == "question" or value is not None:
+            yield from _text_problem(name, value, limit)
+    yield from _evidence_problems(given)
+
+
+def _text_problem(name: str, value: Any, limit: int) -> Iterator[str]:
+    if not isinstance(value, str) or not value.strip():
+        yield f"{name} must be a text (got {_shown(value)})"
+    elif len(value) > limit:
+        yield f"{name} must have at most {limit} characters (got {len(value)})"
+
+
+def _evidence_problems(given: dict[str, Any]) -> Iterator[str]:
+    if "evidence" not in given:
+        yield "evidence is missing; it must be a list of message ids, empty if nothing answers the question"
+        return
+    evidence = given["evidence"]
+    if not isinstance(evidence, list):
+        yield f"evidence must be a list of message ids (got {_shown(evidence)})"
+        return
+    if len(evidence) > MAX_EVIDENCE:
+        yield f"evidence must have at most {MAX_EVIDENCE} message ids (got {len(evidence)})"
+    for each in evidence:
+        if not isinstance(each, str) or not 1 <= len(each) <= ID_LENGTH:
+            yield f"evidence must be message ids of 1 to {ID_LENGTH} characters (got {_shown(each)})"
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,0 +1,103 @@
+"""Weights fitted to the questions of one memory base, and what they gain on questions that they have not seen.
+
+A user has tens of questions, seldom hundreds. So the fit starts from the default weights and is held near them; how
+near is chosen by cross-validation. What is reported is nested: the questions on which a gain is measured have taken
+part neither in the fit nor in that choice.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybase.evaluation.calibration import Scored
+from memorybase.evaluation.fitting import Asked, Fit, fit
+from memorybase.evaluation.metrics import ndcg
+
+PARTS = 5
+# On the squared distance from the default weights; the strongest changes next to nothing.
+STRENGTHS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+MIN_QUESTIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """`fit`: fitted on all questions. `left_out`: each question's candidates by weights that have not seen it."""
+
+    fit: Fit
+    strength: float
+    left_out: list[Scored]
+
+
+def split(groups: Mapping[str, str]) -> tuple[dict[str, int], bool]:
+    """Each question's part, and whether groups were kept together.
+
+    They are where no group holds so many questions that little is left to learn from without it.
+    """
+    sizes = Counter(groups.values())
+    if len(sizes) >= PARTS and max(sizes.values()) <= len(groups) / 2:
+        filled = [0] * PARTS
+        part_of: dict[str, int] = {}
+        for name, size in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):
+            part_of[name] = filled.index(min(filled))
+            filled[part_of[name]] += size
+        return {question: part_of[group] for question, group in groups.items()}, True
+    ordered = sorted(groups, key=lambda question: (zlib.crc32(question.encode()), question))
+    return {question: place % PARTS for place, question in enumerate(ordered)}, False
+
+
+def tune(asked: Sequence[Asked], default: Fit) -> Tuned:
+    """`group` of each question is its part. Raises ValueError where a part holds all that can be learned from."""
+    left_out: dict[int, Scored] = {}
+    for part in sorted({each.group for each in asked}):
+        rest = [each for each in asked if each.group != part]
+        found = fit(rest, penalty=_strength(rest, default), prior=default)
+        left_out |= {place: scored(each, found) for place, each in enumerate(asked) if each.group == part}
+    strength = _strength(asked, default)
+    return Tuned(
+        fit=fit(asked, penalty=strength, prior=default),
+        strength=strength,
+        left_out=[left_out[place] for place in range(len(asked))],
+    )
+
+
+def scored(asked: Asked, by: Fit) -> Scored:
+    """The candidates with the scores that a search with these weights would give them, best first."""
+    scores = 1 / (1 + np.exp(-np.clip(asked.values @ by.weights + by.bias + asked.prior, -500, 500)))
+    order = np.argsort(-scores, kind="stable")
+    return Scored(asked.evidence, [(asked.found[place], float(scores[place])) for place in order])
+
+
+def usable(asked: Sequence[Asked]) -> int:
+    """How many questions have evidence among their candidates: only these say which weights are better."""
+    return sum(bool(each.hits.any()) for each in asked)
+
+
+def _strength(asked: Sequence[Asked], default: Fit) -> float:
+    """The strongest that is as good as the best on left-out questions, within one standard error of their difference.
+
+    The best itself is chosen by chance too often: among equals it would be any.
+    """
+    gains = [_left_out(asked, default, strength) for strength in STRENGTHS]
+    best = max(gains, key=lambda each: float(each.mean()))
+    for strength, each in zip(STRENGTHS, gains, strict=True):
+        behind = best - each
+        if behind.mean() <= behind.std() / math.sqrt(len(behind)):
+            return strength
+    raise AssertionError("the best is as good as itself")
+
+
+def _left_out(asked: Sequence[Asked], default: Fit, strength: float) -> NDArray[np.float64]:
+    """NDCG of each question with evidence, by weights fitted without its part."""
+    found: list[float] = []
+    for part in sorted({each.group for each in asked}):
+        by = fit([each for each in asked if each.group != part], penalty=strength, prior=default, calibrated=False)
+        left = [each for each in asked if each.group == part and each.evidence]
+        found += [ndcg(by.ranked(each), each.evidence) for each in left]
+    return np.array(found)

@@ -1,0 +1,147 @@
+"""A memory base's own weights: set, used by its searches alone, undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from harness.api import Api, open_api
+
+from memorybase.recall.fusion import SETS, WITHOUT_TOKENS
+from memorybase.settings import Settings
+
+Json = dict[str, Any]
+
+KEYWORD = WITHOUT_TOKENS.name  # what a keyword search uses
+# With these a message is found for its capitals and for nothing else.
+CAPITALS: Json = {"sets": {name: {"bias": -1.0, "weights": {"capitals": 3.0}} for name in SETS}}
+DENSE: Json = {"sets": {KEYWORD: {"bias": -2.0, "weights": {"dense": 4.0}}}, "questions": 40, "note": "by hand"}
+DEFAULT_SETS = {name: {"bias": each.bias, "weights": dict(each.of)} for name, each in SETS.items()}
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def home(request: pytest.FixtureRequest, api_settings: Settings) -> Iterator[Api]:
+    """The API on both databases."""
+    if request.param == "postgresql":
+        api_settings = api_settings.model_copy(update={"database_url": request.getfixturevalue("ready_postgres_url")})
+    with open_api(api_settings) as opened:
+        yield opened
+
+
+def of(body: Json) -> Json:
+    """What the API shows of weights that were set so."""
+    return {"fitted_at": None, "questions": None, "note": None} | body
+
+
+def put(api: Api, base: str, body: Json) -> Json:
+    answer: Json = api.call("PUT", f"/memories/{base}/weights", json=body).json()
+    return answer
+
+
+def explained(api: Api, base: str, **wanted: Any) -> list[Json]:
+    body = {"query": "the cat", "explain": True, "mode": "keyword", **wanted}
+    results: list[Json] = api.post(f"/memories/{base}/search", body)["results"]
+    return results
+
+
+@pytest.fixture
+def base(home: Api) -> str:
+    home.flow()
+    made: str = home.memory(capture="all")["id"]
+    home.capture("hello there", "we saw the sea at Nice, Cannes, Antibes and more", "a cat", "the cat sleeps on the cat's own chair")
+    return made
+
+
+class TestStored:
+    def test_set_undone_and_taken_away(self, home: Api, base: str) -> None:
+        path = f"/memories/{base}/weights"
+        assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": None, "previous": None}
+        assert put(home, base, CAPITALS) == {"defaults": DEFAULT_SETS, "stored": of(CAPITALS), "previous": None}
+        fitted = DENSE | {"fitted_at": "2026-01-02T03:04:05Z"}
+        put(home, base, fitted)
+        assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": of(fitted), "previous": of(CAPITALS)}
+        put(home, base, home.get(path)["previous"])
+        assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": of(CAPITALS), "previous": of(fitted)}
+        home.delete(path)
+        assert home.get(path) == {"defaults": DEFAULT_SETS, "stored": None, "previous": of(CAPITALS)}
+
+    def test_a_call_can_be_repeated(self, home: Api, base: str) -> None:
+        path = f"/memories/{base}/weights"
+        for body in (CAPITALS, DENSE, DENSE):
+            put(home, base, body)
+        assert home.get(path)["previous"] == of(CAPITALS)
+        for _ in range(2):
+            home.delete(path)
+        assert home.get(path)["previous"] == of(DENSE)
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [
+            ({"sets": {}}, "sets"),
+            ({"sets": {"mine": DENSE["sets"][KEYWORD]}}, "sets"),
+            ({"sets": {KEYWORD: {"bias": 0, "weights": {"sparse": 1}}}}, f"sets.{KEYWORD}.weights"),
+            ({"sets": {KEYWORD: {"bias": 0, "weights": {"dense": 101}}}}, f"sets.{KEYWORD}.weights.dense"),
+            ({"sets": {KEYWORD: {"bias": "high", "weights": {}}}}, f"sets.{KEYWORD}.bias"),
+            ({"sets": {KEYWORD: {"weights": {}}}}, f"sets.{KEYWORD}.bias"),
+            (DENSE | {"note": "x" * 501}, "note"),
+            (DENSE | {"gain": 1}, "gain"),
+        ],
+    )
+    def test_what_cannot_be_weights_is_refused_by_name(self, api: Api, body: Json, field: str) -> None:
+        api.flow()
+        base = api.memory()["id"]
+        assert api.refused("PUT", f"/memories/{base}/weights", 422, json=body)["field"] == field
+        assert api.get(f"/memories/{base}/weights")["stored"] is None
+
+    def test_no_number_that_is_none_gets_in(self, api: Api) -> None:
+        api.flow()
+        base = api.memory()["id"]
+        content = '{"sets": {"without_token_vectors": {"bias": NaN, "weights": {}}}}'
+        api.refused("PUT", f"/memories/{base}/weights", 422, content=content)
+
+    def test_a_base_that_is_deleted_has_none(self, api: Api) -> None:
+        api.flow()
+        base = api.memory()["id"]
+        api.delete(f"/memories/{base}")
+        for method in ("GET", "PUT", "DELETE"):
+            api.refused(method, f"/memories/{base}/weights", 404, json=DENSE if method == "PUT" else None)
+
+
+class TestUsed:
+    @pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+    def test_a_search_uses_them_at_once_and_says_so(self, home: Api, base: str, mode: str) -> None:
+        before = explained(home, base, mode=mode)
+        assert {hit["parts"]["weights"] for hit in before} == {"default"}
+        put(home, base, CAPITALS)
+        after = explained(home, base, mode=mode)
+        assert {hit["parts"]["weights"] for hit in after} == {"tuned"}
+        assert {hit["message_id"] for hit in after} == {hit["message_id"] for hit in before}
+        for hit in after:
+            shares = {name: each["share"] for name, each in hit["parts"]["signals"].items() if each["share"]}
+            assert shares == ({"capitals": 3.0} if "Nice" in hit["content"] else {})
+        assert explained(home, base, mode=mode, default_weights=True) == before
+        home.delete(f"/memories/{base}/weights")
+        assert explained(home, base, mode=mode) == before
+
+    def test_the_largest_weights_give_scores(self, home: Api, base: str) -> None:
+        for sign in (1, -1):
+            weights = dict.fromkeys(WITHOUT_TOKENS.of, 100.0 * sign)
+            put(home, base, {"sets": {KEYWORD: {"bias": 100.0 * sign, "weights": weights}}})
+            assert all(0 <= hit["score"] <= 1 for hit in explained(home, base))
+
+    def test_dense_has_no_weights(self, home: Api, base: str) -> None:
+        before = explained(home, base, mode="dense")
+        put(home, base, CAPITALS)
+        assert explained(home, base, mode="dense") == before
+        assert "weights" not in before[0]["parts"]
+
+    def test_a_search_of_a_flow_uses_each_bases_own(self, home: Api, base: str) -> None:
+        other = home.memory("other", capture="all")["id"]
+        wanted = {"query": "the cat", "flow_id": "support", "mode": "keyword", "explain": True}
+        put(home, base, {"sets": {KEYWORD: {"bias": 50.0, "weights": {}}}})
+        hits = home.post("/search", wanted)["results"]
+        assert {(hit["memory_base_id"], hit["parts"]["weights"]) for hit in hits} == {(base, "tuned")}
+        put(home, base, {"sets": {KEYWORD: {"bias": -50.0, "weights": {}}}})
+        hits = home.post("/search", wanted)["results"]
+        assert {(hit["memory_base_id"], hit["parts"]["weights"]) for hit in hits} == {(other, "default")}
