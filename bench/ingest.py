@@ -53,6 +53,7 @@ def sections(text: str) -> list[str]:
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("data", type=Path, nargs="?", help="a file in LoCoMo's format")
+    made.add_argument("--long", type=float, default=0.0, help="share of made messages with 240 words instead of 26")
     made.add_argument("--only", type=sections, default=list(SECTIONS), help=f"of {','.join(SECTIONS)}")
     made.add_argument("--messages", type=int, default=1_536, help="a repetition of bulk; rounded to sessions of 256")
     made.add_argument("--tens", type=int, default=600, help="messages a repetition of tens")
@@ -126,7 +127,7 @@ def measure_all(chosen: argparse.Namespace, corpus: Corpus, report: dict[str, Fi
 def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser().parse_args(arguments)
     telemetry.configure(Settings(log_level="WARNING"))  # growth works in this process
-    corpus = Corpus.from_file(chosen.data) if chosen.data else Corpus.made()
+    corpus = Corpus.from_file(chosen.data) if chosen.data else Corpus.made(chosen.long)
     report = {"about": about(corpus, Settings())}
     try:
         measure_all(chosen, corpus, report)

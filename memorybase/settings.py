@@ -203,6 +203,8 @@ class Settings(BaseSettings):
             environment[ENVIRONMENT_PREFIX + name.upper()] = value if isinstance(value, str) else json.dumps(value)
         # torch and OpenMP spin while waiting, which starves the neighbours on a small machine.
         environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+        # A search multiplies small matrices: threads for that wait for each other and for the neighbours.
+        environment.setdefault("OPENBLAS_NUM_THREADS", "1")
         environment.setdefault("TOKENIZERS_PARALLELISM", "false")
         environment.setdefault("ANONYMIZED_TELEMETRY", "False")
         return environment

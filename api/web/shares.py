@@ -23,7 +23,7 @@ class Group:
 
 GROUPS = (
     Group("Meaning", "meaning", "the message says what the question asks",
-          ("dense", "two_before", "around", "after_question")),
+          ("dense", "two_before", "after_question")),
     Group("Words", "words", "the question's words are in the message or beside it", ("nearby", "coverage")),
     Group("Around it", "around", "the turn before it or its session speaks of it", ("reply", "topic")),
     Group("Kind", "kind", "how long it is, who said it, whether it tells a time or a number"),

@@ -17,6 +17,7 @@ WORDS = (  # noqa: SIM905 - a list of words is read as words
     " train bicycle piano lesson recipe flour oven birthday cousin wedding photograph museum river bridge storm"
 ).split()
 WORDS_A_MESSAGE = 26  # about 34 tokens, as in recorded conversations
+LONG = 240  # words of a long message: two chunks
 MADE = 2_000
 
 
@@ -39,10 +40,13 @@ class Corpus:
         return cls([each["content"] for each in messages], asked, path.name, hashlib.sha256(raw).hexdigest())
 
     @classmethod
-    def made(cls) -> Self:
-        """Messages that differ, the same in every run of the benchmark."""
-        dice = random.Random(17)
-        texts = [f"{n}: " + " ".join(dice.choices(WORDS, k=WORDS_A_MESSAGE)) for n in range(MADE)]
+    def made(cls, long_share: float = 0.0) -> Self:
+        """Messages that differ, the same in every run of the benchmark; so many of them as long as an answer."""
+        dice, lengths = random.Random(17), random.Random(18)
+        texts = [
+            f"{n}: " + " ".join(dice.choices(WORDS, k=LONG if lengths.random() < long_share else WORDS_A_MESSAGE))
+            for n in range(MADE)
+        ]
         questions = ["What about the " + " and the ".join(dice.sample(WORDS, 3)) + "?" for _ in range(500)]
         return cls(texts, questions, "made texts", hashlib.sha256("\n".join(texts).encode()).hexdigest())
 

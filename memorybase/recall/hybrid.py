@@ -120,13 +120,12 @@ def scored(
         return []
     facts = [each for _, each in known]
     target = known[0][0].target
-    places = signals.places_around(facts, signals.REACH if tokens else max(words.AROUND))
     with services.database.reading() as session:
         found.complete(session, np.array([each.place for each in facts], dtype=np.int64))
-        turns = queries.turns_at(session, target.flow_id, places)
-        stored = _tokens_at(session, target, places) if tokens else {}
-    dense = np.array([each.score if each.score >= 0 else fusion.DENSE_UNKNOWN for each, _ in known])
-    described = signals.Candidates(facts, turns, dense)
+        turns = queries.turns_at(session, target.flow_id, signals.places_around(facts))
+        dense = np.array([each.score if each.score >= 0 else fusion.DENSE_UNKNOWN for each, _ in known])
+        described = signals.Candidates(facts, turns, dense)
+        stored = _tokens_at(session, target, late_interaction.places_wanted(described)) if tokens else {}
     columns = signals.columns(question, found, described)
     weights = fusion.WITHOUT_TOKENS
     if tokens is not None:

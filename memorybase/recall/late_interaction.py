@@ -18,16 +18,17 @@ from memorybase.embedding import token_vectors
 from memorybase.keywords import Traits
 from memorybase.queries.token_vectors import TokensAt
 from memorybase.recall.question import Question
-from memorybase.recall.signals import REACH, Candidates
+from memorybase.recall.signals import QUESTION_REACH, Candidates
 from memorybase.recall.words import Floats, Words
 
 if TYPE_CHECKING:
     from memorybase.embedding import QueryTokens
 
+BEFORE = (-2, -1)
 ASKS = Traits.ASKS.value  # as a number: an operation on flags takes ten times as long
 STOP_WORD = 0.15  # the weight of a word that says little; a name counts nothing, since `speaker` does
 # Where a message has no token vectors yet: what most candidates have.
-UNKNOWN: Mapping[str, float] = {"two_before": 0.44, "around": 0.51, "after_question": 0.39}
+UNKNOWN: Mapping[str, float] = {"two_before": 0.44, "after_question": 0.39}
 
 
 def weights_of(question: Question, query: str, tokens: QueryTokens, found: Words, language: str) -> Floats:
@@ -51,29 +52,43 @@ def _weight(word: str, analyzer: keywords.Analyzer, question: Question, rarities
     return max((rarities.get(term, 1.0) for term in terms), default=STOP_WORD)
 
 
+def places_wanted(candidates: Candidates) -> set[int]:
+    """The places whose token vectors the signals read: the candidates, two turns before each, and the question that
+    each may answer."""
+    places = {each.place for each in candidates.facts}
+    for step in BEFORE:
+        places.update(
+            each.place + step
+            for each, turn in zip(candidates.facts, candidates.beside(step), strict=True)
+            if turn is not None
+        )
+    questions = _questions_before(candidates)
+    places.update(each.place + int(step) for each, step in zip(candidates.facts, questions, strict=True))
+    return places
+
+
 def columns(
     candidates: Candidates, stored: Mapping[int, TokensAt], tokens: QueryTokens, weights: Floats
 ) -> dict[str, Floats]:
-    """The three signals, a value a candidate; `stored` by place, of the candidates and the turns within reach."""
-    turns = candidates.turns
-    places = [place for place, held in stored.items() if (turn := turns.get(place)) and turn.version == held.version]
+    """The two signals, a value a candidate; `stored` by place, of all places wanted."""
+    places = [place for place, held in stored.items() if candidates.version_at(place) == held.version]
     # One more column, of a message that matches nothing, stands for what is not there.
     matches = _matches(tokens.vectors, [*(stored[place].vectors for place in places), b""])
     column = {place: number for number, place in enumerate(places)}
-    at = {
-        step: np.array([column.get(each.place + step, -1) for each in candidates.facts])
-        for step in range(-REACH, REACH + 1)
+
+    def at(step: int) -> NDArray[np.int64]:
+        return np.array([column.get(each.place + step, -1) for each in candidates.facts])
+
+    own = matches[:, at(0)]
+    gains = {
+        step: np.maximum(0.0, matches[:, at(step)] - own) * candidates.gate(step) for step in range(-QUESTION_REACH, 0)
     }
-    own = matches[:, at[0]]
-    gains = {step: np.maximum(0.0, matches[:, at[step]] - own) * candidates.gate(step) for step in at if step}
     question = _questions_before(candidates)
-    after_question = sum((gains[step] * (question == step) for step in gains), np.zeros_like(own))
     combined = {
-        "two_before": own + np.maximum(gains[-1], gains[-2]),
-        "around": own + np.maximum.reduce(list(gains.values())),
-        "after_question": own + after_question,
+        "two_before": own + np.maximum.reduce([gains[step] for step in BEFORE]),
+        "after_question": own + sum((gain * (question == step) for step, gain in gains.items()), np.zeros_like(own)),
     }
-    known = at[0] >= 0
+    known = at(0) >= 0
     return {name: np.where(known, weights @ match, UNKNOWN[name]) for name, match in combined.items()}
 
 
@@ -93,7 +108,7 @@ def _matches(query: NDArray[np.float32], packed: Sequence[bytes]) -> NDArray[np.
 def _questions_before(candidates: Candidates) -> NDArray[np.int64]:
     """How many places before each candidate somebody else last asked something, as a negative number; 0: nobody."""
     found = np.zeros(len(candidates.facts), dtype=np.int64)
-    for step in range(-REACH, 0):
+    for step in range(-QUESTION_REACH, 0):
         for number, (each, turn) in enumerate(zip(candidates.facts, candidates.beside(step), strict=True)):
             if turn and turn.traits & ASKS and (turn.sender_name or turn.role) != (each.sender_name or each.role):
                 found[number] = step

@@ -8,7 +8,6 @@ them to whatever stands beside it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,36 +19,35 @@ from memorybase.recall.words import AROUND, Floats, Places, Words
 
 SHORT = 40  # terms; people's turns are below it, and most of a user's requests
 MOST_CAPITALS = 3
-REACH = 4  # turns before and after from which a message may borrow the match of a token
+QUESTION_REACH = 4  # turns before an answer in which its question is looked for
 
 
-@dataclass(frozen=True, slots=True)
 class Candidates:
     """The candidates of a search and the turns around them, as arrays in one order."""
 
-    facts: Sequence[Facts]
-    turns: Mapping[int, Turn]  # by place
-    dense: Floats
-
-    @property
-    def places(self) -> Places:
-        return np.array([each.place for each in self.facts], dtype=np.int64)
-
-    @property
-    def lengths(self) -> Floats:
-        return np.array([each.terms for each in self.facts], dtype=np.float64)
-
-    @property
-    def traits(self) -> NDArray[np.int64]:
-        return np.array([each.traits for each in self.facts], dtype=np.int64)
+    def __init__(self, facts: Sequence[Facts], turns: Mapping[int, Turn], dense: Floats) -> None:
+        self.facts = facts
+        self.dense = dense
+        self.places: Places = np.array([each.place for each in facts], dtype=np.int64)
+        self.lengths: Floats = np.array([each.terms for each in facts], dtype=np.float64)
+        self.traits: NDArray[np.int64] = np.array([each.traits for each in facts], dtype=np.int64)
+        self._turns = turns  # by place
+        self._beside: dict[int, list[Turn | None]] = {}
 
     def beside(self, step: int) -> list[Turn | None]:
         """For each candidate the turn so many places away, in its session."""
-        found = (self.turns.get(each.place + step) for each in self.facts)
-        return [
-            turn if turn is not None and turn.session_id == each.session_id else None
-            for turn, each in zip(found, self.facts, strict=True)
-        ]
+        if step not in self._beside:
+            found = (self._turns.get(each.place + step) for each in self.facts)
+            self._beside[step] = [
+                turn if turn is not None and turn.session_id == each.session_id else None
+                for turn, each in zip(found, self.facts, strict=True)
+            ]
+        return self._beside[step]
+
+    def version_at(self, place: int) -> int | None:
+        """Of the message at a place; None: no message is there."""
+        turn = self._turns.get(place)
+        return None if turn is None else turn.version
 
     def gate(self, step: int) -> Floats:
         """How much each candidate may take from the turn so many places away: 0 where there is none."""
@@ -59,9 +57,10 @@ class Candidates:
         return gate
 
 
-def places_around(facts: Sequence[Facts], reach: int) -> set[int]:
-    """The places of these candidates and of the turns so many places before and after them."""
-    return {each.place + step for each in facts for step in range(-reach, reach + 1) if each.seq + step > 0}
+def places_around(facts: Sequence[Facts]) -> set[int]:
+    """The places of these candidates and of the turns around them that the signals look at."""
+    steps = range(-QUESTION_REACH, max(AROUND) + 1)
+    return {each.place + step for each in facts for step in steps if each.seq + step > 0}
 
 
 def columns(question: Question, found: Words, candidates: Candidates) -> dict[str, Floats]:

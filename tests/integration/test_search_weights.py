@@ -49,7 +49,12 @@ def explained(api: Api, base: str, **wanted: Any) -> list[Json]:
 def base(home: Api) -> str:
     home.flow()
     made: str = home.memory(capture="all")["id"]
-    home.capture("hello there", "we saw the sea at Nice, Cannes, Antibes and more", "a cat", "the cat sleeps on the cat's own chair")
+    home.capture(
+        "hello there",
+        "we saw the sea at Nice, Cannes, Antibes and more",
+        "a cat",
+        "the cat sleeps on the cat's own chair",
+    )
     return made
 
 

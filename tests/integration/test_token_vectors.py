@@ -61,7 +61,7 @@ class TestKeeping:
         world.settle()
         lifecycle.edit_message(world.services, world.user_id, first.id, {"content": "one bird"})
         assert (
-            signal(search(world, base, "bird")[0], "around") == late_interaction.UNKNOWN["around"]
+            signal(search(world, base, "bird")[0], "two_before") == late_interaction.UNKNOWN["two_before"]
         )  # not embedded yet
         lifecycle.delete_message(world.services, world.user_id, second.id)
         world.settle()
@@ -106,15 +106,15 @@ class TestKeeping:
         off.settle()
         assert stored(world) == {}
         hit = search(world, base, "cat")[0]
-        assert (hit.content, "around" in (hit.parts or {})["signals"]) == ("the cat sleeps", False)
+        assert (hit.content, "two_before" in (hit.parts or {})["signals"]) == ("the cat sleeps", False)
         world.embedder.embedded.clear()
         lifecycle.regenerate(world.services, world.user_id, base)
         world.settle()
         world.assert_all_ingested(base)
         assert len(world.embedder.embedded) == 2  # the first chunk of each; the other vectors are taken over
         assert len(stored(world)) == 2
-        assert signal(search(world, base, "cat")[0], "around") == pytest.approx(1, abs=0.02)
-        assert "around" not in (search(off, base, "cat")[0].parts or {})["signals"]
+        assert signal(search(world, base, "cat")[0], "two_before") == pytest.approx(1, abs=0.02)
+        assert "two_before" not in (search(off, base, "cat")[0].parts or {})["signals"]
 
     def test_another_encoding_is_neither_compared_nor_mixed(
         self, world: World, monkeypatch: pytest.MonkeyPatch
@@ -123,7 +123,7 @@ class TestKeeping:
         world.say("s", "the cat sleeps")
         world.settle()
         monkeypatch.setattr(type(world.embedder), "token_encoding", "int4x32/another")
-        assert "around" not in (search(world, base, "cat")[0].parts or {})["signals"]
+        assert "two_before" not in (search(world, base, "cat")[0].parts or {})["signals"]
         world.say("s", "a second cat")
         world.settle()
         assert len(stored(world)) == 1
@@ -179,7 +179,7 @@ class TestSearch:
         for number, text in enumerate([*(f"the garden number {n}" for n in range(30)), "a zebra", "the garden"]):
             world.say(f"s{number}", text)
         world.settle()
-        own = {hit.content: signal(hit, "around") for hit in search(world, base, "garden zebra", top_k=50)}
+        own = {hit.content: signal(hit, "two_before") for hit in search(world, base, "garden zebra", top_k=50)}
         assert own["a zebra"] > 0.6 > own["the garden"]
 
     def test_a_message_takes_matches_from_the_turns_beside_it_as_far_as_they_are_short(self, world: World) -> None:
@@ -191,7 +191,7 @@ class TestSearch:
         world.settle()
         hits = {hit.content: hit for hit in search(world, base, "striped animal", top_k=50)}
         near, beside_long = hits["It lives in Africa"], hits["It lives in Asia"]
-        for name in ("two_before", "around", "after_question"):
+        for name in ("two_before", "after_question"):
             assert signal(near, name) > 0.9
             assert signal(beside_long, name) < 0.5
         later = hits["Nothing more"]
@@ -203,7 +203,7 @@ class TestSearch:
         world.say("t", "In Africa")
         world.settle()
         (hit,) = [hit for hit in search(world, base, "striped", top_k=9) if hit.session_id == "t"]
-        assert signal(hit, "around") == signal(hit, "two_before") < 0.5
+        assert signal(hit, "two_before") == signal(hit, "after_question") < 0.5
 
     def test_what_is_pending_is_ranked_without_them(self, world: World) -> None:
         base = world.new_base(threshold=1)
@@ -211,12 +211,12 @@ class TestSearch:
         world.settle()
         pending = world.new_base(threshold=100)
         hit = search(world, pending, "zebra")[0]
-        assert (hit.pending, signal(hit, "around")) == (True, late_interaction.UNKNOWN["around"])
+        assert (hit.pending, signal(hit, "two_before")) == (True, late_interaction.UNKNOWN["two_before"])
         assert not search(world, base, "zebra")[0].pending
 
     def test_a_name_counts_nothing_and_no_word_at_all_is_no_error(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", {"role": "assistant", "sender_name": "Ada", "content": "I like tea"})
         world.settle()
-        assert signal(search(world, base, "Ada")[0], "around") == 0
-        assert signal(search(world, base, "\u2603 ?!")[0], "around") == 0
+        assert signal(search(world, base, "Ada")[0], "two_before") == 0
+        assert signal(search(world, base, "\u2603 ?!")[0], "two_before") == 0

@@ -281,9 +281,10 @@ def judged(asked: list[Asked], found: list[Scored]) -> list[Judged]:
         for each, scored in zip(asked, found, strict=True)
     ]
 
-    def test_a_signal_that_differs_by_rounding_alone_is_constant(self) -> None:
-        asked = lists(6, 60, (2.0, -1.0, 0.0))
-        for number, each in enumerate(asked):
-            each.values[:, 2] = 0.5 + 1e-16 * (number % 3)
-        first, second, third = fit(asked).weights
-        assert (second / first, third) == pytest.approx((-0.5, 0), abs=0.15)
+
+def test_a_signal_that_differs_by_rounding_alone_is_constant() -> None:
+    asked = lists(6, 60, (2.0, -1.0, 0.0))
+    for number, each in enumerate(asked):
+        each.values[:, 2] = 0.5 + 1e-16 * (number % 3)
+    first, second, third = fit(asked).weights
+    assert (second / first, third) == pytest.approx((-0.5, 0), abs=0.15)
