@@ -28,6 +28,7 @@ ThreadRule = Literal["none", "parents", "inferred", "dify"]
 
 SUMMARY_PREFIX = "[Previous Conversation Summary]\n"
 FILE_DEGRADED = "files"
+_OF_CONTEXTS = frozenset({"spent", "further"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,7 @@ class ViewOptions:
     uncovered_tokens   summaries are being made: what none covers yet is given verbatim, up to this
     pin_predefined     predefined messages count, but never go
     clip_oversized     a newest turn that is too large is cut rather than left out
+    clip_edge          the room that whole units leave goes to the next older one, with its longest message cut
     """
 
     thread: ThreadRule = "none"
@@ -56,6 +58,7 @@ class ViewOptions:
     uncovered_tokens: int | None = None
     pin_predefined: bool = False
     clip_oversized: bool = False
+    clip_edge: bool = False
     summary_role: Role = "user"
     summary_prefix: str = SUMMARY_PREFIX
     align: Align = "none"
@@ -83,8 +86,30 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """How many tokens of the budget each part of a context has, and how many none has."""
+
+    summary: int
+    recall: int
+    history: int
+    unused: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Further:
+    """What so many more tokens of budget would bring: messages of which more is shown, and tokens spent on them."""
+
+    budget: int
+    history_messages: int
+    history_tokens: int
+    recall_messages: int
+    recall_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What became of the log. tokens_before: thread and filters applied, nothing cleared or trimmed."""
+    """What became of the log. tokens_before: thread and filters applied, nothing cleared or trimmed. Contexts alone
+    have `spent` and `further`."""
 
     kept: tuple[str, ...]
     removed: tuple[Removed, ...]
@@ -95,6 +120,8 @@ class Report:
     counter: str
     flags: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
+    spent: Spent | None = None
+    further: Further | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +141,12 @@ class View:
 
     def as_dict(self) -> dict[str, Any]:
         """messages, sources, text and report as JSON."""
+        report = asdict(self.report)
         return {
             "messages": self.messages,
             "sources": [asdict(source) for source in self.sources],
             "text": self.text,
-            "report": asdict(self.report),
+            "report": {key: value for key, value in report.items() if value is not None or key not in _OF_CONTEXTS},
         }
 
 
@@ -285,6 +313,7 @@ def _rules(predefined: Sequence[Record], options: ViewOptions, costs: _Costs, in
         counter=costs.counter,
         cost=costs.of,
         clip_oversized=options.clip_oversized,
+        clip_edge=options.clip_edge,
         uncovered_tokens=options.uncovered_tokens,
     )
 
