@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema, model_validator
 
 from memorybase import knowledge, recall
+from memorybase.context import ContextReport
 from memorybase.conversation import Report, Source
 from memorybase.conversation.buffer import DEFAULT_MAX_TOKENS
 from memorybase.conversation.memory_config import MAX_ROWS, Mode, OnMissing
@@ -375,6 +376,12 @@ class ViewAnswer(BaseModel):
     sources: list[Source]
     text: str
     report: Report
+
+
+class ContextAnswer(ViewAnswer):
+    """The report also says how the budget was spent, and what a larger one would bring."""
+
+    report: ContextReport
 
 
 class HistoryAnswer(ViewAnswer):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Literal
 from uuid import UUID
@@ -34,7 +34,7 @@ from memorybase.conversation.summaries import Wanted, is_wanted, stored_summary,
 from memorybase.conversation.summarizers import names
 from memorybase.conversation.tokens import ESTIMATE
 from memorybase.conversation.uses import record_use
-from memorybase.conversation.view import Further, Spent
+from memorybase.conversation.view import Report
 from memorybase.keywords import analyzer
 from memorybase.queries import bases, conversations
 from memorybase.recall import Hit, Mode, SearchRequest
@@ -84,6 +84,35 @@ class ContextRequest:
     memory_base_ids: Sequence[UUID] = ()
     recall: RecallOptions = field(default_factory=RecallOptions)
     counter: TokenCounter = ESTIMATE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """How many tokens of the budget each part of a context has, and how many none has."""
+
+    summary: int
+    recall: int
+    history: int
+    unused: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Further:
+    """What so many more tokens of budget would bring: messages of which more is shown, and tokens spent on them."""
+
+    budget: int
+    history_messages: int
+    history_tokens: int
+    recall_messages: int
+    recall_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextReport(Report):
+    """The report of a view, how its budget was spent, and what a larger one would bring."""
+
+    spent: Spent
+    further: Further
 
 
 def build_context(services: Services, user_id: UUID, request: ContextRequest) -> View:
@@ -165,7 +194,8 @@ def _further(now: tuple[SessionMemory, tuple[Memory, ...]], more: tuple[SessionM
 
 
 def _with_account(view: View, budget: int, further: Further) -> View:
-    return replace(view, report=replace(view.report, spent=_spent(view, budget), further=further))
+    told = {each.name: getattr(view.report, each.name) for each in fields(view.report)}
+    return replace(view, report=ContextReport(**told, spent=_spent(view, budget), further=further))
 
 
 def _checked(services: Services, user_id: UUID, request: ContextRequest) -> str | None:

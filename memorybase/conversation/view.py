@@ -28,7 +28,6 @@ ThreadRule = Literal["none", "parents", "inferred", "dify"]
 
 SUMMARY_PREFIX = "[Previous Conversation Summary]\n"
 FILE_DEGRADED = "files"
-_OF_CONTEXTS = frozenset({"spent", "further"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,30 +85,8 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """How many tokens of the budget each part of a context has, and how many none has."""
-
-    summary: int
-    recall: int
-    history: int
-    unused: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Further:
-    """What so many more tokens of budget would bring: messages of which more is shown, and tokens spent on them."""
-
-    budget: int
-    history_messages: int
-    history_tokens: int
-    recall_messages: int
-    recall_tokens: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What became of the log. tokens_before: thread and filters applied, nothing cleared or trimmed. Contexts alone
-    have `spent` and `further`."""
+    """What became of the log. tokens_before: thread and filters applied, nothing cleared or trimmed."""
 
     kept: tuple[str, ...]
     removed: tuple[Removed, ...]
@@ -120,8 +97,6 @@ class Report:
     counter: str
     flags: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
-    spent: Spent | None = None
-    further: Further | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,12 +116,11 @@ class View:
 
     def as_dict(self) -> dict[str, Any]:
         """messages, sources, text and report as JSON."""
-        report = asdict(self.report)
         return {
             "messages": self.messages,
             "sources": [asdict(source) for source in self.sources],
             "text": self.text,
-            "report": {key: value for key, value in report.items() if value is not None or key not in _OF_CONTEXTS},
+            "report": asdict(self.report),
         }
 
 

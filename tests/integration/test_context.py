@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 from harness.world import World
 
-from memorybase.context import RECALL_HEADING, ContextRequest, RecallOptions, build_context
+from memorybase.context import RECALL_HEADING, ContextReport, ContextRequest, RecallOptions, build_context
 from memorybase.conversation import Limits, View, uses
 from memorybase.conversation.clipping import MARK
 from memorybase.conversation.session_memory import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW
@@ -31,6 +31,11 @@ def context(world: World, session_id: str = "now", **fields: Any) -> View:
 
 def recalled(view: View) -> str:
     return "\n".join(record.text for record in view.records if record.kind == "recall")
+
+
+def account(view: View) -> ContextReport:
+    assert isinstance(view.report, ContextReport)
+    return view.report
 
 
 def kinds(view: View) -> list[str]:
@@ -166,8 +171,7 @@ def test_a_new_session_gives_memories_the_whole_budget(world: World, base: UUID,
     assert base
     assert kinds(view) == ["recall"]
     assert 0.9 * budget <= view.report.tokens_after <= budget
-    spent = view.report.spent
-    assert spent is not None
+    spent = account(view).spent
     assert (spent.summary, spent.history, spent.recall + spent.unused) == (0, 0, budget)
     assert spent.recall == view.report.tokens_after
 
@@ -181,14 +185,11 @@ def test_history_gets_what_memories_leave_and_memories_what_is_promised(world: W
         "preset": replace(WINDOW, limits=Limits(prune="turn"), clip=False),
     }
 
-    both = context(world, **asked).report.spent
-    only = context(world, **asked, recall=RecallOptions(min_score=0.99)).report.spent
-    more = context(world, **asked, recall=RecallOptions(share=0.6)).report.spent
+    both = account(context(world, **asked)).spent
+    only = account(context(world, **asked, recall=RecallOptions(min_score=0.99))).spent
+    more = account(context(world, **asked, recall=RecallOptions(share=0.6))).spent
 
     assert base
-    assert both is not None
-    assert only is not None
-    assert more is not None
     assert 600 <= both.recall <= 800
     assert both.history > 1_200
     assert (only.recall, only.history > 1_850) == (0, True)
@@ -228,20 +229,16 @@ def test_the_report_says_what_a_thousand_tokens_more_would_bring(world: World, b
     said(world, "now", *(f"Something else, number {n}. {'x' * 200}" for n in range(60)), end_user_id="eve")
     asked = {"query": "What are my cats called?", "preset": replace(WINDOW, limits=Limits(prune="turn"))}
 
-    small = context(world, token_budget=2_000, **asked).report
-    large = context(world, token_budget=3_000, **asked).report
+    small = account(context(world, token_budget=2_000, **asked))
+    large = account(context(world, token_budget=3_000, **asked))
 
     assert base
-    assert small.further is not None
-    assert small.spent is not None
-    assert large.spent is not None
     assert small.further.budget == 1_000
     assert small.further.history_messages == len(set(large.kept) - set(small.kept)) > 0
     assert small.further.history_tokens == large.spent.history - small.spent.history
     assert small.further.recall_tokens == large.spent.recall - small.spent.recall
     assert small.further.recall_messages > 0
-    nothing = context(world, "unknown").report.further
-    assert nothing is not None
+    nothing = account(context(world, "unknown")).further
     assert (nothing.history_messages, nothing.recall_messages) == (0, 0)
 
 
