@@ -12,8 +12,9 @@ context of every question that something answers, in a new session of that end u
     took       milliseconds of the call, median and 95th percentile
 
 Beside it the naive way: the best messages by plain BM25, each cut to its first 200 words, until the budget is full; a
-message that does not fit is passed over. Both count tokens alike. --every 4 asks each fourth question. With --data-dir
-what was loaded is kept there and used again.
+message that does not fit is passed over. Both count tokens alike. With --together one end user has had all
+conversations of a file. --every 4 asks each fourth question. With --data-dir what was loaded is kept there and used
+again; what is loaded together needs a directory of its own.
 """
 
 from __future__ import annotations
@@ -107,6 +108,14 @@ class Loaded:
         return answer, [self._names[name][id_] for id_ in ids]
 
 
+def together(corpus: Corpus) -> Corpus:
+    """All conversations as those of one end user."""
+    runs = [run for conversation in corpus.conversations for run in conversation.runs]
+    questions = [question for conversation in corpus.conversations for question in conversation.questions]
+    whole = Conversation(corpus.name, f"{corpus.name} together", runs, questions)
+    return Corpus(whole.name, [whole], corpus.sha256)
+
+
 def asked_of(corpus: Corpus, every: int) -> Iterator[tuple[Conversation, list[Question]]]:
     """Each conversation's questions that something answers."""
     for conversation in corpus.conversations:
@@ -175,11 +184,13 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("data", type=Path, nargs="+", help="files in LoCoMo's format or lists of chats")
     arguments.add_argument("--budgets", type=int, nargs="+", default=BUDGETS)
+    arguments.add_argument("--together", action="store_true", help="one end user has had all conversations of a file")
     arguments.add_argument("--every", type=int, default=1, help="ask each so many-th question")
     arguments.add_argument("--json", type=Path)
     arguments.add_argument("--data-dir", type=Path, help="keep what was loaded here")
     chosen = arguments.parse_args()
-    found = [corpora.read(file) for file in chosen.data]
+    read = [corpora.read(file) for file in chosen.data]
+    found = [together(corpus) for corpus in read] if chosen.together else read
     report: dict[str, Any] = {
         "memorybase": __version__,
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
