@@ -23,6 +23,10 @@ from memorybase.recall.answer import Hit
 from memorybase.recall.passages import Passage, Reader, Span, best_passage, rarities
 
 PASSAGE_CHARS = 400  # about a hundred tokens
+# Further down the list a message answers less often, so more of them with less of each bring more. Sentences are lost
+# by it, which matters less there.
+BEST_HITS = 10
+SHORT_PASSAGE_CHARS = 240
 PASSAGES_A_MESSAGE = 4
 HITS_COUNTED = 32  # in how many of the best hits a word stands says how much it tells
 HITS_SHORTENED = 3
@@ -96,6 +100,7 @@ class Packer:
         self._analyzer, self._cost, self._read_around = analyzer, cost, around
         self._terms = list(dict.fromkeys(analyzer.terms(query)))
         self._hits = [_turn_of(hit) for hit in hits]
+        self._best = {turn.message_id for turn in self._hits[:BEST_HITS]}
         self._around: list[Turn] | None = None
         self._readers: dict[UUID, Reader] = {}
         self._taken: dict[UUID, list[Passage]] = {}
@@ -152,7 +157,8 @@ class Packer:
     def _reader(self, turn: Turn) -> Reader:
         reader = self._readers.get(turn.message_id)
         if reader is None:
-            reader = Reader(turn.text, self._terms, self._analyzer, max_chars=PASSAGE_CHARS, near=turn.near)
+            max_chars = PASSAGE_CHARS if turn.message_id in self._best else SHORT_PASSAGE_CHARS
+            reader = Reader(turn.text, self._terms, self._analyzer, max_chars=max_chars, near=turn.near)
             self._readers[turn.message_id] = reader
         return reader
 

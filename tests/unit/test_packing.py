@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memorybase.conversation.tokens import estimated_tokens
 from memorybase.keywords import analyzer
 from memorybase.recall import Hit
-from memorybase.recall.packing import PASSAGE_CHARS, Packed, Packer
+from memorybase.recall.packing import BEST_HITS, PASSAGE_CHARS, SHORT_PASSAGE_CHARS, Packed, Packer
 
 ENGLISH = analyzer("english")
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -110,6 +110,16 @@ def test_a_smaller_message_is_shown_where_a_larger_one_does_not_fit() -> None:
     packed = pack([hit(1, "zebra " * 60), hit(2, "A zebra.")], room=20)
     assert [memory.turn.message_id.int for memory in packed.memories] == [2]
     assert pack([hit(1, "zebra " * 60)], room=5) == Packed()
+
+
+def test_beyond_the_best_hits_passages_are_shorter() -> None:
+    texts = [f"{FILLER * 20}The zebra sleeps, number {number}. {FILLER * 20}" for number in range(BEST_HITS + 3)]
+    memories = pack([hit(number, text) for number, text in enumerate(texts)], room=1_300).memories
+    lengths = [len(memory.line) - len("- [2026-01-02] user: … ") - len(" …") for memory in memories]
+    assert len(lengths) == BEST_HITS + 3
+    assert all(SHORT_PASSAGE_CHARS < length <= PASSAGE_CHARS for length in lengths[:BEST_HITS])
+    assert all(length <= SHORT_PASSAGE_CHARS for length in lengths[BEST_HITS:])
+    assert all("The zebra sleeps" in memory.line for memory in memories)
 
 
 def test_what_is_left_goes_to_a_shorter_passage() -> None:
