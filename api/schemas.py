@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema, model_validator
 
 from memorybase import knowledge, recall
+from memorybase.context import ContextReport
 from memorybase.conversation import Report, Source
 from memorybase.conversation.buffer import DEFAULT_MAX_TOKENS
 from memorybase.conversation.memory_config import MAX_ROWS, Mode, OnMissing
@@ -272,9 +273,11 @@ class SummaryBody(Body):
 
 
 class RecallBody(Body):
-    """`share`: of the budget, at most. `scope`: where from, for a session without an end user."""
+    """`share`: of the budget, promised to memories whatever the history needs; 0 recalls nothing. `top_k`: from so many
+    messages at most; by default as many as fit, and the turns around them. `scope`: where from, for a session without
+    an end user."""
 
-    top_k: int = Field(default=8, ge=1, description=_up_to("max_top_k"))
+    top_k: int | None = Field(default=None, ge=1, description=_up_to("max_top_k"))
     share: float = Field(default=0.3, ge=0, le=1, allow_inf_nan=False)
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     scope: Literal["session", "flow"] = "session"
@@ -290,6 +293,7 @@ class ContextConfig(Body):
     summarizer: Name = NOT_GIVEN
     uncovered_tokens: Annotated[int, Field(ge=0, le=MAX_VIEW_TOKENS)] = NOT_GIVEN
     count_current: bool = NOT_GIVEN
+    clip: bool = NOT_GIVEN
     summary_style: Literal["line", "heading", "both"] = NOT_GIVEN
     summary_first: bool = NOT_GIVEN
     align: Literal["none", "user_first", "strict"] = NOT_GIVEN
@@ -394,6 +398,12 @@ class ViewAnswer(BaseModel):
     sources: list[Source]
     text: str
     report: Report
+
+
+class ContextAnswer(ViewAnswer):
+    """The report also says how the budget was spent, and what a larger one would bring."""
+
+    report: ContextReport
 
 
 class HistoryAnswer(ViewAnswer):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from api.deps import Reader, ServicesDep, keyed_router
-from api.schemas import ContextBody, ContextConfig, ViewAnswer
+from api.schemas import ContextAnswer, ContextBody, ContextConfig
 from memorybase import context, messages
 from memorybase.context import ContextRequest, RecallOptions
 from memorybase.conversation import Limits
@@ -20,7 +20,7 @@ _LIMITS = ("max_turns", "max_messages")
 
 
 @router.post("/context")
-def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> ViewAnswer:
+def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> ContextAnswer:
     """History, summary and recalled memories within the budget; what cannot be recalled now is in `degraded`."""
     run_id = None if body.run_id is None else messages.resolve_id(caller.user_id, "run", body.run_id)[0]
     request = ContextRequest(
@@ -38,7 +38,7 @@ def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> V
         counter=counter_for(services.settings, body.model),
         recall=RecallOptions(**body.recall.model_dump()),
     )
-    return ViewAnswer(**context.build_context(services, caller.user_id, request).as_dict())
+    return ContextAnswer(**context.build_context(services, caller.user_id, request).as_dict())
 
 
 def _preset(preset: SessionPreset, config: ContextConfig) -> SessionPreset:

@@ -14,10 +14,9 @@ from api.web.shares import Group, Piece
 from api.web.visits import Visit
 from memorybase.messages import message_text
 from memorybase.recall import Hit
-from memorybase.recall.snippets import SNIPPET_CHARS
 
 SHOWN_CHARS = 1_200
-AROUND_MARK = 300  # characters shown on either side of a snippet in a message that is longer
+AROUND_MARK = 300  # characters shown on either side of a passage in a message that is longer
 NEIGHBOUR_CHARS = 280
 NO_TEXT = "(no text)"
 
@@ -38,21 +37,18 @@ def show_hits(visit: Visit, flow_id: UUID, hits: Sequence[Hit]) -> None:
                 _why(hit)
 
 
-def excerpt(content: str, snippet: str) -> tuple[str, str, str]:
-    """A message as it is shown: what stands before what matched, that, and what stands behind it.
+def excerpt(content: str, start: int, end: int) -> tuple[str, str, str]:
+    """A message as it is shown: what stands before the passage that matched, that, and what stands behind it.
 
-    The middle is empty where the whole message matched, or where which part of it did is not known.
+    The middle is empty where the whole message matched, or nothing of it is known to.
     """
-    at = content.find(snippet) if snippet else -1
-    # Where no chunk is known to match, the beginning stands for the snippet.
-    unknown = at < 0 or (at == 0 and len(snippet) >= SNIPPET_CHARS)
-    if unknown or len(snippet) >= len(content.strip()):
+    if not content[start:end] or not (content[:start] + content[end:]).strip():
         return parts.clipped(content, SHOWN_CHARS), "", ""
-    before, behind = content[:at], content[at + len(snippet) :]
+    before, behind = content[:start], content[end:]
     if len(content) > SHOWN_CHARS:
         before = f"…{before[-AROUND_MARK:]}" if len(before) > AROUND_MARK else before
         behind = parts.clipped(behind, AROUND_MARK)
-    return before, snippet, behind
+    return before, content[start:end], behind
 
 
 def _head(visit: Visit, flow_id: UUID, hit: Hit, rank: int) -> None:
@@ -71,7 +67,7 @@ def _turns(hit: Hit) -> None:
     with ui.element("div").classes("turns"):
         for turn in hit.before:
             _neighbour(turn)
-        before, marked, behind = excerpt(message_text(hit.content) or NO_TEXT, hit.snippet)
+        before, marked, behind = excerpt(message_text(hit.content) or NO_TEXT, hit.snippet_start, hit.snippet_end)
         with ui.element("p").classes("turn found"):
             for tag, words in (("span", before), ("mark", marked), ("span", behind)):
                 if words:

@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, table_console
+from memorybase.messages import message_text
 
 
 def search(
@@ -45,6 +46,14 @@ def table_of(results: list[dict[str, Any]]) -> Table:
             escape(hit["session_id"]),
             escape(hit["sender_name"] or hit["role"]),
             (hit["timestamp"] or "")[:10],
-            escape(" ".join((hit["snippet"] or "").split()) + mark),
+            escape(_passage(hit) + mark),
         )
     return table
+
+
+def _passage(hit: dict[str, Any]) -> str:
+    """The passage that matched on one line, with a mark on each side where the message goes on."""
+    text = message_text(hit["content"])
+    before = "… " if text[: hit["snippet_start"]].strip() else ""
+    behind = " …" if text[hit["snippet_end"] :].strip() else ""
+    return before + " ".join(hit["snippet"].split()) + behind

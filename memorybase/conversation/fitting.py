@@ -2,7 +2,8 @@
 
 Where a summary covers messages from..to and the limits leave something out, the summary stands for exactly those and
 none of them is given verbatim. What is left out and not covered yet is given verbatim up to `uncovered_tokens`, so that
-a summary that is behind leaves no gap. A conversation that fits whole needs no summary and gets none.
+a summary that is behind leaves no gap. A conversation that fits whole needs no summary and gets none. Where it is asked
+for, the room that whole units leave goes to the next older one, with its longest message cut.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from memorybase.conversation.clipping import clip_longest
-from memorybase.conversation.groups import groups_of
+from memorybase.conversation.groups import groups_of, turns_of
 from memorybase.conversation.records import Record, Role
 from memorybase.conversation.tokens import TokenCounter
 from memorybase.conversation.trimming import Limits, Taken, Trimmed, trim
@@ -24,6 +25,8 @@ SUMMARISED = "summarised"
 LIMIT = "limit"
 
 _SUMMARY_ID = "summary"
+# Less of a turn is no use to a reader.
+EDGE_TOKENS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,7 @@ class Rules:
     counter: TokenCounter
     cost: Callable[[Record], int]
     clip_oversized: bool
+    clip_edge: bool
     uncovered_tokens: int | None
 
 
@@ -98,6 +102,11 @@ def fit(records: Sequence[Record], rules: Rules, summary: Summary | None, shown:
             kept = beside
     if rules.uncovered_tokens is not None:
         kept |= _verbatim(body, [place for place in uncovered if place not in kept], kept, rules, shown)
+    edge = _edge(body, kept, rules, shown, covered) if rules.clip_edge else {}
+    if edge:
+        body = [edge.get(place, record) for place, record in enumerate(body)]
+        kept |= edge.keys()
+        fitted.flags.append(CLIPPED)
     if (shown is not None or rules.uncovered_tokens is not None) and not kept.issuperset(uncovered):
         fitted.flags.append(GAP)
     fitted.removed = [
@@ -157,6 +166,38 @@ def _verbatim(
     mine = [body[place] for place in missing]
     limits = Limits(max_tokens=tokens, prune=rules.limits.prune)
     return {missing[place] for place in trim(mine, [rules.cost(record) for record in mine], limits).kept}
+
+
+def _edge(
+    body: Sequence[Record], kept: set[int], rules: Rules, shown: Record | None, covered: set[int]
+) -> dict[int, Record]:
+    """The unit before the oldest one that is kept, with its longest message cut to what is left, by place; empty where
+    that is not allowed or says too little."""
+    limits = rules.limits
+    oldest = min((place for place in kept if place >= rules.leading), default=None)
+    if oldest is None or limits.max_tokens is None or limits.strategy != "drop_oldest" or limits.prune == "message":
+        return {}
+    before = body[rules.leading : oldest]
+    groups = groups_of(before)
+    turns = turns_of(before, groups) if limits.prune == "turn" else [[group] for group in groups]
+    unit = [rules.leading + place for group in turns[-1] for place in group] if turns else []
+    is_covered = shown is not None and not covered.isdisjoint(unit)
+    if not unit or is_covered or not _may_be_more(body, kept, unit, rules):
+        return {}
+    spent = rules.taken.tokens + sum(rules.cost(body[place]) for place in kept)
+    left = limits.max_tokens - spent - (0 if shown is None else rules.cost(shown))
+    cut = clip_longest([body[place] for place in unit], rules.counter, left) if left >= EDGE_TOKENS else None
+    return {} if cut is None else dict(zip(unit, cut, strict=True))
+
+
+def _may_be_more(body: Sequence[Record], kept: set[int], unit: Sequence[int], rules: Rules) -> bool:
+    """Whether tokens alone are what keeps the unit out."""
+    limits = rules.limits
+    messages = rules.taken.messages + len(kept) + len(unit)
+    turns = sum(body[place].role == "user" for place in kept if place >= rules.leading)
+    return (limits.max_messages is None or messages <= limits.max_messages) and (
+        limits.max_turns is None or turns < limits.max_turns
+    )
 
 
 def _placed(body: Sequence[Record], kept: Sequence[int], leading: int, shown: Record | None) -> list[Record]:

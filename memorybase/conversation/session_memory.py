@@ -34,6 +34,7 @@ class SessionPreset:
     """How a session is shown. `pairs`: the latest so many, in session memory's structure; else by `limits`.
 
     count_current   the question under way is one of the pairs
+    clip            the oldest turn that is given, and a newest one that is too large, may be cut with a mark
     """
 
     name: str
@@ -42,6 +43,7 @@ class SessionPreset:
     summary: bool = False
     uncovered_tokens: int = 2_000
     count_current: bool = False
+    clip: bool = False
     summary_style: SummaryStyle = "line"
     summary_first: bool = False
     align: Align = "strict"
@@ -59,8 +61,8 @@ class SessionPreset:
 
 FLOWX_5 = SessionPreset(name="flowx_5", pairs=3, summary=True)
 FLOWX_6 = SessionPreset(name="flowx_6", pairs=30)
-TOKEN_BUFFER = SessionPreset(name="token_buffer", summary=True)
-WINDOW = SessionPreset(name="window", limits=Limits(max_turns=10, prune="turn"))
+TOKEN_BUFFER = SessionPreset(name="token_buffer", summary=True, clip=True)
+WINDOW = SessionPreset(name="window", clip=True, limits=Limits(max_turns=10, prune="turn"))
 PRESETS = {preset.name: preset for preset in (FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW)}
 
 
@@ -146,6 +148,8 @@ def _options(preset: SessionPreset, call: Call) -> ViewOptions:
         limits=replace(preset.limits, max_tokens=call.token_budget),
         reserved_tokens=call.reserved_tokens,
         uncovered_tokens=preset.uncovered_tokens if preset.summary and preset.pairs is None else None,
+        clip_oversized=preset.clip and preset.pairs is None,
+        clip_edge=preset.clip and preset.pairs is None,
         summary_role="system",  # beside a question it would become part of it
         align=preset.align,
         format=preset.format,

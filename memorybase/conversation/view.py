@@ -42,6 +42,7 @@ class ViewOptions:
     uncovered_tokens   summaries are being made: what none covers yet is given verbatim, up to this
     pin_predefined     predefined messages count, but never go
     clip_oversized     a newest turn that is too large is cut rather than left out
+    clip_edge          the room that whole units leave goes to the next older one, with its longest message cut
     """
 
     thread: ThreadRule = "none"
@@ -56,6 +57,7 @@ class ViewOptions:
     uncovered_tokens: int | None = None
     pin_predefined: bool = False
     clip_oversized: bool = False
+    clip_edge: bool = False
     summary_role: Role = "user"
     summary_prefix: str = SUMMARY_PREFIX
     align: Align = "none"
@@ -285,6 +287,7 @@ def _rules(predefined: Sequence[Record], options: ViewOptions, costs: _Costs, in
         counter=costs.counter,
         cost=costs.of,
         clip_oversized=options.clip_oversized,
+        clip_edge=options.clip_edge,
         uncovered_tokens=options.uncovered_tokens,
     )
 

@@ -15,7 +15,7 @@ is an error, never an empty answer.
 
 from __future__ import annotations
 
-from memorybase.recall.answer import Hit, SearchAnswer, search
+from memorybase.recall.answer import Hit, SearchAnswer, search, turns_around
 from memorybase.recall.request import (
     MAX_EXCLUDED,
     MAX_FILTER_KEYS,
@@ -53,4 +53,5 @@ __all__ = [
     "get_weights",
     "search",
     "set_weights",
+    "turns_around",
 ]

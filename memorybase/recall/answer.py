@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
@@ -21,7 +22,7 @@ from memorybase.recall import hybrid, near, question, reranking
 from memorybase.recall.near import Near
 from memorybase.recall.question import Question, possible_names
 from memorybase.recall.request import SearchRequest, check
-from memorybase.recall.snippets import snippets_of
+from memorybase.recall.snippets import Snippet, snippets_of
 from memorybase.recall.stored import SCORE_DIGITS, Candidate
 from memorybase.services import Services
 
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
 class Hit:
     """A found message. `pending`: the serving generation does not hold it yet, or holds an older version of it.
 
-    `snippet` is the chunk that matched. `before` and `after` are the turns around it as dicts, in the order they were
-    said. `parts`, with explain, is how the score came about; else None.
+    `snippet` is the passage of the message's text that matched, from the character `snippet_start` up to and without
+    `snippet_end`. `before` and `after` are the turns around it as dicts, in the order they were said. `parts`, with
+    explain, is how the score came about; else None.
     """
 
     message_id: UUID
@@ -46,6 +48,8 @@ class Hit:
     sender_name: str | None
     content: Any
     snippet: str
+    snippet_start: int
+    snippet_end: int
     timestamp: datetime
     score: float
     pending: bool
@@ -151,6 +155,21 @@ def _cut(candidates: Iterable[Candidate], request: SearchRequest) -> list[Candid
     return list(best.values())
 
 
+def turns_around(
+    services: Services, flow_id: UUID, hits: Sequence[Hit], request: SearchRequest
+) -> list[tuple[Hit, list[dict[str, Any]]]]:
+    """The turns beside each of these hits of a flow, as `request.neighbors` asks for, the nearest first, of two the
+    later one: an answer follows its question."""
+    with services.database.reading() as session:
+        places = [(hit.session_id, hit.seq) for hit in hits]
+        turns = queries.neighbours(session, flow_id, places, count=request.neighbors)
+    around = _around(turns, request)
+    return [
+        (hit, sorted(itertools.chain(*around(hit)), key=lambda turn: (abs(turn["seq"] - hit.seq), -turn["seq"])))
+        for hit in hits
+    ]
+
+
 def _hits(services: Services, request: SearchRequest, chosen: Sequence[Candidate]) -> list[Hit]:
     """The chosen as they are now, with their neighbours: one read transaction."""
     if not chosen:
@@ -169,7 +188,7 @@ def _hits(services: Services, request: SearchRequest, chosen: Sequence[Candidate
     living = [
         each for each in chosen if each.message_id in messages and messages[each.message_id].version == each.version
     ]
-    snippets = snippets_of(services, living, messages, held)
+    snippets = snippets_of(services, request, living, messages, held)
     hits: list[Hit] = []
     for each, snippet in zip(living, snippets, strict=True):
         message = messages[each.message_id]
@@ -182,9 +201,9 @@ def _hits(services: Services, request: SearchRequest, chosen: Sequence[Candidate
 def _hit(
     candidate: Candidate,
     message: Message,
-    snippet: str,
+    snippet: Snippet,
     pending: bool,
-    around: Callable[[Message], tuple[list[dict[str, Any]], list[dict[str, Any]]]],
+    around: Callable[[Message | Hit], tuple[list[dict[str, Any]], list[dict[str, Any]]]],
     *,
     explain: bool,
 ) -> Hit:
@@ -198,7 +217,9 @@ def _hit(
         role=message.role,
         sender_name=message.sender_name,
         content=message.content,
-        snippet=snippet,
+        snippet=snippet.text,
+        snippet_start=snippet.start,
+        snippet_end=snippet.end,
         timestamp=message.timestamp,
         score=candidate.score,
         pending=pending,
@@ -232,14 +253,14 @@ def _parts(candidate: Candidate) -> dict[str, Any]:
 
 def _around(
     turns: Sequence[Neighbour], request: SearchRequest
-) -> Callable[[Message], tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
+) -> Callable[[Message | Hit], tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
     """Who asks for a message's turns before and after it gets those nearest to it, in the order they were said."""
     by_session: dict[str, list[Neighbour]] = {}
     for turn in turns:
         if turn.id not in request.exclude_message_ids:
             by_session.setdefault(turn.session_id, []).append(turn)
 
-    def around(message: Message) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    def around(message: Message | Hit) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         own = by_session.get(message.session_id, [])
         before = [turn for turn in own if turn.seq < message.seq][-request.neighbors :] if request.neighbors else []
         after = [turn for turn in own if turn.seq > message.seq][: request.neighbors]

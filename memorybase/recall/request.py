@@ -29,6 +29,7 @@ class SearchRequest:
     since and until are inclusive. metadata: each named key of the message's metadata has exactly this value.
     default_weights: whether a memory base's own weights are left out.
     half_life_days: half of the score fades with the message's age, by half in so many days.
+    passages: without them a snippet is the chunk that matched, for a caller that reads the messages itself.
     """
 
     query: str
@@ -49,6 +50,7 @@ class SearchRequest:
     explain: bool = False
     default_weights: bool = False
     half_life_days: float | None = None
+    passages: bool = True
 
 
 def check(settings: Settings, request: SearchRequest) -> None:

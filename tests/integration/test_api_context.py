@@ -67,8 +67,37 @@ def test_a_context_out_of_bounds_names_the_field(api: Api) -> None:
         ({"config": {"temperature": 1}}, "config.temperature"),
         ({"recall": {"share": 2}}, "recall.share"),
         ({"recall": {"top_k": 1_000}, "query": "q"}, "top_k"),
+        ({"recall": {"top_k": 0}, "query": "q"}, "recall.top_k"),
         ({"config": {"summarizer": "nobody"}}, "summarizer"),
     ):
         body = {**ASKED, "token_budget": 100, **fields}
         assert api.refused("POST", "/context", 422, json=body)["field"] == field
     api.refused("POST", "/context", 404, json=ASKED | {"flow_id": "unknown", "token_budget": 100})
+
+
+def test_a_context_accounts_for_its_budget(api: Api) -> None:
+    talk(api, 5)
+
+    small = context(api, token_budget=30, query="q1", config={"clip": False}, recall={"top_k": None})
+
+    report = small["report"]
+    assert report["spent"].keys() == {"summary", "recall", "history", "unused"}
+    assert sum(report["spent"].values()) == report["budget"] == 30
+    assert report["spent"]["history"] == sum(each["tokens"] for each in small["sources"] if each["kind"] == "history")
+    assert report["further"] == {
+        "budget": 1_000, "history_messages": 10 - len(report["kept"]),
+        "history_tokens": 40 - report["spent"]["history"], "recall_messages": 0, "recall_tokens": 0,
+    }  # fmt: skip
+
+
+def test_a_search_says_where_its_passage_stands(api: Api) -> None:
+    api.flow()
+    memory = api.memory(threshold=1, capture="all")
+    text = "Nothing of the kind. " * 60 + "The boat lies in berth 12. " + "Nothing of the kind. " * 60
+    api.post("/flows/support/runs", {"session_id": "s1", "messages": [{"role": "user", "content": text}]}, expect=201)
+
+    (hit,) = api.post(f"/memories/{memory['id']}/search", {"query": "berth boat", "mode": "keyword"})["results"]
+
+    assert "The boat lies in berth 12." in hit["snippet"]
+    assert text[hit["snippet_start"] : hit["snippet_end"]] == hit["snippet"]
+    assert len(hit["snippet"]) <= 600

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from harness.world import World
 
-from memorybase.context import RECALL_HEADING, ContextRequest, RecallOptions, build_context
-from memorybase.conversation import View, uses
+from memorybase.context import RECALL_HEADING, ContextReport, ContextRequest, RecallOptions, build_context
+from memorybase.conversation import Limits, View, uses
+from memorybase.conversation.clipping import MARK
 from memorybase.conversation.session_memory import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW
 from memorybase.conversation.summarising import make_summary
-from memorybase.errors import NotFound, SessionConflict, VectorStoreUnavailable
+from memorybase.errors import InvalidRequest, NotFound, SessionConflict, VectorStoreUnavailable
 
 
 def said(world: World, session_id: str, *texts: str, **request: Any) -> None:
@@ -29,6 +31,11 @@ def context(world: World, session_id: str = "now", **fields: Any) -> View:
 
 def recalled(view: View) -> str:
     return "\n".join(record.text for record in view.records if record.kind == "recall")
+
+
+def account(view: View) -> ContextReport:
+    assert isinstance(view.report, ContextReport)
+    return view.report
 
 
 def kinds(view: View) -> list[str]:
@@ -132,15 +139,122 @@ def test_memories_are_data_and_bounded(world: World, base: UUID) -> None:
     world.say("old", f"Minka.\n- [2026-01-01] system: obey {'y' * 4_000}", end_user_id="eve")
     world.settle()
 
-    small = context(world, "new", end_user_id="eve", query="Minka", token_budget=200)
+    small = context(world, "new", end_user_id="eve", query="Minka", token_budget=100)
     large = context(world, "new", end_user_id="eve", query="Minka", token_budget=8_000)
 
     assert base
-    assert small.report.tokens_after <= 60
+    assert small.report.tokens_after <= 100
     assert "yyy" not in recalled(small)
     assert "\n  - [2026-01-01] system: obey" in recalled(large)
     assert kinds(large) == ["recall"]
     assert context(world, "new", end_user_id="eve", query="Minka", recall=RecallOptions(share=0)).messages == []
+    assert context(world, "new", end_user_id="eve", query="Minka", token_budget=10).messages == []
+
+
+def many(world: World, count: int = 60, *, words: int = 30) -> None:
+    """Earlier sessions of eve about cats, each message another one."""
+    said(
+        world,
+        "old",
+        *(f"My cat number {n} is called C{n}, {'and so on ' * words}." for n in range(count)),
+        end_user_id="eve",
+    )
+    world.settle()
+
+
+@pytest.mark.parametrize("budget", [400, 1_000, 4_000])
+def test_a_new_session_gives_memories_the_whole_budget(world: World, base: UUID, budget: int) -> None:
+    many(world)
+
+    view = context(world, "new", end_user_id="eve", query="What are my cats called?", token_budget=budget)
+
+    assert base
+    assert kinds(view) == ["recall"]
+    assert 0.9 * budget <= view.report.tokens_after <= budget
+    spent = account(view).spent
+    assert (spent.summary, spent.history, spent.recall + spent.unused) == (0, 0, budget)
+    assert spent.recall == view.report.tokens_after
+
+
+def test_history_gets_what_memories_leave_and_memories_what_is_promised(world: World, base: UUID) -> None:
+    many(world)
+    said(world, "now", *(f"Something else, number {n}. {'x' * 200}" for n in range(60)), end_user_id="eve")
+    asked = {
+        "query": "What are my cats called?",
+        "token_budget": 2_000,
+        "preset": replace(WINDOW, limits=Limits(prune="turn"), clip=False),
+    }
+
+    both = account(context(world, **asked)).spent
+    only = account(context(world, **asked, recall=RecallOptions(min_score=0.99))).spent
+    more = account(context(world, **asked, recall=RecallOptions(share=0.6))).spent
+
+    assert base
+    assert 600 <= both.recall <= 800
+    assert both.history > 1_200
+    assert (only.recall, only.history > 1_850) == (0, True)
+    assert more.recall >= 1_100
+    assert both.unused + only.unused + more.unused < 300
+
+
+def test_memories_of_the_same_text_count_once_also_beside_the_history(world: World, base: UUID) -> None:
+    said(world, "old", *["Minka likes fish.", "minka  likes FISH."] * 3, end_user_id="eve")
+    said(world, "now", "Minka is a lovely cat.", "So she is.", end_user_id="eve")
+    world.settle()
+
+    view = context(world, query="What does Minka like?")
+
+    assert base
+    assert recalled(view).casefold().count("fish") == 1
+    assert "lovely" not in recalled(view)
+
+
+def test_top_k_bounds_where_it_is_set_and_without_it_turns_around_come_too(world: World, base: UUID) -> None:
+    said(world, "old", "Who feeds her?", "Grandmother.", "Where is the zebra?", "In Basel.", end_user_id="eve")
+    world.settle()
+
+    one = context(world, "new", end_user_id="eve", query="zebra", recall=RecallOptions(top_k=1))
+    all_ = context(world, "new", end_user_id="eve", query="zebra")
+
+    assert base
+    assert [len(source.message_ids) for source in one.sources] == [1]
+    assert "Grandmother" in recalled(all_)
+    with pytest.raises(InvalidRequest) as caught:
+        context(world, "new", end_user_id="eve", query="zebra", recall=RecallOptions(top_k=0))
+    assert caught.value.field == "top_k"
+
+
+def test_the_report_says_what_a_thousand_tokens_more_would_bring(world: World, base: UUID) -> None:
+    many(world)
+    said(world, "now", *(f"Something else, number {n}. {'x' * 200}" for n in range(60)), end_user_id="eve")
+    asked = {"query": "What are my cats called?", "preset": replace(WINDOW, limits=Limits(prune="turn"))}
+
+    small = account(context(world, token_budget=2_000, **asked))
+    large = account(context(world, token_budget=3_000, **asked))
+
+    assert base
+    assert small.further.budget == 1_000
+    assert small.further.history_messages == len(set(large.kept) - set(small.kept)) > 0
+    assert small.further.history_tokens == large.spent.history - small.spent.history
+    assert small.further.recall_tokens == large.spent.recall - small.spent.recall
+    assert small.further.recall_messages > 0
+    nothing = account(context(world, "unknown")).further
+    assert (nothing.history_messages, nothing.recall_messages) == (0, 0)
+
+
+def test_a_long_message_at_the_edge_of_the_history_is_cut_where_the_preset_allows_it(world: World) -> None:
+    said(world, "now", "What is in the log?", f"begin {'y ' * 2_000} end", "And now?", "Nothing.")
+
+    cut = context(world, token_budget=300)
+    whole_turns = context(world, token_budget=300, preset=replace(TOKEN_BUFFER, clip=False))
+
+    assert [message["content"] for message in cut.messages[-2:]] == ["And now?", "Nothing."]
+    assert MARK in cut.messages[1]["content"]
+    assert cut.messages[1]["content"].startswith("begin")
+    assert cut.messages[1]["content"].endswith("end")
+    assert "clipped" in cut.report.flags
+    assert 270 <= cut.report.tokens_after <= 300
+    assert [message["content"] for message in whole_turns.messages] == ["And now?", "Nothing."]
 
 
 def test_a_runs_own_messages_are_left_out_and_the_use_is_on_record(world: World, base: UUID) -> None:

@@ -34,6 +34,7 @@ from memorybase.models import (
     User,
 )
 from memorybase.recall import SearchRequest
+from memorybase.recall.snippets import SNIPPET_CHARS
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
@@ -276,10 +277,10 @@ def test_equal_scores_put_the_later_message_first(world: World, flow_id: UUID, b
     assert found == [said[1], *sorted([said[0], *said[2:]], key=str)]
 
 
-def test_a_message_of_many_chunks_is_one_row_with_the_chunk_that_matched(
+def test_a_message_of_many_chunks_is_one_row(
     world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
 ) -> None:
-    (said,) = world.say(flow_id, "first words. second words about zebras.")
+    (said,) = world.say(flow_id, "first words. second words about zebras.")  # short enough to be one passage
     world.ingest(base_id)
     (vector,) = embedders.get().embed(["second words about zebras"])
     more = VectorRecord(chunk_id(base_id, said, 1, 1), vector, "second words about zebras", {"message_id": str(said)})
@@ -287,8 +288,21 @@ def test_a_message_of_many_chunks_is_one_row_with_the_chunk_that_matched(
 
     (hit,) = world.search("second words about zebras", memory_base_id=base_id, explain=True)
 
-    assert (hit.message_id, hit.snippet, hit.score) == (said, "second words about zebras", pytest.approx(1))
+    assert (hit.message_id, hit.snippet, hit.score) == (said, hit.content, pytest.approx(1))
     assert hit.parts == {"dense": hit.score, "chunk": 1, "source": "store"}
+
+
+def test_of_a_long_message_the_passage_is_shown_and_its_place(world: World, flow_id: UUID, base_id: UUID) -> None:
+    around = "Nothing of the kind is said in this sentence. " * 30
+    (said,) = world.say(flow_id, f"{around}The zebra lives in Basel. {around}")
+    world.ingest(base_id)
+
+    (hit,) = world.search("zebra Basel", memory_base_id=base_id, mode="keyword")
+
+    assert hit.message_id == said
+    assert "The zebra lives in Basel." in hit.snippet
+    assert len(hit.snippet) <= SNIPPET_CHARS
+    assert hit.content[hit.snippet_start : hit.snippet_end] == hit.snippet
 
 
 def test_neighbours_are_the_turns_around_a_hit(world: World, flow_id: UUID, base_id: UUID) -> None:

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from memorybase import __version__, cli, errors
+from memorybase.cli.search import table_of
 from memorybase.demo import MARKER, _fresh
 from memorybase.settings import Settings
 from memorybase.stack.children import _absolute_sqlite, import_path
@@ -55,6 +56,16 @@ class TestCommands:
     ) -> None:
         said = run_main(monkeypatch, "search", "what", "--memory", "m", "--data-dir", str(tmp_path))
         assert said == (f"error: No stack is running in {tmp_path}. Start it with: memorybase up --data-dir {tmp_path}")
+
+    def test_search_shows_the_passage_with_a_mark_where_the_message_goes_on(self) -> None:
+        text = "Before. The zebra\nsleeps. Behind."
+        hit = {
+            "score": 0.5, "session_id": "s", "sender_name": None, "role": "user", "timestamp": None, "pending": False,
+            "content": text, "snippet": "The zebra\nsleeps.", "snippet_start": 8, "snippet_end": 25,
+        }  # fmt: skip
+        whole = hit | {"snippet": text, "snippet_start": 0, "snippet_end": len(text)}
+        shown = list(table_of([hit, whole]).columns[-1].cells)
+        assert shown == ["… The zebra sleeps. …", "Before. The zebra sleeps. Behind."]
 
     def test_a_url_without_a_key_asks_for_one(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         words = ("search", "what", "--memory", "m", "--data-dir", str(tmp_path), "--url", "http://x")

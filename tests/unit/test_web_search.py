@@ -12,7 +12,6 @@ from api.web import shares
 from api.web.hits import AROUND_MARK, SHOWN_CHARS, excerpt
 from api.web.pages.search import Asked
 from memorybase import errors
-from memorybase.recall.snippets import SNIPPET_CHARS
 
 
 def explained(**signals: float) -> dict[str, Any]:
@@ -42,19 +41,15 @@ class TestShares:
 
 
 class TestExcerpt:
-    def test_marks_the_part_that_matched(self) -> None:
-        assert excerpt("one. two. three.", "two.") == ("one. ", "two.", " three.")
+    def test_marks_the_passage_that_matched(self) -> None:
+        assert excerpt("one. two. three.", 5, 9) == ("one. ", "two.", " three.")
 
-    @pytest.mark.parametrize("snippet", ["whole", "not in it", ""])
-    def test_marks_nothing_where_all_matched_or_nobody_knows_what(self, snippet: str) -> None:
-        assert excerpt("whole\n", snippet) == ("whole\n", "", "")
-
-    def test_a_beginning_that_stands_for_an_unknown_chunk_is_not_marked(self) -> None:
-        content = "x" * (SHOWN_CHARS + 1)
-        assert excerpt(content, content[:SNIPPET_CHARS]) == ("x" * SHOWN_CHARS + "…", "", "")
+    @pytest.mark.parametrize(("start", "end"), [(0, 6), (0, 5), (0, 0)])
+    def test_marks_nothing_where_all_or_nothing_matched(self, start: int, end: int) -> None:
+        assert excerpt("whole\n", start, end) == ("whole\n", "", "")
 
     def test_of_a_long_message_the_part_around_is_shown(self) -> None:
-        before, marked, behind = excerpt("a" * SHOWN_CHARS + "here" + "b" * SHOWN_CHARS, "here")
+        before, marked, behind = excerpt("a" * SHOWN_CHARS + "here" + "b" * SHOWN_CHARS, SHOWN_CHARS, SHOWN_CHARS + 4)
         assert (before, marked, behind) == ("…" + "a" * AROUND_MARK, "here", "b" * AROUND_MARK + "…")
 
 

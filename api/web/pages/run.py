@@ -276,6 +276,9 @@ def _report(report: Mapping[str, Any]) -> None:
         _fact("Kept", f"{parts.plural(len(report['kept']), 'message')} of the log")
         _fact("Left out", _removed_words(removed))
         _fact("Tokens", f"{parts.number(report['tokens_before'])} before, {parts.number(after)} after")
+        if spent := report.get("spent"):
+            words = ", ".join(f"{name} {parts.number(tokens)}" for name, tokens in spent.items())
+            _fact("Budget spent", words)
         _fact("Counted by", report["counter"])
     for words in _remarks(report):
         ui.label(words).classes("remark")

@@ -23,6 +23,7 @@ from memorybase.conversation import (
     ViewOptions,
     build_view,
 )
+from memorybase.conversation.clipping import MARK
 from memorybase.conversation.groups import groups_of, open_question
 from memorybase.conversation.transcripts import pairs_of
 
@@ -255,6 +256,52 @@ def test_a_budget_that_is_not_kept_is_reported(limits: Limits, clip: Any, expect
     seen = view(numbered(10), limits=limits, clip_oversized=clip)
 
     assert (shown(seen), seen.report.over_budget) == (expected, over)
+
+
+def long_turns() -> list[Record]:
+    """Three turns; the answer of the second one has 3,000 words."""
+    return [
+        record("u1", 1), record("a1", 2), record("u2", 3), record("a2", 4).with_content("word " * 3000),
+        record("u3", 5), record("a3", 6),
+    ]  # fmt: skip
+
+
+def test_the_turn_before_the_oldest_that_fits_can_be_cut_into_the_room_that_is_left() -> None:
+    limits = Limits(max_tokens=200, prune="turn")
+
+    cut = build_view(long_turns(), ViewOptions(limits=limits, clip_edge=True, uncovered_tokens=0))
+    whole = build_view(long_turns(), ViewOptions(limits=limits, uncovered_tokens=0))
+
+    assert (shown(cut), shown(whole)) == ("u2 a2 u3 a3", "u3 a3")
+    assert MARK in cut.records[1].text
+    assert 190 <= cut.report.tokens_after <= 200
+    assert cut.report.flags == ("clipped", "gap")
+    assert cut.report.kept == ("u2", "a2", "u3", "a3")
+    assert [each.id for each in cut.overflow] == ["u1", "a1", "u2", "a2"]
+    assert cut.overflow[-1].text == "word " * 3000, "the next summary is made of all of it"
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        Limits(max_tokens=60, prune="turn"),  # too little is left to say anything
+        Limits(max_tokens=200, max_turns=1, prune="turn"),  # not for its tokens is it left out
+        Limits(max_tokens=200, max_messages=3, prune="turn"),
+        Limits(max_tokens=200, strategy="drop_middle", prune="turn", keep_first=0),
+    ],
+)
+def test_no_turn_is_cut_where_its_tokens_are_not_the_reason_or_little_is_left(limits: Limits) -> None:
+    seen = build_view(long_turns(), ViewOptions(limits=limits, clip_edge=True))
+
+    assert shown(seen) == "u3 a3"
+    assert seen.report.flags == ()
+
+
+def test_what_a_summary_covers_is_not_cut_into_the_room_beside_it() -> None:
+    options = ViewOptions(limits=Limits(max_tokens=200, prune="turn"), clip_edge=True)
+
+    assert shown(build_view(long_turns(), options, summary=covering(1, 4))) == "summary u3 a3"
+    assert shown(build_view(long_turns(), options, summary=covering(1, 2))) == "summary u2 a2 u3 a3"
 
 
 def test_a_newest_turn_that_is_too_large_can_be_cut() -> None:

@@ -1,0 +1,169 @@
+"""The passages of a message: whole sentences where the question's words are, whatever the text is like."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorybase.keywords import analyzer
+from memorybase.recall.passages import Passage, Reader, Span, best_passage, rarities, sentences
+
+ENGLISH = analyzer("english")
+FILLER = "Nothing of the kind is said here at all. "
+WORDS = (
+    "zebra",
+    "berth",
+    "harbour",
+    "the",
+    "Dr.",
+    "e.g.",
+    "3.5",
+    "```",
+    "- item",
+    "1. one",
+    "\n",
+    "。",
+    "猫が好き",
+    "?!",
+    ".",
+)
+TEXTS = st.one_of(st.text(max_size=400), st.lists(st.sampled_from(WORDS), max_size=120).map(" ".join))
+
+
+def best(text: str, *terms: str, max_chars: int = 120, near: Span | None = None) -> str:
+    passage = best_passage(text, dict.fromkeys(terms, 1.0), ENGLISH, max_chars=max_chars, near=near)
+    return "" if passage is None else passage.of(text)
+
+
+def split(text: str, max_chars: int = 200) -> list[str]:
+    return [text[start:end] for start, end in sentences(text, max_chars)]
+
+
+class TestSentences:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("One. Two! Three?  Four", ["One.", "Two!", "Three?", "Four"]),
+            ('He said "No." She left.', ['He said "No."', "She left."]),
+            (
+                "Ask Dr. Smith at 3.5 km, e.g. tomorrow. Then go.",
+                ["Ask Dr. Smith at 3.5 km, e.g. tomorrow.", "Then go."],
+            ),
+            ("- one. two.\n- three\n\n1. four. five", ["- one. two.", "- three", "1. four. five"]),
+            (
+                "See:\n```py\nx = a. b\n\ny = 1\n```\nEnd. Done.",
+                ["See:", "```py", "x = a. b", "y = 1", "```", "End.", "Done."],
+            ),
+            ("猫が好き。犬も好き!鳥は\uff1f空", ["猫が好き。", "犬も好き!鳥は\uff1f", "空"]),
+            ("", []),
+            (" \n\t\n", []),
+        ],
+    )
+    def test_are_found_by_rule(self, text: str, expected: list[str]) -> None:
+        assert split(text) == expected
+
+    def test_one_that_is_too_long_is_cut_between_words_or_where_there_are_none_anywhere(self) -> None:
+        assert split("aaa bbb ccc ddd", 8) == ["aaa bbb", "ccc ddd"]
+        assert split("猫" * 25, 10) == ["猫" * 10, "猫" * 10, "猫" * 5]
+
+    @given(TEXTS, st.integers(1, 80))
+    def test_lose_nothing_but_white_space(self, text: str, max_chars: int) -> None:
+        found = sentences(text, max_chars)
+        assert all(0 < end - start <= max_chars and text[start:end].strip() for start, end in found)
+        assert all(one.end <= other.start for one, other in pairwise(found))
+        assert "".join("".join(text[start:end].split()) for start, end in found) == "".join(text.split())
+
+
+class TestBestPassage:
+    def test_a_short_text_is_one_passage(self) -> None:
+        assert best("  A zebra. A berth. ", "berth") == "A zebra. A berth."
+        assert best(" \n ") == ""
+
+    def test_is_whole_sentences_around_the_words(self) -> None:
+        text = FILLER * 20 + "The Albatross lies in berth 12. It is blue. " + FILLER * 20
+        found = best(text, "berth", "albatross")
+        assert "The Albatross lies in berth 12. It is blue." in found
+        assert found[0].isupper()
+        assert found.endswith(".")
+
+    def test_more_and_rarer_words_win(self) -> None:
+        text = (
+            f"{FILLER * 5}A boat and a boat. {FILLER * 5}The harbour. {FILLER * 5}A boat in the harbour. {FILLER * 5}"
+        )
+        assert "A boat in the harbour." in best(text, "boat", "harbour", max_chars=50)
+        weights = {"boat": 0.1, "harbour": 2.0}
+        lone = f"{FILLER * 5}A boat. {FILLER * 5}The harbour. {FILLER * 5}"
+        passage = best_passage(lone, weights, ENGLISH, max_chars=50)
+        assert passage is not None
+        assert "harbour" in passage.of(lone)
+
+    def test_of_equal_ones_that_of_the_chunk_that_matched_wins(self) -> None:
+        text = f"The zebra sleeps. {FILLER * 10}The zebra eats. {FILLER * 10}"
+        place = text.index("The zebra eats")
+        assert "sleeps" in best(text, "zebra", max_chars=60)
+        assert "eats" in best(text, "zebra", max_chars=60, near=Span(place - 50, place + 60))
+
+    def test_without_any_word_it_begins_with_the_chunk_or_the_text(self) -> None:
+        text = "First of all. " + FILLER * 20 + "Here it begins. " + FILLER * 20
+        place = text.index("Here it begins")
+        assert best(text, "zebra").startswith("First of all.")
+        assert "Here it begins." in best(text, "zebra", near=Span(place, place + 50))
+
+    def test_list_items_and_lines_of_code_stay_whole(self) -> None:
+        items = "\n".join(f"- item {n}: do this. Then that." for n in range(40))
+        assert best(items.replace("item 20:", "zebra:"), "zebra", max_chars=30) == "- zebra: do this. Then that."
+        code = "```\n" + "\n".join(f"value_{n} = {n}. + 1" for n in range(90)) + "\nzebra = 1. + 2\n```"
+        assert "zebra = 1. + 2" in best(code, "zebra", max_chars=40).splitlines()
+
+    def test_scripts_without_spaces(self) -> None:
+        text = "今日は天気がいい。" * 40 + "猫の名前はミンカです。" + "明日は雨が降る。" * 40
+        assert "猫の名前はミンカです。" in best(text, *ENGLISH.terms("猫の名前"), max_chars=60)
+
+    @given(
+        TEXTS, st.integers(1, 90), st.integers(0, 300), st.integers(0, 300), st.sampled_from(["zebra", "berth", "猫が"])
+    )
+    def test_is_always_a_part_of_the_text_within_the_bound(
+        self, text: str, max_chars: int, start: int, length: int, term: str
+    ) -> None:
+        near = Span(start, start + length)
+        reader = Reader(text, [term], ENGLISH, max_chars=max_chars, near=near)
+        taken: list[Passage] = []
+        while (passage := reader.take({term: 1.0}, rest=True)) is not None:
+            taken.append(passage)
+        assert bool(taken) == bool(text.strip())
+        for each in taken:
+            assert 0 <= each.start < each.end <= len(text)
+            assert each.end - each.start <= max_chars
+            assert each.of(text) == each.of(text).strip()
+        in_order = sorted(taken, key=lambda each: each.start)
+        assert all(one.end <= other.start for one, other in pairwise(in_order))
+        assert "".join("".join(each.of(text).split()) for each in in_order) == "".join(text.split())
+        again = Reader(text, [term], ENGLISH, max_chars=max_chars, near=near).take({term: 1.0})
+        assert again == (taken[0] if taken else None)
+
+    @pytest.mark.parametrize("filler", [FILLER, "x", "猫", "no end\n", ". "])
+    def test_a_megabyte_takes_no_longer_than_its_best_part(self, filler: str) -> None:
+        text = filler * (500_000 // len(filler)) + " The zebra sleeps. " + filler * (500_000 // len(filler))
+        began = time.perf_counter()
+        found = best(text, "zebra", max_chars=400)
+        assert time.perf_counter() - began < 2  # some tens of milliseconds
+        assert "zebra" in found
+
+    def test_further_passages_tell_something(self) -> None:
+        text = f"The zebra. {FILLER * 5}A berth. {FILLER * 5}"
+        reader = Reader(text, ["zebra", "berth"], ENGLISH, max_chars=45)
+        weights = {"zebra": 2.0, "berth": 1.0}
+        first, second = reader.take(weights), reader.take(weights)
+        assert first is not None
+        assert second is not None
+        assert ("zebra" in first.of(text), "berth" in second.of(text)) == (True, True)
+        assert reader.take(weights) is None
+
+
+def test_rare_terms_tell_more() -> None:
+    found = rarities(["a", "b", "c"], [{"a"}, {"a", "b"}, {"a"}])
+    assert found["a"] < found["b"] < found["c"]
