@@ -84,12 +84,14 @@ class OnnxEmbedder:
 
     def embed_query_with_tokens(self, text: str, whole: str) -> tuple[NDArray[np.float32], QueryTokens]:
         prompt = self._prompts.query
-        encodings = tokens.encodings(self._tokenizer, [prompt + text, prompt + whole])
-        kept = self._silent.kept(encodings[1].ids, tokens.count_before(self._tokenizer, prompt))
-        vectors, states = self._embed([encoding.ids for encoding in encodings], {1: kept})
-        offsets = [encodings[1].offsets[position] for position in kept]
+        asked = [prompt + text, prompt + whole] if text != whole else [prompt + text]  # one pass does for both
+        encodings = tokens.encodings(self._tokenizer, asked)
+        kept = self._silent.kept(encodings[-1].ids, tokens.count_before(self._tokenizer, prompt))
+        vectors, states = self._embed([encoding.ids for encoding in encodings], {len(encodings) - 1: kept})
+        (found,) = states.values()
+        offsets = [encodings[-1].offsets[position] for position in kept]
         spans = [(start - len(prompt), end - len(prompt)) for start, end in offsets]
-        return vectors[0], QueryTokens(self._projection.apply(states[1]), spans)
+        return vectors[0], QueryTokens(self._projection.apply(found), spans)
 
     def token_states(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The states of all these texts' tokens that say something, one below the other."""

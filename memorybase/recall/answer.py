@@ -119,11 +119,7 @@ def _fused(services: Services, user_id: UUID, request: SearchRequest) -> list[Ca
     if beside is None:
         by_target = [([each._replace(score=-1.0) for each in own], None) for own in by_words.values()]
     else:
-        vectors = {target: hybrid.stored_vectors(services, target, own) for target, own in by_words.items()}
-        by_target = [
-            (hybrid.compared(each.vector, by_words[each.target], vectors[each.target], each.candidates), each.tokens)
-            for each in beside.result()
-        ]
+        by_target = [(hybrid.compared(services, each, by_words[each.target]), each.tokens) for each in beside.result()]
     return [
         each
         for candidates, tokens in by_target

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.chunking import chunk_ids
@@ -21,10 +20,10 @@ from memorybase.recall.request import SearchRequest, passes
 from memorybase.recall.stored import SCORE_DIGITS, Candidate, collection_of
 from memorybase.recall.words import Words
 from memorybase.services import Services
-from memorybase.vectors import StoredVector
 
 if TYPE_CHECKING:
     from memorybase.embedding import QueryTokens
+    from memorybase.recall.near import Near
 
 # Fifty by words, and the messages of the 128 chunks nearest to the question, lose next to nothing against scoring every
 # message (conversations of 190 to 690 messages).
@@ -74,29 +73,21 @@ def _eligible(facts: Facts, request: SearchRequest) -> bool:
     return (request.include_pending or facts.held == facts.version) and passes(facts, request)
 
 
-def stored_vectors(services: Services, target: Target, candidates: Sequence[Candidate]) -> dict[str, StoredVector]:
-    """The vectors that the store has of these, by chunk id."""
-    ids = [id_ for each in candidates if each.source == "store" for id_ in _chunks_compared(each)]
-    return services.vectors.fetch(collection_of(target), ids, texts=False) if ids else {}
-
-
-def compared(
-    vector: NDArray[np.float32],
-    candidates: Iterable[Candidate],
-    stored: Mapping[str, StoredVector],
-    near: Iterable[Candidate],
-) -> list[Candidate]:
+def compared(services: Services, near: Near, by_words: Sequence[Candidate]) -> list[Candidate]:
     """Both halves' candidates with their cosine, each message once; a score of -1 where no vector is known."""
-    known = {each.message_id: each for each in reversed(list(near))}
-    for each in candidates:
-        if each.message_id not in known:
-            scores = [
-                (float(stored[id_].vector @ vector), index)
-                for index, id_ in enumerate(_chunks_compared(each))
-                if id_ in stored
-            ]
-            score, chunk = max(scores, default=(-1.0, 0))
-            known[each.message_id] = each._replace(score=score, chunk=chunk, text=None if scores else "")
+    known = {each.message_id: each for each in reversed(near.candidates)}
+    lacking = [each for each in by_words if each.message_id not in known]
+    # Reading vectors costs as much as finding them: only those of messages that the other half has not found.
+    ids = [id_ for each in lacking if each.source == "store" for id_ in _chunks_compared(each)]
+    stored = services.vectors.fetch(collection_of(near.target), ids, texts=False) if ids else {}
+    for each in lacking:
+        scores = [
+            (float(stored[id_].vector @ near.vector), index)
+            for index, id_ in enumerate(_chunks_compared(each))
+            if id_ in stored
+        ]
+        score, chunk = max(scores, default=(-1.0, 0))
+        known[each.message_id] = each._replace(score=score, chunk=chunk, text=None if scores else "")
     return list(known.values())
 
 

@@ -129,8 +129,9 @@ def read(query: str, *, language: str, speakers: Collection[str], now: datetime)
 
 
 def _without_names(query: str, names: Collection[str]) -> str:
-    kept = [word for word in _WORDS.findall(query) if not _is_name(word.casefold(), names)]
-    return " ".join(kept) if len(kept) > 1 else query
+    words = _WORDS.findall(query)
+    kept = [word for word in words if not _is_name(word.casefold(), names)]
+    return " ".join(kept) if 1 < len(kept) < len(words) else query
 
 
 def _is_name(word: str, names: Collection[str]) -> bool:
