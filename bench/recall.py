@@ -37,7 +37,7 @@ from memorybase.client import Client
 from memorybase.embedding import Embedders
 from memorybase.evaluation import Asked, cross_validate, fit, fitting
 from memorybase.evaluation.metrics import Judged, Summary, difference, judge, summarize
-from memorybase.recall.fusion import SIGNALS, WITH_TOKENS
+from memorybase.recall.fusion import SIGNALS
 from memorybase.stack.child import StackChild
 from memorybase.stack.state import DataDir
 
@@ -165,7 +165,6 @@ def pool_of(loaded: Loaded, corpus: Corpus) -> list[Asked]:
                 evidence=question.evidence,
                 found=answer["found"],
                 values=np.array(values, dtype=np.float64).reshape(len(hits), len(SIGNALS)),
-                prior=hits[0]["parts"]["bias"] - WITH_TOKENS.bias if hits else 0.0,
             )
         )
     return asked
@@ -200,7 +199,7 @@ def without_each(
 def _without(asked: Asked, signal: int) -> Asked:
     values = asked.values.copy()
     values[:, signal] = 0
-    return Asked(asked.corpus, asked.group, asked.category, asked.evidence, asked.found, values, asked.prior)
+    return Asked(asked.corpus, asked.group, asked.category, asked.evidence, asked.found, values)
 
 
 def judge_ranked(asked: Sequence[Asked], ranked: Sequence[Sequence[str]]) -> dict[str, list[Judged]]:

@@ -77,7 +77,12 @@ def account_of(parts: Mapping[str, Any]) -> list[Line]:
         return []
     told = {name: told for name, told in parts["signals"].items() if told["share"]}
     return [
-        Line("start", "where every message begins: few of many are what was asked for", "", signed(parts["bias"])),
+        Line(
+            "start",
+            "where every candidate begins: lower, the better all of them are together",
+            "",
+            signed(parts["bias"]),
+        ),
         *(
             Line(name, SIGNALS[name], f"{told[name]['value']:.2f}", signed(told[name]["share"]))
             for name in sorted(told, key=lambda name: -abs(told[name]["share"]))

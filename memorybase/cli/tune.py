@@ -135,7 +135,6 @@ def _pool(client: Client, base: Json, known: Sequence[Known]) -> Pool:
             Asked(
                 corpus="", group=str(part), category=each.question.category, evidence=each.evidence, found=found,
                 values=np.array(values, dtype=np.float64).reshape(len(hits), len(signals)),
-                prior=hits[0]["parts"]["bias"] - default["bias"] if hits else 0.0,
             )
         )  # fmt: skip
         scored.append(Scored(each.evidence, [(hit["message_id"], hit["score"]) for hit in hits]))

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 
+from memorybase.recall import fusion
+
 Floats = NDArray[np.float64]
 
 TINY = 1e-6
@@ -30,7 +32,7 @@ BIAS_DEVIATION = 1.0
 class Asked:
     """A question with its candidates: ids, the signals' values (candidates x signals), and what answers it.
 
-    `group`: what is left out together in a cross-validation. `prior`: what the store's size adds to the bias.
+    `group`: what is left out together in a cross-validation.
     """
 
     corpus: str
@@ -39,7 +41,6 @@ class Asked:
     evidence: frozenset[str]
     found: Sequence[str]
     values: Floats
-    prior: float = 0.0
 
     @property
     def hits(self) -> Floats:
@@ -48,7 +49,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A weight a signal, and the bias, scaled so that the logistic function of the sum is a chance."""
+    """A weight a signal, and the bias, scaled so that a search with them gives chances."""
 
     weights: Floats
     bias: float
@@ -56,6 +57,12 @@ class Fit:
     def ranked(self, asked: Asked) -> list[str]:
         order = np.argsort(-(asked.values @ self.weights), kind="stable")
         return [asked.found[place] for place in order]
+
+    def chances(self, asked: Asked) -> Floats:
+        """The scores of the candidates, as a search gives them."""
+        sums = asked.values @ self.weights
+        logits = sums + self.bias - fusion.CROWD * fusion.strength(sums)
+        return 1 / (1 + np.exp(-np.clip(logits, -500, 500)))
 
 
 def fit(
@@ -179,18 +186,22 @@ def _calibrated(
     shares: Mapping[str, float] | None,
     toward: tuple[float, float] | None = None,
 ) -> tuple[float, float]:
-    """Slope and bias that turn a sum into a chance, over all candidates of all questions.
+    """Slope and bias that turn sums into chances, over all candidates of all questions.
 
     `toward`: slope and bias that few questions shall not move far.
     """
     importance = _importance(asked, shares)
-    sums = np.concatenate([each.values @ weights for each in asked])
-    priors = np.concatenate([np.full(len(each.found), each.prior) for each in asked])
-    counts = np.concatenate([np.full(len(each.found), of) for each, of in zip(asked, importance, strict=True)])
-    hits = np.concatenate([each.hits for each in asked])
+    some = [(each, counts) for each, counts in zip(asked, importance, strict=True) if len(each.found)]
+    sizes = [len(each.found) for each, _ in some]
+    starts = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
+    sums = np.concatenate([each.values @ weights for each, _ in some])
+    counts = np.repeat([of for _, of in some], sizes)
+    hits = np.concatenate([each.hits for each, _ in some])
 
     def loss(line: Floats) -> float:
-        logits = line[0] * sums + line[1] + priors
+        scaled = line[0] * sums
+        crowds = np.logaddexp(np.logaddexp.reduceat(scaled, starts), fusion.NOT_THERE)
+        logits = scaled + line[1] - fusion.CROWD * np.repeat(crowds, sizes)
         return float(counts @ (np.logaddexp(0, logits) - hits * logits)) + held(line)
 
     def held(line: Floats) -> float:
@@ -200,6 +211,6 @@ def _calibrated(
         away = ((line[0] / slope - 1) / SLOPE_DEVIATION) ** 2 + ((line[1] - bias) / BIAS_DEVIATION) ** 2
         return float(away) / 2 / len(asked)
 
-    begin = (1.0, -float(np.mean(sums))) if toward is None else toward
+    begin = (1.0, 0.0) if toward is None else toward
     slope, bias = minimize(loss, np.array(begin), method="Nelder-Mead").x
     return float(slope), float(bias)

@@ -69,7 +69,7 @@ def tune(asked: Sequence[Asked], default: Fit) -> Tuned:
 
 def scored(asked: Asked, by: Fit) -> Scored:
     """The candidates with the scores that a search with these weights would give them, best first."""
-    scores = 1 / (1 + np.exp(-np.clip(asked.values @ by.weights + by.bias + asked.prior, -500, 500)))
+    scores = by.chances(asked)
     order = np.argsort(-scores, kind="stable")
     return Scored(asked.evidence, [(asked.found[place], float(scores[place])) for place in order])
 

@@ -91,7 +91,7 @@ def _nearest(services: Services, user_id: UUID, request: SearchRequest) -> list[
             return []
         asked_for = _read(session, services, request, targets[0].flow_id, now)
     nearest = near.nearest(services, targets, asked_for.text, request)
-    return near.corrected_for_length([each for found in nearest for each in found.candidates], request)
+    return near.corrected_for_length([each for found in nearest for each in found.candidates], asked_for, request)
 
 
 def _reranked(services: Services, user_id: UUID, request: SearchRequest) -> list[Candidate]:

@@ -1,20 +1,22 @@
 """How the signs that a message answers a question become one score.
 
-A sum of signals, each with a weight, through the logistic function: about the chance that the message is what was asked
-for. `make bench-recall FIT=1` fits the weights, with one conversation left out each time, on chats between two people
-and on chats with an assistant. A signal is kept only if it helps on conversations that it was not fitted on.
+A sum of signals, each with a weight, less what the other candidates come to, through the logistic function: about the
+chance that the message is what was asked for. `make bench-recall FIT=1` fits the weights, with one conversation left out
+each time, on chats between two people and on chats with an assistant. A signal is kept only if it helps on conversations
+that it was not fitted on.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
 
 # What each signal says, in the order in which an explanation lists them.
 SIGNALS: Mapping[str, str] = {
@@ -36,83 +38,87 @@ SIGNALS: Mapping[str, str] = {
     "capitals": "capitalized words inside a sentence, most of them names: up to three, as a share",
 }
 
+# A candidate that stands alone is likelier to be what was asked for than one among many as good. So the sum of each
+# loses most of what all candidates come to together, as in a softmax, with something among them that is not in the
+# store: where all are weak, that one wins.
+CROWD = 0.85
+NOT_THERE = 8.0
+
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each signal adds to the sum that begins with the bias; a signal without a weight adds nothing."""
+    """What each signal adds to a candidate's sum; a signal without a weight adds nothing. The bias is for all alike."""
 
     name: str  # of the set
     bias: float
     of: Mapping[str, float]
     tuned: bool = False  # a memory base's own
 
-    def begin(self, messages: int) -> float:
-        """What the sum begins with in a flow of so many messages."""
-        return self.bias + math.log(1 + AMONG / max(1, messages))
-
     def shares(self, values: Mapping[str, float]) -> dict[str, float]:
         """Each signal's part in the sum."""
         return {name: self.of.get(name, 0.0) * value for name, value in values.items()}
 
-    def scores(self, columns: Mapping[str, NDArray[np.float64]], begin: float) -> NDArray[np.float64]:
-        """0 to 1, one a row of the columns."""
-        sums = sum((self.of.get(name, 0.0) * column for name, column in columns.items()), np.full(1, begin))
-        found: NDArray[np.float64] = 1 / (1 + np.exp(-np.clip(sums, -500, 500)))
-        return found
+    def scores(self, columns: Mapping[str, Floats]) -> tuple[Floats, float]:
+        """0 to 1, one a row of the columns, and what every candidate's sum began with."""
+        sums = sum((self.of.get(name, 0.0) * column for name, column in columns.items()), np.zeros(1))
+        begin = self.bias - CROWD * strength(sums)
+        return 1 / (1 + np.exp(-np.clip(sums + begin, -500, 500))), begin
 
 
 # In mode keyword, and where a generation has no token vectors.
 WITHOUT_TOKENS = Weights(
     "without_token_vectors",
-    bias=-7.42,
+    bias=-0.98,
     of={
-        "dense": 2.27,
-        "nearby": 3.74,
-        "topic": 2.69,
-        "reply": 2.88,
-        "coverage": 0.53,
-        "long": -0.93,
-        "long_you": 1.0,
-        "speaker": 0.54,
-        "time": 1.01,
-        "number": 0.76,
-        "date": 2.64,
-        "wish": 3.25,
-        "first_person": 0.14,
-        "capitals": 0.35,
+        "dense": 4.89,
+        "nearby": 8.05,
+        "topic": 5.79,
+        "reply": 6.2,
+        "coverage": 1.14,
+        "long": -2.0,
+        "long_you": 2.15,
+        "speaker": 1.16,
+        "time": 2.17,
+        "number": 1.64,
+        "date": 5.68,
+        "wish": 7.0,
+        "first_person": 0.3,
+        "capitals": 0.75,
     },
 )
 WITH_TOKENS = Weights(
     "with_token_vectors",
-    bias=-8.71,
+    bias=-1.38,
     of={
-        "dense": 0.91,
-        "nearby": 2.53,
-        "topic": 2.27,
-        "reply": 1.97,
-        "coverage": 0.9,
-        "long": -0.82,
-        "long_you": 1.09,
-        "two_before": 2.52,
-        "after_question": 2.17,
-        "speaker": 0.57,
-        "time": 1.02,
-        "number": 0.66,
-        "date": 2.82,
-        "wish": 3.53,
-        "first_person": 0.12,
-        "capitals": 0.31,
+        "dense": 1.81,
+        "nearby": 5.03,
+        "topic": 4.51,
+        "reply": 3.92,
+        "coverage": 1.79,
+        "long": -1.63,
+        "long_you": 2.17,
+        "two_before": 5.01,
+        "after_question": 4.31,
+        "speaker": 1.13,
+        "time": 2.03,
+        "number": 1.31,
+        "date": 5.61,
+        "wish": 7.02,
+        "first_person": 0.24,
+        "capitals": 0.62,
     },
 )
-# Any one of few messages is likelier to be what was asked for than one of many, as one in that number. But a candidate
-# is not any one: it stands among the best of the store, which are about so many however large the store is.
-AMONG = 50
 # Where no vector is known, because the mode is keyword or the message is not embedded yet: what most messages have.
 DENSE_UNKNOWN = 0.2
 
 
 # By name: the weights that a search uses unless the memory base has its own of that name.
 SETS: Mapping[str, Weights] = {each.name: each for each in (WITH_TOKENS, WITHOUT_TOKENS)}
+
+
+def strength(sums: Floats) -> float:
+    """What the candidates of one search come to together: log of the sum of their exponentials, and of one more."""
+    return float(np.logaddexp.reduce(np.append(sums, NOT_THERE)))
 
 
 @lru_cache(maxsize=256)

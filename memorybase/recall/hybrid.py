@@ -126,8 +126,7 @@ def scored(
         columns |= late_interaction.columns(described, stored, tokens, rarity)
     if not request.default_weights:
         weights = fusion.weights_of(target.search_weights, weights.name)
-    begin = weights.begin(found.collected.documents)
-    scores = weights.scores(columns, begin)
+    scores, begin = weights.scores(columns)
     fused: list[Candidate] = []
     for index, (candidate, each) in enumerate(known):
         recency = _recency(request, each.timestamp, now)

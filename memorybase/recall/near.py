@@ -16,6 +16,7 @@ from memorybase.queries import recall as queries
 from memorybase.queries.recall import PendingMessage, Target
 from memorybase.recall import signals
 from memorybase.recall.pending import nearest_pending
+from memorybase.recall.question import Question
 from memorybase.recall.request import SearchRequest
 from memorybase.recall.stored import SCORE_DIGITS, Candidate, nearest_stored
 from memorybase.services import Services
@@ -66,10 +67,13 @@ def nearest(
     return found
 
 
-def corrected_for_length(candidates: Sequence[Candidate], request: SearchRequest) -> list[Candidate]:
-    """The candidates with a score that is fair to short messages: the best of many chunks is near by chance."""
+def corrected_for_length(
+    candidates: Sequence[Candidate], question: Question, request: SearchRequest
+) -> list[Candidate]:
+    """The candidates with a score that is fair to short messages: the best of many chunks is near by chance. Where the
+    question asks what the other side said, the length costs nothing: answers are long."""
     lengths = np.array([each.facts.terms if each.facts else 0 for each in candidates], dtype=np.float64)
-    excess = LENGTH_COST * signals.long(lengths)
+    excess = LENGTH_COST * signals.long(lengths) * (not question.asks_other_side)
     corrected = [
         each._replace(score=round(max(0.0, each.score - float(less)), SCORE_DIGITS), cosine=each.score)
         for each, less in zip(candidates, excess, strict=True)
