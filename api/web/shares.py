@@ -79,7 +79,7 @@ def account_of(parts: Mapping[str, Any]) -> list[Line]:
     return [
         Line(
             "start",
-            "where every candidate begins: lower, the better all of them are together",
+            "where every candidate begins: lower, the better all are together",
             "",
             signed(parts["bias"]),
         ),
