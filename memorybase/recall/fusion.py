@@ -1,9 +1,9 @@
 """How the signs that a message answers a question become one score.
 
 A sum of signals, each with a weight, less what the other candidates come to, through the logistic function: about the
-chance that the message is what was asked for. `make bench-recall FIT=1` fits the weights on chats between two people and
-on chats with an assistant, with one conversation left out each time. A signal is kept only if it helps on conversations
-that it was not fitted on.
+chance that the message is what was asked for. `make bench-recall FIT=1` fits the weights on chats between two people
+and on chats with an assistant, with one conversation left out each time. A signal is kept only if it helps on
+conversations that it was not fitted on.
 """
 
 from __future__ import annotations
