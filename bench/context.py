@@ -20,10 +20,8 @@ again; what is loaded together needs a directory of its own.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import platform
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,14 +31,13 @@ from typing import Any
 import numpy as np
 from recalling import corpora, naive
 from recalling.corpora import Conversation, Corpus, Question
+from recalling.loading import Loaded, stack
 
 from memorybase import __version__, errors
 from memorybase.client import Client
 from memorybase.conversation import ESTIMATE
 from memorybase.conversation.records import Record
 from memorybase.messages import message_text
-from memorybase.stack.child import StackChild
-from memorybase.stack.state import DataDir
 
 BUDGETS = (1_000, 2_000, 4_000, 8_000)
 NAIVE_WORDS = 200
@@ -72,40 +69,19 @@ class Measured:
         }
 
 
-class Loaded:
-    """The conversations in a running stack: each a flow, a memory base and earlier sessions of one end user."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._memories: dict[str, str] = {memory["name"]: memory["id"] for memory in client.pages("/memories")}
-        self._names: dict[str, dict[str, str]] = {}
-
-    def load(self, conversation: Conversation) -> None:
-        began = time.perf_counter()
-        name = conversation.name
-        if name not in self._memories:
-            self._client.put_flow(name)
-            body = {"name": name, "flow_id": name, "capture": "all", "threshold": 10_000}
-            self._memories[name] = self._client.call("POST", "/memories", json=body)["id"]
-            for run in conversation.runs:
-                self._client.post_run(name, {**run, "end_user_id": name})
-            self._client.settle(self._memories[name], lambda _: None)
-        self._names[name] = {each["id"]: each["external_id"] for each in self._client.pages("/messages", flow_id=name)}
-        print(f"{name}: {len(self._names[name])} messages in {time.perf_counter() - began:.1f} s", flush=True)
-
-    def context(self, conversation: Conversation, question: str, budget: int) -> tuple[dict[str, Any], list[str]]:
-        """The answer, and the messages of the conversation that it shows something of, by their own ids."""
-        name = conversation.name
-        body = {
-            "flow_id": name,
-            "session_id": f"{name}:asking",
-            "end_user_id": name,
-            "token_budget": budget,
-            "query": question,
-        }
-        answer: dict[str, Any] = self._client.call("POST", "/context", json=body)
-        ids = [id_ for source in answer["sources"] for id_ in source["message_ids"]]
-        return answer, [self._names[name][id_] for id_ in ids]
+def context(loaded: Loaded, conversation: Conversation, question: str, budget: int) -> tuple[dict[str, Any], list[str]]:
+    """The answer, and the messages of the conversation that it shows something of, by their own ids."""
+    name = conversation.name
+    body = {
+        "flow_id": name,
+        "session_id": f"{name}:asking",
+        "end_user_id": name,
+        "token_budget": budget,
+        "query": question,
+    }
+    answer: dict[str, Any] = loaded.client.call("POST", "/context", json=body)
+    ids = [id_ for source in answer["sources"] for id_ in source["message_ids"]]
+    return answer, [loaded.own_id(conversation, id_) for id_ in ids]
 
 
 def together(corpus: Corpus) -> Corpus:
@@ -127,7 +103,7 @@ def measure_context(loaded: Loaded, corpus: Corpus, budget: int, every: int) -> 
     for conversation, questions in asked_of(corpus, every):
         for question in questions:
             began = time.perf_counter()
-            answer, ids = loaded.context(conversation, question.text, budget)
+            answer, ids = context(loaded, conversation, question.text, budget)
             took_ms = (time.perf_counter() - began) * 1_000
             measured.add(question, ids, answer["report"]["tokens_after"] / budget, took_ms)
     return measured
@@ -195,16 +171,12 @@ def main() -> None:
         "memorybase": __version__,
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
     }
-    with contextlib.ExitStack() as stack:
-        directory = chosen.data_dir or stack.enter_context(tempfile.TemporaryDirectory(prefix="memorybase-bench-"))
-        data = DataDir(Path(directory))
-        running = stack.enter_context(StackChild(data, lambda line: print(f"  stack: {line}")))
-        report["model"] = running.settings.embedding_model
-        with Client(running.url, data.known_api_key(running.settings) or "") as client:
-            try:
-                report |= measure(client, found, chosen.budgets, chosen.every)
-            except errors.MemorybaseError as error:
-                raise SystemExit(f"error: {error}") from error
+    with stack(chosen.data_dir) as (client, settings):
+        report["model"] = settings.embedding_model
+        try:
+            report |= measure(client, found, chosen.budgets, chosen.every)
+        except errors.MemorybaseError as error:
+            raise SystemExit(f"error: {error}") from error
     if chosen.json:
         chosen.json.write_text(json.dumps(report, indent=2) + "\n")
 

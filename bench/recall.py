@@ -17,11 +17,8 @@ With --data-dir what was loaded is kept there and used again.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import platform
-import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -31,6 +28,7 @@ import made
 import numpy as np
 from recalling import corpora, naive
 from recalling.corpora import Conversation, Corpus, Question
+from recalling.loading import Loaded, stack
 
 from memorybase import __version__, errors
 from memorybase.client import Client
@@ -38,8 +36,6 @@ from memorybase.embedding import Embedders
 from memorybase.evaluation import Asked, cross_validate, fit, fitting
 from memorybase.evaluation.metrics import Judged, Summary, difference, judge, summarize
 from memorybase.recall.fusion import SIGNALS
-from memorybase.stack.child import StackChild
-from memorybase.stack.state import DataDir
 
 TOP = 10
 POOL = 100
@@ -74,36 +70,14 @@ def known_items(corpus: Corpus) -> Corpus:
     return Corpus(KNOWN, conversations)
 
 
-class Loaded:
-    """The conversations in a running stack, each as a flow with a memory base."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._memories: dict[str, str] = {memory["name"]: memory["id"] for memory in client.pages("/memories")}
-        self._names: dict[str, dict[str, str]] = {}
-
-    def load(self, conversation: Conversation) -> None:
-        began = time.perf_counter()
-        name = conversation.name
-        if name not in self._memories:
-            self._client.put_flow(name)
-            body = {"name": name, "flow_id": name, "capture": "all", "threshold": 10_000}
-            self._memories[name] = self._client.call("POST", "/memories", json=body)["id"]
-            for run in conversation.runs:
-                self._client.post_run(name, dict(run))
-            self._client.settle(self._memories[name], lambda _: None)
-        if name not in self._names:
-            listed = self._client.pages("/messages", flow_id=name)
-            self._names[name] = {each["id"]: each["external_id"] for each in listed}
-            print(f"{name}: {len(self._names[name])} messages in {time.perf_counter() - began:.1f} s", flush=True)
-
-    def search(self, conversation: Conversation, question: str, mode: str, *, pool: bool = False) -> dict[str, Any]:
-        """The answer, with the messages' own ids as `found`."""
-        body = {"query": question, "mode": mode, "top_k": POOL if pool else TOP, "explain": pool}
-        path = f"/memories/{self._memories[conversation.name]}/search"
-        answer: dict[str, Any] = self._client.call("POST", path, json=body)
-        names = self._names[conversation.name]
-        return answer | {"found": [names[hit["message_id"]] for hit in answer["results"]]}
+def search(
+    loaded: Loaded, conversation: Conversation, question: str, mode: str, *, pool: bool = False
+) -> dict[str, Any]:
+    """The answer, with the conversation's own ids of the messages as `found`."""
+    body = {"query": question, "mode": mode, "top_k": POOL if pool else TOP, "explain": pool}
+    path = f"/memories/{loaded.memories[conversation.name]}/search"
+    answer: dict[str, Any] = loaded.client.call("POST", path, json=body)
+    return answer | {"found": [loaded.own_id(conversation, hit["message_id"]) for hit in answer["results"]]}
 
 
 def asked_of(corpus: Corpus) -> Iterator[tuple[Conversation, Question]]:
@@ -116,7 +90,7 @@ def asked_of(corpus: Corpus) -> Iterator[tuple[Conversation, Question]]:
 def measure_mode(loaded: Loaded, corpus: Corpus, mode: str) -> tuple[list[Judged], list[float]]:
     judged, took = [], []
     for conversation, question in asked_of(corpus):
-        answer = loaded.search(conversation, question.text, mode)
+        answer = search(loaded, conversation, question.text, mode)
         judged.append(judge(question.category, answer["found"], question.evidence))
         took.append(answer["took_ms"])
     return judged, took
@@ -141,7 +115,7 @@ def abstention(loaded: Loaded, corpus: Corpus, mode: str) -> dict[str, Any]:
     best: dict[bool, list[float]] = {True: [], False: []}
     for conversation in corpus.conversations:
         for question in conversation.questions:
-            results = loaded.search(conversation, question.text, mode)["results"]
+            results = search(loaded, conversation, question.text, mode)["results"]
             best[bool(question.evidence)].append(results[0]["score"] if results else 0.0)
     return {
         name: {"questions": len(best[key]), **{f"p{p}": float(np.percentile(best[key], p)) for p in (5, 50, 95)}}
@@ -154,7 +128,7 @@ def pool_of(loaded: Loaded, corpus: Corpus) -> list[Asked]:
     """Every question's candidates with the values of all signals."""
     asked = []
     for conversation, question in asked_of(corpus):
-        answer = loaded.search(conversation, question.text, "hybrid", pool=True)
+        answer = search(loaded, conversation, question.text, "hybrid", pool=True)
         hits = answer["results"]
         values = [[hit["parts"]["signals"][name]["value"] for name in SIGNALS] for hit in hits]
         asked.append(
@@ -283,16 +257,12 @@ def main() -> None:
         "memorybase": __version__,
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
     }
-    with contextlib.ExitStack() as stack:
-        directory = chosen.data_dir or stack.enter_context(tempfile.TemporaryDirectory(prefix="memorybase-bench-"))
-        data = DataDir(Path(directory))
-        running = stack.enter_context(StackChild(data, lambda line: print(f"  stack: {line}")))
-        report["model"] = running.settings.embedding_model
-        with Client(running.url, data.known_api_key(running.settings) or "") as client:
-            try:
-                report |= measure(client, chosen, Embedders(running.settings), found)
-            except errors.MemorybaseError as error:
-                raise SystemExit(f"error: {error}") from error
+    with stack(chosen.data_dir) as (client, settings):
+        report["model"] = settings.embedding_model
+        try:
+            report |= measure(client, chosen, Embedders(settings), found)
+        except errors.MemorybaseError as error:
+            raise SystemExit(f"error: {error}") from error
     if chosen.json:
         chosen.json.write_text(json.dumps(report, indent=2) + "\n")
 

@@ -8,6 +8,10 @@ from pathlib import Path
 import httpx
 from harness.stack import EmbeddedStack, processes_of, run_memorybase
 
+import memorybase
+
+QUESTIONS = Path(memorybase.__file__).parent / "samples" / "questions.json"
+
 
 def test_the_demo_loses_nothing_answers_its_questions_and_can_be_opened_again(tmp_path: Path) -> None:
     """One test, since one demo takes half a minute."""
@@ -20,6 +24,10 @@ def test_the_demo_loses_nothing_answers_its_questions_and_can_be_opened_again(tm
     assert re.search(r"found at once:.*\n.*pending", said.stdout)
     # The job whose worker was killed was taken up by another.
     assert re.search(r"done, attempt [2-9]", said.stdout)
+    for question in json.loads(QUESTIONS.read_text(encoding="utf-8")):
+        (first,) = re.findall(rf"{re.escape(question['question'])}\n +(.*)", said.stdout)
+        assert question["expected"] in first
+        assert float(first.split()[0]) > 0.3, "the answer stands out"
     assert "\x1b" not in said.stdout, "no terminal, no colours"
     assert processes_of(stack.data) == []
 

@@ -1,0 +1,55 @@
+"""A stack for a benchmark, and conversations posted to it."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from memorybase.client import Client
+from memorybase.settings import Settings
+from memorybase.stack.child import StackChild
+from memorybase.stack.state import DataDir
+from recalling.corpora import Conversation
+
+
+@contextlib.contextmanager
+def stack(data_dir: Path | None) -> Iterator[tuple[Client, Settings]]:
+    """A running stack and a client of it; its data stay in `data_dir`, or go with it."""
+    with contextlib.ExitStack() as exits:
+        directory = data_dir or exits.enter_context(tempfile.TemporaryDirectory(prefix="memorybase-bench-"))
+        data = DataDir(Path(directory))
+        running = exits.enter_context(StackChild(data, lambda line: print(f"  stack: {line}")))
+        key = data.known_api_key(running.settings) or ""
+        yield exits.enter_context(Client(running.url, key)), running.settings
+
+
+class Loaded:
+    """The conversations in a running stack, each a flow, a memory base and the sessions of one end user."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.memories: dict[str, str] = {memory["name"]: memory["id"] for memory in client.pages("/memories")}
+        self._names: dict[str, dict[str, str]] = {}
+
+    def load(self, conversation: Conversation) -> None:
+        """Post and ingest it, unless it is there already."""
+        began = time.perf_counter()
+        name = conversation.name
+        if name not in self.memories:
+            self.client.put_flow(name)
+            body = {"name": name, "flow_id": name, "capture": "all", "threshold": 10_000}
+            self.memories[name] = self.client.call("POST", "/memories", json=body)["id"]
+            for run in conversation.runs:
+                self.client.post_run(name, {**run, "end_user_id": name})
+            self.client.settle(self.memories[name], lambda _: None)
+        if name not in self._names:
+            listed = self.client.pages("/messages", flow_id=name)
+            self._names[name] = {each["id"]: each["external_id"] for each in listed}
+            print(f"{name}: {len(self._names[name])} messages in {time.perf_counter() - began:.1f} s", flush=True)
+
+    def own_id(self, conversation: Conversation, message_id: str) -> str:
+        """The id under which the conversation knows a message."""
+        return self._names[conversation.name][message_id]
