@@ -297,7 +297,7 @@ def test_of_a_long_message_the_passage_is_shown_and_its_place(world: World, flow
     (said,) = world.say(flow_id, f"{around}The zebra lives in Basel. {around}")
     world.ingest(base_id)
 
-    (hit,) = world.search("zebra Basel", memory_base_id=base_id, mode="keyword")
+    (hit,) = world.search("zebra Basel", memory_base_id=base_id)
 
     assert hit.message_id == said
     assert "The zebra lives in Basel." in hit.snippet
