@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -42,9 +43,10 @@ POOL = 100
 KNOWN, BY_HAND, BY_RULE = "known items", "made by hand", "made by rule"
 KNOWN_ITEMS = 240  # made from the files' chats, half of what assistants said and half of what users said
 MADE_SEEDS = (1, 2)
-# What each corpus counts in a fit: people's chats and chats with an assistant alike, and a guard against learning from
-# the latter that an answer is never a long message.
-SHARES = {"locomo": 0.5, "beam": 0.4, KNOWN: 0.1, BY_HAND: 0.1}
+PEOPLE, ASSISTANT = "people", "assistant"
+# What each kind of corpus counts in a fit: people's chats and chats with an assistant alike, and a guard against
+# learning from the latter that an answer is never a long message.
+SHARES = {PEOPLE: 0.5, ASSISTANT: 0.4, KNOWN: 0.1, BY_HAND: 0.1}
 
 
 def made_corpora() -> list[Corpus]:
@@ -66,8 +68,8 @@ def known_items(corpus: Corpus) -> Corpus:
             for each in made.known_items(messages, seed=seed, count=count, roles={role})
         ]
         questions = [Question(each["question"], each["category"], frozenset(each["evidence"])) for each in found]
-        conversations.append(Conversation(KNOWN, conversation.name, conversation.runs, questions))
-    return Corpus(KNOWN, conversations)
+        conversations.append(Conversation(corpus.name, conversation.name, conversation.runs, questions))
+    return Corpus(f"{KNOWN} of {corpus.name}", conversations)
 
 
 def search(
@@ -144,9 +146,21 @@ def pool_of(loaded: Loaded, corpus: Corpus) -> list[Asked]:
     return asked
 
 
-def fit_all(asked: Sequence[Asked]) -> dict[str, Any]:
+def shares_of(found: Sequence[Corpus]) -> dict[str, float]:
+    """What each corpus counts in a fit: files of one kind share alike, and what is made by rule is only reported."""
+    kinds = {corpus.name: _kind_of(corpus) for corpus in found}
+    alike = Counter(kinds.values())
+    return {name: SHARES.get(kind, 0.0) / alike[kind] for name, kind in kinds.items()}
+
+
+def _kind_of(corpus: Corpus) -> str:
+    if corpus.name in {BY_HAND, BY_RULE}:
+        return corpus.name
+    return KNOWN if corpus.name.startswith(KNOWN) else PEOPLE if corpus.people else ASSISTANT
+
+
+def fit_all(asked: Sequence[Asked], shares: Mapping[str, float]) -> dict[str, Any]:
     """Weights fitted on all, what they find on conversations left out, and what each signal gives there."""
-    shares = {name: SHARES.get(name, 0.0) for name in {each.corpus for each in asked}}
     whole = fit(asked, shares)
     left_out = judge_ranked(asked, cross_validate(asked, shares))
     return {
@@ -230,7 +244,7 @@ def measure(
         print(f"  best scores: {report[corpus.name]['best_scores']}")
     if chosen.fit:
         asked = [each for corpus in found for each in pool_of(loaded, corpus)]
-        report["fit"] = fit_all(asked)
+        report["fit"] = fit_all(asked, shares_of(found))
         for name, summary in report["fit"]["left_out"].items():
             print(
                 f"fitted, left out, {name}: NDCG@10 {summary['macro_ndcg']:.3f}, Recall@10 "
@@ -252,7 +266,7 @@ def main() -> None:
     arguments.add_argument("--data-dir", type=Path, help="keep what was loaded here")
     chosen = arguments.parse_args()
     files = [corpora.read(file) for file in chosen.data]
-    found = [*files, *(known_items(each) for each in files if each.name != "locomo"), *made_corpora()]
+    found = [*files, *(known_items(each) for each in files if not each.people), *made_corpora()]
     report: dict[str, Any] = {
         "memorybase": __version__,
         "machine": f"{platform.machine()}, Python {platform.python_version()}",

@@ -47,6 +47,7 @@ class Corpus:
     name: str
     conversations: Sequence[Conversation]
     sha256: str | None = None
+    people: bool = False  # who chat with each other, not with an assistant
 
 
 def read(file: Path) -> Corpus:
@@ -55,9 +56,10 @@ def read(file: Path) -> Corpus:
     documents = json.loads(raw)
     if not isinstance(documents, list) or not documents:
         raise ValueError(f"{file} must hold a list of conversations")
-    name = "locomo" if "conversation" in documents[0] else file.stem.partition("-")[0]
-    reader = _locomo if "conversation" in documents[0] else chat
-    return Corpus(name, [reader(name, document) for document in documents], hashlib.sha256(raw).hexdigest())
+    name, people = file.stem.partition("-")[0], "conversation" in documents[0]
+    reader = _locomo if people else chat
+    conversations = [reader(name, document) for document in documents]
+    return Corpus(name, conversations, hashlib.sha256(raw).hexdigest(), people)
 
 
 def chat(corpus: str, document: Mapping[str, Any]) -> Conversation:
