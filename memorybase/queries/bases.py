@@ -21,6 +21,7 @@ from memorybase.models import (
     LedgerEntry,
     MemoryBase,
     MemoryBaseSession,
+    TokenVectors,
 )
 from memorybase.queries import bounds, identity, jobs, rows
 
@@ -129,7 +130,7 @@ def delete_rows_of_base(session: OrmSession, base_id: UUID, *, limit: int) -> bo
 
 def _delete_some_of(session: OrmSession, which: Callable[[type[Any]], sa.ColumnElement[bool]], limit: int) -> bool:
     # The session's row last: by then nothing refers to it, and its deletion takes nothing else along.
-    tables = (LedgerEntry, DeadLetter, IngestionJob, MemoryBaseSession)
+    tables = (TokenVectors, LedgerEntry, DeadLetter, IngestionJob, MemoryBaseSession)
     return any(bounds.delete_some(session, table, which(table), limit=limit) for table in tables)
 
 

@@ -22,15 +22,15 @@ from memorybase.embedding.onnx import OnnxEmbedder
 
 run = OnnxEmbedder._run
 
-def broken(self, batch):
-    vectors = run(self, batch)
+def broken(self, batch, *, with_states):
+    vectors, states = run(self, batch, with_states=with_states)
     for place, ids in enumerate(batch):
         text = self._tokenizer.decode(ids)
         if "volcano" in text:
             os.kill(os.getpid(), signal.SIGKILL)
         if "whirlpool" in text:
             vectors[place] = float("nan")
-    return vectors
+    return vectors, states
 
 OnnxEmbedder._run = broken
 """

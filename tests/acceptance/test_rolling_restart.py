@@ -35,7 +35,7 @@ import time
 from memorybase.embedding.onnx import OnnxEmbedder
 from worker import process
 
-OnnxEmbedder._run = lambda self, batch: time.sleep(600)
+OnnxEmbedder._run = lambda self, batch, *, with_states: time.sleep(600)
 process.DRAIN_SECONDS = 1.0
 """
 

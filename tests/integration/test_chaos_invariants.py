@@ -141,6 +141,10 @@ TAMPERED: dict[str, tuple[Tamper, tuple[str, ...], int, int]] = {
         lambda rest: rest.update("messages", "version = version + 1", rest.message("last")),
         ("another version in the ledger: 1",), 1, 0,
     ),
+    "without token vectors": (
+        lambda rest: rest.execute(f"DELETE FROM token_vectors WHERE message_id = '{rest.message('last').id.hex}'"),
+        ("sessions with messages without token vectors: 1",), 1, 0,
+    ),
     "in two sessions": (in_two_sessions, ("in the ledger of another session: 1",), 0, 1),
     "behind the last message": (behind, ("counted beyond the cursor: 1",), 1, 0),
     "never picked up": (never_picked_up, ("counted, not in the ledger: 1", "counted beyond the cursor: 1"), 2, 0),
