@@ -178,15 +178,17 @@ def _embed(embedder: Embedder, items: Sequence[Item]) -> None:
     if not lacking:
         return
     # Another encoding than the generation's does not compare with what it has: such messages go without.
-    firsts = [
-        place
-        for place, (item, chunk) in enumerate(lacking)
-        if chunk.index == 0 and item.work.claim.token_encoding == embedder.token_encoding
-    ]
+    firsts = [place for place, (item, chunk) in enumerate(lacking) if chunk.index == 0 and _keeps(item, embedder)]
     vectors, tokens = embedder.embed_with_tokens([chunk.text for _, chunk in lacking], firsts)
     for place, (item, chunk) in enumerate(lacking):
         item.vectors[chunk.index] = vectors[place]
         item.tokens = tokens.get(place, item.tokens)
+
+
+def _keeps(item: Item, embedder: Embedder) -> bool:
+    # Asked of the embedder only where it matters: a model without a published projection fits its own first.
+    encoding = item.work.claim.token_encoding
+    return encoding is not None and encoding == embedder.token_encoding
 
 
 def _lacks(item: Item, chunk: chunking.Chunk) -> bool:

@@ -116,10 +116,6 @@ def unpack(packed: bytes, dimensions: int) -> Floats:
     return _unit(levels)
 
 
-def dimensions_of(encoding: str) -> int:
-    return int(encoding.partition("/")[0].removeprefix("int4x"))
-
-
 def calibration_texts() -> list[str]:
     """What a projection is fitted on: messages of made conversations, one a line."""
     return CALIBRATION_FILE.read_text(encoding="utf-8").splitlines()

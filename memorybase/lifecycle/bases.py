@@ -115,6 +115,9 @@ def create_collection(
     services: Services, base_id: UUID, generation: int, flow_id: UUID, embedder: Embedder
 ) -> CollectionRef:
     """The collection of a generation; what belongs to all its chunks is said once, here."""
+    # Known from here on: a model without a published projection embeds for it, and the generation's row is written in a
+    # transaction.
+    _token_encoding(services, embedder)
     with services.database.reading() as session:
         now = clock.now(session)
     return services.vectors.create_collection(
@@ -130,6 +133,10 @@ def create_collection(
             "created_at": int(now.timestamp()),
         },
     )
+
+
+def _token_encoding(services: Services, embedder: Embedder) -> str | None:
+    return embedder.token_encoding if services.settings.token_vectors else None
 
 
 def new_generation(
@@ -151,7 +158,7 @@ def new_generation(
         embedding_model=embedder.model,
         embedder=embedder.identity,
         chunker=chunking.chunker_identity(min(settings.chunk_tokens, embedder.max_tokens), settings.chunk_overlap),
-        token_encoding=embedder.token_encoding if settings.token_vectors else None,
+        token_encoding=_token_encoding(services, embedder),
         dimension=embedder.dimension,
         collection_name=ref.name,
         collection_id=ref.id,

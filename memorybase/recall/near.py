@@ -63,7 +63,8 @@ def nearest(
     for target, (embedder, vector, tokens) in zip(targets, _asked(services, query, whole, targets), strict=True):
         near = nearest_stored(services, target, vector, request)
         near += nearest_pending(services, target, embedder, vector, pending.get(target, ()), request)
-        found.append(Near(target, vector, near, tokens if target.token_encoding == embedder.token_encoding else None))
+        comparable = tokens is not None and target.token_encoding == embedder.token_encoding
+        found.append(Near(target, vector, near, tokens if comparable else None))
     return found
 
 

@@ -8,6 +8,7 @@ them to whatever stands beside it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,17 @@ class Candidates:
                 for turn, each in zip(found, self.facts, strict=True)
             ]
         return self._beside[step]
+
+    @cached_property
+    def question_steps(self) -> NDArray[np.int64]:
+        """How many places before each candidate somebody else last asked something, as a negative number; 0: nobody."""
+        asks = Traits.ASKS.value  # as a number: an operation on flags takes ten times as long
+        found = np.zeros(len(self.facts), dtype=np.int64)
+        for step in range(-QUESTION_REACH, 0):
+            for number, (each, turn) in enumerate(zip(self.facts, self.beside(step), strict=True)):
+                if turn and turn.traits & asks and (turn.sender_name or turn.role) != (each.sender_name or each.role):
+                    found[number] = step
+        return found
 
     def version_at(self, place: int) -> int | None:
         """Of the message at a place; None: no message is there."""
