@@ -21,6 +21,9 @@ AfterCommit = Callable[[], None]
 SQLITE_BUSY_MILLISECONDS = 10_000
 # Between two looks whether another process's writer is done. SQLite's own waiting sleeps for up to 100 ms at a time.
 SQLITE_LOOK_SECONDS = 0.0005
+# Reading through the page cache of the system, as much as SQLite allows: a search reads hundreds of rows all over the
+# file, in a third of the time. Writes go the ordinary way.
+SQLITE_MAPPED_BYTES = 0x7FFF0000
 STATEMENT_TIMEOUT_MILLISECONDS = 30_000
 LOCK_TIMEOUT_MILLISECONDS = 10_000
 MAX_OVERFLOW = 20  # connections beyond the pool, under load
@@ -147,6 +150,7 @@ def _sqlite_engine(url: sa.URL, pool_size: int) -> sa.Engine:
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_MILLISECONDS}")
         cursor.execute("PRAGMA journal_mode = WAL")
+        cursor.execute(f"PRAGMA mmap_size = {SQLITE_MAPPED_BYTES}")
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.close()
 
