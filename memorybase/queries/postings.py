@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.models import Posting, Session, Speaker
+from memorybase.queries.bounds import is_among
 from memorybase.queries.writes import core, insert
 
 INSERT_PAGE = 2_000  # rows a statement
@@ -157,7 +158,7 @@ def occurrences(
 
 def occurrences_at(session: OrmSession, terms: Collection[int], places: Collection[int]) -> dict[int, Occurrences]:
     """The terms' postings at these places."""
-    return _occurrences(session, _at_places(), terms, {"places": places})
+    return _occurrences(session, _at_places(), terms, {"places": list(places)})
 
 
 def _inside(within: Sequence[tuple[int, int]]) -> sa.ColumnElement[bool]:
@@ -175,7 +176,7 @@ def _anywhere(*, limited: bool) -> sa.Select[int, str]:
 
 @lru_cache
 def _at_places() -> sa.Select[int, str]:
-    return _texts(_Table.place.in_(sa.bindparam("places", expanding=True)), limited=False)
+    return _texts(is_among(_Table.place, "places"), limited=False)
 
 
 def _texts(*conditions: sa.ColumnElement[bool], limited: bool) -> sa.Select[int, str]:

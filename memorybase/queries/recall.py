@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.models import Capture, Flow, Generation, LedgerEntry, MemoryBase, MemoryBaseSession, Message, Session
+from memorybase.queries.bounds import is_among
 from memorybase.queries.conversations import counted
 
 Row = MemoryBaseSession
@@ -123,7 +124,7 @@ def fetch_facts(session: OrmSession, target: Target, ids: Collection[UUID], *, m
 
 def facts_at(session: OrmSession, target: Target, places: Collection[int], *, metadata: bool) -> dict[int, Facts]:
     """The facts of the messages at these places that the memory base holds or will hold, by place."""
-    rows = session.execute(_facts_by_place(target.capture, metadata=metadata), _of(target) | {"places": places})
+    rows = session.execute(_facts_by_place(target.capture, metadata=metadata), _of(target) | {"places": list(places)})
     # In SQL this condition would tempt SQLite to read the whole flow instead of these places.
     return {facts.place: facts for facts in (Facts(*row) for row in rows) if facts.in_flow}
 
@@ -136,7 +137,7 @@ def held_of(session: OrmSession, target: Target, ids: Collection[UUID]) -> dict[
 
 def turns_at(session: OrmSession, flow_id: UUID, places: Collection[int]) -> dict[int, Turn]:
     """What the index knows of the flow's messages at these places."""
-    rows = session.execute(_turns_at(), {"flow": flow_id, "places": places})
+    rows = session.execute(_turns_at(), {"flow": flow_id, "places": list(places)})
     return {row[1]: Turn(*row[2:]) for row in rows if row[0]}
 
 
@@ -367,7 +368,7 @@ def _turns_at() -> sa.Select[bool, int, str, str, str | None, int, int, int]:
     return sa.select(
         ours, Message.place, Message.session_id, Message.role, Message.sender_name, Message.version, Message.terms,
         Message.traits,
-    ).where(Message.place.in_(sa.bindparam("places", expanding=True)))  # fmt: skip
+    ).where(is_among(Message.place, "places"))  # fmt: skip
 
 
 @lru_cache
@@ -386,7 +387,7 @@ def _facts_by_place(capture: Capture, *, metadata: bool) -> sa.Select[Any]:
         Row.memory_base_id == _BASE, Row.generation == _GENERATION, Row.session_id == Message.session_id
     )
     return _facts(metadata=metadata).where(
-        Message.place.in_(sa.bindparam("places", expanding=True)),
+        is_among(Message.place, "places"),
         counted(capture),
         Message.seq > sa.func.coalesce(started.correlate(Message).scalar_subquery(), 0),
     )

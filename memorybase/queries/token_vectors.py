@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import aliased
 
 from memorybase.models import Generation, LedgerEntry, MemoryBase, MemoryBaseSession, TokenVectors
-from memorybase.queries.bounds import pages
+from memorybase.queries.bounds import is_among, pages
 from memorybase.queries.writes import core, insert_into
 
 
@@ -49,13 +49,13 @@ def _record(dialect: str) -> sa.Executable:
 _AT = sa.select(TokenVectors.place, TokenVectors.version, TokenVectors.vectors).where(
     TokenVectors.memory_base_id == sa.bindparam("base"),
     TokenVectors.generation == sa.bindparam("generation"),
-    TokenVectors.place.in_(sa.bindparam("places", expanding=True)),
+    is_among(TokenVectors.place, "places"),
 )
 
 
 def at_places(session: OrmSession, *, base_id: UUID, generation: int, places: Collection[int]) -> dict[int, TokensAt]:
     """What a generation has at these places, in one statement."""
-    rows = session.execute(_AT, {"base": base_id, "generation": generation, "places": places})
+    rows = session.execute(_AT, {"base": base_id, "generation": generation, "places": list(places)})
     return {place: TokensAt(version, vectors) for place, version, vectors in rows}
 
 
