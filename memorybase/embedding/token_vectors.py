@@ -105,15 +105,14 @@ def pack(vectors: Floats) -> bytes:
     return packed
 
 
-# What each byte holds, two numbers side by side: one look-up reads both.
-_PAIRS = np.array([(byte % 16 - 8, byte // 16 - 8) for byte in range(256)], dtype=np.float32)
-
-
-def unpack(packed: bytes, dimensions: int) -> Floats:
-    """(tokens, dimensions), each of length 1."""
+def unpack(packed: bytes, dimensions: int) -> tuple[Floats, Floats]:
+    """Vectors (tokens, dimensions) and their lengths (tokens,), which are not 1."""
     pairs = np.frombuffer(packed, dtype=np.uint8).reshape(-1, dimensions // 2)
-    levels: Floats = np.take(_PAIRS.view(np.float64).ravel(), pairs).view(np.float32)
-    return _unit(levels)
+    vectors = np.empty((len(pairs), dimensions), dtype=np.float32)
+    vectors[:, 0::2] = pairs & 15
+    vectors[:, 1::2] = pairs >> 4
+    vectors -= 8
+    return vectors, _lengths(vectors)
 
 
 def calibration_texts() -> list[str]:
@@ -122,9 +121,13 @@ def calibration_texts() -> list[str]:
 
 
 def _unit(vectors: Floats) -> Floats:
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    unit: Floats = vectors / np.maximum(lengths, 1e-12)[:, None]
+    unit: Floats = vectors / _lengths(vectors)[:, None]
     return unit
+
+
+def _lengths(vectors: Floats) -> Floats:
+    lengths: Floats = np.maximum(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)), 1e-12)
+    return lengths
 
 
 def _half(numbers: NDArray[np.float64] | Floats) -> Floats:

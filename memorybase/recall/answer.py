@@ -90,7 +90,11 @@ def _nearest(services: Services, user_id: UUID, request: SearchRequest) -> list[
         if not targets:
             return []
         asked_for = _read(session, services, request, targets[0].flow_id, now)
-    nearest = near.nearest(services, targets, asked_for.text, request)
+        pending = near.read_pending(session, targets, request)
+    nearest = [
+        near.with_pending(services, each, pending, request)
+        for each in near.nearest(services, targets, asked_for.text, request)
+    ]
     return near.corrected_for_length([each for found in nearest for each in found.candidates], asked_for, request)
 
 
@@ -105,6 +109,7 @@ def _reranked(services: Services, user_id: UUID, request: SearchRequest) -> list
 def _fused(services: Services, user_id: UUID, request: SearchRequest) -> list[Candidate]:
     """By words, and in hybrid mode by vectors too; every candidate of either is scored by both."""
     now = datetime.now(UTC)
+    wider = replace(request, top_k=max(hybrid.NEAR, request.top_k), min_score=None)
     beside: Future[list[Near]] | None = None
     with services.database.reading() as session:
         targets = _targets(session, user_id, request)
@@ -112,14 +117,19 @@ def _fused(services: Services, user_id: UUID, request: SearchRequest) -> list[Ca
             return []
         asked_for = _read(session, services, request, targets[0].flow_id, now)
         if request.mode == "hybrid":
-            wider = replace(request, top_k=max(hybrid.NEAR, request.top_k), min_score=None)
             beside = near.nearest_beside(services, targets, asked_for.text, wider)
+            pending = near.read_pending(session, targets, request)
         found, by_words = hybrid.find_words(session, request, asked_for, targets)
     by_target: list[tuple[list[Candidate], QueryTokens | None]]
     if beside is None:
         by_target = [([each._replace(score=-1.0) for each in own], None) for own in by_words.values()]
     else:
-        by_target = [(hybrid.compared(services, each, by_words[each.target]), each.tokens) for each in beside.result()]
+        # Reading vectors takes as long as finding some, so this does not wait for what the other half finds.
+        vectors = {target: hybrid.vectors_of(services, target, own) for target, own in by_words.items()}
+        nearest = [near.with_pending(services, each, pending, wider) for each in beside.result()]
+        by_target = [
+            (hybrid.compared(each, by_words[each.target], vectors[each.target]), each.tokens) for each in nearest
+        ]
     return [
         each
         for candidates, tokens in by_target

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -20,16 +20,17 @@ from memorybase.recall.request import SearchRequest, passes
 from memorybase.recall.stored import SCORE_DIGITS, Candidate, collection_of
 from memorybase.recall.words import Words
 from memorybase.services import Services
+from memorybase.vectors import StoredVector
 
 if TYPE_CHECKING:
     from memorybase.embedding import QueryTokens
     from memorybase.recall.near import Near
 
-# Fifty by words, and the messages of the 128 chunks nearest to the question, lose next to nothing against scoring every
-# message (conversations of 190 to 690 messages).
-CANDIDATES = 50
+# So many candidates by words, more where vectors find none, and the 96 messages nearest to the question lose next to
+# nothing against scoring every message (conversations of 190 to 690 messages).
+BY_WORDS: Mapping[str, int] = {"hybrid": 32, "keyword": 64}
 NEAR = 32  # messages, at least; four times as many chunks are asked for at first
-PLACES = 4 * CANDIDATES  # some of them are no messages, not counted, or filtered out
+PLACES_A_CANDIDATE = 4  # some of them are no messages, not counted, or filtered out
 PLACES_READ = 64  # at once, until there are enough candidates
 SESSIONS_WITHIN = 50  # an end user with more sessions is filtered afterwards
 CHUNKS_COMPARED = 4  # of a message that only its words have found
@@ -50,8 +51,12 @@ def find_words(
             at_most=SESSIONS_WITHIN,
         )
     found = words.look_up(session, flow_id, question.terms, within)
-    places = found.best_places(PLACES).tolist()
+    places = found.best_places(PLACES_A_CANDIDATE * _wanted(request)).tolist()
     return found, {target: _eligible_at(session, target, places, request) for target in targets}
+
+
+def _wanted(request: SearchRequest) -> int:
+    return max(BY_WORDS[request.mode], request.top_k)
 
 
 def _eligible_at(session: OrmSession, target: Target, places: Sequence[int], request: SearchRequest) -> list[Candidate]:
@@ -61,11 +66,11 @@ def _eligible_at(session: OrmSession, target: Target, places: Sequence[int], req
         wanted = places[start : start + PLACES_READ]
         facts = queries.facts_at(session, target, wanted, metadata=bool(request.metadata))
         eligible += [facts[place] for place in wanted if place in facts and _eligible(facts[place], request)]
-        if len(eligible) >= CANDIDATES:
+        if len(eligible) >= _wanted(request):
             break
     return [
         Candidate(target, each.id, each.version, 0.0, "", 0, "store" if each.held == each.version else "pending", each)
-        for each in eligible[:CANDIDATES]
+        for each in eligible[: _wanted(request)]
     ]
 
 
@@ -73,13 +78,16 @@ def _eligible(facts: Facts, request: SearchRequest) -> bool:
     return (request.include_pending or facts.held == facts.version) and passes(facts, request)
 
 
-def compared(services: Services, near: Near, by_words: Sequence[Candidate]) -> list[Candidate]:
+def vectors_of(services: Services, target: Target, by_words: Sequence[Candidate]) -> dict[str, StoredVector]:
+    """The stored vectors of what words have found, by chunk id."""
+    ids = [id_ for each in by_words if each.source == "store" for id_ in _chunks_compared(each)]
+    return services.vectors.fetch(collection_of(target), ids, texts=False) if ids else {}
+
+
+def compared(near: Near, by_words: Sequence[Candidate], stored: Mapping[str, StoredVector]) -> list[Candidate]:
     """Both halves' candidates with their cosine, each message once; a score of -1 where no vector is known."""
     known = {each.message_id: each for each in reversed(near.candidates)}
     lacking = [each for each in by_words if each.message_id not in known]
-    # Reading vectors costs as much as finding them: only those of messages that the other half has not found.
-    ids = [id_ for each in lacking if each.source == "store" for id_ in _chunks_compared(each)]
-    stored = services.vectors.fetch(collection_of(near.target), ids, texts=False) if ids else {}
     for each in lacking:
         scores = [
             (float(stored[id_].vector @ near.vector), index)

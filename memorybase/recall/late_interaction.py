@@ -17,13 +17,13 @@ from memorybase import keywords
 from memorybase.embedding import token_vectors
 from memorybase.queries.token_vectors import TokensAt
 from memorybase.recall.question import Question
-from memorybase.recall.signals import QUESTION_REACH, Candidates
+from memorybase.recall.signals import BEFORE, Candidates
 from memorybase.recall.words import Floats, Words
 
 if TYPE_CHECKING:
     from memorybase.embedding import QueryTokens
 
-BEFORE = (-2, -1)
+LEAST_GATE = 0.2  # a turn that could lend less than this is not read
 STOP_WORD = 0.15  # the weight of a word that says little; a name counts nothing, since `speaker` does
 # Where a message has no token vectors yet: what most candidates have.
 UNKNOWN: Mapping[str, float] = {"two_before": 0.44, "after_question": 0.39}
@@ -51,17 +51,11 @@ def _weight(word: str, analyzer: keywords.Analyzer, question: Question, rarities
 
 
 def places_wanted(candidates: Candidates) -> set[int]:
-    """The places whose token vectors the signals read: the candidates, two turns before each, and the question that
-    each may answer."""
-    places = {each.place for each in candidates.facts}
+    """The places whose token vectors the signals read: the candidates and two turns before each."""
+    places = set(candidates.places.tolist())
     for step in BEFORE:
-        places.update(
-            each.place + step
-            for each, turn in zip(candidates.facts, candidates.beside(step), strict=True)
-            if turn is not None
-        )
-    steps = candidates.question_steps
-    places.update(each.place + int(step) for each, step in zip(candidates.facts, steps, strict=True))
+        lends = candidates.gate(step) >= LEAST_GATE
+        places.update((candidates.places[lends] + step).tolist())
     return places
 
 
@@ -78,12 +72,10 @@ def columns(
         return np.array([column.get(each.place + step, -1) for each in candidates.facts])
 
     own = matches[:, at(0)]
-    gains = {
-        step: np.maximum(0.0, matches[:, at(step)] - own) * candidates.gate(step) for step in range(-QUESTION_REACH, 0)
-    }
+    gains = {step: np.maximum(0.0, matches[:, at(step)] - own) * candidates.gate(step) for step in BEFORE}
     answered = sum((gain * (candidates.question_steps == step) for step, gain in gains.items()), np.zeros_like(own))
     combined = {
-        "two_before": own + np.maximum.reduce([gains[step] for step in BEFORE]),
+        "two_before": own + np.maximum.reduce(list(gains.values())),
         "after_question": own + answered,
     }
     known = at(0) >= 0
@@ -97,7 +89,9 @@ def _matches(query: NDArray[np.float32], packed: Sequence[bytes]) -> NDArray[np.
     best = np.zeros((len(query), len(packed)), dtype=np.float32)
     filled = np.flatnonzero(counts)
     if len(filled):
-        cosines = query @ token_vectors.unpack(b"".join(packed), dimensions).T
+        vectors, lengths = token_vectors.unpack(b"".join(packed), dimensions)
+        cosines = query @ vectors.T
+        cosines /= lengths  # for less than dividing the vectors, of which there are thousands
         starts = np.concatenate(([0], np.cumsum(np.array(counts)[filled])[:-1]))
         best[:, filled] = np.maximum(np.maximum.reduceat(cosines, starts, axis=1), 0.0)
     return best

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.embedding import QueryTokens, without_passage_prompt
@@ -31,8 +32,8 @@ PENDING_SESSIONS = 1_000
 # What the cosine loses in mode dense whenever the length grows e-fold above 40 terms; .08 to .10 do alike.
 LENGTH_COST = 0.08
 
-# Vectors are looked for in a thread of their own while words are: model, store and database all work outside the
-# interpreter. One for each thread in which an API process serves requests.
+# The store is asked in a thread of its own while SQL is: model and store work outside the interpreter. One for each
+# thread in which an API process serves requests.
 _threads = ThreadPoolExecutor(max_workers=40, thread_name_prefix="recall")
 
 
@@ -40,6 +41,7 @@ class Near(NamedTuple):
     """What vectors have found in one target."""
 
     target: Target
+    embedder: Embedder
     vector: NDArray[np.float32]  # the query's
     candidates: list[Candidate]
     tokens: QueryTokens | None  # of the whole query, where they compare with what the target has
@@ -55,17 +57,45 @@ def nearest_beside(
 def nearest(
     services: Services, targets: Sequence[Target], query: str, request: SearchRequest, *, with_tokens: bool = False
 ) -> list[Near]:
-    """Verified candidates of each target, from the store and of what is pending. `query` is what is embedded."""
-    # What is pending is read before the store is asked: what a worker ingests in between is in both.
-    pending = _pending(services, targets, request) if request.include_pending else {}
-    found: list[Near] = []
+    """Verified candidates of each target from the store. `query` is what is embedded."""
     whole = request.query if with_tokens and services.settings.token_vectors else None
+    found: list[Near] = []
     for target, (embedder, vector, tokens) in zip(targets, _asked(services, query, whole, targets), strict=True):
-        near = nearest_stored(services, target, vector, request)
-        near += nearest_pending(services, target, embedder, vector, pending.get(target, ()), request)
         comparable = tokens is not None and target.token_encoding == embedder.token_encoding
-        found.append(Near(target, vector, near, tokens if comparable else None))
+        stored = nearest_stored(services, target, vector, request)
+        found.append(Near(target, embedder, vector, stored, tokens if comparable else None))
     return found
+
+
+def read_pending(
+    session: OrmSession, targets: Sequence[Target], request: SearchRequest
+) -> dict[Target, list[PendingMessage]]:
+    """What is pending in each target, where the request wants it.
+
+    In a snapshot that is older than the store's answer: what a worker ingests in between is in both.
+    """
+    if not request.include_pending:
+        return {}
+    scope: dict[str, Any] = {
+        "session_id": request.session_id,
+        "end_user_id": request.end_user_id,
+        "metadata": bool(request.metadata),
+        "limit": PENDING_MESSAGES,
+        "session_limit": PENDING_SESSIONS,
+    }
+    return {
+        target: queries.pending_messages(session, target, **scope) + queries.edited_messages(session, target, **scope)
+        for target in targets
+    }
+
+
+def with_pending(
+    services: Services, near: Near, pending: Mapping[Target, Sequence[PendingMessage]], request: SearchRequest
+) -> Near:
+    """What the store has near the query and what is pending, embedded here."""
+    waiting = pending.get(near.target, ())
+    found = nearest_pending(services, near.target, near.embedder, near.vector, waiting, request)
+    return near._replace(candidates=near.candidates + found)
 
 
 def corrected_for_length(
@@ -80,24 +110,6 @@ def corrected_for_length(
         for each, less in zip(candidates, excess, strict=True)
     ]
     return [each for each in corrected if each.score >= (request.min_score or 0)]
-
-
-def _pending(
-    services: Services, targets: Sequence[Target], request: SearchRequest
-) -> dict[Target, list[PendingMessage]]:
-    scope: dict[str, Any] = {
-        "session_id": request.session_id,
-        "end_user_id": request.end_user_id,
-        "metadata": bool(request.metadata),
-        "limit": PENDING_MESSAGES,
-        "session_limit": PENDING_SESSIONS,
-    }
-    with services.database.reading() as session:
-        return {
-            target: queries.pending_messages(session, target, **scope)
-            + queries.edited_messages(session, target, **scope)
-            for target in targets
-        }
 
 
 class _Asked(NamedTuple):

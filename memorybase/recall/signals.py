@@ -20,7 +20,7 @@ from memorybase.recall.words import AROUND, Floats, Places, Words
 
 SHORT = 40  # terms; people's turns are below it, and most of a user's requests
 MOST_CAPITALS = 3
-QUESTION_REACH = 4  # turns before an answer in which its question is looked for
+BEFORE = (-2, -1)  # the turns before a candidate that may lend it something, the question that it answers among them
 
 
 class Candidates:
@@ -50,7 +50,7 @@ class Candidates:
         """How many places before each candidate somebody else last asked something, as a negative number; 0: nobody."""
         asks = Traits.ASKS.value  # as a number: an operation on flags takes ten times as long
         found = np.zeros(len(self.facts), dtype=np.int64)
-        for step in range(-QUESTION_REACH, 0):
+        for step in BEFORE:
             for number, (each, turn) in enumerate(zip(self.facts, self.beside(step), strict=True)):
                 if turn and turn.traits & asks and (turn.sender_name or turn.role) != (each.sender_name or each.role):
                     found[number] = step
@@ -71,8 +71,7 @@ class Candidates:
 
 def places_around(facts: Sequence[Facts]) -> set[int]:
     """The places of these candidates and of the turns around them that the signals look at."""
-    steps = range(-QUESTION_REACH, max(AROUND) + 1)
-    return {each.place + step for each in facts for step in steps if each.seq + step > 0}
+    return {each.place + step for each in facts for step in AROUND if each.seq + step > 0}
 
 
 def columns(question: Question, found: Words, candidates: Candidates) -> dict[str, Floats]:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import chunking
 from memorybase.queries import recall as queries
@@ -21,6 +22,7 @@ from memorybase.vectors import CollectionRef, VectorHit
 # grows with the store. So ask unfiltered first and for more when SQL let too few through.
 FIRST_FETCH = 32
 CHUNKS_A_MESSAGE = 4  # asked for; an assistant's answer has about four
+VERIFIED_AT_ONCE = 96  # messages, the nearest first, until there are enough
 FETCH_GROWTH = 5
 FETCH_ROUNDS = 3
 MAX_FETCH = 2_000
@@ -145,16 +147,26 @@ def _best_chunks(target: Target, hits: Sequence[VectorHit]) -> list[Candidate]:
 def _verified(
     services: Services, target: Target, candidates: Sequence[Candidate], request: SearchRequest
 ) -> list[Candidate]:
-    """Those whose message exists in this version, in this flow, and passes the filters."""
+    """The first whose message exists in this version, in this flow, and passes the filters: top_k of them or more."""
     good_enough = [each for each in candidates if each.score >= (request.min_score or 0)]
-    if not good_enough:
-        return []
-    with services.database.reading() as session:
-        known = queries.fetch_facts(
-            session, target, {each.message_id for each in good_enough}, metadata=bool(request.metadata)
-        )
+    at_once = max(VERIFIED_AT_ONCE, 2 * request.top_k)
     verified: list[Candidate] = []
-    for each in good_enough:
+    with services.database.reading() as session:
+        for start in range(0, len(good_enough), at_once):
+            verified += _true(session, target, good_enough[start : start + at_once], request)
+            if len(verified) >= request.top_k:
+                break
+    return verified
+
+
+def _true(
+    session: OrmSession, target: Target, candidates: Sequence[Candidate], request: SearchRequest
+) -> list[Candidate]:
+    known = queries.fetch_facts(
+        session, target, {each.message_id for each in candidates}, metadata=bool(request.metadata)
+    )
+    verified: list[Candidate] = []
+    for each in candidates:
         facts = known.get(each.message_id)
         if facts is None or facts.version != each.version or not facts.in_flow:
             continue

@@ -31,9 +31,10 @@ def test_what_is_packed_comes_back_nearly(seed: int, count: int, dimensions: int
     vectors = units(seed, count, dimensions)
     packed = pack(vectors)
     assert len(packed) == count * dimensions // 2
-    back = unpack(packed, dimensions)
+    back, lengths = unpack(packed, dimensions)
     assert back.shape == vectors.shape
-    assert ((back * vectors).sum(axis=1) > 0.97).all()
+    np.testing.assert_allclose(lengths, np.linalg.norm(back, axis=1), rtol=1e-5)
+    assert ((back * vectors).sum(axis=1) > 0.97 * lengths).all()
 
 
 def test_a_token_takes_48_bytes() -> None:
@@ -79,4 +80,5 @@ def test_the_numbers_decide_the_published_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dimensions", [2, 96])
 def test_nothing_is_nothing(dimensions: int) -> None:
-    assert unpack(pack(np.empty((0, dimensions), dtype=np.float32)), dimensions).shape == (0, dimensions)
+    vectors, lengths = unpack(pack(np.empty((0, dimensions), dtype=np.float32)), dimensions)
+    assert (vectors.shape, lengths.shape) == ((0, dimensions), (0,))
