@@ -33,7 +33,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
-.PHONY: help demo test chaos up doctor lint types format bench bench-appends bench-context bench-history bench-peers bench-recall migrate pictures clean
+.PHONY: help demo test chaos up doctor lint types format bench bench-appends bench-context bench-history bench-peers bench-recall bench-scores migrate pictures clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ bench-peers: ## install what `make bench` compares with, in an environment of it
 
 bench-recall: $(INSTALLED) ## what a search finds: DATA="LoCoMo and chat files", FIT=1 fits the weights, NAIVE=1 compares
 	$(BIN)/python bench/recall.py $(DATA) $(if $(FIT),--fit) $(if $(NAIVE),--naive) $(ARGS)
+
+bench-scores: $(INSTALLED) ## what a score is worth in small and large stores: DATA="LoCoMo and chat files", ARGS="--large 20000"
+	$(BIN)/python bench/scores.py $(DATA) $(ARGS)
 
 bench-context: $(INSTALLED) ## what a context brings of what answers: DATA="LoCoMo and chat files", ARGS="--budgets 4000"
 	$(BIN)/python bench/context.py $(DATA) $(ARGS)

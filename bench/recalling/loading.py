@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from memorybase.client import Client
@@ -53,3 +53,7 @@ class Loaded:
     def own_id(self, conversation: Conversation, message_id: str) -> str:
         """The id under which the conversation knows a message."""
         return self._names[conversation.name][message_id]
+
+    def ids_of(self, name: str) -> Mapping[str, str]:
+        """By message id, the ids under which the conversation of this name knows its messages."""
+        return self._names[name]

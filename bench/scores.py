@@ -1,0 +1,176 @@
+"""What is a score worth in stores of different sizes, and for questions of one word?
+
+    python bench/scores.py FILE [FILE ...] [--large MESSAGES] [--each QUESTIONS] [--json FILE] [--data-dir DIR]
+
+Each FILE is in LoCoMo's format or a list of chats with messages and questions. Each question is asked of five messages
+among which its answer is, of its whole conversation, and of one large flow: all conversations of the files, filled up
+with made ones to so many messages. Each is also asked of a store of that size without the answer ("elsewhere"). Printed
+for each store: how many results of a score are right, the best score where something answers and where nothing does,
+and what a min_score keeps out and loses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from itertools import count, pairwise
+from pathlib import Path
+from typing import Any
+
+import made
+from recalling import corpora
+from recalling.corpora import Conversation, Corpus, Question
+from recalling.loading import Loaded, stack
+
+from memorybase.evaluation.calibration import Scored, bands, best_scores, calibration_error, cuts
+from memorybase.keywords import analyzer
+
+FEW = 5
+LARGE = "large"  # the flow that holds everything
+FILL_SEED = 1_000  # conversations by rule from here on are those that no other benchmark measures
+SHORTEST_WORD = 5  # letters of a question of one word
+
+
+def few_messages(conversation: Conversation, question: Question) -> Conversation | None:
+    """Five messages around the one that answers, as a conversation of their own; None where several do."""
+    messages = list(conversation.messages)
+    places = [place for place, each in enumerate(messages) if each["id"] in question.evidence]
+    if len(places) != 1 or len(messages) < FEW:
+        return None
+    first = min(max(0, places[0] - FEW // 2), len(messages) - FEW)
+    name = f"few: {messages[places[0]]['id']}"
+    kept = [{**each, "id": f"{name}: {each['id']}"} for each in messages[first : first + FEW]]
+    own = frozenset({f"{name}: {messages[places[0]]['id']}"})
+    run = {"session_id": name, "run_id": name, "messages": kept}
+    return Conversation(conversation.corpus, name, [run], [replace(question, evidence=own)])
+
+
+def one_word(conversation: Conversation) -> list[Question]:
+    """Questions of one word that stands in one message alone."""
+    words_of = analyzer("english").words
+    said = {str(each["id"]): set(words_of(str(each["content"]))) for each in conversation.messages}
+    messages_with = Counter(word for words in said.values() for word in words)
+    return [
+        Question(word, "one word", frozenset({id_}))
+        for id_, words in said.items()
+        for word in sorted(words)
+        if messages_with[word] == 1 and len(word) >= SHORTEST_WORD and word.isalpha()
+    ]
+
+
+def filling(messages: int) -> Iterator[Conversation]:
+    """Made conversations, about so many messages in all."""
+    for number in count(FILL_SEED):
+        if messages <= 0:
+            return
+        kind = made.KINDS_BY_RULE[number % len(made.KINDS_BY_RULE)]
+        conversation = corpora.chat("filling", made.by_rule(number, kind))
+        messages -= len(list(conversation.messages))
+        yield conversation
+
+
+def load_large(loaded: Loaded, found: Sequence[Corpus], messages: int) -> None:
+    """Everything in one flow; other ids than in the conversations' own flows, or they would be the same messages."""
+    own = [conversation for corpus in found for conversation in corpus.conversations]
+    rest = messages - sum(len(list(each.messages)) for each in own)
+    runs: list[Mapping[str, Any]] = []
+    for each in (*own, *filling(rest)):
+        for run in each.runs:
+            renamed = [{**message, "id": f"{LARGE}: {message['id']}"} for message in run["messages"]]
+            runs.append({"session_id": run["session_id"], "run_id": f"{LARGE}: {run['run_id']}", "messages": renamed})
+    loaded.load(Conversation(LARGE, LARGE, runs, []))
+
+
+def scored(loaded: Loaded, where: str, question: Question, evidence: frozenset[str], prefix: str = "") -> Scored:
+    path = f"/memories/{loaded.memories[where]}/search"
+    results = loaded.client.call("POST", path, json={"query": question.text})["results"]
+    names = {prefix + id_ for id_ in evidence}
+    ids = loaded.ids_of(where)
+    return Scored(frozenset(names), [(ids[hit["message_id"]], hit["score"]) for hit in results])
+
+
+def report(name: str, asked: Sequence[Scored]) -> dict[str, Any]:
+    answered = [each for each in asked if each.evidence]
+    elsewhere = [each for each in asked if not each.evidence]
+    found = {
+        "bands": [asdict(band) for band in bands(answered)],
+        "calibration_error": round(calibration_error(answered), 3),
+        "answered": best_scores(answered),
+        "elsewhere": best_scores(elsewhere),
+        "cuts": [asdict(cut) for cut in cuts(asked)],
+    }
+    print(f"{name}: {len(answered)} questions answered, {len(elsewhere)} elsewhere, error {found['calibration_error']}")
+    for band in bands(answered):
+        if band.results:
+            print(f"  {band.low:.1f} to {band.high:.1f}: {band.right / band.results:.2f} of {band.results} right")
+    for label, best in (("answered", found["answered"]), ("elsewhere", found["elsewhere"])):
+        if best is not None:
+            print(f"  best score, {label}: p5 {best.p5:.2f}, p50 {best.p50:.2f}, p95 {best.p95:.2f}")
+    for cut in cuts(asked):
+        alarms = "-" if cut.false_alarms is None else f"{cut.false_alarms:.2f}"
+        print(f"  min_score {cut.min_score}: false alarms {alarms}, missed {cut.missed:.2f}")
+    return {key: asdict(value) if hasattr(value, "p50") else value for key, value in found.items()}
+
+
+def measure(loaded: Loaded, found: Sequence[Corpus], chosen: argparse.Namespace) -> dict[str, Any]:
+    rng = random.Random(1)
+    asked_of = [(each, question) for corpus in found for each in corpus.conversations for question in each.questions]
+    drawn = rng.sample([(each, question) for each, question in asked_of if question.evidence], chosen.each)
+    words = [(each, question) for corpus in found for each in corpus.conversations for question in one_word(each)]
+    drawn_words = rng.sample(words, chosen.each)
+    few = [(few_messages(each, question), question) for each, question in drawn]
+    stores = [(store, question) for store, question in few if store is not None]
+    for store in {store.name: store for store, _ in stores}.values():
+        loaded.load(store)
+    for conversation in {each.name: each for each, _ in (*drawn, *drawn_words)}.values():
+        loaded.load(conversation)
+    load_large(loaded, found, chosen.large)
+    none: frozenset[str] = frozenset()
+    others = [store for store, _ in stores[1:]] + [stores[0][0]]
+    return {
+        "5 messages": report(
+            "5 messages",
+            [scored(loaded, store.name, question, store.questions[0].evidence) for store, question in stores]
+            + [scored(loaded, other.name, question, none) for other, (_, question) in zip(others, stores, strict=True)],
+        ),
+        "conversation": report(
+            "conversation",
+            [scored(loaded, each.name, question, question.evidence) for each, question in drawn]
+            + [
+                scored(loaded, other.name, question, none)
+                for (each, question), (other, _) in pairwise(drawn)
+                if other.name != each.name
+            ],
+        ),
+        "one word": report(
+            "one word",
+            [scored(loaded, each.name, question, question.evidence) for each, question in drawn_words],
+        ),
+        f"{chosen.large} messages": report(
+            f"{chosen.large} messages",
+            [scored(loaded, LARGE, question, question.evidence, f"{LARGE}: ") for _, question in drawn],
+        ),
+    }
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("data", type=Path, nargs="+", help="files in LoCoMo's format or lists of chats")
+    arguments.add_argument("--large", type=int, default=100_000, help="messages of the large flow")
+    arguments.add_argument("--each", type=int, default=200, help="questions asked of each store")
+    arguments.add_argument("--json", type=Path)
+    arguments.add_argument("--data-dir", type=Path, help="keep what was loaded here")
+    chosen = arguments.parse_args()
+    found = [corpora.read(file) for file in chosen.data]
+    with stack(chosen.data_dir) as (client, _):
+        result = measure(Loaded(client), found, chosen)
+    if chosen.json:
+        chosen.json.write_text(json.dumps(result, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
