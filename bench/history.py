@@ -25,7 +25,7 @@ from memorybase import ingestion, keys, lifecycle
 from memorybase.conversation import View, node_executions
 from memorybase.conversation.buffer import Conversation, HistoryRequest, conversation_view
 from memorybase.conversation.node_buffer import node_view
-from memorybase.database import Database
+from memorybase.database.engine import Database
 from memorybase.ingestion import CaptureRequest
 from memorybase.messages import normalise
 from memorybase.models import Base

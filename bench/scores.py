@@ -27,7 +27,7 @@ from recalling.corpora import Conversation, Corpus, Question
 from recalling.loading import Loaded, stack
 
 from memorybase.evaluation.calibration import Scored, bands, best_scores, calibration_error, cuts
-from memorybase.keywords import analyzer
+from memorybase.keyword_index.analyzer import analyzer
 
 FEW = 5
 LARGE = "large"  # the flow that holds everything

@@ -13,8 +13,9 @@ from uuid import UUID, uuid5
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors, indexing, planning
-from memorybase.keywords import Document
+from memorybase import errors, planning
+from memorybase.keyword_index import index as indexing
+from memorybase.keyword_index.analyzer import Document
 from memorybase.messages import NewMessage, message_fingerprint, message_text
 from memorybase.models import MemoryBase, Message, Session
 from memorybase.queries import conversations, summaries

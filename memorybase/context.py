@@ -35,7 +35,7 @@ from memorybase.conversation.summarizers import names
 from memorybase.conversation.tokens import ESTIMATE
 from memorybase.conversation.uses import record_use
 from memorybase.conversation.view import Report
-from memorybase.keywords import analyzer
+from memorybase.keyword_index.analyzer import analyzer
 from memorybase.queries import bases, conversations
 from memorybase.recall import Hit, Mode, SearchRequest
 from memorybase.recall.packing import Memory, Packer

@@ -22,7 +22,6 @@ from rich.console import Console
 from rich.markup import escape
 
 from memorybase import errors
-from memorybase.chunking import parse_chunk_id
 from memorybase.cli.options import progress
 from memorybase.client import Client
 from memorybase.importing import ImportedRun, read_runs
@@ -30,6 +29,7 @@ from memorybase.stack.child import StackChild
 from memorybase.stack.children import NAMES
 from memorybase.stack.processes import end_leftovers
 from memorybase.stack.state import DataDir
+from memorybase.vectors.chunk_ids import parse_chunk_id
 
 FLOW = "sample-assistant"
 MEMORY = "sample"

@@ -10,8 +10,9 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, leases, planning
+from memorybase.database import clock
 from memorybase.models import IngestionJob, MemoryBase, MemoryBaseSession
-from memorybase.queries import bases, clock, conversations, jobs, rows
+from memorybase.queries import bases, conversations, jobs, rows
 from memorybase.services import Services
 
 

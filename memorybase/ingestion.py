@@ -21,13 +21,15 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import capturing, database, errors, indexing, leases, lifecycle, metrics, planning, projection
+from memorybase import capturing, errors, leases, lifecycle, metrics, planning, projection
+from memorybase.database import clock, engine
+from memorybase.keyword_index import index
 from memorybase.leases import Claim, Guard, Projection
 from memorybase.locks import HeldLock
 from memorybase.messages import NewMessage
 from memorybase.models import IngestionJob, JobKind, JobState, MemoryBase, MemoryBaseSession, Session
 from memorybase.projection import Work
-from memorybase.queries import bases, clock, conversations, deleted, jobs, ledger, rows
+from memorybase.queries import bases, conversations, deleted, jobs, ledger, rows
 from memorybase.services import FrozenJob, Services
 from memorybase.telemetry import bound, get_logger
 
@@ -100,7 +102,7 @@ def _capture(
 ) -> CaptureResult:
     run_id = request.run_id or uuid4()
     messages = capturing.identify(request.messages, run_id)
-    documents = indexing.analyze_all(services, messages)
+    documents = index.analyze_all(services, messages)
     with services.database.transaction() as session:
         living = bases.share_bases_of_flow(session, flow_id)
         if not conversations.has_flow(session, user_id, flow_id):
@@ -133,7 +135,7 @@ def _capture(
             conversation.last_seq += len(new)
             conversation.last_captured_at = now
             conversation.deleted_at = None
-        indexing.add(session, conversation, stored, documents)
+        index.add(session, conversation, stored, documents)
         deleted.forget(session, flow_id, new.keys() & before.keys())
         session.flush()
         if request.on_conflict == "update":
@@ -475,7 +477,7 @@ def advance(services: Services, claim: Claim, guard: Guard, done: Projection, *,
     # An advance that a power cut undoes leaves a claim without its worker, as a kill just before it does.
     with services.database.transaction(durable=claim.is_build) as session:
         advanced = leases.compare_and_set(session, claim, to_seq=claim.to_seq, cursor_id=cursor_id)
-        database.after_commit(session, lambda: guard.drop(claim))
+        engine.after_commit(session, lambda: guard.drop(claim))
         leases.finish(session, services, claim, advanced, done)
         if claim.is_build:
             lifecycle.complete_build(session, services, advanced.base, advanced.now)

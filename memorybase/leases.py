@@ -19,15 +19,16 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
+from memorybase.database import clock
 from memorybase.locks import HeldLock
 from memorybase.models import Capture, Generation, IngestionJob, JobKind, JobState, MemoryBase, MemoryBaseSession
 from memorybase.planning import plan_next, ring_after_commit
-from memorybase.queries import bases, clock, conversations, jobs, ledger, rows, token_vectors
+from memorybase.queries import bases, conversations, jobs, ledger, rows, token_vectors
 from memorybase.queries.token_vectors import TokensOf
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.telemetry import get_logger
-from memorybase.vectors import CollectionRef
+from memorybase.vectors.store import CollectionRef
 
 log = get_logger(__name__)
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import database
+from memorybase.database import engine
 from memorybase.models import (
     Capture,
     Generation,
@@ -158,7 +158,7 @@ def ring_after_commit(session: OrmSession, services: Services, queued: Sequence[
     pending: list[FrozenJob] = session.info.setdefault("rings", [])
     if not pending:
         # One call for all rings of the transaction, so that the bound on time is one bound.
-        database.after_commit(session, lambda: _ring(services, pending))
+        engine.after_commit(session, lambda: _ring(services, pending))
     pending.extend(frozen)
 
 

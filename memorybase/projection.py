@@ -19,8 +19,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase import chunking, errors, reuse
-from memorybase.embedding import Embedder
+from memorybase import errors, reuse
+from memorybase.embedding import Embedder, chunking
 from memorybase.leases import Claim, Guard, Projection, describe
 from memorybase.messages import message_text
 from memorybase.queries.conversations import CountedMessage
@@ -28,7 +28,9 @@ from memorybase.queries.ledger import Failure, Held
 from memorybase.queries.token_vectors import TokensOf
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
-from memorybase.vectors import CollectionRef, StoredVector, VectorRecord, find_hidden, read_back, write_again
+from memorybase.vectors import chunk_ids
+from memorybase.vectors.store import CollectionRef, StoredVector, VectorRecord
+from memorybase.vectors.visibility import find_hidden, read_back, write_again
 
 log = get_logger(__name__)
 
@@ -256,7 +258,7 @@ def _check_claims(guard: Guard, items: Sequence[Item]) -> None:
 def _records(item: Item) -> list[VectorRecord]:
     return [
         VectorRecord(
-            id=chunking.chunk_id(item.work.claim.memory_base_id, item.message.id, item.message.version, chunk.index),
+            id=chunk_ids.chunk_id(item.work.claim.memory_base_id, item.message.id, item.message.version, chunk.index),
             vector=item.vectors[chunk.index],
             text=chunk.text,
             metadata=_metadata(item.work.claim, item.message, chunk.index),
@@ -289,7 +291,7 @@ def _store_a_canary(services: Services, guard: Guard, item: Item, vector: NDArra
     is of the session, and in no ledger: the audit of what the lost worker wrote takes it away.
     """
     claim = item.work.claim
-    chunk = chunking.chunk_id(claim.memory_base_id, item.message.id, 0, 0)
+    chunk = chunk_ids.chunk_id(claim.memory_base_id, item.message.id, 0, 0)
     _check_claims(guard, [item])
     if item.work.error is not None:
         return
@@ -322,7 +324,7 @@ def chunk_ids_of(claim: Claim, held: Sequence[Held]) -> list[str]:
     return [
         chunk
         for entry in held
-        for chunk in chunking.chunk_ids(claim.memory_base_id, entry.message_id, entry.version, entry.chunks)
+        for chunk in chunk_ids.chunk_ids(claim.memory_base_id, entry.message_id, entry.version, entry.chunks)
     ]
 
 

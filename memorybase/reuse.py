@@ -13,14 +13,15 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase import chunking, errors
-from memorybase.embedding import Embedder
+from memorybase import errors
+from memorybase.embedding import Embedder, chunking
 from memorybase.leases import Claim
 from memorybase.queries import ledger, token_vectors
 from memorybase.queries.conversations import CountedMessage
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
-from memorybase.vectors import CollectionRef
+from memorybase.vectors import chunk_ids
+from memorybase.vectors.store import CollectionRef
 
 log = get_logger(__name__)
 
@@ -80,7 +81,7 @@ def _taken_from(
     services: Services, source: ledger.Source, dimension: int, pieces: Pieces, known: Container[Place]
 ) -> dict[Place, NDArray[np.float32]]:
     lacking = {
-        chunking.chunk_id(source.memory_base_id, message.id, message.version, chunk.index): (message.id, chunk)
+        chunk_ids.chunk_id(source.memory_base_id, message.id, message.version, chunk.index): (message.id, chunk)
         for message, chunks in pieces
         for chunk in chunks[: source.chunks.get(message.id, 0)]
         if (message.id, chunk.index) not in known

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from uuid import UUID
 
 if TYPE_CHECKING:
-    from memorybase.database import Database
+    from memorybase.database.engine import Database
     from memorybase.embedding import Embedder, Reranker
     from memorybase.locks import SessionLocks
     from memorybase.settings import Settings
-    from memorybase.vectors import VectorStore
+    from memorybase.vectors.store import VectorStore
 
 
 @dataclass(frozen=True, slots=True)

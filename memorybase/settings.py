@@ -12,7 +12,8 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from memorybase import errors, keywords
+from memorybase import errors
+from memorybase.keyword_index import analyzer
 
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
 
@@ -158,8 +159,8 @@ class Settings(BaseSettings):
             if low >= high:
                 message = f"{lower}={low:g} must be below {upper}={high:g}: timeouts nest"
                 raise ValueError(message)
-        if self.keyword_language not in keywords.languages():
-            message = f"keyword_language={self.keyword_language} must be one of {', '.join(keywords.languages())}"
+        if self.keyword_language not in analyzer.languages():
+            message = f"keyword_language={self.keyword_language} must be one of {', '.join(analyzer.languages())}"
             raise ValueError(message)
         if self.summary_tokens * 4 > self.summarizer_input_tokens:
             message = f"summary_tokens={self.summary_tokens} must be at most a quarter of summarizer_input_tokens"

@@ -12,9 +12,10 @@ from datetime import timedelta
 from typing import Literal
 from uuid import UUID
 
-from memorybase import database, errors, leases, lifecycle, planning
+from memorybase import errors, leases, lifecycle, planning
 from memorybase.conversation import chat_summaries, node_objects, summarising
-from memorybase.queries import bases, clock, conversations, heartbeats, jobs, rows, tickets
+from memorybase.database import clock, engine
+from memorybase.queries import bases, conversations, heartbeats, jobs, rows, tickets
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -107,7 +108,7 @@ def requeue(services: Services, row_id: UUID, *, dead_owner: str | None = None, 
         if dead_owner:
             # Before the ring, which would find the session busy until the dead worker's lock has run out.
             base_id, session_id = base.id, row.session_id
-            database.after_commit(session, lambda: services.locks.free(base_id, session_id))
+            engine.after_commit(session, lambda: services.locks.free(base_id, session_id))
         leases.take_back(session, services, base, row, now, stopped=stopped)
     return True
 

@@ -31,7 +31,7 @@ from memorybase.errors import (
     VectorRejected,
     VectorStoreUnavailable,
 )
-from memorybase.vectors import (
+from memorybase.vectors.store import (
     CollectionRef,
     MetadataValue,
     StoredCollection,

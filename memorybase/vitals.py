@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from memorybase import errors
-from memorybase.queries import clock, doctor
+from memorybase.database import clock
+from memorybase.queries import doctor
 from memorybase.services import Services
 
 # A part that takes longer than this to answer is not there, whatever it says then.

@@ -9,12 +9,12 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from memorybase.database import Database
+from memorybase.database.engine import Database
 from memorybase.embedding import CrossEncoderReranker, Embedders
 from memorybase.locks import RedisSessionLocks
 from memorybase.services import IngestionQueue, Services
 from memorybase.settings import Settings
-from memorybase.vectors import ChromaStore
+from memorybase.vectors.chroma import ChromaStore
 
 Role = Literal["api", "worker", "sweeper", "cli"]
 

@@ -1,1 +1,1 @@
-"""The database's history, one revision a file in versions/; run by memorybase.migrate."""
+"""The database's history, one revision a file in versions/; run by memorybase.database.migrate."""

@@ -1,11 +1,11 @@
-"""How Alembic runs a migration here. memorybase.migrate opens the connection and keeps other migrators out."""
+"""How Alembic runs a migration here. memorybase.database.migrate opens the connection and keeps other migrators out."""
 
 from __future__ import annotations
 
 from alembic import context
 from sqlalchemy import Connection
 
-from memorybase import migrate
+from memorybase.database import migrate
 from memorybase.models import Base
 
 

@@ -17,7 +17,8 @@ from ingesting.figures import Figures, growth
 from ingesting.target import Target, in_calls
 from ingesting.texts import Corpus
 from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryVectors
-from memorybase.vectors import ChromaStore, CollectionRef, VectorRecord
+from memorybase.vectors.chroma import ChromaStore
+from memorybase.vectors.store import CollectionRef, VectorRecord
 
 STEP = 1_000
 SESSION = 50  # messages a session, and the threshold

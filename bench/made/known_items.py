@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from memorybase.keywords import STOP_WORDS, analyzer
+from memorybase.keyword_index.analyzer import STOP_WORDS, analyzer
 
 QUESTION_WORDS = 6  # a sentence with fewer content words makes no known item
 

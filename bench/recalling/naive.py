@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.chunking import split_text
 from memorybase.embedding import Embedder
+from memorybase.embedding.chunking import split_text
 from memorybase.messages import message_text
 
 K1, B = 1.2, 0.75

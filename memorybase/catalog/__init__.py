@@ -41,7 +41,7 @@ from memorybase.catalog.work import (
     list_jobs,
     owed_targets,
 )
-from memorybase.queries.catalog_paging import DEFAULT_SIZE, MAX_SIZE, MAX_SKIP, Page, PageRequest
+from memorybase.database.paging import DEFAULT_SIZE, MAX_SIZE, MAX_SKIP, Page, PageRequest
 
 __all__ = [
     "DEFAULT_BUCKETS",

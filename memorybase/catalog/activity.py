@@ -8,9 +8,10 @@ from uuid import UUID
 
 from memorybase import errors
 from memorybase.catalog.conversations import found_base
+from memorybase.database import clock
 from memorybase.models import Capture
 from memorybase.queries import activity as queries
-from memorybase.queries import bases, clock
+from memorybase.queries import bases
 from memorybase.queries.activity import Ingested, Window
 from memorybase.services import Services
 

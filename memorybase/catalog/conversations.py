@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
+from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import Flow, MemoryBase, Message
 from memorybase.queries import bases, conversations
 from memorybase.queries import catalog as queries
-from memorybase.queries.catalog_paging import AnyRow, Found, Page, PageRequest
 from memorybase.services import Services
-
-View = TypeVar("View")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +171,6 @@ def get_message(services: Services, user_id: UUID, message_id: UUID) -> MessageV
     if row is None:
         raise errors.NotFound("There is no such message", field="message_id", value=message_id)
     return message_view(row)
-
-
-def page_of(found: Found, view: Callable[[AnyRow], View]) -> Page[View]:
-    request = found.request
-    return Page([view(row) for row in found.rows], found.total, request.page, request.size, found.next_cursor)
 
 
 def found_flow(session: OrmSession, user_id: UUID, flow_id: UUID) -> Flow:

@@ -8,11 +8,11 @@ from enum import StrEnum
 from uuid import UUID
 
 from memorybase import errors
-from memorybase.catalog.conversations import found_base, found_flow, page_of
+from memorybase.catalog.conversations import found_base, found_flow
+from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import Capture, MemoryBase
 from memorybase.queries import bases
 from memorybase.queries import catalog_bases as queries
-from memorybase.queries.catalog_paging import AnyRow, Page, PageRequest
 from memorybase.services import Services
 
 # How far pending messages are counted, so that a look costs the same beside any backlog.

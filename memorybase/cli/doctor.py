@@ -126,7 +126,7 @@ def _data_dir(patient: Patient) -> str:
 
 
 def _database(patient: Patient) -> str:
-    from memorybase import migrate
+    from memorybase.database import migrate
 
     current, head = migrate.current(patient.database_url), migrate.head()
     if current != head:
@@ -225,10 +225,10 @@ def _drift(patient: Patient) -> str:
 
 
 def _keyword_index(patient: Patient) -> str:
-    from memorybase import indexing
+    from memorybase.keyword_index import index
 
     _ = patient.database_url
-    language, waiting = patient.settings.keyword_language, indexing.waiting_for_reindex(patient.services)
+    language, waiting = patient.settings.keyword_language, index.waiting_for_reindex(patient.services)
     detail = f"{waiting.sessions} sessions are not indexed in {language}" if waiting.sessions else f"in {language}"
     return _unless(waiting.sessions > 0, detail)
 

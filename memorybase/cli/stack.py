@@ -45,7 +45,7 @@ def demo(
 
 def migrate(data_dir: DataDirOption = None) -> None:
     """Bring the database to this version's schema. `up` does it by itself."""
-    from memorybase import migrate as migrations
+    from memorybase.database import migrate as migrations
     from memorybase.stack.state import settings_in_use
 
     url = settings_in_use(data_dir).resolved_database_url
@@ -73,7 +73,7 @@ def sweep(
 def prepare() -> None:
     """What must be there before the worker and the API start: schema, local user, embedding model."""
     from memorybase import keys, wiring
-    from memorybase import migrate as migrations
+    from memorybase.database import migrate as migrations
 
     settings = Settings()
     migrations.upgrade(settings.resolved_database_url)

@@ -19,10 +19,11 @@ from memorybase.conversation.files import FileRef, read_files
 from memorybase.conversation.records import Record, call_ids
 from memorybase.conversation.templates import render
 from memorybase.conversation.tokens import ESTIMATE
+from memorybase.database import clock
+from memorybase.database.paging import MAX_INTEGER, MAX_SIZE, MAX_SKIP
 from memorybase.messages import NewMessage
 from memorybase.models import Chat, ChatRecord
-from memorybase.queries import chats, clock, memory_uses
-from memorybase.queries.catalog_paging import MAX_INTEGER, MAX_SIZE, MAX_SKIP
+from memorybase.queries import chats, memory_uses
 from memorybase.queries.chats import Gone
 from memorybase.services import Services
 from memorybase.telemetry import get_logger

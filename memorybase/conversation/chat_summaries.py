@@ -26,8 +26,9 @@ from memorybase.conversation.chat_views import (
 )
 from memorybase.conversation.summaries import ring_after_commit
 from memorybase.conversation.summarizers import Summarizer, summarizer_named
+from memorybase.database import clock
 from memorybase.models import Chat, ChatMemory
-from memorybase.queries import chats, clock
+from memorybase.queries import chats
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 

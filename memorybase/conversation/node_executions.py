@@ -12,8 +12,9 @@ from pydantic import Field
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, messages
+from memorybase.database import clock
 from memorybase.models import NodeExecution
-from memorybase.queries import clock, conversations, memory_uses
+from memorybase.queries import conversations, memory_uses
 from memorybase.queries import node_executions as queries
 from memorybase.services import Services
 from memorybase.telemetry import get_logger

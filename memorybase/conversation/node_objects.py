@@ -22,8 +22,9 @@ from memorybase.conversation.records import Record, Role
 from memorybase.conversation.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.trimming import Limits, Prune
 from memorybase.conversation.view import View, ViewOptions, build_view
+from memorybase.database import clock
 from memorybase.errors import InvalidRequest
-from memorybase.queries import clock, heartbeats
+from memorybase.queries import heartbeats
 from memorybase.services import Services
 from memorybase.settings import Settings
 

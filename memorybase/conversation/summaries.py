@@ -14,14 +14,15 @@ from uuid import UUID, uuid5
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import database, errors
+from memorybase import errors
 from memorybase.conversation.captured import tails
 from memorybase.conversation.fitting import Summary
 from memorybase.conversation.records import Record
 from memorybase.conversation.session_memory import Call, SessionPreset, StoredSummary, session_memory
 from memorybase.conversation.summarizers import names
+from memorybase.database import clock, engine
 from memorybase.models import Session, SessionSummary
-from memorybase.queries import clock, conversations, summaries
+from memorybase.queries import conversations, summaries
 from memorybase.services import Services
 
 KEPT_PAIRS = 3  # what a summary that is asked for leaves to be given verbatim
@@ -174,4 +175,4 @@ def ring_after_commit(session: OrmSession, services: Services, ids: Sequence[UUI
     def ring() -> None:
         services.queue.ring_summaries(ids)
 
-    database.after_commit(session, ring)
+    engine.after_commit(session, ring)

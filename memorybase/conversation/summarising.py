@@ -19,8 +19,9 @@ from memorybase import errors
 from memorybase.conversation.captured import Walk, as_record
 from memorybase.conversation.summaries import Wanted, ring_after_commit
 from memorybase.conversation.summarizers import Summarizer, says_something, summarizer_named
+from memorybase.database import clock
 from memorybase.models import SessionSummary
-from memorybase.queries import clock, conversations, history, summaries
+from memorybase.queries import conversations, history, summaries
 from memorybase.services import Services
 from memorybase.telemetry import describe_error, get_logger
 

@@ -10,9 +10,10 @@ from uuid import UUID
 from memorybase import errors
 from memorybase.conversation.standing import Origin, gone
 from memorybase.conversation.view import View
+from memorybase.database import clock
 from memorybase.messages import resolve_id
 from memorybase.models import MemoryUse
-from memorybase.queries import clock, conversations, deleted, memory_uses
+from memorybase.queries import conversations, deleted, memory_uses
 from memorybase.services import Services
 
 EDITED_SINCE = "edited_since"  # the model was given this; a message of it says something else now

@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID, uuid5
 
 from memorybase import errors
-from memorybase.chunking import chunk_id, chunk_ids, parse_chunk_id, split_text
+from memorybase.database import clock
+from memorybase.embedding.chunking import split_text
 from memorybase.messages import check_json, check_text
 from memorybase.models import ID_LENGTH, KnowledgeBase
-from memorybase.queries import clock
 from memorybase.queries import knowledge as queries
 from memorybase.queries.knowledge import DocumentFacts, StoredDocument
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
-from memorybase.vectors import CollectionRef, VectorHit, VectorRecord, find_hidden, read_back, write_again
+from memorybase.vectors.chunk_ids import chunk_id, chunk_ids, parse_chunk_id
+from memorybase.vectors.store import CollectionRef, VectorHit, VectorRecord
+from memorybase.vectors.visibility import find_hidden, read_back, write_again
 
 if TYPE_CHECKING:
     from memorybase.embedding import Embedder

@@ -16,14 +16,14 @@ from uuid import UUID, uuid4
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.chunking import chunker_identity
+from memorybase.database import clock
+from memorybase.database.paging import AnyRow, Page, PageRequest
+from memorybase.embedding.chunking import chunker_identity
 from memorybase.knowledge import documents
 from memorybase.knowledge.documents import DocumentHit, DocumentResult, NewDocument
 from memorybase.messages import check_text
 from memorybase.models import NAME_LENGTH, KnowledgeBase
-from memorybase.queries import clock
 from memorybase.queries import knowledge as queries
-from memorybase.queries.catalog_paging import AnyRow, Page, PageRequest
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 

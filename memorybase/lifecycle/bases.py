@@ -10,13 +10,14 @@ from uuid import UUID, uuid4
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import chunking, database, errors, knowledge
-from memorybase.embedding import Embedder
+from memorybase import errors, knowledge
+from memorybase.database import clock, engine
+from memorybase.embedding import Embedder, chunking
 from memorybase.models import Capture, Flow, Generation, GenerationState, MemoryBase
-from memorybase.queries import bases, clock, conversations, rows
+from memorybase.queries import bases, conversations, rows
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
-from memorybase.vectors import CollectionRef
+from memorybase.vectors.store import CollectionRef
 
 log = get_logger(__name__)
 
@@ -210,7 +211,7 @@ def _insert(
         session, user_id=user_id, kb_id=uuid4(), name=base.kb_name, memory_base_id=base_id,
         embedding_model=embedder.model, embedder=embedder.identity, chunker=generation.chunker, created_at=now,
     )  # fmt: skip
-    database.after_commit(session, lambda: knowledge.write_metadata(services, entry))
+    engine.after_commit(session, lambda: knowledge.write_metadata(services, entry))
 
 
 def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes: Mapping[str, Any]) -> None:

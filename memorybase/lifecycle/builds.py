@@ -8,7 +8,8 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import database, errors, knowledge, planning
+from memorybase import errors, knowledge, planning
+from memorybase.database import clock, engine
 from memorybase.embedding import Embedder
 from memorybase.lifecycle.bases import create_collection, new_generation
 from memorybase.models import (
@@ -19,10 +20,10 @@ from memorybase.models import (
     JobState,
     MemoryBase,
 )
-from memorybase.queries import bases, clock, jobs, rows
+from memorybase.queries import bases, jobs, rows
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
-from memorybase.vectors import CollectionRef
+from memorybase.vectors.store import CollectionRef
 
 log = get_logger(__name__)
 
@@ -125,7 +126,7 @@ def complete_build(session: OrmSession, services: Services, base: MemoryBase, no
     session.refresh(base)
     entry = knowledge.entry_of_memory_base(session, base.id)
     if entry is not None:
-        database.after_commit(session, lambda: knowledge.write_metadata(services, entry))
+        engine.after_commit(session, lambda: knowledge.write_metadata(services, entry))
     log.info("generation_serves", memory_base_id=str(base.id), generation=new)
     return True
 

@@ -9,12 +9,15 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import chunking, errors
+from memorybase import errors
+from memorybase.database import clock
 from memorybase.models import MemoryBase
-from memorybase.queries import bases, clock, ledger, rows, token_vectors
+from memorybase.queries import bases, ledger, rows, token_vectors
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
-from memorybase.vectors import CollectionRef, hidden_ids
+from memorybase.vectors import chunk_ids
+from memorybase.vectors.store import CollectionRef
+from memorybase.vectors.visibility import hidden_ids
 
 log = get_logger(__name__)
 
@@ -129,7 +132,7 @@ def _expected(session: OrmSession, base: MemoryBase) -> dict[str, UUID]:
     return {
         chunk: row_id
         for row_id, held in ledger.entries_of_generation(session, base.id, base.serving)
-        for chunk in chunking.chunk_ids(base.id, held.message_id, held.version, held.chunks)
+        for chunk in chunk_ids.chunk_ids(base.id, held.message_id, held.version, held.chunks)
     }
 
 
@@ -152,7 +155,7 @@ def _in_flight(session: OrmSession, base: MemoryBase, chunks: set[str], at_work:
     """Which of these are of messages whose session is being worked on, or is about to be."""
     messages: dict[UUID, list[str]] = {}
     for chunk in chunks:
-        parsed = chunking.parse_chunk_id(chunk)
+        parsed = chunk_ids.parse_chunk_id(chunk)
         if parsed is not None:
             messages.setdefault(parsed.message_id, []).append(chunk)
     owners = rows.rows_of_messages(session, base, messages)

@@ -9,7 +9,9 @@ from functools import partial
 from uuid import UUID
 
 from memorybase import errors, knowledge
-from memorybase.queries import bases, clock, conversations, deleted, jobs, postings, rows
+from memorybase.database import clock
+from memorybase.keyword_index import queries as postings
+from memorybase.queries import bases, conversations, deleted, jobs, rows
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 

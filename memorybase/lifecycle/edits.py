@@ -10,12 +10,13 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import capturing, errors, indexing, leases, planning
+from memorybase import capturing, errors, leases, planning
 from memorybase.conversation import chat_log, quotes
+from memorybase.database import clock
+from memorybase.keyword_index import index
 from memorybase.models import DeadLetter, Flow, IngestionJob, MemoryBase, MemoryBaseSession, Message, Session
 from memorybase.queries import (
     bases,
-    clock,
     conversations,
     deleted,
     jobs,
@@ -72,7 +73,7 @@ def edit_message(services: Services, user_id: UUID, message_id: UUID, changes: M
         now = clock.now(session)
         capturing.apply_edit(message, changes, now)
         if "content" in changes:
-            indexing.replace(session, services, conversation, message)
+            index.replace(session, services, conversation, message)
             summaries.mark_edited(session, message.flow_id, message.session_id, message.seq, now)
         session.flush()
         planned = planning.mark_edited(session, services, living, conversation.session_id, message.seq, now)
@@ -84,7 +85,7 @@ def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[
     with services.database.transaction() as session:
         living, conversation, message = _locked_message(session, user_id, message_id)
         deleted.remember_message(session, conversation, message)
-        indexing.remove(session, conversation, message)
+        index.remove(session, conversation, message)
         memory_uses.redact_uses(session, [message.id])
         now = clock.now(session)
         quotes.strike(session, message, now)
@@ -157,7 +158,7 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
         now = clock.now(session)
         chunks = portability.chunks_of_session(session, flow_id, session_id)
         deleted.remember_session(session, conversation)
-        indexing.remove_all(session, conversation)
+        index.remove_all(session, conversation)
         uses = memory_uses.delete_uses_of_session(session, flow_id, session_id)
         summed_up = summaries.delete_of_session(session, flow_id, session_id)
         executions, contexts = node_executions.delete_executions_of_session(session, flow_id, session_id)

@@ -11,13 +11,15 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import chunking, errors
+from memorybase import errors
+from memorybase.database import clock
 from memorybase.lifecycle.comparing import Differences, Looked, compare, find_hidden_chunks
 from memorybase.models import MemoryBase
-from memorybase.queries import bases, clock, rows
+from memorybase.queries import bases, rows
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
-from memorybase.vectors import CollectionRef
+from memorybase.vectors import chunk_ids
+from memorybase.vectors.store import CollectionRef
 
 log = get_logger(__name__)
 
@@ -105,7 +107,7 @@ def _answer(
 def _mend(
     services: Services, base: MemoryBase, ref: CollectionRef, differences: Differences, hidden: Mapping[str, UUID]
 ) -> tuple[int, int]:
-    strangers = {chunk: chunking.parse_chunk_id(chunk) for chunk in differences.extra}
+    strangers = {chunk: chunk_ids.parse_chunk_id(chunk) for chunk in differences.extra}
     messages = sorted({parsed.message_id for parsed in strangers.values() if parsed})
     with services.database.reading() as session:
         known = rows.rows_of_messages(session, base, messages)

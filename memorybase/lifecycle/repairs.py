@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from memorybase import chunking, database, errors, leases, projection
+from memorybase import errors, leases, projection
+from memorybase.database import engine
 from memorybase.leases import Claim, Guard
 from memorybase.lifecycle.builds import complete_build
 from memorybase.queries import conversations, ledger, rows, token_vectors
@@ -13,7 +14,8 @@ from memorybase.queries.conversations import CountedMessage
 from memorybase.queries.ledger import Held
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
-from memorybase.vectors import hidden_ids
+from memorybase.vectors import chunk_ids
+from memorybase.vectors.visibility import hidden_ids
 
 log = get_logger(__name__)
 
@@ -87,7 +89,7 @@ def _audit(services: Services, claim: Claim) -> Audit:
     expected = {
         chunk: entry.message_id
         for entry in held
-        for chunk in chunking.chunk_ids(claim.memory_base_id, entry.message_id, entry.version, entry.chunks)
+        for chunk in chunk_ids.chunk_ids(claim.memory_base_id, entry.message_id, entry.version, entry.chunks)
     }
     hidden = hidden_ids(services.vectors, claim.collection, [chunk for chunk in expected if chunk in stored])
     lost = {message_id for chunk, message_id in expected.items() if chunk not in stored or chunk in hidden}
@@ -119,7 +121,7 @@ def _stored_under(services: Services, claim: Claim, session_id: str) -> set[str]
 
 def _left_under(services: Services, claim: Claim, former: str) -> set[str]:
     """What a late write has left under a former name of the session."""
-    late = {chunk: chunking.parse_chunk_id(chunk) for chunk in _stored_under(services, claim, former)}
+    late = {chunk: chunk_ids.parse_chunk_id(chunk) for chunk in _stored_under(services, claim, former)}
     # By now another session may have that name, and what is of its messages is its own. All else is ours, also what is
     # of messages that are gone: nobody else would look for it.
     with services.database.reading() as session:
@@ -145,7 +147,7 @@ def _record(services: Services, claim: Claim, guard: Guard, difference: Differen
         if difference.complete:
             # Marks made since the claim stay: their edit may have come after our reading.
             row.repaired = max(row.repaired, claim.dirty)
-        database.after_commit(session, lambda: guard.drop(claim))
+        engine.after_commit(session, lambda: guard.drop(claim))
         leases.finish(session, services, claim, advanced, done)
         if claim.is_build:
             complete_build(session, services, advanced.base, now)

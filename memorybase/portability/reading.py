@@ -14,10 +14,11 @@ from uuid import UUID
 
 from memorybase import __version__, errors
 from memorybase.conversation import chat_export
+from memorybase.database import clock
 from memorybase.models import Flow, Message, Run, Session
 from memorybase.portability import lines, node_memory
 from memorybase.portability.lines import columns, pages, written
-from memorybase.queries import bases, clock, conversations
+from memorybase.queries import bases, conversations
 from memorybase.queries import portability as queries
 from memorybase.queries.portability import ExportedMessage
 from memorybase.services import Services

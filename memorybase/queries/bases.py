@@ -11,6 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database import batches, lookup
 from memorybase.models import (
     IS_ACTIVE,
     DeadLetter,
@@ -23,7 +24,7 @@ from memorybase.models import (
     MemoryBaseSession,
     TokenVectors,
 )
-from memorybase.queries import bounds, identity, jobs, rows
+from memorybase.queries import jobs, rows
 
 COMPARE_EVERY_SECONDS = 60  # a base at rest is looked at this often
 COMPARE_LIMIT = 50
@@ -131,7 +132,7 @@ def delete_rows_of_base(session: OrmSession, base_id: UUID, *, limit: int) -> bo
 def _delete_some_of(session: OrmSession, which: Callable[[type[Any]], sa.ColumnElement[bool]], limit: int) -> bool:
     # The session's row last: by then nothing refers to it, and its deletion takes nothing else along.
     tables = (TokenVectors, LedgerEntry, DeadLetter, IngestionJob, MemoryBaseSession)
-    return any(bounds.delete_some(session, table, which(table), limit=limit) for table in tables)
+    return any(batches.delete_some(session, table, which(table), limit=limit) for table in tables)
 
 
 def delete_base(session: OrmSession, base_id: UUID) -> None:
@@ -166,7 +167,7 @@ def bases_to_compare(session: OrmSession, now: datetime) -> list[UUID]:
 
 
 def fetch_generation(session: OrmSession, base_id: UUID, generation: int) -> Generation:
-    found = identity.get(session, Generation, base_id, generation)
+    found = lookup.get(session, Generation, base_id, generation)
     if found is None:
         raise sa.exc.NoResultFound("a memory base without that generation")
     return found

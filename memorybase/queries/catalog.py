@@ -11,8 +11,8 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
 from memorybase.models import Flow, LedgerEntry, MemoryBase, Message, Run, Session
-from memorybase.queries.catalog_paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
 
 _FLOWS = Keyset("flows", (Flow.created_at, Flow.id))
 _RUNS = Keyset("runs", (Run.created_at, Run.id), descending=True)

@@ -8,6 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
 from memorybase.models import (
     ACTIVE_STATES,
     IS_ACTIVE,
@@ -21,7 +22,6 @@ from memorybase.models import (
     Message,
     Session,
 )
-from memorybase.queries.catalog_paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
 from memorybase.queries.conversations import counted
 from memorybase.queries.jobs import is_active_in_session
 

@@ -10,10 +10,10 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database import batches
+from memorybase.database.paging import Found, Keyset, PageRequest, fetch_page
+from memorybase.database.upsert import insert
 from memorybase.models import Chat, ChatMemory, ChatRecord, Flow
-from memorybase.queries import bounds
-from memorybase.queries.catalog_paging import Found, Keyset, PageRequest, fetch_page
-from memorybase.queries.writes import insert
 
 _MEMORIES = Keyset("chat-memories", (ChatMemory.created_at, ChatMemory.id))
 _CHATS = Keyset("chats", (Chat.created_at, Chat.id))
@@ -76,7 +76,7 @@ def delete_rows_of_memory(session: OrmSession, memory_id: UUID, *, limit: int) -
     """Up to `limit` rows of its chats; False once nothing is left."""
     chats = Chat.chat_memory_id == memory_id
     records = ChatRecord.chat_row_id.in_(sa.select(Chat.id).where(chats))
-    return bounds.delete_some(session, ChatRecord, records, limit=limit) or bounds.delete_some(
+    return batches.delete_some(session, ChatRecord, records, limit=limit) or batches.delete_some(
         session, Chat, chats, limit=limit
     )
 
@@ -175,7 +175,7 @@ def delete_chat(session: OrmSession, chat: Chat) -> None:
 def known_records(session: OrmSession, chat: Chat, ids: Collection[UUID]) -> dict[UUID, Known]:
     """Which of the ids are in the chat."""
     found: dict[UUID, Known] = {}
-    for some in bounds.pages(ids):
+    for some in batches.pages(ids):
         rows = session.execute(
             sa.select(ChatRecord.message_id, ChatRecord.seq, ChatRecord.fingerprint).where(
                 ChatRecord.chat_row_id == chat.id, ChatRecord.message_id.in_(some)
@@ -188,7 +188,7 @@ def known_records(session: OrmSession, chat: Chat, ids: Collection[UUID]) -> dic
 def present(session: OrmSession, chat_row_id: UUID, ids: Collection[UUID]) -> set[UUID]:
     """Which of these are messages of the chat."""
     found: set[UUID] = set()
-    for some in bounds.pages(ids):
+    for some in batches.pages(ids):
         mine = (ChatRecord.chat_row_id == chat_row_id, ChatRecord.message_id.in_(some))
         found.update(session.scalars(sa.select(ChatRecord.message_id).where(*mine)))
     return found
@@ -258,7 +258,7 @@ def delete_results(session: OrmSession, chat: Chat, call_ids: Collection[str], *
     which = (ChatRecord.role == "tool", ChatRecord.seq > after)
     return [
         gone
-        for some in bounds.pages(call_ids)
+        for some in batches.pages(call_ids)
         for gone in _delete(session, chat, *which, ChatRecord.tool_call_id.in_(some))
     ]
 

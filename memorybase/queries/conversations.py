@@ -13,6 +13,8 @@ from sqlalchemy import bindparam
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
+from memorybase.database import batches, clock, lookup
+from memorybase.database.upsert import core, insert_unless_there
 from memorybase.models import (
     Capture,
     Chat,
@@ -27,8 +29,6 @@ from memorybase.models import (
     Session,
     SessionSummary,
 )
-from memorybase.queries import bounds, clock, identity
-from memorybase.queries.writes import core, insert_unless_there
 
 
 class KnownMessage(NamedTuple):
@@ -126,7 +126,7 @@ def share_sessions_of_messages(
 ) -> None:
     """Nothing of this session is deleted until the transaction ends, nor of those that the messages are of."""
     names = {session_id} if session_id is not None else set()
-    for some in bounds.pages(message_ids):
+    for some in batches.pages(message_ids):
         mine = (Message.flow_id == flow_id, Message.id.in_(some))
         names.update(session.scalars(sa.select(Message.session_id).where(*mine).distinct()))
     for name in sorted(names):  # in the order in which everybody takes them
@@ -144,7 +144,7 @@ def is_said_again(session: OrmSession, message: Message) -> bool:
 def present(session: OrmSession, flow_id: UUID, message_ids: Collection[UUID]) -> set[UUID]:
     """Which of these are messages of the flow."""
     found: set[UUID] = set()
-    for some in bounds.pages(message_ids):
+    for some in batches.pages(message_ids):
         found.update(session.scalars(sa.select(Message.id).where(Message.flow_id == flow_id, Message.id.in_(some))))
     return found
 
@@ -173,7 +173,7 @@ def end_user_of(session: OrmSession, flow_id: UUID, session_id: str) -> str | No
 
 
 def fetch_run(session: OrmSession, run_id: UUID) -> Run | None:
-    return identity.get(session, Run, run_id)
+    return lookup.get(session, Run, run_id)
 
 
 def add_run(session: OrmSession, values: dict[str, Any]) -> bool:
@@ -186,7 +186,7 @@ def owner_of_flow(session: OrmSession, flow_id: UUID) -> UUID | None:
 
 
 def message_by_id(session: OrmSession, message_id: UUID) -> Message | None:
-    return identity.get(session, Message, message_id)
+    return lookup.get(session, Message, message_id)
 
 
 def known_messages(session: OrmSession, ids: Iterable[UUID]) -> dict[UUID, KnownMessage]:
@@ -205,7 +205,7 @@ def known_messages(session: OrmSession, ids: Iterable[UUID]) -> dict[UUID, Known
 def ids_in_session(session: OrmSession, flow_id: UUID, session_id: str, ids: Iterable[UUID]) -> set[UUID]:
     """Which of the ids are messages of that session."""
     found: set[UUID] = set()
-    for some in bounds.pages(ids):
+    for some in batches.pages(ids):
         found.update(
             session.scalars(
                 sa.select(Message.id).where(
@@ -219,7 +219,7 @@ def ids_in_session(session: OrmSession, flow_id: UUID, session_id: str, ids: Ite
 def edited_since(session: OrmSession, ids: Iterable[UUID], moment: datetime) -> set[UUID]:
     """Which of these messages have been edited after that moment."""
     found: set[UUID] = set()
-    for some in bounds.pages(ids):
+    for some in batches.pages(ids):
         found.update(session.scalars(sa.select(Message.id).where(Message.id.in_(some), Message.edited_at > moment)))
     return found
 
@@ -396,7 +396,7 @@ def delete_rows_of_flow(session: OrmSession, flow_id: UUID, *, limit: int) -> bo
     tables: tuple[type[Any], ...] = (
         MemoryUse, NodeExecution, SessionSummary, ChatRecord, Chat, ChatMemory, Message, Run, DeletedMessage, Session
     )  # fmt: skip
-    return any(bounds.delete_some(session, table, table.flow_id == flow_id, limit=limit) for table in tables)
+    return any(batches.delete_some(session, table, table.flow_id == flow_id, limit=limit) for table in tables)
 
 
 def delete_flow(session: OrmSession, flow_id: UUID) -> None:

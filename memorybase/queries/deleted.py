@@ -10,8 +10,8 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.upsert import insert
 from memorybase.models import DeletedMessage, Message, Session
-from memorybase.queries.writes import insert
 
 
 class Deleted(NamedTuple):

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.upsert import insert
 from memorybase.models import Heartbeat
-from memorybase.queries.writes import insert
 
 FORGET_AFTER = timedelta(days=1)  # a process that was killed never takes its own away
 

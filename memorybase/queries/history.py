@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import aliased
 
+from memorybase.database import batches
+from memorybase.database.paging import AnySelect
 from memorybase.models import Message
-from memorybase.queries import bounds
-from memorybase.queries.catalog_paging import AnySelect
 
 RUNS_A_QUERY = 100  # each is a range of its own
 
@@ -70,7 +70,7 @@ def placed(
     )
     found: list[Placed] = []
     for key, values in ((Message.id, ids), (Message.seq, seqs)):
-        for some in bounds.pages(values):
+        for some in batches.pages(values):
             rows = session.execute(
                 sa.select(*columns).where(Message.flow_id == flow_id, Message.session_id == session_id, key.in_(some))
             )
@@ -81,7 +81,7 @@ def placed(
 def children(session: OrmSession, flow_id: UUID, session_id: str, parents: Iterable[UUID], *, limit: int) -> list[Link]:
     """The messages of a session that name one of these as the message they answer, a parent's in seq order."""
     found: list[Link] = []
-    for some in bounds.pages(parents):
+    for some in batches.pages(parents):
         rows = session.execute(
             sa.select(*_link_columns())
             .where(Message.flow_id == flow_id, Message.session_id == session_id, Message.parent_message_id.in_(some))
@@ -130,7 +130,7 @@ def jumps(
 def questions_before(session: OrmSession, ends: Iterable[Link], *, reach: int, limit: int) -> list[Link]:
     """The user messages of the same runs as these messages, no more than so many seqs before them."""
     found: list[Link] = []
-    for some in bounds.pages(ends, RUNS_A_QUERY):
+    for some in batches.pages(ends, RUNS_A_QUERY):
         turns = [
             sa.and_(Message.run_id == end.run_id, Message.seq > end.seq - reach, Message.seq < end.seq) for end in some
         ]
@@ -181,7 +181,7 @@ def first_with_parent(session: OrmSession, flow_id: UUID, session_id: str) -> in
 def messages_at(session: OrmSession, flow_id: UUID, session_id: str, seqs: Iterable[int]) -> list[Message]:
     """The messages of a session at these seqs, in any order."""
     found: list[Message] = []
-    for some in bounds.pages(seqs):
+    for some in batches.pages(seqs):
         found += session.scalars(
             sa.select(Message).where(
                 Message.flow_id == flow_id, Message.session_id == session_id, Message.seq.in_(some)

@@ -10,9 +10,9 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database import lookup
+from memorybase.database.upsert import core, insert_unless_there
 from memorybase.models import IS_ACTIVE, IngestionJob, JobKind, JobState, MemoryBase, Session
-from memorybase.queries import identity
-from memorybase.queries.writes import core, insert_unless_there
 
 Job = IngestionJob
 _ACTIVE = sa.text("state IN ('queued', 'running')")
@@ -51,7 +51,7 @@ def insert_job(session: OrmSession, values: dict[str, Any]) -> Job | None:
     """The new job, or None: this session of the memory base has an active one. The partial unique index decides."""
     if not insert_unless_there(session, Job, values, "memory_base_id", "session_id", where=_ACTIVE):
         return None
-    return identity.get(session, Job, values["id"])
+    return lookup.get(session, Job, values["id"])
 
 
 def active_job(session: OrmSession, base_id: UUID, session_id: str) -> Job | None:

@@ -10,8 +10,8 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.upsert import insert
 from memorybase.models import ApiKey, User
-from memorybase.queries.writes import insert
 
 _BY_HASH = sa.select(ApiKey).where(ApiKey.key_hash == sa.bindparam("key_hash"))
 

@@ -10,9 +10,9 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.paging import AnyRow, Found, Keyset, PageRequest, fetch_page
+from memorybase.database.upsert import insert
 from memorybase.models import Document, KnowledgeBase, MemoryBase, MemoryBaseSession
-from memorybase.queries.catalog_paging import AnyRow, Found, Keyset, PageRequest, fetch_page
-from memorybase.queries.writes import insert
 
 Row = MemoryBaseSession
 

@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import aliased
 
+from memorybase.database.batches import pages
+from memorybase.database.upsert import core, insert, insert_into
 from memorybase.models import Capture, DeadLetter, Generation, LedgerEntry, MemoryBase, MemoryBaseSession, Message
-from memorybase.queries.bounds import pages
 from memorybase.queries.conversations import CountedMessage, counted, counted_columns
-from memorybase.queries.writes import core, insert, insert_into
 
 Entry = LedgerEntry
 # A dead letter stands in the way of another attempt unless somebody asked for one.

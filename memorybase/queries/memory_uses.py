@@ -10,8 +10,8 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.upsert import insert
 from memorybase.models import MemoryUse, MemoryUseMessage, Message, Run
-from memorybase.queries.writes import insert
 
 DELETED = "[deleted]"
 

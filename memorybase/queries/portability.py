@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database import batches
 from memorybase.models import (
     Chat,
     ChatRecord,
@@ -23,7 +24,6 @@ from memorybase.models import (
     Session,
     SessionSummary,
 )
-from memorybase.queries import bounds
 
 
 class ExportedMessage(NamedTuple):
@@ -141,7 +141,7 @@ def external_ids(
         named_by_owner = (table.flow_id == flow_id, table.external_id.is_not(None))
         return {
             str(row[0]): str(row[1])
-            for some in bounds.pages(ids)
+            for some in batches.pages(ids)
             for row in session.execute(sa.select(column, table.external_id).where(column.in_(some), *named_by_owner))
         }
 

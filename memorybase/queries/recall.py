@@ -11,8 +11,8 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.batches import is_among
 from memorybase.models import Capture, Flow, Generation, LedgerEntry, MemoryBase, MemoryBaseSession, Message, Session
-from memorybase.queries.bounds import is_among
 from memorybase.queries.conversations import counted
 
 Row = MemoryBaseSession

@@ -12,6 +12,9 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database import lookup
+from memorybase.database.batches import pages
+from memorybase.database.upsert import core, insert, insert_unless_there, new_id
 from memorybase.models import (
     IS_ACTIVE,
     DeletedMessage,
@@ -23,10 +26,8 @@ from memorybase.models import (
     Message,
     Session,
 )
-from memorybase.queries import identity, jobs
-from memorybase.queries.bounds import pages
+from memorybase.queries import jobs
 from memorybase.queries.conversations import counted
-from memorybase.queries.writes import core, insert, insert_unless_there, new_id
 
 Row = MemoryBaseSession
 
@@ -197,7 +198,7 @@ def lock_row(session: OrmSession, row_id: UUID, *, skip_locked: bool = False) ->
 
 
 def fetch_row(session: OrmSession, row_id: UUID) -> Row | None:
-    return identity.get(session, Row, row_id)
+    return lookup.get(session, Row, row_id)
 
 
 _COLUMNS = core(Row).c

@@ -10,10 +10,10 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database import batches
+from memorybase.database.upsert import insert
 from memorybase.models import SessionSummary
-from memorybase.queries import bounds
 from memorybase.queries.memory_uses import redact_uses
-from memorybase.queries.writes import insert
 
 # What a summary is once nothing of it may be told any more.
 _EMPTY: dict[str, Any] = {
@@ -40,7 +40,7 @@ def fetch_by_id(session: OrmSession, summary_id: UUID) -> SessionSummary | None:
 def texts(session: OrmSession, ids: Collection[UUID]) -> dict[UUID, str | None]:
     """What those of the ids say that are summaries."""
     found: dict[UUID, str | None] = {}
-    for some in bounds.pages(ids):
+    for some in batches.pages(ids):
         rows = session.execute(sa.select(SessionSummary.id, SessionSummary.text).where(SessionSummary.id.in_(some)))
         found.update((row.id, row.text) for row in rows)
     return found

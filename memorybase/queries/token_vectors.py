@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.orm import aliased
 
+from memorybase.database.batches import is_among, pages
+from memorybase.database.upsert import core, insert_into
 from memorybase.models import Generation, LedgerEntry, MemoryBase, MemoryBaseSession, TokenVectors
-from memorybase.queries.bounds import is_among, pages
-from memorybase.queries.writes import core, insert_into
 
 
 class TokensOf(NamedTuple):

@@ -14,8 +14,9 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
+from memorybase.keyword_index import queries as postings
 from memorybase.models import Message
-from memorybase.queries import conversations, postings
+from memorybase.queries import conversations
 from memorybase.queries import recall as queries
 from memorybase.queries.recall import Neighbour, Target
 from memorybase.recall import hybrid, near, question, reranking

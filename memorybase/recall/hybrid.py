@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.chunking import chunk_ids
-from memorybase.queries import postings, token_vectors
+from memorybase.keyword_index import queries as postings
 from memorybase.queries import recall as queries
+from memorybase.queries import token_vectors
 from memorybase.queries.recall import Facts, Target
 from memorybase.queries.token_vectors import TokensAt
 from memorybase.recall import fusion, late_interaction, signals, words
@@ -20,7 +20,8 @@ from memorybase.recall.request import SearchRequest, passes
 from memorybase.recall.stored import SCORE_DIGITS, Candidate, collection_of
 from memorybase.recall.words import Words
 from memorybase.services import Services
-from memorybase.vectors import StoredVector
+from memorybase.vectors.chunk_ids import chunk_ids
+from memorybase.vectors.store import StoredVector
 
 if TYPE_CHECKING:
     from memorybase.embedding import QueryTokens

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase import keywords
 from memorybase.embedding import token_vectors
+from memorybase.keyword_index import analyzer as keywords
 from memorybase.queries.token_vectors import TokensAt
 from memorybase.recall.question import Question
 from memorybase.recall.signals import BEFORE, Candidates

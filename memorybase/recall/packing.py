@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from memorybase.keywords import Analyzer
+from memorybase.keyword_index.analyzer import Analyzer
 from memorybase.messages import message_text
 from memorybase.recall.answer import Hit
 from memorybase.recall.passages import Passage, Reader, Span, best_passage, rarities

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memorybase.keywords import Analyzer
+from memorybase.keyword_index.analyzer import Analyzer
 
 READ_CHARS = 20_000  # of a longer message only the part with most of the question's words is read closely
 PREFIX_CHARS = 4

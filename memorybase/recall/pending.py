@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase import errors
-from memorybase.chunking import chunker_identity, split_text
+from memorybase.embedding.chunking import chunker_identity, split_text
 from memorybase.messages import message_text
 from memorybase.queries.recall import PendingMessage, Target
 from memorybase.recall.request import SearchRequest, passes

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 
-from memorybase import keywords
+from memorybase.keyword_index import analyzer as keywords
 
 _MONTHS = (
     "january", "february", "march", "april", "may", "june",

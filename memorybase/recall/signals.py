@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.keywords import Traits, name_words
+from memorybase.keyword_index.analyzer import Traits, name_words
 from memorybase.queries.recall import Facts, Turn
 from memorybase.recall.question import Question
 from memorybase.recall.words import AROUND, Floats, Places, Words

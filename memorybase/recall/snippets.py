@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
-from memorybase.keywords import analyzer
+from memorybase.keyword_index.analyzer import analyzer
 from memorybase.messages import message_text
 from memorybase.models import Message
 from memorybase.queries.recall import Held, Target

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import chunking
 from memorybase.queries import recall as queries
 from memorybase.queries.recall import Facts, Target
 from memorybase.recall.fusion import Weights
 from memorybase.recall.request import SearchRequest, passes
 from memorybase.services import Services
-from memorybase.vectors import CollectionRef, VectorHit
+from memorybase.vectors import chunk_ids
+from memorybase.vectors.store import CollectionRef, VectorHit
 
 # A metadata filter costs the store as much as 350 unfiltered results (25 ms against 5 ms for 32 at 40,000 records) and
 # grows with the store. So ask unfiltered first and for more when SQL let too few through.
@@ -52,7 +52,7 @@ class Candidate(NamedTuple):
 
     @property
     def chunk_id(self) -> str:
-        return chunking.chunk_id(self.target.memory_base_id, self.message_id, self.version, self.chunk)
+        return chunk_ids.chunk_id(self.target.memory_base_id, self.message_id, self.version, self.chunk)
 
     @property
     def order(self) -> tuple[float, float, str, bool, str]:
@@ -134,7 +134,7 @@ def _best_chunks(target: Target, hits: Sequence[VectorHit]) -> list[Candidate]:
     """The best chunk of each version of each message; the hits come best first."""
     best: dict[tuple[UUID, int], Candidate] = {}
     for hit in hits:
-        chunk = chunking.parse_chunk_id(hit.id)
+        chunk = chunk_ids.parse_chunk_id(hit.id)
         if chunk is None or chunk.base_id != target.memory_base_id:
             continue
         candidate = Candidate(

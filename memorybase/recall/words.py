@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import keywords
-from memorybase.queries import postings
-from memorybase.queries.postings import Collected, Occurrences
+from memorybase.keyword_index import analyzer
+from memorybase.keyword_index import queries as postings
+from memorybase.keyword_index.queries import Collected, Occurrences
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -152,7 +152,7 @@ def look_up(
         collected = postings.collected(session, flow_id)
         _remembered.keep(("flow", flow_id), collected, collected.sessions)
     rarest = math.log(2 * collected.documents + 2)
-    texts = {keywords.term_key(flow_id, text): text for text in terms}
+    texts = {analyzer.term_key(flow_id, text): text for text in terms}
     in_messages = _in_messages(session, list(texts))
     rarities = {
         key: math.log(1 + max(0, collected.documents - number + 0.5) / (number + 0.5)) / rarest

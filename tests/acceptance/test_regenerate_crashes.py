@@ -20,7 +20,7 @@ from harness.pieces import PATIENCE, Topology, topology
 
 from memorybase.models import Generation, IngestionJob, JobState, KnowledgeBase, LedgerEntry, MemoryBase
 from memorybase.settings import embedded
-from memorybase.vectors import CollectionRef
+from memorybase.vectors.store import CollectionRef
 
 MESSAGES = 20
 JOB_MESSAGES = 12  # a build of two jobs

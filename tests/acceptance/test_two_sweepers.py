@@ -19,7 +19,8 @@ from harness import PostgresServer, wait_until
 from harness.gates import Change, gate
 from harness.pieces import PATIENCE, SweeperServer
 
-from memorybase import ingestion, keys, lifecycle, messages, migrate, planning, wiring
+from memorybase import ingestion, keys, lifecycle, messages, planning, wiring
+from memorybase.database import migrate
 from memorybase.ingestion import CaptureRequest
 from memorybase.lifecycle import NewMemoryBase
 from memorybase.models import ACTIVE_STATES, IngestionJob, JobState, MemoryBaseSession

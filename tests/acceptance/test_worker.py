@@ -17,17 +17,18 @@ import sqlalchemy as sa
 from harness import ChromaServer, PostgresServer, RedisServer, wait_until
 from harness.worker import WorkerServer
 
-from memorybase import ingestion, keys, lifecycle, messages, migrate, sweeping, wiring
+from memorybase import ingestion, keys, lifecycle, messages, sweeping, wiring
 from memorybase.conversation import summaries
 from memorybase.conversation.summaries import Wanted
 from memorybase.conversation.summarizers import EXTRACTIVE
+from memorybase.database import migrate
 from memorybase.embedding.background import NICENESS
 from memorybase.ingestion import CaptureRequest
 from memorybase.lifecycle import NewMemoryBase
 from memorybase.models import ACTIVE_STATES, IngestionJob, JobState, MemoryBaseSession
 from memorybase.services import Services
 from memorybase.settings import Settings, embedded
-from memorybase.vectors import CollectionRef
+from memorybase.vectors.store import CollectionRef
 
 SECRET_WORD = "ornithopter"  # part of every message's text, so that a log that quotes one is found
 WORK_SECONDS = 60.0  # on a loaded machine

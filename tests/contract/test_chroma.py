@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from harness import ChromaServer
 
-from memorybase import vectors
 from memorybase.errors import (
     CollectionMissing,
     DimensionMismatch,
@@ -25,7 +24,9 @@ from memorybase.errors import (
     VectorRejected,
     VectorStoreUnavailable,
 )
-from memorybase.vectors import ChromaStore, CollectionRef, VectorRecord
+from memorybase.vectors import store as vectors
+from memorybase.vectors.chroma import ChromaStore
+from memorybase.vectors.store import CollectionRef, VectorRecord
 
 TIMEOUT = 1.0
 

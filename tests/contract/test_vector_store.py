@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from memorybase.errors import CollectionMissing, DimensionMismatch, VectorRejected
 from memorybase.testing import InMemoryVectors
-from memorybase.vectors import TWINS, ChromaStore, CollectionRef, MetadataValue, VectorRecord, VectorStore, hidden_ids
+from memorybase.vectors.chroma import ChromaStore
+from memorybase.vectors.store import TWINS, CollectionRef, MetadataValue, VectorRecord, VectorStore
+from memorybase.vectors.visibility import hidden_ids
 
 DIMENSION = 8
 
@@ -78,7 +80,7 @@ class TestListCollections:
         assert ref not in {each.ref for each in store.list_collections()}
 
     def test_more_than_a_page(self, store: VectorStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("memorybase.vectors.COLLECTION_PAGE", 2)
+        monkeypatch.setattr("memorybase.vectors.chroma.COLLECTION_PAGE", 2)
         made = {store.create_collection(fresh_name(), {"n": n}) for n in range(5)}
 
         listed = [each.ref for each in store.list_collections()]

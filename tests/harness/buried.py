@@ -8,7 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from harness.stack import EmbeddedStack
-from memorybase.database import Database
+from memorybase.database.engine import Database
 from memorybase.models import MemoryBaseSession, Message
 from memorybase.queries import ledger
 

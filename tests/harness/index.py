@@ -8,7 +8,8 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from harness.world import World
-from memorybase import indexing, keywords
+from memorybase.keyword_index import analyzer as keywords
+from memorybase.keyword_index import index
 from memorybase.messages import message_text
 from memorybase.models import Message, Posting, Session, Speaker
 
@@ -28,8 +29,8 @@ def assert_index_exact(world: World, language: str = "english") -> None:
             if message.role not in ("user", "assistant"):
                 assert message.terms == 0
                 continue
-            stored = {name: getattr(message, name) for name in indexing.columns(document)}
-            assert stored == indexing.columns(document)
+            stored = {name: getattr(message, name) for name in index.columns(document)}
+            assert stored == index.columns(document)
             for term, times in document.counts.items():
                 wanted[keywords.term_key(message.flow_id, term), message.place] = times
             totals.setdefault(conversation.id, Counter()).update(documents=bool(document.counts), terms=document.length)

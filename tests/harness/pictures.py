@@ -23,7 +23,7 @@ from harness.buried import bury
 from harness.stack import KEY, EmbeddedStack
 from memorybase.client import Client
 from memorybase.importing import read_runs
-from memorybase.vectors import ChromaStore
+from memorybase.vectors.chroma import ChromaStore
 
 FLOW = "home-assistant"
 SESSION = "2026-03-02-kitchen"

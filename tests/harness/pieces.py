@@ -17,11 +17,13 @@ import sqlalchemy as sa
 from harness.process import PortServer, Server
 from harness.waiting import wait_until
 from harness.worker import ROOT, WorkerServer
-from memorybase import chunking, keys, migrate, wiring
+from memorybase import keys, wiring
+from memorybase.database import migrate
 from memorybase.models import Generation, Heartbeat, IngestionJob, LedgerEntry, MemoryBase, MemoryBaseSession
 from memorybase.services import Services
 from memorybase.settings import Settings
-from memorybase.vectors import CollectionRef
+from memorybase.vectors import chunk_ids
+from memorybase.vectors.store import CollectionRef
 
 KEY = "mb_key_of_the_test_topology"
 PATIENCE = 90.0  # seconds, on a loaded machine
@@ -160,7 +162,7 @@ class Topology:
                 for table in (LedgerEntry, MemoryBaseSession)
             )
         expected = [
-            chunk for e in held for chunk in chunking.chunk_ids(e.memory_base_id, e.message_id, e.version, e.chunks)
+            chunk for e in held for chunk in chunk_ids.chunk_ids(e.memory_base_id, e.message_id, e.version, e.chunks)
         ]
         assert len(held) == count
         assert sorted(self.stored(base)) == sorted(expected)

@@ -24,7 +24,7 @@ import psycopg
 
 from harness.process import STOP_SECONDS, Server
 from harness.tables import make_tables
-from memorybase.database import Database
+from memorybase.database.engine import Database
 from memorybase.models import Base
 
 USER = "memorybase"

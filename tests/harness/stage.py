@@ -18,7 +18,7 @@ from memorybase import ingestion, leases
 from memorybase.ingestion import JobOutcome
 from memorybase.lifecycle import repairs
 from memorybase.services import FrozenJob
-from memorybase.vectors import CollectionRef, VectorRecord
+from memorybase.vectors.store import CollectionRef, VectorRecord
 
 POINTS = (
     "claimed",  # nothing read yet

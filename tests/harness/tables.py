@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import psycopg
 import sqlalchemy as sa
 
-from memorybase.database import Database
+from memorybase.database.engine import Database
 from memorybase.models import Base
 
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from harness.process import Server
 from memorybase import errors
-from memorybase.database import Database
+from memorybase.database.engine import Database
 from memorybase.models import Heartbeat
 from memorybase.settings import Settings
 

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 
 from harness.tables import give_back, lend
-from memorybase import chunking, flushing, ingestion, lifecycle, sweeping
+from memorybase import flushing, ingestion, lifecycle, sweeping
 from memorybase.ingestion import CaptureRequest, CaptureResult
 from memorybase.lifecycle import NewMemoryBase
 from memorybase.messages import NewMessage, normalise
@@ -34,7 +34,8 @@ from memorybase.queries import token_vectors
 from memorybase.services import FrozenJob, Services
 from memorybase.settings import Settings
 from memorybase.testing import AtOnce, FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
-from memorybase.vectors import CollectionRef
+from memorybase.vectors import chunk_ids
+from memorybase.vectors.store import CollectionRef
 
 WORKER = "test-worker"
 
@@ -194,7 +195,7 @@ class World:
         }
         entries = [e for e in self.ledger(base_id) if e.generation == base.serving]
         assert {e.message_id: e.version for e in entries} == expected
-        chunks = {c for e in entries for c in chunking.chunk_ids(base_id, e.message_id, e.version, e.chunks)}
+        chunks = {c for e in entries for c in chunk_ids.chunk_ids(base_id, e.message_id, e.version, e.chunks)}
         assert self.stored(base_id) == chunks
         for row in rows.values():
             own = [e for e in entries if e.row_id == row.id]

@@ -13,9 +13,10 @@ import sqlalchemy as sa
 from harness.world import World, build_world
 
 from memorybase import flushing, lifecycle
+from memorybase.database import clock
 from memorybase.lifecycle import builds, deletion
 from memorybase.models import Base
-from memorybase.queries import bases, clock, conversations, ledger, rows
+from memorybase.queries import bases, conversations, ledger, rows
 
 PAGE = 10
 SESSIONS = 25

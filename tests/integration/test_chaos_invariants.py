@@ -17,9 +17,10 @@ from harness.chaos.rest import FILE, LONG, SYSTEM, Rest
 from harness.waiting import wait_until
 from harness.world import build_world
 
-from memorybase import chunking
 from memorybase.models import Base
-from memorybase.vectors import ChromaStore, VectorRecord
+from memorybase.vectors import chunk_ids
+from memorybase.vectors.chroma import ChromaStore
+from memorybase.vectors.store import VectorRecord
 
 GONE = uuid4()  # a memory base that was deleted
 
@@ -57,7 +58,7 @@ def counted_too_many(rest: Rest) -> None:
     message = rest.system
     row = rest.world.row(rest.base, "one")
     rest.copy("ledger", message_id=message.id.hex, row_id=row.id.hex, version=1, chunks=1)
-    rest.chunk(chunking.chunk_id(rest.base, message.id, 1, 0))
+    rest.chunk(chunk_ids.chunk_id(rest.base, message.id, 1, 0))
     rest.count("one", 1, 1)
 
 
@@ -84,7 +85,7 @@ def lost_in_the_store(rest: Rest) -> None:
 
 
 def stray_in_the_store(rest: Rest) -> None:
-    rest.chunk(chunking.chunk_id(rest.base, rest.message("edited").id, 1, 0))
+    rest.chunk(chunk_ids.chunk_id(rest.base, rest.message("edited").id, 1, 0))
 
 
 def unreadable(rest: Rest) -> None:
@@ -365,7 +366,7 @@ class TestChroma:
             chunk
             for entry in rest.world.ledger(rest.base)
             if entry.generation == 2
-            for chunk in chunking.chunk_ids(rest.base, entry.message_id, entry.version, entry.chunks)
+            for chunk in chunk_ids.chunk_ids(rest.base, entry.message_id, entry.version, entry.chunks)
         ]
         made = [VectorRecord(chunk, vector, "text", {"session_id": "s"}) for chunk in ids]
         vectors.upsert(ref, made)

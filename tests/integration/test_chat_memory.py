@@ -19,10 +19,10 @@ from memorybase.conversation.chat_memory import MemoryKey, Who, get_memory, list
 from memorybase.conversation.chat_summaries import make_owed, summarise_due
 from memorybase.conversation.chat_views import record_of
 from memorybase.conversation.nodes import AddMemory, ChatMemory, DeleteMemory, FlowPlace, GetMemoryData
+from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest
 from memorybase.models import Chat, ChatRecord
 from memorybase.queries import chats
-from memorybase.queries.catalog_paging import PageRequest
 
 CHAT = "{{ start.chat_id }}"
 VARIABLES = {"start": {"chat_id": "c", "text": "hello"}}

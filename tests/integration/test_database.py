@@ -11,8 +11,9 @@ import sqlalchemy as sa
 from harness.world import World
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import database, errors
-from memorybase.database import Database
+from memorybase import errors
+from memorybase.database import engine
+from memorybase.database.engine import Database
 from memorybase.models import User
 
 END_OTHERS = sa.text(
@@ -67,11 +68,11 @@ class TestCutConnections:
     def test_one_that_has_rested_is_replaced_before_it_is_used(
         self, cut: Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(database, "PING_AFTER_SECONDS", 0.0)
+        monkeypatch.setattr(engine, "PING_AFTER_SECONDS", 0.0)
         cut.ping()
 
     def test_one_that_has_not_fails_once(self, cut: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(database, "PING_AFTER_SECONDS", 3_600.0)
+        monkeypatch.setattr(engine, "PING_AFTER_SECONDS", 3_600.0)
         with pytest.raises(errors.DatabaseUnavailable):
             cut.ping()
         cut.ping()

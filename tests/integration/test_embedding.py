@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from memorybase.chunking import split_text
 from memorybase.embedding import Embedder, Embedders, export, is_prepared, once, registry
+from memorybase.embedding.chunking import split_text
 from memorybase.embedding.exported import MODEL_FILE, exported_folder
 from memorybase.embedding.onnx import OnnxEmbedder
 from memorybase.embedding.prompts import NO_PROMPTS, Prompts, prompts_in

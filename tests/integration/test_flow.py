@@ -19,7 +19,8 @@ from memorybase import errors, ingestion, leases, lifecycle, projection, sweepin
 from memorybase.models import IngestionJob, Session
 from memorybase.planning import freeze
 from memorybase.queries import conversations, jobs
-from memorybase.vectors import CollectionRef, VectorRecord, hidden_ids
+from memorybase.vectors.store import CollectionRef, VectorRecord
+from memorybase.vectors.visibility import hidden_ids
 
 
 def test_below_the_threshold_nothing_is_queued(world: World) -> None:

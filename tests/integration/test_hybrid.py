@@ -13,8 +13,9 @@ import sqlalchemy as sa
 from harness.index import assert_index_exact
 from harness.world import World
 
-from memorybase import errors, indexing, lifecycle, recall
+from memorybase import errors, lifecycle, recall
 from memorybase.cli import doctor
+from memorybase.keyword_index import index
 from memorybase.models import Posting, Speaker
 from memorybase.recall import Hit, SearchRequest, hybrid, words
 from memorybase.recall.fusion import SIGNALS
@@ -90,7 +91,7 @@ class TestReindex:
     def test_what_was_indexed_in_another_language_is_known_and_indexed_again(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(indexing, "REINDEX_PAGE", 2)
+        monkeypatch.setattr(index, "REINDEX_PAGE", 2)
         settings = world.services.settings.model_copy(update={"keyword_language": "german"})
         german = replace(world, services=replace(world.services, settings=settings))
         base = world.new_base(threshold=1)
@@ -98,18 +99,18 @@ class TestReindex:
         world.say("old", said("Ada", "die Häuser"))
         german.say("mixed", "ein Haus")
         german.say("new", "noch ein Haus")
-        assert indexing.waiting_for_reindex(german.services) == (2, 4)
+        assert index.waiting_for_reindex(german.services) == (2, 4)
 
-        pages = indexing.reindex(german.services)
+        pages = index.reindex(german.services)
         next(pages)
         pages.close()
-        left = indexing.waiting_for_reindex(german.services)
+        left = index.waiting_for_reindex(german.services)
         assert left.documents >= 3  # the session of two pages waits still, whether it was begun or not
-        assert sum(indexing.reindex(german.services)) == left.documents
+        assert sum(index.reindex(german.services)) == left.documents
 
         assert_index_exact(world, "german")
-        assert indexing.waiting_for_reindex(german.services) == (0, 0)
-        assert list(indexing.reindex(german.services)) == []
+        assert index.waiting_for_reindex(german.services) == (0, 0)
+        assert list(index.reindex(german.services)) == []
         german.settle()
         assert set(contents(search(german, base, "Haus", mode="keyword"))) >= {"die Häuser", "ein Haus"}
 

@@ -19,7 +19,7 @@ from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 from memorybase import errors, ingestion, leases, lifecycle, sweeping
 from memorybase.models import Flow, Session
 from memorybase.queries import bases, conversations, jobs, ledger, rows
-from memorybase.vectors import CollectionRef, VectorRecord
+from memorybase.vectors.store import CollectionRef, VectorRecord
 
 
 def rename(world: World, old: str, new: str) -> None:

@@ -15,16 +15,17 @@ from harness.tables import give_back, lend
 from harness.world import build_world
 
 from memorybase import errors, knowledge, lifecycle
-from memorybase.chunking import parse_chunk_id
-from memorybase.database import Database
+from memorybase.database.engine import Database
+from memorybase.database.paging import PageRequest
 from memorybase.embedding import Embedders
 from memorybase.knowledge import DocumentQuery, DocumentResult, NewDocument
 from memorybase.models import Document, Flow, KnowledgeBase, MemoryBase, User
-from memorybase.queries.catalog_paging import PageRequest
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.testing import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
-from memorybase.vectors import ChromaStore, CollectionRef, VectorRecord
+from memorybase.vectors.chroma import ChromaStore
+from memorybase.vectors.chunk_ids import parse_chunk_id
+from memorybase.vectors.store import CollectionRef, VectorRecord
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from memorybase import errors, migrate
-from memorybase.database import Database
+from memorybase import errors
+from memorybase.database import migrate
+from memorybase.database.engine import Database
 from memorybase.models import Base
 
 

@@ -15,9 +15,9 @@ from harness.world import WorkerKilled, World
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import lifecycle
-from memorybase.database import Database
+from memorybase.database.engine import Database
 from memorybase.models import JobState
-from memorybase.vectors import CollectionRef, VectorRecord
+from memorybase.vectors.store import CollectionRef, VectorRecord
 
 LEASE_SECONDS = 61.0  # longer than the world's
 

@@ -16,8 +16,7 @@ from harness.tables import give_back, lend
 from harness.world import build_world
 
 from memorybase import errors, lifecycle, recall
-from memorybase.chunking import chunk_id
-from memorybase.database import Database
+from memorybase.database.engine import Database
 from memorybase.embedding import Embedders
 from memorybase.models import (
     Base,
@@ -38,7 +37,10 @@ from memorybase.recall.snippets import SNIPPET_CHARS
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
-from memorybase.vectors import ChromaStore, CollectionRef, VectorRecord, find_hidden, write_again
+from memorybase.vectors.chroma import ChromaStore
+from memorybase.vectors.chunk_ids import chunk_id
+from memorybase.vectors.store import CollectionRef, VectorRecord
+from memorybase.vectors.visibility import find_hidden, write_again
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -13,14 +13,16 @@ from harness.api import Api
 from harness.world import World
 from typer.testing import CliRunner, Result
 
-from memorybase import chunking, cli, errors, lifecycle, wiring
+from memorybase import cli, errors, lifecycle, wiring
 from memorybase.cli import dead_letters
 from memorybase.cli import reconciling as reconcile_cli
 from memorybase.client import Client
+from memorybase.database import batches, clock
 from memorybase.lifecycle import Reconciled, comparing
 from memorybase.models import Generation, MemoryBase, MemoryBaseSession, Message
-from memorybase.queries import bounds, clock
-from memorybase.vectors import CollectionRef, StoredCollection, VectorRecord, hidden_ids
+from memorybase.vectors import chunk_ids
+from memorybase.vectors.store import CollectionRef, StoredCollection, VectorRecord
+from memorybase.vectors.visibility import hidden_ids
 
 
 def filled(world: World, *sessions: str) -> UUID:
@@ -99,7 +101,7 @@ class TestBases:
     def test_a_stray_version_of_a_known_message_goes_by_an_audit(self, world: World) -> None:
         base = filled(world)
         message = world.messages()[0]
-        stray = chunking.chunk_id(base, message.id, 9, 0)
+        stray = chunk_ids.chunk_id(base, message.id, 9, 0)
         copied(world, base, stray)
         done = reconcile(world, base, repair=True)
         assert (done.extra, done.marked, done.removed) == (1, 1, 0)
@@ -117,7 +119,7 @@ class TestBases:
         with world.services.database.transaction() as session:
             session.execute(sa.delete(Message).where(Message.id == forgotten.id))
         for message in (dead, forgotten):
-            stray = chunking.chunk_id(base, message.id, 9, 0)
+            stray = chunk_ids.chunk_id(base, message.id, 9, 0)
             copied(world, base, stray)
             done = reconcile(world, base, repair=True)
             assert (done.extra, done.marked, done.removed) == (1, 1, 0)
@@ -129,13 +131,13 @@ class TestBases:
     def test_what_is_of_another_flow_goes_at_once(self, world: World) -> None:
         base = filled(world)
         captured = world.say("s", "elsewhere", flow_id=world.new_flow())
-        copied(world, base, chunking.chunk_id(base, captured.messages[0].id, 1, 0))
+        copied(world, base, chunk_ids.chunk_id(base, captured.messages[0].id, 1, 0))
         done = reconcile(world, base, repair=True)
         assert (done.extra, done.marked, done.removed) == (1, 0, 1)
 
     def test_chunks_of_no_message_go_at_once(self, world: World) -> None:
         base = filled(world)
-        copied(world, base, chunking.chunk_id(base, uuid4(), 1, 0), session_id="never heard of")
+        copied(world, base, chunk_ids.chunk_id(base, uuid4(), 1, 0), session_id="never heard of")
         copied(world, base, "no chunk id of ours")
         done = reconcile(world, base, repair=True)
         assert (done.extra, done.marked, done.removed) == (2, 0, 2)
@@ -145,7 +147,7 @@ class TestBases:
         base = filled(world)
         world.say("s", "four")
         (message,) = [m for m in world.messages() if m.seq == 4]
-        copied(world, base, chunking.chunk_id(base, message.id, 1, 0))
+        copied(world, base, chunk_ids.chunk_id(base, message.id, 1, 0))
         rewritten = min(world.stored(base))
         record = world.vectors.records(world.ref(base))[rewritten]
         world.vectors.lose(world.ref(base), [rewritten])
@@ -194,10 +196,10 @@ class TestBases:
         assert reconcile(world, base, repair=True).state == "gone"
 
     def test_more_strays_than_one_question_holds(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("memorybase.queries.rows.pages", lambda ids: bounds.pages(ids, 1))
+        monkeypatch.setattr("memorybase.queries.rows.pages", lambda ids: batches.pages(ids, 1))
         base = filled(world, "s", "t", "u")
         for session_id in ("s", "t", "u"):
-            copied(world, base, chunking.chunk_id(base, world.messages(session_id)[0].id, 9, 0), session_id=session_id)
+            copied(world, base, chunk_ids.chunk_id(base, world.messages(session_id)[0].id, 9, 0), session_id=session_id)
         done = reconcile(world, base, repair=True)
         assert (done.extra, done.marked, done.removed) == (3, 3, 0)
         world.settle()

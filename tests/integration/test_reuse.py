@@ -12,10 +12,11 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import chunking, errors, lifecycle
+from memorybase import errors, lifecycle
 from memorybase.models import Base
 from memorybase.queries import ledger
-from memorybase.vectors import CollectionRef, StoredVector
+from memorybase.vectors import chunk_ids
+from memorybase.vectors.store import CollectionRef, StoredVector
 
 TEXTS = ["the first message", "the second message", "word " * 600, "  ", "the last message"]
 
@@ -118,7 +119,7 @@ def test_another_source_has_what_the_first_has_lost(world: World) -> None:
     second, _ = second_base(world)
     for base, place in ((first, 0), (second, 1)):
         message = world.messages()[place]
-        world.vectors.damage(world.ref(base), [chunking.chunk_id(base, message.id, 1, 0)])
+        world.vectors.damage(world.ref(base), [chunk_ids.chunk_id(base, message.id, 1, 0)])
     third, embedded = second_base(world)
     assert embedded == []
     assert_right_vectors(world, third)
@@ -174,7 +175,7 @@ def test_another_flow_is_no_source(world: World) -> None:
 
 def test_a_regenerate_heals_lost_and_damaged_vectors(world: World) -> None:
     base = filled(world, "one", "two", "three", "four")
-    lost, damaged = (chunking.chunk_id(base, world.messages()[place].id, 1, 0) for place in (1, 2))
+    lost, damaged = (chunk_ids.chunk_id(base, world.messages()[place].id, 1, 0) for place in (1, 2))
     world.vectors.lose(world.ref(base), [lost])
     world.vectors.damage(world.ref(base), [damaged])
     assert sorted(regenerate(world, base)) == ["three", "two"]

@@ -12,7 +12,7 @@ from harness.world import WORKER, WorkerKilled, World
 
 from memorybase import errors, ingestion, leases, lifecycle, planning
 from memorybase.ingestion import JobOutcome
-from memorybase.vectors import CollectionRef, VectorRecord
+from memorybase.vectors.store import CollectionRef, VectorRecord
 
 SESSIONS = [f"session {n}" for n in range(6)]
 

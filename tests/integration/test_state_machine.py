@@ -31,10 +31,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from memorybase import chunking, errors, lifecycle, planning, sweeping
+from memorybase import errors, lifecycle, planning, sweeping
 from memorybase.models import Capture, Generation, JobKind, MemoryBase
 from memorybase.services import FrozenJob
-from memorybase.vectors import CollectionRef
+from memorybase.vectors import chunk_ids
+from memorybase.vectors.store import CollectionRef
 
 SESSIONS = ("a", "b", "c")
 ROLES = ("assistant", "assistant", "user", "tool", "long", "poison", "deadly")
@@ -386,7 +387,7 @@ class Protocol(RuleBasedStateMachine):
         versions = {UUID(row[0]): row[1] for row in self.sql.execute("SELECT id, version FROM messages")}
         for ref in self._collections("AND g.generation IN (b.serving, b.building)"):
             for record in self.world.vectors.records(ref).values():  # raises CollectionMissing
-                parsed = chunking.parse_chunk_id(record.id)
+                parsed = chunk_ids.parse_chunk_id(record.id)
                 assert parsed is not None
                 known = self.alive.get(parsed.message_id)
                 if known is not None and versions[parsed.message_id] == parsed.version:

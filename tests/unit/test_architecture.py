@@ -20,22 +20,22 @@ PACKAGES = ("memorybase", "worker", "api", "migrations")
 LAYERS: dict[str, set[str]] = {
     "ground": {
         "memorybase",
-        "memorybase.chunking",
+        "memorybase.embedding.chunking",
         "memorybase.errors",
         "memorybase.importing",
-        "memorybase.keywords",
+        "memorybase.keyword_index.analyzer",
         "memorybase.messages",
         "memorybase.models",
         "memorybase.settings",
     },
     "adapters": {
-        "memorybase.database",
+        "memorybase.database.engine",
         "memorybase.embedding",
         "memorybase.locks",
-        "memorybase.migrate",
+        "memorybase.database.migrate",
         "memorybase.queries",
         "memorybase.telemetry",
-        "memorybase.vectors",
+        "memorybase.vectors.store",
         "migrations",
     },
     "services": {"memorybase.services"},
@@ -46,7 +46,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.conversation",
         "memorybase.evaluation",
         "memorybase.flushing",
-        "memorybase.indexing",
+        "memorybase.keyword_index.index",
         "memorybase.ingestion",
         "memorybase.keys",
         "memorybase.knowledge",
@@ -117,7 +117,7 @@ ONLY_HERE = (
     ),
     OnlyHere(
         frozenset({"chromadb"}),
-        ("memorybase.vectors",),
+        ("memorybase.vectors.store",),
         "Use services.vectors, the VectorStore protocol.",
     ),
     OnlyHere(
@@ -134,8 +134,8 @@ ONLY_HERE = (
     ),
     OnlyHere(
         frozenset({"alembic"}),
-        ("memorybase.migrate", "migrations"),
-        "Call memorybase.migrate.",
+        ("memorybase.database.migrate", "migrations"),
+        "Call memorybase.database.migrate.",
     ),
     OnlyHere(
         frozenset({"prometheus_client"}),
@@ -304,13 +304,13 @@ def environment_readers(module: Module) -> Iterator[str]:
 
 
 def committers(module: Module) -> Iterator[str]:
-    if module.name == "memorybase.database":
+    if module.name == "memorybase.database.engine":
         return
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "commit":
             yield (
-                f"{module.at(node)}: only memorybase/database.py commits. Write inside `with database.transaction() as "
-                f"session:`, which commits at its end and then runs the callbacks."
+                f"{module.at(node)}: only memorybase/database/engine.py commits. Write inside `with "
+                f"database.transaction() as session:`, which commits at its end and then runs the callbacks."
             )
 
 
@@ -395,7 +395,7 @@ PLANTED = [
     ("memorybase.services", "libraries stay behind their adapters", "import redis.client"),
     ("memorybase.conversation.nodes", "libraries stay behind their adapters", "from langchain_core import messages"),
     ("memorybase.embedding.onnx", "libraries stay behind their adapters", "import onnxruntime"),
-    ("memorybase.chunking", "libraries stay behind their adapters", "def f():\n    import tokenizers"),
+    ("memorybase.embedding.chunking", "libraries stay behind their adapters", "def f():\n    import tokenizers"),
     ("memorybase.keys", "libraries stay behind their adapters", "from fastapi import HTTPException"),
     ("worker.app", "only settings reads the environment", "import os\nx = os.environ['A']"),
     ("api.app", "only settings reads the environment", "from os import getenv"),
@@ -422,7 +422,7 @@ ALLOWED = [
     ("memorybase.embedding.onnx", "def f():\n    import onnxruntime"),
     ("memorybase.wiring", "import redis\nfrom redis.retry import Retry"),
     ("worker.tasks", "@app.task(name='t')\ndef f():\n    '''What\n    it\n    does.'''\n" + "    g()\n" * 12),
-    ("memorybase.database", "def f(session):\n    session.commit()"),
+    ("memorybase.database.engine", "def f(session):\n    session.commit()"),
     ("memorybase.settings", "import os\nx = os.environ"),
     ("memorybase.keys", "log.info('key_made', key_id=1)"),
 ]

@@ -8,16 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorybase import chunking
-from memorybase.chunking import (
-    CHUNKS_PER_WINDOW,
-    Chunk,
-    chunk_id,
-    chunk_ids,
-    chunker_identity,
-    parse_chunk_id,
-    split_text,
-)
+from memorybase.embedding import chunking
+from memorybase.embedding.chunking import CHUNKS_PER_WINDOW, Chunk, chunker_identity, split_text
+from memorybase.vectors.chunk_ids import chunk_id, chunk_ids, parse_chunk_id
 
 Spans = list[tuple[int, int]]
 

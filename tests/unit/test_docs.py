@@ -14,9 +14,10 @@ from harness.contract import CONTRACT
 
 from api import failures
 from api.app import PREFIX
-from memorybase import cli, locks, models, vectors
+from memorybase import cli, locks, models
 from memorybase.errors import MemorybaseError
 from memorybase.settings import ENVIRONMENT_PREFIX, Settings, embedded
+from memorybase.vectors import chroma
 from worker.queue import QUEUE
 from worker.tasks import app as celery_app
 
@@ -117,7 +118,7 @@ def test_no_page_names_a_setting_that_does_not_exist() -> None:
 
 def error_classes() -> list[type[MemorybaseError]]:
     assert failures.NoSuchMethod
-    assert vectors.VectorUnreadable  # imported, so that their classes are there to be found
+    assert chroma.VectorUnreadable  # imported, so that their classes are there to be found
     found: list[type[MemorybaseError]] = []
     waiting = [MemorybaseError]
     while waiting:

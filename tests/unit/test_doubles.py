@@ -19,7 +19,7 @@ from memorybase.errors import (
 )
 from memorybase.services import FrozenJob
 from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
-from memorybase.vectors import CollectionRef, VectorRecord
+from memorybase.vectors.store import CollectionRef, VectorRecord
 
 
 def record(id_: str) -> VectorRecord:

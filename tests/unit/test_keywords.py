@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorybase import keywords
-from memorybase.keywords import MAX_COUNT, MAX_TERM_CHARS, MAX_TERMS, Traits, analyzer, term_key, traits_of
+from memorybase.keyword_index import analyzer as keywords
+from memorybase.keyword_index.analyzer import (
+    MAX_COUNT,
+    MAX_TERM_CHARS,
+    MAX_TERMS,
+    Traits,
+    analyzer,
+    term_key,
+    traits_of,
+)
 
 ENGLISH = analyzer("english")
 

@@ -12,7 +12,7 @@ from typing import Any
 import made
 import pytest
 
-from memorybase.keywords import analyzer
+from memorybase.keyword_index.analyzer import analyzer
 
 CATEGORIES = {"fact", "you-said", "update", "temporal", "preference", "multi", "keyword", "abstention"}
 MESSAGE_KEYS = {"id", "session", "role", "sender_name", "content", "timestamp"}

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorybase.conversation.tokens import estimated_tokens
-from memorybase.keywords import analyzer
+from memorybase.keyword_index.analyzer import analyzer
 from memorybase.recall import Hit
 from memorybase.recall.packing import BEST_HITS, PASSAGE_CHARS, SHORT_PASSAGE_CHARS, Packed, Packer
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorybase.keywords import analyzer
+from memorybase.keyword_index.analyzer import analyzer
 from memorybase.recall.passages import Passage, Reader, Span, best_passage, rarities, sentences
 
 ENGLISH = analyzer("english")

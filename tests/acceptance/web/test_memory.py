@@ -17,7 +17,7 @@ from harness.stack import EmbeddedStack
 from playwright.sync_api import Locator, Page, expect
 
 from memorybase.client import Client
-from memorybase.vectors import ChromaStore
+from memorybase.vectors.chroma import ChromaStore
 
 Window = Callable[..., Reader]
 

@@ -15,7 +15,7 @@ from harness.stack import KEY, EmbeddedStack
 from playwright.sync_api import expect
 
 from memorybase.client import Client
-from memorybase.vectors import ChromaStore
+from memorybase.vectors.chroma import ChromaStore
 
 ORDER = [
     ("user", "My order has not come yet, when will it arrive?"),

@@ -14,7 +14,8 @@ from harness.postgres import PostgresServer
 from harness.process import Server
 from harness.redis import RedisServer
 from harness.worker import WorkerServer
-from memorybase import keys, migrate, wiring
+from memorybase import keys, wiring
+from memorybase.database import migrate
 from memorybase.embedding import Embedders
 from memorybase.settings import Settings, embedded
 

@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from harness.chaos.clients import Kept
-from memorybase import chunking, errors
-from memorybase.database import Database
+from memorybase import errors
+from memorybase.database.engine import Database
 from memorybase.models import (
     ACTIVE_STATES,
     Capture,
@@ -33,7 +33,8 @@ from memorybase.models import (
     TokenVectors,
 )
 from memorybase.queries import token_vectors
-from memorybase.vectors import CollectionRef, VectorStore
+from memorybase.vectors import chunk_ids
+from memorybase.vectors.store import CollectionRef, VectorStore
 
 SAMPLE_SECONDS = 0.1
 SHOWN = 5  # of each kind of violation
@@ -311,7 +312,7 @@ def _check_store(
     expected = {
         chunk
         for entry in entries
-        for chunk in chunking.chunk_ids(entry.memory_base_id, entry.message_id, entry.version, entry.chunks)
+        for chunk in chunk_ids.chunk_ids(entry.memory_base_id, entry.message_id, entry.version, entry.chunks)
     }
     try:
         stored = store.ids(ref)

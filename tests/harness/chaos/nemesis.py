@@ -21,9 +21,9 @@ from harness.chaos.cluster import Cluster
 from harness.pieces import sqlite_writer_blocked
 from harness.process import Server
 from memorybase import errors, planning
-from memorybase.chunking import chunk_id
 from memorybase.models import ACTIVE_STATES, Generation, IngestionJob, JobState, MemoryBaseSession, Message
-from memorybase.vectors import CollectionRef
+from memorybase.vectors.chunk_ids import chunk_id
+from memorybase.vectors.store import CollectionRef
 from worker.queue import QUEUE
 
 AIM_SECONDS = 1.5  # how long a named point of the flow is waited for

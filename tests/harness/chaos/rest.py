@@ -16,11 +16,12 @@ import numpy as np
 from harness.chaos.clients import Kept
 from harness.chaos.invariants import Findings, check
 from harness.world import World
-from memorybase import chunking, lifecycle
-from memorybase.database import Database
+from memorybase import lifecycle
+from memorybase.database.engine import Database
 from memorybase.models import Base, Message
 from memorybase.testing import InMemoryVectors
-from memorybase.vectors import CollectionRef, VectorRecord
+from memorybase.vectors import chunk_ids
+from memorybase.vectors.store import CollectionRef, VectorRecord
 
 FILE = "memorybase.db"
 SYSTEM = {"role": "system", "content": "never counted"}
@@ -123,7 +124,7 @@ class Rest:
 
     def chunks(self, message: Message) -> list[str]:
         (entry,) = [each for each in self.world.ledger(self.base) if each.message_id == message.id]
-        return chunking.chunk_ids(self.base, message.id, entry.version, entry.chunks)
+        return chunk_ids.chunk_ids(self.base, message.id, entry.version, entry.chunks)
 
     def chunk(self, chunk_id: str) -> None:
         """One more record in the store."""

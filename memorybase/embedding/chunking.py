@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
-from uuid import UUID
 
 from semantic_text_splitter import TextSplitter
 
@@ -17,10 +14,6 @@ Offsets = Callable[[str], Sequence[tuple[int, int]]]
 # so it sees a window at a time. Eight chunks a window cost one chunk in eight twice and keep 1 MB to seconds.
 CHUNKS_PER_WINDOW = 8
 
-_UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-_NUMBER = "0|[1-9][0-9]{0,17}"
-_CHUNK_ID = re.compile(f"({_UUID}):({_UUID}):({_NUMBER}):({_NUMBER})")
-
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
@@ -28,15 +21,6 @@ class Chunk:
 
     index: int
     text: str
-
-
-class ChunkId(NamedTuple):
-    """What a chunk's id in the vector store says."""
-
-    base_id: UUID
-    message_id: UUID
-    version: int
-    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody asks a chunk's id for
 
 
 def split_text(text: str, offsets: Offsets, *, max_tokens: int, overlap: int) -> list[Chunk]:
@@ -88,26 +72,6 @@ def _window_end(text: str, starts: list[int], begin: int, width: int) -> int:
     """Where the window that begins at this character has `width` of the whole text's tokens."""
     last = bisect_left(starts, begin) + width
     return starts[last] if last < len(starts) else len(text)
-
-
-def chunk_id(base_id: UUID, message_id: UUID, version: int, index: int) -> str:
-    """The id under which a chunk is stored: writing it again overwrites it."""
-    return f"{base_id}:{message_id}:{version}:{index}"
-
-
-def chunk_ids(base_id: UUID, message_id: UUID, version: int, count: int) -> list[str]:
-    """The ids of a message's chunks, in order."""
-    beginning = chunk_id(base_id, message_id, version, 0)[:-1]  # a search makes hundreds, and a UUID is slow to write
-    return [f"{beginning}{index}" for index in range(count)]
-
-
-def parse_chunk_id(text: str) -> ChunkId | None:
-    """What chunk_id was given, or None when the id is not one of its making."""
-    parsed = _CHUNK_ID.fullmatch(text)
-    if parsed is None:
-        return None
-    base, message, version, index = parsed.groups()
-    return ChunkId(UUID(base), UUID(message), int(version), int(index))
 
 
 def chunker_identity(max_tokens: int, overlap: int) -> str:

@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.batches import is_among
+from memorybase.database.upsert import core, insert
 from memorybase.models import Posting, Session, Speaker
-from memorybase.queries.bounds import is_among
-from memorybase.queries.writes import core, insert
 
 INSERT_PAGE = 2_000  # rows a statement
 FLOW_PAGE = 200  # sessions a transaction

@@ -11,24 +11,25 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import keywords
-from memorybase.keywords import Document
+from memorybase.keyword_index import analyzer
+from memorybase.keyword_index import queries as postings
+from memorybase.keyword_index.analyzer import Document
+from memorybase.keyword_index.queries import Waiting
 from memorybase.messages import NewMessage, message_text
 from memorybase.models import Message, Session
-from memorybase.queries import conversations, postings
-from memorybase.queries.postings import Waiting
+from memorybase.queries import conversations
 from memorybase.services import Services
 
 REINDEX_PAGE = 100  # messages a transaction: captures into the session wait so long, about 50 ms
 
-_NOTHING = Document({}, 0, keywords.Traits(0), "none")
+_NOTHING = Document({}, 0, analyzer.Traits(0), "none")
 
 
 def analyze(services: Services, role: str, content: Any) -> Document:
     """A message as it is indexed; what is no dialogue has no terms."""
     if role not in ("user", "assistant"):
         return _NOTHING
-    return keywords.analyzer(services.settings.keyword_language).document(message_text(content))
+    return analyzer.analyzer(services.settings.keyword_language).document(message_text(content))
 
 
 def analyze_all(services: Services, messages: Mapping[UUID, NewMessage]) -> dict[UUID, Document]:
@@ -56,7 +57,7 @@ def add(
         document = documents[row["id"]]
         if not document.counts:
             continue
-        names |= keywords.name_words(row["sender_name"])
+        names |= analyzer.name_words(row["sender_name"])
         found += _postings(conversation.flow_id, row["place"], document)
         _enter(conversation, document)
     postings.add(session, found)
@@ -134,4 +135,4 @@ def _enter(conversation: Session, document: Document) -> None:
 
 
 def _postings(flow_id: UUID, place: int, document: Document) -> list[tuple[int, int, int]]:
-    return [(keywords.term_key(flow_id, term), place, count) for term, count in document.counts.items()]
+    return [(analyzer.term_key(flow_id, term), place, count) for term, count in document.counts.items()]

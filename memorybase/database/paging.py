@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar
@@ -147,3 +147,11 @@ def _bounded(name: str, value: int, low: int, high: int) -> None:
         raise errors.InvalidRequest(f"{name} is at least {low}", field=name, value=value, limit=low)
     if value > high:
         raise errors.InvalidRequest(f"{name} is at most {high}", field=name, value=value, limit=high)
+
+
+View = TypeVar("View")
+
+
+def page_of(found: Found, view: Callable[[AnyRow], View]) -> Page[View]:
+    request = found.request
+    return Page([view(row) for row in found.rows], found.total, request.page, request.size, found.next_cursor)

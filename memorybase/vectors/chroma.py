@@ -1,8 +1,4 @@
-"""The vector store: the VectorStore protocol and its Chroma adapter.
-
-Every call after creation goes by the collection's UUID, never by its name: a collection that somebody deleted and made
-anew under the same name is not ours, and writing into it would mix two generations.
-"""
+"""The Chroma adapter: a VectorStore over HTTP."""
 
 from __future__ import annotations
 
@@ -10,9 +6,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import httpx
@@ -27,171 +21,35 @@ from memorybase.errors import (
     VectorRejected,
     VectorStoreUnavailable,
 )
-from memorybase.telemetry import get_logger
+from memorybase.vectors.store import (
+    READ_BATCH,
+    TWINS,
+    CollectionRef,
+    MetadataValue,
+    StoredCollection,
+    StoredVector,
+    VectorHit,
+    VectorRecord,
+    batches,
+    as_score,
+    check_records,
+)
 
 if TYPE_CHECKING:
     from chromadb import Collection
     from chromadb.api.fastapi import FastAPI
 
-log = get_logger(__name__)
-
-T = TypeVar("T")
-MetadataValue: TypeAlias = str | int | float | bool
-
 UPSERT_BATCH = 250  # records a call, 0.2 s; 500 are up to a tenth faster and hold their caller twice as long
-READ_BATCH = 256  # ids a call when vectors come along
 DAMAGE_PARTS = 16  # a request that meets a lost vector is split into so many
 ID_BATCH = 1_000  # ids a delete
-TWINS = 10  # equal vectors, such as those of "ok", hide each other; who looks for one finds as good
 SAME_DISTANCE = 1e-5
 COLLECTION_PAGE = 500  # collections a page
 ID_PAGE = 5_000  # ids a page when listing
-
 # Answers of a server that refuses us for now, whatever the request holds. A wrong token is not the record's fault.
 REFUSED_FOR_NOW = frozenset({401, 403, 407, 408, 425, 429})
-
 WRONG_DIMENSION = re.compile(r"expecting embedding with dimension of (\d+), got (\d+)")
 # What Chroma answers, as status 500, for an id whose row is there and whose vector the index has lost.
 VECTOR_UNREADABLE = ("Error finding id", "Error getting embedding")
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionRef:
-    """One collection of the store; the name is for people, the id decides."""
-
-    name: str
-    id: UUID
-
-
-@dataclass(frozen=True, slots=True)
-class StoredCollection:
-    """A collection as the store lists it, with the metadata of its creation."""
-
-    ref: CollectionRef
-    metadata: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class VectorRecord:
-    """One chunk. Send the same metadata keys each time: an upsert merges, it does not clear stale ones."""
-
-    id: str
-    vector: NDArray[np.float32]
-    text: str
-    metadata: dict[str, MetadataValue]
-
-
-@dataclass(frozen=True, slots=True)
-class VectorHit:
-    """One found chunk; the score is the cosine similarity, clipped to 0..1."""
-
-    id: str
-    score: float
-    text: str
-    metadata: dict[str, MetadataValue]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredVector:
-    """A chunk as it is stored."""
-
-    vector: NDArray[np.float32]
-    text: str
-
-
-class VectorStore(Protocol):
-    """Collections of vectors in cosine space.
-
-    Raises VectorStoreUnavailable when it does not answer, CollectionMissing when no collection has the ref's id,
-    DimensionMismatch, and VectorRejected for what it refuses otherwise. Only create_collection creates one.
-    """
-
-    def create_collection(self, name: str, metadata: Mapping[str, MetadataValue]) -> CollectionRef:
-        """The collection of that name, made if need be."""
-
-    def delete_collection(self, name: str) -> None:
-        """Remove the collection of that name; one already gone is fine."""
-
-    def collection_exists(self, ref: CollectionRef) -> bool:
-        """Whether a collection has both this name and this id."""
-
-    def list_collections(self) -> list[StoredCollection]:
-        """Every collection of the store, whoever made it; one made or deleted meanwhile may or may not show."""
-
-    def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
-        """Write any number of records; after an error some of them may be stored."""
-
-    def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
-        """Which of these can be read back together with their vector."""
-
-    def reached_ids(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> set[str]:
-        """Which of these stored records a query for their own vector comes upon, if not upon `TWINS` just like them."""
-
-    def fetch(self, ref: CollectionRef, ids: Sequence[str], *, texts: bool = True) -> dict[str, StoredVector]:
-        """These with their vectors; what is not stored, or cannot be read back, is left out."""
-
-    def delete(self, ref: CollectionRef, ids: Sequence[str]) -> None:
-        """Remove these; those already gone are fine."""
-
-    def iter_ids(self, ref: CollectionRef, *, session_id: str | None = None) -> Iterator[list[str]]:
-        """Every id in pages, each once, with a session id those whose metadata names that session.
-
-        Writes meanwhile may or may not show; they make no other id appear twice or not at all.
-        """
-
-    def count(self, ref: CollectionRef) -> int:
-        """How many records there are."""
-
-    def query(
-        self,
-        ref: CollectionRef,
-        vector: NDArray[np.float32],
-        limit: int,
-        where: Mapping[str, Any] | None = None,
-        *,
-        texts: bool = True,
-    ) -> list[VectorHit]:
-        """The nearest records, best first. `where` is Chroma's filter; several keys in it must all hold.
-
-        Without texts the hits have an id and a score alone, in a third of the time.
-        """
-
-    def ping(self) -> None:
-        """Return when the store answers."""
-
-
-def read_back(store: VectorStore, ref: CollectionRef, ids: Sequence[str]) -> None:
-    """An acknowledged write is believed once it can be read. Raises VectorStoreUnavailable."""
-    missing = set(ids) - store.stored_ids(ref, ids)
-    if missing:
-        raise VectorStoreUnavailable(f"{len(missing)} of {len(ids)} chunks could not be read back")
-
-
-def find_hidden(store: VectorStore, ref: CollectionRef, records: Sequence[VectorRecord]) -> list[VectorRecord]:
-    """Which of these stored records no query comes upon: Chroma's index leaves some so for good."""
-    reached = store.reached_ids(ref, records)
-    return [record for record in records if record.id not in reached]
-
-
-def hidden_ids(store: VectorStore, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
-    """Which of these are stored and come upon by no query for their own vector."""
-    hidden: set[str] = set()
-    for batch in _batches(ids, READ_BATCH):
-        stored = store.fetch(ref, batch, texts=False)
-        records = [VectorRecord(id_, each.vector, "", {}) for id_, each in stored.items()]
-        hidden.update(record.id for record in find_hidden(store, ref, records))
-    return hidden
-
-
-def write_again(store: VectorStore, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
-    """Delete and write these, if any, which gives hidden records their place in the index; an upsert alone does not."""
-    if not records:
-        return
-    store.delete(ref, [record.id for record in records])
-    store.upsert(ref, records)
-    read_back(store, ref, [record.id for record in records])
-    log.info("hidden_records_written_again", records=len(records))
-
 
 _loading = threading.Lock()
 
@@ -247,7 +105,7 @@ class ChromaStore:
 
     def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
         check_records(records)
-        for batch in _batches(records, UPSERT_BATCH):
+        for batch in batches(records, UPSERT_BATCH):
             vectors: list[Any] = [np.asarray(record.vector, dtype=np.float32) for record in batch]
             with self._collection(ref, "upsert") as collection:
                 collection.upsert(
@@ -259,13 +117,13 @@ class ChromaStore:
 
     def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
         stored: set[str] = set()
-        for batch in _batches(list(dict.fromkeys(ids)), READ_BATCH):
+        for batch in batches(list(dict.fromkeys(ids)), READ_BATCH):
             stored |= self._readable(ref, batch, ["embeddings"]).keys()
         return stored
 
     def reached_ids(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> set[str]:
         reached: set[str] = set()
-        for batch in _batches(records, READ_BATCH):
+        for batch in batches(records, READ_BATCH):
             vectors: list[Any] = [np.asarray(record.vector, dtype=np.float32) for record in batch]
             try:
                 with self._collection(ref, "reached_ids") as collection:
@@ -285,12 +143,12 @@ class ChromaStore:
     def fetch(self, ref: CollectionRef, ids: Sequence[str], *, texts: bool = True) -> dict[str, StoredVector]:
         include = ["embeddings", "documents"] if texts else ["embeddings"]
         found: dict[str, StoredVector] = {}
-        for batch in _batches(list(dict.fromkeys(ids)), READ_BATCH):
+        for batch in batches(list(dict.fromkeys(ids)), READ_BATCH):
             found |= self._readable(ref, batch, include)
         return found
 
     def delete(self, ref: CollectionRef, ids: Sequence[str]) -> None:
-        for batch in _batches(ids, ID_BATCH):
+        for batch in batches(ids, ID_BATCH):
             with self._collection(ref, "delete") as collection:
                 collection.delete(ids=batch)
 
@@ -368,7 +226,7 @@ class ChromaStore:
             if len(ids) == 1:
                 return {}
         found: dict[str, StoredVector] = {}
-        for part in _batches(ids, -(-len(ids) // DAMAGE_PARTS)):
+        for part in batches(ids, -(-len(ids) // DAMAGE_PARTS)):
             found |= self._readable(ref, part, include)
         return found
 
@@ -447,38 +305,6 @@ def session_of(api: FastAPI) -> httpx.Client:
     return api._session  # noqa: SLF001
 
 
-def as_score(distance: float) -> float:
-    """Cosine similarity from cosine distance, clipped to 0..1."""
-    return min(1.0, max(0.0, 1.0 - distance))
-
-
-def check_records(records: Sequence[VectorRecord]) -> None:
-    """Raise for what no store takes, VectorRejected with the record's id: then none of them is written."""
-    seen: set[str] = set()
-    for record in records:
-        _check_record(record)
-        if record.id in seen:
-            raise VectorRejected(reason="the id appears twice", record_id=ascii(record.id))
-        if record.vector.size != records[0].vector.size:
-            raise DimensionMismatch(expected=records[0].vector.size, got=record.vector.size)
-        seen.add(record.id)
-
-
-def _check_record(record: VectorRecord) -> None:
-    if not record.id:
-        raise VectorRejected(reason="the id is empty")
-    if record.vector.ndim != 1 or not record.vector.size or not np.isfinite(record.vector).all():
-        raise VectorRejected(reason="the vector is not a finite one", record_id=ascii(record.id))
-    if not record.metadata:
-        raise VectorRejected(reason="the metadata is empty", record_id=ascii(record.id))
-    strings = (record.id, record.text, *record.metadata, *(v for v in record.metadata.values() if isinstance(v, str)))
-    try:
-        for string in strings:
-            string.encode()
-    except UnicodeEncodeError:
-        raise VectorRejected(reason="a lone surrogate", record_id=ascii(record.id)) from None
-
-
 def all_of(where: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The filter in Chroma's form, which takes one key a level."""
     if not where:
@@ -517,9 +343,3 @@ def _chroma_error(body: str) -> tuple[str, str]:
         return str(answer["error"]), str(answer["message"])
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return "", ""
-
-
-def _batches(items: Sequence[T], size: int) -> Iterator[list[T]]:
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch
