@@ -14,7 +14,8 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 from api.limits import Gate
 from api.middleware import path_text
 from api.schemas import ERRORS, Stored
-from memorybase import catalog, errors, keys, messages
+from memorybase import errors, keys, messages
+from memorybase.database import paging
 from memorybase.keys import Principal
 from memorybase.models import ID_LENGTH
 from memorybase.services import Services
@@ -68,14 +69,14 @@ async def _any_key(request: Request) -> Principal:
 
 
 async def _page_request(
-    page: Annotated[int, Query(ge=1, le=catalog.MAX_SKIP)] = 1,
-    size: Annotated[int, Query(ge=1, le=catalog.MAX_SIZE)] = catalog.DEFAULT_SIZE,
-    offset: Annotated[int, Query(ge=0, le=catalog.MAX_SKIP, description="Added to the page's start.")] = 0,
+    page: Annotated[int, Query(ge=1, le=paging.MAX_SKIP)] = 1,
+    size: Annotated[int, Query(ge=1, le=paging.MAX_SIZE)] = paging.DEFAULT_SIZE,
+    offset: Annotated[int, Query(ge=0, le=paging.MAX_SKIP, description="Added to the page's start.")] = 0,
     cursor: Annotated[
         str | None, Query(max_length=1000, description="next_cursor of the page before; stable under changes.")
     ] = None,
-) -> catalog.PageRequest:
-    return catalog.PageRequest(page=page, size=size, offset=offset, cursor=cursor)
+) -> paging.PageRequest:
+    return paging.PageRequest(page=page, size=size, offset=offset, cursor=cursor)
 
 
 _External = Path(description="A UUID, or the string it was made with.", max_length=ID_LENGTH)
@@ -146,7 +147,7 @@ Reader = Annotated[Principal, Depends(_needs("read"))]
 Writer = Annotated[Principal, Depends(_needs("write"))]
 Admin = Annotated[Principal, Depends(_needs("admin"))]
 AnyKey = Annotated[Principal, Depends(_any_key)]
-PageDep = Annotated[catalog.PageRequest, Depends(_page_request)]
+PageDep = Annotated[paging.PageRequest, Depends(_page_request)]
 FlowId = Annotated[UUID, Depends(_flow_in_path)]
 RunId = Annotated[UUID, Depends(_run_in_path)]
 MessageId = Annotated[UUID, Depends(_message_in_path)]

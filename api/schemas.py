@@ -16,9 +16,10 @@ from memorybase.conversation.memory_config import MAX_ROWS, Mode, OnMissing
 from memorybase.conversation.node_executions import MAX_EXECUTIONS, MAX_INDEX, ExecutionStatus, ReportedExecution
 from memorybase.conversation.rendering import Format
 from memorybase.conversation.summaries import PRESET_NAME
-from memorybase.ingestion import CapturedMessage, IngestionState
+from memorybase.ingestion.capture import CapturedMessage
+from memorybase.ingestion.trigger import IngestionState
 from memorybase.knowledge import DocumentResult
-from memorybase.lifecycle import MAX_IDLE_SECONDS
+from memorybase.lifecycle.bases import MAX_IDLE_SECONDS
 from memorybase.messages import not_blank, storable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture, JobState
 from memorybase.settings import Settings

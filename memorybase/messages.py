@@ -402,3 +402,8 @@ def _below(where: str, name: str) -> str:
 def _shown(value: str) -> str:
     """A caller's word as it may stand in an error: short, and encodable."""
     return value[:100].encode(errors="replace").decode()
+
+
+def text_bytes(content: Any) -> int:
+    """What a message weighs in a job."""
+    return len(message_text(content).encode())

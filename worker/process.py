@@ -17,6 +17,7 @@ import psutil
 
 from memorybase import errors, sweeping, telemetry, wiring
 from memorybase.embedding.background import NICENESS
+from memorybase.ingestion import recovery
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -147,7 +148,7 @@ class Pulse:
         try:
             if not self._predecessor_cleared:
                 prefix = owner_prefix(self._services.settings)
-                requeued = sweeping.requeue_leases_of_dead(self._services, prefix, is_alive)
+                requeued = recovery.requeue_leases_of_dead(self._services, prefix, is_alive)
                 self._predecessor_cleared = True
                 log.info("predecessor_cleared", requeued=requeued)
             if self._ready:
@@ -167,7 +168,7 @@ class Pulse:
 
 def hand_back(services: Services, owner: str) -> int:
     """What this worker cannot end goes to the next one at once; that is no death of its job."""
-    return sweeping.requeue_leases_of_dead(services, owner, lambda holder: holder != owner, stopped=True)
+    return recovery.requeue_leases_of_dead(services, owner, lambda holder: holder != owner, stopped=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from memorybase import ingestion
 from memorybase.conversation import chat_summaries, node_objects, summarising
+from memorybase.ingestion import worker
 from memorybase.services import FrozenJob
 from worker.app import app, this_process
 from worker.queue import CLEAN_NODE_MEMORY_TASK, INGEST_TASK, SUMMARIZE_TASK
@@ -18,7 +18,7 @@ def ingest(**frozen: Any) -> None:
     process = this_process()
     job = FrozenJob.from_message(frozen)
     with process.watchdog.watching(job.job_id):
-        ingestion.run_jobs(process.services, job, owner=process.owner, more=process.time_for_more())
+        worker.run_jobs(process.services, job, owner=process.owner, more=process.time_for_more())
 
 
 @app.task(name=SUMMARIZE_TASK)

@@ -11,10 +11,14 @@ from pydantic import BaseModel
 from api.deps import FlowId, PageDep, Reader, RunId, ServicesDep, Writer, keyed_router
 from api.middleware import path_text
 from api.schemas import Accepted, CaptureAnswer, CaptureBody, FlowBody
-from memorybase import catalog, ingestion, lifecycle, messages
-from memorybase.catalog import FlowView, Page, RunView
+from memorybase import messages
+from memorybase.catalog import conversations
+from memorybase.catalog.conversations import FlowView, RunView
 from memorybase.conversation import node_executions
 from memorybase.conversation.node_executions import NewExecution
+from memorybase.database.paging import Page
+from memorybase.ingestion import capture
+from memorybase.lifecycle import bases, deletion
 from memorybase.models import ID_LENGTH, Flow
 from memorybase.services import Services
 from memorybase.settings import Settings
@@ -25,7 +29,7 @@ router = keyed_router("flows")
 @router.post("/flows", status_code=201)
 def create_flow(body: FlowBody, services: ServicesDep, caller: Writer) -> FlowView:
     """Make a flow with an id of ours; a runtime that has its own ids puts them."""
-    return _view(lifecycle.create_flow(services, caller.user_id, name=body.name))
+    return _view(bases.create_flow(services, caller.user_id, name=body.name))
 
 
 @router.put("/flows/{flow_id}", responses={201: {"model": FlowView}})
@@ -38,27 +42,25 @@ def put_flow(
 ) -> FlowView:
     """Make a flow under the caller's own id (201), or rename it (200)."""
     identity, external_id = messages.resolve_id(caller.user_id, "flow", path_text(flow_id))
-    flow, created = lifecycle.put_flow(
-        services, caller.user_id, name=body.name, flow_id=identity, external_id=external_id
-    )
+    flow, created = bases.put_flow(services, caller.user_id, name=body.name, flow_id=identity, external_id=external_id)
     response.status_code = 201 if created else 200
     return _view(flow)
 
 
 @router.get("/flows")
 def list_flows(services: ServicesDep, caller: Reader, page: PageDep) -> Page[FlowView]:
-    return catalog.list_flows(services, caller.user_id, page)
+    return conversations.list_flows(services, caller.user_id, page)
 
 
 @router.get("/flows/{flow_id}")
 def get_flow(flow_id: FlowId, services: ServicesDep, caller: Reader) -> FlowView:
-    return catalog.get_flow(services, caller.user_id, flow_id)
+    return conversations.get_flow(services, caller.user_id, flow_id)
 
 
 @router.delete("/flows/{flow_id}", status_code=204, responses={202: {"model": Accepted}})
 def delete_flow(flow_id: FlowId, services: ServicesDep, caller: Writer) -> Response:
     """Delete a flow with everything in it: 204, or 202 while jobs drain. It is gone for everyone at once."""
-    return deleted(lifecycle.delete_flow(services, caller.user_id, flow_id))
+    return deleted(deletion.delete_flow(services, caller.user_id, flow_id))
 
 
 @router.post(
@@ -69,7 +71,7 @@ def capture_run(flow_id: FlowId, body: CaptureBody, services: ServicesDep, calle
     behind them; one that fails says so and takes nothing along."""
     request = _capture_request(body, caller.user_id, services.settings)
     executions = _executions(body, services, caller.user_id)
-    result = ingestion.capture(services, caller.user_id, flow_id, request)
+    result = capture.capture(services, caller.user_id, flow_id, request)
     answer = CaptureAnswer.model_validate(result)
     answer.node_executions = node_executions.report_executions(
         services, caller.user_id, flow_id, result.session_id, result.run_id, executions
@@ -81,17 +83,17 @@ def capture_run(flow_id: FlowId, body: CaptureBody, services: ServicesDep, calle
 @router.get("/flows/{flow_id}/runs")
 def list_runs(flow_id: FlowId, services: ServicesDep, caller: Reader, page: PageDep) -> Page[RunView]:
     """Newest first."""
-    return catalog.list_runs(services, caller.user_id, flow_id, page)
+    return conversations.list_runs(services, caller.user_id, flow_id, page)
 
 
 @router.get("/flows/{flow_id}/runs/{run_id}")
 def get_run_of_flow(flow_id: FlowId, run_id: RunId, services: ServicesDep, caller: Reader) -> RunView:
-    return catalog.get_run(services, caller.user_id, run_id, flow_id=flow_id)
+    return conversations.get_run(services, caller.user_id, run_id, flow_id=flow_id)
 
 
 @router.get("/runs/{run_id}")
 def get_run(run_id: RunId, services: ServicesDep, caller: Reader) -> RunView:
-    return catalog.get_run(services, caller.user_id, run_id)
+    return conversations.get_run(services, caller.user_id, run_id)
 
 
 def deleted(finished: bool) -> Response:
@@ -105,9 +107,9 @@ def _json(answer: BaseModel, status_code: int) -> Response:
     return Response(answer.model_dump_json(), status_code=status_code, media_type="application/json")
 
 
-def _capture_request(body: CaptureBody, user_id: UUID, settings: Settings) -> ingestion.CaptureRequest:
+def _capture_request(body: CaptureBody, user_id: UUID, settings: Settings) -> capture.CaptureRequest:
     run_id, run_external_id = (None, None) if body.run_id is None else messages.resolve_id(user_id, "run", body.run_id)
-    return ingestion.CaptureRequest(
+    return capture.CaptureRequest(
         session_id=body.session_id,
         messages=messages.normalise_all(
             body.messages,

@@ -9,7 +9,7 @@ from fastapi import Response
 from api.deps import Admin, PageDep, ServicesDep, keyed_router
 from api.schemas import KeyAnswer, KeyBody, NewKeyAnswer
 from memorybase import errors, keys
-from memorybase.catalog import Page
+from memorybase.database.paging import Page
 
 router = keyed_router("keys")
 

@@ -10,7 +10,7 @@ from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.middleware import path_text
 from api.schemas import DocumentsAnswer, DocumentsBody, DocumentSearchBody, KnowledgeBaseBody
 from memorybase import knowledge, messages
-from memorybase.catalog import Page
+from memorybase.database.paging import Page
 from memorybase.knowledge import DocumentAnswer, DocumentQuery, KnowledgeBaseView, NewDocument
 
 router = keyed_router("knowledge bases")

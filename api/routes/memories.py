@@ -25,10 +25,16 @@ from api.schemas import (
     Repairs,
     WeightsBody,
 )
-from memorybase import catalog, flushing, lifecycle, messages, recall
-from memorybase.catalog import Activity, BaseSessionView, DeadLetterView, JobView, MemoryBaseView, Page
-from memorybase.flushing import FlushResult
+from memorybase import messages, recall
+from memorybase.catalog import activity, memory_bases, work
+from memorybase.catalog.activity import Activity
+from memorybase.catalog.memory_bases import BaseSessionView, MemoryBaseView
+from memorybase.catalog.work import DeadLetterView, JobView
+from memorybase.database.paging import Page
+from memorybase.ingestion import flush
+from memorybase.ingestion.flush import FlushResult
 from memorybase.keys import Principal
+from memorybase.lifecycle import bases, builds, comparing, deletion, edits
 from memorybase.models import JobState
 from memorybase.recall import StoredWeights, WeightSet, WeightsView
 from memorybase.services import Services
@@ -41,7 +47,7 @@ Wait = Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to w
 @router.post("/memories", status_code=201)
 def create_memory_base(body: MemoryBaseBody, services: ServicesDep, caller: Writer) -> MemoryBaseView:
     """Make a memory base over a flow's history; a taken name or kb_name is 409 with `existing_id`."""
-    new = lifecycle.NewMemoryBase(
+    new = bases.NewMemoryBase(
         name=body.name,
         flow_id=messages.resolve_id(caller.user_id, "flow", body.flow_id)[0],
         threshold=body.threshold,
@@ -52,20 +58,20 @@ def create_memory_base(body: MemoryBaseBody, services: ServicesDep, caller: Writ
         start=body.start,
         embedding_model=body.embedding_model,
     )
-    base_id = lifecycle.create_memory_base(services, caller.user_id, new)
-    return catalog.get_memory_base(services, caller.user_id, base_id)
+    base_id = bases.create_memory_base(services, caller.user_id, new)
+    return memory_bases.get_memory_base(services, caller.user_id, base_id)
 
 
 @router.get("/memories")
 def list_memory_bases(
     services: ServicesDep, caller: Reader, page: PageDep, flow_id: FlowFilter
 ) -> Page[MemoryBaseView]:
-    return catalog.list_memory_bases(services, caller.user_id, page, flow_id=flow_id)
+    return memory_bases.list_memory_bases(services, caller.user_id, page, flow_id=flow_id)
 
 
 @router.get("/memories/{memory_base_id}")
 def get_memory_base(memory_base_id: UUID, services: ServicesDep, caller: Reader) -> MemoryBaseView:
-    return catalog.get_memory_base(services, caller.user_id, memory_base_id)
+    return memory_bases.get_memory_base(services, caller.user_id, memory_base_id)
 
 
 @router.patch("/memories/{memory_base_id}")
@@ -73,14 +79,14 @@ def update_memory_base(
     memory_base_id: UUID, body: MemoryBaseChanges, services: ServicesDep, caller: Writer
 ) -> MemoryBaseView:
     """Change name, threshold, auto_capture or idle_after; starts nothing itself."""
-    lifecycle.update_memory_base(services, caller.user_id, memory_base_id, body.given())
-    return catalog.get_memory_base(services, caller.user_id, memory_base_id)
+    bases.update_memory_base(services, caller.user_id, memory_base_id, body.given())
+    return memory_bases.get_memory_base(services, caller.user_id, memory_base_id)
 
 
 @router.delete("/memories/{memory_base_id}", status_code=204, responses={202: {"model": Accepted}})
 def delete_memory_base(memory_base_id: UUID, services: ServicesDep, caller: Writer) -> Response:
     """Delete a memory base and its knowledge base: 204, or 202 while a job drains. It is gone for everyone at once."""
-    return deleted(lifecycle.delete_memory_base(services, caller.user_id, memory_base_id))
+    return deleted(deletion.delete_memory_base(services, caller.user_id, memory_base_id))
 
 
 @router.get("/memories/{memory_base_id}/sessions")
@@ -88,7 +94,7 @@ def list_memory_base_sessions(
     memory_base_id: UUID, services: ServicesDep, caller: Reader, page: PageDep
 ) -> Page[BaseSessionView]:
     """Every session of the flow and how far it is, also those that are not tracked yet."""
-    return catalog.list_base_sessions(services, caller.user_id, memory_base_id, page)
+    return memory_bases.list_base_sessions(services, caller.user_id, memory_base_id, page)
 
 
 @router.post("/memories/{memory_base_id}/flush", status_code=202, responses={200: {"model": FlushResult}})
@@ -106,7 +112,7 @@ async def flush_memory_base(
     202 with the jobs; 200 when nothing was pending or all of it ended within `wait`.
     """
     session_id = body.session_id if body else None
-    result = await run_in_threadpool(flushing.flush, services, caller.user_id, memory_base_id, session_id)
+    result = await run_in_threadpool(flush.flush, services, caller.user_id, memory_base_id, session_id)
     ended = not result.jobs
     if result.jobs and wait:
         result, ended = await _ended(request, services, caller, memory_base_id, result, wait)
@@ -134,16 +140,16 @@ def regenerate_memory_base(
 ) -> Regeneration:
     """Build the knowledge base anew from the stored messages; it is searched throughout."""
     wanted = body or RegenerateBody()
-    result = lifecycle.regenerate(
+    result = builds.regenerate(
         services, caller.user_id, memory_base_id, embedding_model=wanted.embedding_model, capture=wanted.capture
     )
     return Regeneration.model_validate(result)
 
 
 @router.get("/memories/{memory_base_id}/mismatch")
-def check_mismatch(memory_base_id: UUID, services: ServicesDep, caller: Reader) -> lifecycle.Mismatch:
+def check_mismatch(memory_base_id: UUID, services: ServicesDep, caller: Reader) -> comparing.Mismatch:
     """Compare the vector store with what it should hold, chunk by chunk."""
-    return lifecycle.check_mismatch(services, caller.user_id, memory_base_id)
+    return comparing.check_mismatch(services, caller.user_id, memory_base_id)
 
 
 @router.get("/memories/{memory_base_id}/weights")
@@ -179,10 +185,10 @@ def get_activity(
     caller: Reader,
     since: Annotated[Moment, Query()],
     until: Annotated[Moment | None, Query(description="Now, unless it is earlier.")] = None,
-    buckets: Annotated[int, Query(ge=1, le=catalog.MAX_BUCKETS)] = catalog.DEFAULT_BUCKETS,
+    buckets: Annotated[int, Query(ge=1, le=activity.MAX_BUCKETS)] = activity.DEFAULT_BUCKETS,
 ) -> Activity:
     """Messages captured and ingested over time, and how long they waited, in at most 31 days."""
-    return catalog.activity(services, caller.user_id, memory_base_id, since=since, until=until, buckets=buckets)
+    return activity.activity(services, caller.user_id, memory_base_id, since=since, until=until, buckets=buckets)
 
 
 @router.get("/memories/{memory_base_id}/jobs")
@@ -195,7 +201,7 @@ def list_jobs(
     session_id: Annotated[Identifier | None, Query()] = None,
 ) -> Page[JobView]:
     """Newest first."""
-    return catalog.list_jobs(services, caller.user_id, memory_base_id, page, state=state, session_id=session_id)
+    return work.list_jobs(services, caller.user_id, memory_base_id, page, state=state, session_id=session_id)
 
 
 @router.get("/memories/{memory_base_id}/dead-letters")
@@ -203,20 +209,20 @@ def list_dead_letters(
     memory_base_id: UUID, services: ServicesDep, caller: Reader, page: PageDep
 ) -> Page[DeadLetterView]:
     """Messages that could not be embedded, with the error and the attempts."""
-    return catalog.list_dead_letters(services, caller.user_id, memory_base_id, page)
+    return work.list_dead_letters(services, caller.user_id, memory_base_id, page)
 
 
 @router.post("/memories/{memory_base_id}/dead-letters/{dead_letter_id}/retry", status_code=202)
 def retry_dead_letter(memory_base_id: UUID, dead_letter_id: UUID, services: ServicesDep, caller: Writer) -> Repairs:
     """Try to embed the message once more."""
-    job_ids = lifecycle.retry_dead_letter(services, caller.user_id, memory_base_id, dead_letter_id)
+    job_ids = edits.retry_dead_letter(services, caller.user_id, memory_base_id, dead_letter_id)
     return Repairs(job_ids=job_ids)
 
 
 @router.delete("/memories/{memory_base_id}/dead-letters/{dead_letter_id}", status_code=204)
 def discard_dead_letter(memory_base_id: UUID, dead_letter_id: UUID, services: ServicesDep, caller: Writer) -> Response:
     """Give the message up for this memory base; it stays stored."""
-    lifecycle.discard_dead_letter(services, caller.user_id, memory_base_id, dead_letter_id)
+    edits.discard_dead_letter(services, caller.user_id, memory_base_id, dead_letter_id)
     return Response(status_code=204)
 
 
@@ -225,13 +231,13 @@ async def _ended(
 ) -> tuple[FlushResult, bool]:
     """Wait until these jobs, and those that continue them, have ended; the states then, and whether they have."""
     sessions = [job.session_id for job in result.jobs]
-    targets = await run_in_threadpool(catalog.owed_targets, services, caller.user_id, base_id, sessions)
+    targets = await run_in_threadpool(work.owed_targets, services, caller.user_id, base_id, sessions)
     pending = await waiting.until(
         request,
-        lambda: catalog.jobs_pending(services, base_id, targets),
+        lambda: work.jobs_pending(services, base_id, targets),
         lambda still: not still,
         seconds=seconds,
     )
-    states = await run_in_threadpool(catalog.job_states, services, [job.id for job in result.jobs])
+    states = await run_in_threadpool(work.job_states, services, [job.id for job in result.jobs])
     jobs = [replace(job, state=states.get(job.id, job.state)) for job in result.jobs]
     return replace(result, jobs=jobs), not pending

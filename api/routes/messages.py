@@ -9,8 +9,11 @@ from fastapi import Query
 
 from api.deps import FlowFilter, MessageId, PageDep, Reader, RunFilter, ServicesDep, Writer, keyed_router
 from api.schemas import Identifier, MessageChanges, Moment, Repairs, Role
-from memorybase import catalog, lifecycle, messages
-from memorybase.catalog import MessageQuery, MessageView, Page
+from memorybase import messages
+from memorybase.catalog import conversations
+from memorybase.catalog.conversations import MessageQuery, MessageView
+from memorybase.database.paging import Page
+from memorybase.lifecycle import edits
 
 router = keyed_router("messages")
 
@@ -46,22 +49,22 @@ def list_messages(
         until=until,
         order=order,
     )
-    return catalog.list_messages(services, caller.user_id, wanted, page)
+    return conversations.list_messages(services, caller.user_id, wanted, page)
 
 
 @router.get("/messages/{message_id}")
 def get_message(message_id: MessageId, services: ServicesDep, caller: Reader) -> MessageView:
-    return catalog.get_message(services, caller.user_id, message_id)
+    return conversations.get_message(services, caller.user_id, message_id)
 
 
 @router.patch("/messages/{message_id}")
 def edit_message(message_id: MessageId, body: MessageChanges, services: ServicesDep, caller: Writer) -> Repairs:
     """Change content, files or metadata; the jobs make the knowledge bases follow."""
     changes = messages.normalise_changes(body.given(), max_message_bytes=services.settings.max_message_bytes)
-    return Repairs(job_ids=lifecycle.edit_message(services, caller.user_id, message_id, changes))
+    return Repairs(job_ids=edits.edit_message(services, caller.user_id, message_id, changes))
 
 
 @router.delete("/messages/{message_id}")
 def delete_message(message_id: MessageId, services: ServicesDep, caller: Writer) -> Repairs:
     """Delete a message; the jobs make the knowledge bases follow, searches leave it out at once."""
-    return Repairs(job_ids=lifecycle.delete_message(services, caller.user_id, message_id))
+    return Repairs(job_ids=edits.delete_message(services, caller.user_id, message_id))

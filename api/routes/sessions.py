@@ -9,9 +9,12 @@ from fastapi import Path, Query
 from api.deps import FlowFilter, FlowNamed, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.middleware import path_text
 from api.schemas import Identifier, SessionChanges
-from memorybase import catalog, lifecycle, messages
-from memorybase.catalog import Page, SessionView
-from memorybase.lifecycle import Erasure
+from memorybase import messages
+from memorybase.catalog import conversations
+from memorybase.catalog.conversations import SessionView
+from memorybase.database.paging import Page
+from memorybase.lifecycle import edits
+from memorybase.lifecycle.edits import Erasure
 from memorybase.models import ID_LENGTH
 
 router = keyed_router("sessions")
@@ -25,7 +28,7 @@ def list_sessions(
     flow_id: FlowFilter,
     end_user_id: Annotated[Identifier | None, Query()] = None,
 ) -> Page[SessionView]:
-    return catalog.list_sessions(services, caller.user_id, page, flow_id=flow_id, end_user_id=end_user_id)
+    return conversations.list_sessions(services, caller.user_id, page, flow_id=flow_id, end_user_id=end_user_id)
 
 
 @router.patch("/sessions")
@@ -33,7 +36,7 @@ def update_session(body: SessionChanges, services: ServicesDep, caller: Writer) 
     """Rename a session, or replace its metadata; an id that another session has is 409."""
     flow_id, _ = messages.resolve_id(caller.user_id, "flow", body.flow_id)
     messages.check_json(body.metadata, "metadata")
-    lifecycle.update_session(
+    edits.update_session(
         services,
         caller.user_id,
         flow_id,
@@ -41,7 +44,7 @@ def update_session(body: SessionChanges, services: ServicesDep, caller: Writer) 
         new_session_id=body.new_session_id,
         metadata=body.metadata,
     )
-    return catalog.get_session(services, caller.user_id, flow_id, body.new_session_id or body.session_id)
+    return conversations.get_session(services, caller.user_id, flow_id, body.new_session_id or body.session_id)
 
 
 @router.delete("/sessions")
@@ -49,7 +52,7 @@ def delete_session(
     services: ServicesDep, caller: Writer, flow_id: FlowNamed, session_id: Annotated[Identifier, Query()]
 ) -> Erasure:
     """Delete a session with its messages; the knowledge bases follow, searches leave it out at once."""
-    return lifecycle.delete_session(services, caller.user_id, flow_id, session_id)
+    return edits.delete_session(services, caller.user_id, flow_id, session_id)
 
 
 @router.delete("/end-users/{end_user_id}")
@@ -59,4 +62,4 @@ def erase_end_user(
     """Delete every session of an end user, in all flows. The receipt counts what is gone and what is to follow."""
     wanted = path_text(end_user_id)
     messages.check_json(wanted, "end_user_id")
-    return lifecycle.erase_end_user(services, caller.user_id, wanted)
+    return edits.erase_end_user(services, caller.user_id, wanted)

@@ -12,8 +12,11 @@ from nicegui import ui
 
 from api.web import parts
 from api.web.visits import Visit
-from memorybase import catalog, lifecycle, messages
-from memorybase.catalog import FlowView
+from memorybase import messages
+from memorybase.catalog import conversations, memory_bases
+from memorybase.catalog.conversations import FlowView
+from memorybase.database import paging
+from memorybase.lifecycle import bases, deletion
 from memorybase.models import Capture
 
 NEW_FLOW = "A new flow"
@@ -23,7 +26,7 @@ STARTS = {"beginning": "With all that is stored of the flow", "now": "With the n
 
 async def create(visit: Visit) -> UUID | None:
     """Ask for a new memory base and make it; its id, or None when the reader would rather not."""
-    flows = (await visit.ask(catalog.list_flows, catalog.PageRequest(size=catalog.MAX_SIZE))).items
+    flows = (await visit.ask(conversations.list_flows, paging.PageRequest(size=paging.MAX_SIZE))).items
     with dialog("New memory") as opened:
         with ui.element("div").classes("form"):
             name = field(ui.input("Name").props("autofocus"))
@@ -41,12 +44,12 @@ async def create(visit: Visit) -> UUID | None:
 
             async def work() -> UUID:
                 target = flows[chosen].id if chosen is not None else await _new_flow(visit, str(flow_id.value or ""))
-                new = lifecycle.NewMemoryBase(
+                new = bases.NewMemoryBase(
                     name=str(name.value or ""), flow_id=target, threshold=int(threshold.value or 0), kb_name=None,
                     auto_capture=bool(auto.value), capture=Capture(capture.value), idle_after=None,
                     start=start.value, embedding_model=None,
                 )  # fmt: skip
-                return await visit.act(lifecycle.create_memory_base, new)
+                return await visit.act(bases.create_memory_base, new)
 
             made = await parts.attempt(work())
             if made:
@@ -58,7 +61,7 @@ async def create(visit: Visit) -> UUID | None:
 
 async def change(visit: Visit, base_id: UUID) -> bool:
     """Ask for another name, threshold or idle time; whether anything was changed."""
-    base = await visit.ask(catalog.get_memory_base, base_id)
+    base = await visit.ask(memory_bases.get_memory_base, base_id)
     with dialog(f"Change {base.name}") as opened:
         with ui.element("div").classes("form"):
             name = field(ui.input("Name", value=base.name).props("autofocus"))
@@ -77,7 +80,7 @@ async def change(visit: Visit, base_id: UUID) -> bool:
             changed = {key: value for key, value in changes.items() if value != getattr(base, key)}
 
             async def work() -> bool:
-                await visit.act(lifecycle.update_memory_base, base_id, changed)
+                await visit.act(bases.update_memory_base, base_id, changed)
                 return True
 
             if await parts.attempt(work()):
@@ -89,7 +92,7 @@ async def change(visit: Visit, base_id: UUID) -> bool:
 
 async def delete(visit: Visit, base_id: UUID) -> bool:
     """Delete once its name has been typed; whether it was."""
-    base = await visit.ask(catalog.get_memory_base, base_id)
+    base = await visit.ask(memory_bases.get_memory_base, base_id)
     sure = await parts.confirm(
         f"Delete {base.name}?",
         f"Its knowledge base with {parts.plural(base.total_processed, 'message')} is deleted, and nothing brings it "
@@ -99,14 +102,14 @@ async def delete(visit: Visit, base_id: UUID) -> bool:
     )
     if not sure:
         return False
-    gone = await visit.act(lifecycle.delete_memory_base, base_id)
+    gone = await visit.act(deletion.delete_memory_base, base_id)
     parts.tell(f"{base.name} is deleted." if gone else f"{base.name} is being deleted; a job still ends.")
     return True
 
 
 async def _new_flow(visit: Visit, named: str) -> UUID:
     flow_id, external_id = messages.resolve_id(visit.principal.user_id, "flow", named)
-    await visit.act(lifecycle.put_flow, name=named, flow_id=flow_id, external_id=external_id)
+    await visit.act(bases.put_flow, name=named, flow_id=flow_id, external_id=external_id)
     return flow_id
 
 

@@ -11,9 +11,12 @@ from api.web import parts
 from api.web.forms import asked, dialog, ways
 from api.web.saying import TEXT_TYPES
 from api.web.visits import Visit
-from memorybase import catalog, lifecycle, messages
-from memorybase.catalog import MessageView, PageRequest, SessionView
-from memorybase.lifecycle import Erasure
+from memorybase import messages
+from memorybase.catalog import memory_bases
+from memorybase.catalog.conversations import MessageView, SessionView
+from memorybase.database.paging import PageRequest
+from memorybase.lifecycle import edits
+from memorybase.lifecycle.edits import Erasure
 
 
 async def edit(visit: Visit, message: MessageView) -> list[UUID] | None:
@@ -35,7 +38,7 @@ async def edit(visit: Visit, message: MessageView) -> list[UUID] | None:
                     return []
                 limit = visit.services.settings.max_message_bytes
                 changes = messages.normalise_changes({"content": changed}, max_message_bytes=limit)
-                return await visit.act(lifecycle.edit_message, message.id, changes)
+                return await visit.act(edits.edit_message, message.id, changes)
 
             jobs = await parts.attempt(work())
             if jobs is not None:
@@ -54,7 +57,7 @@ async def delete(visit: Visit, message: MessageView) -> list[UUID] | None:
         f"{follows} Its words are taken out of summaries and of the contexts that models were given or gave.",
         action="Delete",
     )
-    return await parts.attempt(visit.act(lifecycle.delete_message, message.id)) if sure else None
+    return await parts.attempt(visit.act(edits.delete_message, message.id)) if sure else None
 
 
 async def delete_session(visit: Visit, session: SessionView) -> Erasure | None:
@@ -69,7 +72,7 @@ async def delete_session(visit: Visit, session: SessionView) -> Erasure | None:
     )
     if not sure:
         return None
-    return await parts.attempt(visit.act(lifecycle.delete_session, session.flow_id, session.session_id))
+    return await parts.attempt(visit.act(edits.delete_session, session.flow_id, session.session_id))
 
 
 def receipt(gone: Erasure) -> str:
@@ -91,7 +94,7 @@ def _takes(count: int) -> str:
 
 async def _followers(visit: Visit, flow_id: UUID, how: str) -> str:
     """How the flow's memories follow, as a sentence."""
-    count = (await visit.ask(catalog.list_memory_bases, PageRequest(size=1), flow_id=flow_id)).total
+    count = (await visit.ask(memory_bases.list_memory_bases, PageRequest(size=1), flow_id=flow_id)).total
     if count == 0:
         return "The flow has no memory that would have to follow."
     who = "The flow's memory follows in" if count == 1 else f"The flow's {count:,} memories follow, each in"

@@ -15,7 +15,8 @@ from nicegui import events, ui
 from nicegui.elements.mixins.text_element import TextElement
 
 from api.web.visits import Visit
-from memorybase import catalog, errors, telemetry
+from memorybase import errors, telemetry
+from memorybase.database import paging
 
 Item = TypeVar("Item")
 Handler = Callable[..., Any]
@@ -404,7 +405,7 @@ def cell(kind: str = "") -> Iterator[ui.element]:
 class Pager:
     """Which page of a list is shown, and the ways to the others; hidden while there is one page only."""
 
-    def __init__(self, turned: Callable[[], Awaitable[None]], *, size: int = catalog.DEFAULT_SIZE) -> None:
+    def __init__(self, turned: Callable[[], Awaitable[None]], *, size: int = paging.DEFAULT_SIZE) -> None:
         self.size = size
         self.page = 1
         self._total = 0
@@ -416,8 +417,8 @@ class Pager:
         self._element.set_visibility(False)
 
     @property
-    def request(self) -> catalog.PageRequest:
-        return catalog.PageRequest(page=self.page, size=self.size)
+    def request(self) -> paging.PageRequest:
+        return paging.PageRequest(page=self.page, size=self.size)
 
     def show(self, total: int) -> None:
         self._total = total

@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from api.web import parts
-from memorybase.catalog import MessageView
+from memorybase.catalog.conversations import MessageView
 from memorybase.conversation.records import call_parts
 
 # Of a longer text so much is shown at once: a page of fifty stays quick.

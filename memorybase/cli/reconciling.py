@@ -12,7 +12,7 @@ from memorybase.cli.options import DataDirOption, progress
 from memorybase.stack.state import settings_in_use
 
 if TYPE_CHECKING:
-    from memorybase.lifecycle import Reconciled
+    from memorybase.lifecycle.reconciling import Reconciled
     from memorybase.services import Services
 
 
@@ -37,7 +37,7 @@ def reconcile(
 
 
 def _base_is_left(services: Services, base_id: UUID, *, repair: bool) -> bool:
-    from memorybase import lifecycle
+    from memorybase.lifecycle import reconciling
 
     with progress(stays=False) as bar:
         task = bar.add_task("looking for each chunk", total=None)
@@ -45,7 +45,7 @@ def _base_is_left(services: Services, base_id: UUID, *, repair: bool) -> bool:
         def show(looked: int, total: int) -> None:
             bar.update(task, completed=looked, total=total)
 
-        done = lifecycle.reconcile_base(services, base_id, repair=repair, looked=show)
+        done = reconciling.reconcile_base(services, base_id, repair=repair, looked=show)
     if done is None:
         return False
     typer.echo(describe(done, repair=repair))
@@ -69,11 +69,11 @@ def describe(done: Reconciled, *, repair: bool) -> str:
 
 
 def _orphans_left(services: Services, *, repair: bool) -> int:
-    from memorybase import lifecycle
+    from memorybase.lifecycle import reconciling
 
     try:
-        orphans = lifecycle.find_orphans(services)
-        dropped = lifecycle.drop_orphans(services, orphans) if repair else []
+        orphans = reconciling.find_orphans(services)
+        dropped = reconciling.drop_orphans(services, orphans) if repair else []
     except errors.VectorStoreUnavailable as exc:
         typer.echo(f"collections: {exc.message}")
         return 1

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from pydantic_core import to_jsonable_python
 
-from memorybase import context, ingestion, recall
+from memorybase import context, recall
 from memorybase.client import Client, Json
 from memorybase.conversation import chat_log, chat_memory, chat_summaries, chat_views, node_executions
 from memorybase.conversation.buffer import Conversation, HistoryRequest
@@ -22,6 +22,7 @@ from memorybase.conversation.chat_log import DeletedRole, DeleteMode
 from memorybase.conversation.chat_memory import MemoryKey, Who
 from memorybase.conversation.history import give_history
 from memorybase.conversation.session_memory import PRESETS
+from memorybase.ingestion import capture as ingestion
 from memorybase.messages import IdKind, normalise_all, resolve_id
 from memorybase.services import Services
 

@@ -8,9 +8,11 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors, knowledge, planning
-from memorybase.database import clock, engine
+from memorybase import errors
+from memorybase.database import clock
 from memorybase.embedding import Embedder
+from memorybase.ingestion import scheduler
+from memorybase.ingestion.build import complete_build
 from memorybase.lifecycle.bases import create_collection, new_generation
 from memorybase.models import (
     Capture,
@@ -107,41 +109,9 @@ def _begin(
     # What waits for the old generation goes into the new one; what runs may finish, since it is served meanwhile.
     jobs.cancel_jobs_of_base(session, base_id, now, "superseded by a regenerate", which=jobs.waits_to_ingest())
     owed = rows.rows_to_build(session, base_id, number, limit=PLANNED_AT_ONCE)
-    planned = [job for row in owed if (job := planning.plan_next(session, services, base, [row], now))]
+    planned = [job for row in owed if (job := scheduler.plan_next(session, services, base, [row], now))]
     complete_build(session, services, base, now)
     return planned
-
-
-def complete_build(session: OrmSession, services: Services, base: MemoryBase, now: datetime) -> bool:
-    """Let the new generation serve once every session has reached what the old one covered.
-
-    The base is locked by the caller whenever a build may be complete, so that of two last advances one sees both.
-    """
-    if base.building is None or not rows.build_is_complete(session, base.id, base.building):
-        return False
-    old, new = base.serving, base.building
-    jobs.cancel_jobs_of_base(session, base.id, now, "its generation was replaced", which=jobs.of_generation(old))
-    bases.retire_generation(session, base.id, old, now)
-    bases.set_serving(session, base.id, new)
-    session.refresh(base)
-    entry = knowledge.entry_of_memory_base(session, base.id)
-    if entry is not None:
-        engine.after_commit(session, lambda: knowledge.write_metadata(services, entry))
-    log.info("generation_serves", memory_base_id=str(base.id), generation=new)
-    return True
-
-
-def finish_builds(services: Services) -> int:
-    """Complete builds whose last advance was also their last sign of life; how many."""
-    with services.database.reading() as session:
-        building = bases.bases_in_build(session)
-    finished = 0
-    for base_id in building:
-        with services.database.transaction() as session:
-            base = bases.lock_base(session, base_id)
-            if base is not None and base.deleting_at is None:
-                finished += complete_build(session, services, base, clock.now(session))
-    return finished
 
 
 def _abandon(session: OrmSession, base: MemoryBase, now: datetime) -> None:

@@ -10,9 +10,11 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import capturing, errors, leases, planning
+from memorybase import errors
 from memorybase.conversation import chat_log, quotes
 from memorybase.database import clock
+from memorybase.ingestion import edit, scheduler
+from memorybase.ingestion import scheduler as scheduler_
 from memorybase.keyword_index import index
 from memorybase.models import DeadLetter, Flow, IngestionJob, MemoryBase, MemoryBaseSession, Message, Session
 from memorybase.queries import (
@@ -71,12 +73,12 @@ def edit_message(services: Services, user_id: UUID, message_id: UUID, changes: M
     with services.database.transaction() as session:
         living, conversation, message = _locked_message(session, user_id, message_id)
         now = clock.now(session)
-        capturing.apply_edit(message, changes, now)
+        edit.apply_edit(message, changes, now)
         if "content" in changes:
             index.replace(session, services, conversation, message)
             summaries.mark_edited(session, message.flow_id, message.session_id, message.seq, now)
         session.flush()
-        planned = planning.mark_edited(session, services, living, conversation.session_id, message.seq, now)
+        planned = scheduler.mark_edited(session, services, living, conversation.session_id, message.seq, now)
         return _ids(planned)
 
 
@@ -92,7 +94,7 @@ def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[
         summaries.mark_deleted(session, message.flow_id, message.session_id, message.seq, now)
         session.delete(message)
         session.flush()
-        return _ids(planning.mark_edited(session, services, living, conversation.session_id, message.seq, now))
+        return _ids(scheduler.mark_edited(session, services, living, conversation.session_id, message.seq, now))
 
 
 def _locked_message(session: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[MemoryBase], Session, Message]:
@@ -137,7 +139,7 @@ def update_session(
         base_ids = [base.id for base in living]
         for row in rows.lock_rows_of_session(session, base_ids, session_id):
             row.renamed_from = [*(row.renamed_from or ()), session_id]
-            row.audit_at = leases.audit_time(now, services.settings)
+            row.audit_at = scheduler_.audit_time(now, services.settings)
         session.flush()
         # A worker that holds a job of this session reads by the old id: it loses its claim and finds nothing.
         active = [jobs.active_job(session, base_id, session_id) for base_id in base_ids]
@@ -148,7 +150,7 @@ def update_session(
         # The session's id is part of every chunk's metadata.
         conversations.raise_versions(session, flow_id, new_session_id)
         living = bases.share_bases_of_flow(session, flow_id)
-        planning.mark_edited(session, services, living, new_session_id, None, now)
+        scheduler.mark_edited(session, services, living, new_session_id, None, now)
 
 
 def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
@@ -167,7 +169,7 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
         conversation.deleted_at = now
         conversation.meta = {}
         session.flush()
-        planned = planning.mark_edited(session, services, living, session_id, None, now)
+        planned = scheduler.mark_edited(session, services, living, session_id, None, now)
         marked = rows.lock_rows_of_session(session, [base.id for base in living], session_id)
         waiting = sum(row.dirty > row.repaired for row in marked)
         return Erasure(
@@ -222,7 +224,7 @@ def retry_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_let
             if row.id == letter.row_id:
                 row.dirty += 1
         session.flush()
-        job = planning.plan_next(session, services, base, locked, now)
+        job = scheduler.plan_next(session, services, base, locked, now)
         return _ids([job] if job else [])
 
 

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from uuid import UUID
 
-from memorybase import capturing, errors, ingestion, lifecycle
+from memorybase import errors
 from memorybase.conversation import chat_log, chat_memory
 from memorybase.conversation.chat_config import ChatMemoryConfig
 from memorybase.conversation.chat_memory import MemoryKey, Who
-from memorybase.ingestion import CapturedMessage, CaptureRequest
+from memorybase.ingestion import capture, idempotency
+from memorybase.ingestion.capture import CapturedMessage, CaptureRequest
+from memorybase.lifecycle import bases
 from memorybase.messages import NewMessage
 from memorybase.models import NAME_LENGTH
 from memorybase.portability import node_memory
@@ -206,7 +208,7 @@ def _store(
     services: Services, user_id: UUID, item: _Item, answer: ImportAnswer, on_conflict: OnConflict
 ) -> ImportAnswer:
     if isinstance(item, _Flow):
-        lifecycle.put_flow(services, user_id, name=item.name, flow_id=item.id, external_id=item.external_id,
+        bases.put_flow(services, user_id, name=item.name, flow_id=item.id, external_id=item.external_id,
                            rename=False)  # fmt: skip
         return replace(answer, flows=answer.flows + 1)
     if isinstance(item, _Session):
@@ -237,7 +239,7 @@ def _store_capture(
         session_id=item.place.session_id, messages=item.messages, run_id=item.run_id,
         run_external_id=item.run_external_id, end_user_id=item.place.end_user_id, on_conflict=on_conflict,
     )  # fmt: skip
-    result = ingestion.capture(services, user_id, item.place.flow_id, request)
+    result = capture.capture(services, user_id, item.place.flow_id, request)
     tally = _counted(answer.messages, result.messages)
     return replace(answer, runs=answer.runs + item.is_run, messages=tally)
 
@@ -270,6 +272,6 @@ def _open_session(services: Services, user_id: UUID, item: _Session) -> None:
         conversation = conversations.open_session(
             session, flow_id=place.flow_id, session_id=place.session_id, end_user_id=place.end_user_id
         )
-        capturing.bind_end_user(conversation, place.end_user_id)
+        idempotency.bind_end_user(conversation, place.end_user_id)
         if not conversation.meta:
             conversation.meta = item.metadata

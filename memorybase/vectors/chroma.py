@@ -30,8 +30,8 @@ from memorybase.vectors.store import (
     StoredVector,
     VectorHit,
     VectorRecord,
-    batches,
     as_score,
+    batches,
     check_records,
 )
 

@@ -19,10 +19,12 @@ from harness import PostgresServer, wait_until
 from harness.gates import Change, gate
 from harness.pieces import PATIENCE, SweeperServer
 
-from memorybase import ingestion, keys, lifecycle, messages, planning, wiring
+from memorybase import keys, messages, wiring
 from memorybase.database import migrate
-from memorybase.ingestion import CaptureRequest
-from memorybase.lifecycle import NewMemoryBase
+from memorybase.ingestion import capture, claim, scheduler
+from memorybase.ingestion.capture import CaptureRequest
+from memorybase.lifecycle import bases
+from memorybase.lifecycle.bases import NewMemoryBase
 from memorybase.models import ACTIVE_STATES, IngestionJob, JobState, MemoryBaseSession
 from memorybase.services import Services
 from memorybase.settings import embedded
@@ -43,15 +45,15 @@ class Scene:
 
     def leave_work_behind(self) -> None:
         user_id = keys.ensure_local_user(self.services, "mb_test")
-        flow_id = lifecycle.create_flow(self.services, user_id, name="flow").id
-        lifecycle.create_memory_base(self.services, user_id, NewMemoryBase(name="base", flow_id=flow_id, threshold=1))
+        flow_id = bases.create_flow(self.services, user_id, name="flow").id
+        bases.create_memory_base(self.services, user_id, NewMemoryBase(name="base", flow_id=flow_id, threshold=1))
         for number in range(3 * EACH):
             said = messages.normalise({"role": "assistant", "content": "hello"}, user_id=user_id, where="messages")
             request = CaptureRequest(session_id=f"s{number}", messages=[said])
-            ingestion.capture(self.services, user_id, flow_id, request)
+            capture.capture(self.services, user_id, flow_id, request)
         for number, job in enumerate(self.jobs()):
             if number < EACH:
-                assert ingestion.claim_job(self.services, planning.freeze(job), "a worker that is lost") is not None
+                assert claim.claim_job(self.services, scheduler.freeze(job), "a worker that is lost") is not None
             elif number < 2 * EACH:
                 self._execute(sa.update(IngestionJob).values(state=JobState.CANCELLED), job.id)
             else:

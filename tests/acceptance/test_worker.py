@@ -17,14 +17,16 @@ import sqlalchemy as sa
 from harness import ChromaServer, PostgresServer, RedisServer, wait_until
 from harness.worker import WorkerServer
 
-from memorybase import ingestion, keys, lifecycle, messages, sweeping, wiring
+from memorybase import keys, messages, sweeping, wiring
 from memorybase.conversation import summaries
 from memorybase.conversation.summaries import Wanted
 from memorybase.conversation.summarizers import EXTRACTIVE
 from memorybase.database import migrate
 from memorybase.embedding.background import NICENESS
-from memorybase.ingestion import CaptureRequest
-from memorybase.lifecycle import NewMemoryBase
+from memorybase.ingestion import capture as ingestion
+from memorybase.ingestion.capture import CaptureRequest
+from memorybase.lifecycle import bases
+from memorybase.lifecycle.bases import NewMemoryBase
 from memorybase.models import ACTIVE_STATES, IngestionJob, JobState, MemoryBaseSession
 from memorybase.services import Services
 from memorybase.settings import Settings, embedded
@@ -44,8 +46,8 @@ class Stack:
         self.services: Services = wiring.build(settings, role="api")
         cleanup.callback(wiring.close, self.services)
         self.user_id = keys.ensure_local_user(self.services, "mb_test")
-        self.flow_id = lifecycle.create_flow(self.services, self.user_id, name="flow").id
-        self.base_id = lifecycle.create_memory_base(
+        self.flow_id = bases.create_flow(self.services, self.user_id, name="flow").id
+        self.base_id = bases.create_memory_base(
             self.services, self.user_id, NewMemoryBase(name="base", flow_id=self.flow_id, threshold=3)
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from harness.world import World
-from memorybase import lifecycle
+from memorybase.lifecycle import edits
 
 
 def texts(count: int, start: int = 0) -> list[str]:
@@ -21,4 +21,4 @@ def filled(world: World, count: int = 5, session_id: str = "s") -> UUID:
 
 
 def edit(world: World, message_id: UUID, content: str) -> list[UUID]:
-    return lifecycle.edit_message(world.services, world.user_id, message_id, {"content": content})
+    return edits.edit_message(world.services, world.user_id, message_id, {"content": content})

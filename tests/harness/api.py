@@ -17,7 +17,8 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from api.limits import Gate
 from harness.tables import give_back, lend
-from memorybase import ingestion, keys, metrics
+from memorybase import keys, metrics
+from memorybase.ingestion import worker
 from memorybase.models import User
 from memorybase.services import Services
 from memorybase.settings import Settings
@@ -90,7 +91,7 @@ class Api:
     def work(self) -> int:
         """Run every job that was rung for, as a worker does."""
         return self.queue.drain(
-            lambda job: ingestion.run_jobs(self.services, job, owner="test:1", more=lambda: False, thread=AtOnce)
+            lambda job: worker.run_jobs(self.services, job, owner="test:1", more=lambda: False, thread=AtOnce)
         )
 
     def of_user(self, name: str, *scopes: str) -> Api:

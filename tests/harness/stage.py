@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from harness.world import WorkerKilled, World
-from memorybase import ingestion, leases
-from memorybase.ingestion import JobOutcome
-from memorybase.lifecycle import repairs
+from memorybase.ingestion import capture, lease, repair
+from memorybase.ingestion.worker import JobOutcome
 from memorybase.services import FrozenJob
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
@@ -138,13 +137,13 @@ class Stage:
         return worker
 
     def _hook(self) -> None:
-        self._after(ingestion, "claim_job", "claimed", unless=None)
-        self._before(leases.Guard, "check", "embedded")
-        self._before(ingestion, "advance", "advancing")
-        self._after(ingestion, "advance", "advanced")
-        self._before(repairs, "_record", "advancing")
-        self._after(repairs, "_record", "advanced")
-        self._after(leases, "finish", "committing")
+        self._after(capture, "claim_job", "claimed", unless=None)
+        self._before(lease.Guard, "check", "embedded")
+        self._before(capture, "advance", "advancing")
+        self._after(capture, "advance", "advanced")
+        self._before(repair, "_record", "advancing")
+        self._after(repair, "_record", "advanced")
+        self._after(lease, "finish", "committing")
         self._before(self.world.queue, "ring", "ringing")
         self._before(self.world.vectors, "delete", "checked")
         self._after(self.world.vectors, "delete", "removed")

@@ -12,9 +12,13 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 
 from harness.tables import give_back, lend
-from memorybase import flushing, ingestion, lifecycle, sweeping
-from memorybase.ingestion import CaptureRequest, CaptureResult
-from memorybase.lifecycle import NewMemoryBase
+from memorybase import sweeping
+from memorybase.ingestion import capture as ingestion
+from memorybase.ingestion import flush as flushing
+from memorybase.ingestion import worker
+from memorybase.ingestion.capture import CaptureRequest, CaptureResult
+from memorybase.lifecycle import bases
+from memorybase.lifecycle.bases import NewMemoryBase
 from memorybase.messages import NewMessage, normalise
 from memorybase.models import (
     Capture,
@@ -60,7 +64,7 @@ class World:
         give_back(self.services.database)
 
     def new_flow(self, user_id: UUID | None = None) -> UUID:
-        return lifecycle.create_flow(self.services, user_id or self.user_id, name="flow").id
+        return bases.create_flow(self.services, user_id or self.user_id, name="flow").id
 
     def new_user(self) -> UUID:
         user_id = uuid4()
@@ -70,7 +74,7 @@ class World:
 
     def new_base(self, **changes: Any) -> UUID:
         new = {"name": f"base {uuid4()}", "flow_id": self.flow_id, "threshold": 1000, "capture": Capture.ALL} | changes
-        return lifecycle.create_memory_base(self.services, self.user_id, NewMemoryBase(**new))
+        return bases.create_memory_base(self.services, self.user_id, NewMemoryBase(**new))
 
     def say(self, session_id: str, *texts: str, **request: Any) -> CaptureResult:
         """Capture one run: the texts are the assistant's, or message dicts."""
@@ -91,9 +95,9 @@ class World:
 
     def run(
         self, frozen: FrozenJob, owner: str = WORKER, more: Callable[[], bool] = lambda: False
-    ) -> ingestion.JobOutcome:
+    ) -> worker.JobOutcome:
         """One job, and with `more` what waits beside it, one thing after the other in this thread."""
-        return ingestion.run_jobs(self.services, frozen, owner=owner, more=more, thread=AtOnce)
+        return worker.run_jobs(self.services, frozen, owner=owner, more=more, thread=AtOnce)
 
     def drain(self) -> int:
         """Run every ring that waits, as one worker would."""

@@ -12,18 +12,22 @@ from harness.acts import edit
 from harness.api import Api
 from harness.world import World
 
-from memorybase import catalog, errors, lifecycle
+from memorybase import errors
+from memorybase.catalog import activity as catalog_activity
+from memorybase.lifecycle import builds, edits
 from memorybase.models import Capture, LedgerEntry, MemoryBase, Message
 
 HOUR = timedelta(hours=1)
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def seen(world: World, base: UUID, **window: Any) -> catalog.Activity:
-    return catalog.activity(world.services, world.user_id, base, **({"since": datetime.now(UTC) - HOUR} | window))
+def seen(world: World, base: UUID, **window: Any) -> catalog_activity.Activity:
+    return catalog_activity.activity(
+        world.services, world.user_id, base, **({"since": datetime.now(UTC) - HOUR} | window)
+    )
 
 
-def totals(activity: catalog.Activity) -> tuple[int, int]:
+def totals(activity: catalog_activity.Activity) -> tuple[int, int]:
     return sum(b.captured for b in activity.buckets), sum(b.ingested for b in activity.buckets)
 
 
@@ -80,7 +84,7 @@ class TestBuckets:
 
     def test_of_another_user_there_is_none(self, world: World) -> None:
         with pytest.raises(errors.NotFound):
-            catalog.activity(world.services, world.new_user(), world.new_base(), since=START)
+            catalog_activity.activity(world.services, world.new_user(), world.new_base(), since=START)
 
 
 class TestCounting:
@@ -104,7 +108,7 @@ class TestCounting:
         edit(world, world.messages()[0].id, "edited")
         world.settle()
         assert {entry.version for entry in world.ledger(base)} == {1, 2}
-        lifecycle.regenerate(world.services, world.user_id, base)
+        builds.regenerate(world.services, world.user_id, base)
         world.say("s", "captured while it is built")
         world.settle()
         assert world.base(base).serving == 2
@@ -115,7 +119,7 @@ class TestCounting:
         base = world.new_base(threshold=1, capture=Capture.OUTPUTS)
         world.say("s", {"role": "user", "content": "question"}, "answer")
         world.settle()
-        lifecycle.regenerate(world.services, world.user_id, base, capture=Capture.ALL)
+        builds.regenerate(world.services, world.user_id, base, capture=Capture.ALL)
         world.settle()
         assert totals(seen(world, base)) == (2, 1)
         assert sorted(entry.ingested_at is None for entry in world.ledger(base) if entry.generation == 2) == [
@@ -140,7 +144,7 @@ class TestCounting:
         raw = {"role": "assistant", "content": "twice", "id": str(uuid4())}
         world.say("s", raw)
         world.settle()
-        lifecycle.delete_session(world.services, world.user_id, world.flow_id, "s")
+        edits.delete_session(world.services, world.user_id, world.flow_id, "s")
         world.settle()
         world.say("s", raw)
         world.settle()

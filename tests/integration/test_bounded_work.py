@@ -12,9 +12,11 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World, build_world
 
-from memorybase import flushing, lifecycle
 from memorybase.database import clock
-from memorybase.lifecycle import builds, deletion
+from memorybase.ingestion import flush
+from memorybase.lifecycle import builds, deletion, edits
+from memorybase.lifecycle import builds as lifecycle_builds
+from memorybase.lifecycle import deletion as lifecycle_deletion
 from memorybase.models import Base
 from memorybase.queries import bases, conversations, ledger, rows
 
@@ -76,7 +78,7 @@ class TestDeletion:
     def test_a_large_base_goes_in_pages(self, world: World) -> None:
         base = filled(world)
         with most_rows_deleted(world) as gone:
-            assert lifecycle.delete_memory_base(world.services, world.user_id, base)
+            assert lifecycle_deletion.delete_memory_base(world.services, world.user_id, base)
         assert world.rows(base) == world.jobs(base) == world.ledger(base) == world.dead_letters(base) == []
         assert sum(gone) >= SESSIONS * 4
         assert max(gone) <= PAGE
@@ -84,21 +86,21 @@ class TestDeletion:
     def test_a_large_flow_goes_in_pages(self, world: World) -> None:
         base = filled(world)
         for message in world.messages()[:SESSIONS]:
-            lifecycle.delete_message(world.services, world.user_id, message.id)
+            edits.delete_message(world.services, world.user_id, message.id)
         world.settle()
         with most_rows_deleted(world) as gone:
-            assert lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+            assert lifecycle_deletion.delete_flow(world.services, world.user_id, world.flow_id)
         assert world.messages() == world.rows(base) == []
         assert sum(gone) >= SESSIONS * 8
         assert max(gone) <= PAGE
 
     def test_a_large_replaced_generation_goes_in_pages(self, world: World) -> None:
         base = filled(world)
-        lifecycle.regenerate(world.services, world.user_id, base)
+        lifecycle_builds.regenerate(world.services, world.user_id, base)
         world.settle()
         world.pass_time(61)
         with most_rows_deleted(world) as gone:
-            assert lifecycle.drop_retired(world.services) == 1
+            assert lifecycle_deletion.drop_retired(world.services) == 1
         assert {row.generation for row in [*world.rows(base), *world.jobs(base), *world.ledger(base)]} == {2}
         assert sum(gone) >= SESSIONS * 4
         assert max(gone) <= PAGE
@@ -116,7 +118,7 @@ class TestDeletion:
 
         monkeypatch.setattr(bases, "delete_rows_of_base", beaten)
         with most_rows_deleted(world) as gone:
-            assert lifecycle.delete_memory_base(world.services, world.user_id, base)
+            assert lifecycle_deletion.delete_memory_base(world.services, world.user_id, base)
         assert max(gone) <= PAGE
 
 
@@ -143,7 +145,7 @@ class TestBuilds:
         monkeypatch.setattr(builds, "PLANNED_AT_ONCE", PAGE)
         before = {row.session_id: row for row in world.rows(base)}
         with rows_written_by_one(world) as written:
-            begun = lifecycle.regenerate(world.services, world.user_id, base)
+            begun = lifecycle_builds.regenerate(world.services, world.user_id, base)
         assert len(written) == 1
         assert len(begun.jobs) == PAGE
         built = [row for row in world.rows(base) if row.generation == 2]
@@ -157,11 +159,11 @@ class TestBuilds:
 
     def test_a_build_is_given_up_in_one_statement(self, world: World) -> None:
         base = filled(world)
-        begun = lifecycle.regenerate(world.services, world.user_id, base)
+        begun = lifecycle_builds.regenerate(world.services, world.user_id, base)
         world.say("s0", "captured during the build", "and more of it")
         world.say("never seen by the old generation", "one", "two")
         with rows_written_by_one(world) as written:
-            lifecycle.cancel_job(world.services, world.user_id, begun.jobs[0].id)
+            lifecycle_builds.cancel_job(world.services, world.user_id, begun.jobs[0].id)
         assert len(written) == 1
         world.settle()
         world.assert_all_ingested(base)
@@ -193,7 +195,7 @@ class TestFlushes:
         assert world.flush(base).jobs == locked == []
 
     def test_pages_of_sessions_leave_none_out(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(flushing, "FLUSH_PAGE", PAGE)
+        monkeypatch.setattr(flush, "FLUSH_PAGE", PAGE)
         base = world.new_base(threshold=100)
         for number in range(SESSIONS):
             world.say(f"s{number}", "pending")

@@ -7,18 +7,19 @@ from uuid import UUID, uuid4
 
 from harness.world import World
 
-from memorybase import catalog
-from memorybase.catalog import MessageQuery, PageRequest
+from memorybase.catalog import branches, conversations
+from memorybase.catalog.conversations import MessageQuery
+from memorybase.database.paging import PageRequest
 
 
 def shown(world: World, session_id: str = "s") -> dict[str, tuple[int, int, bool]]:
     """siblings, place and on_latest of each message by its text."""
     wanted = MessageQuery(flow_id=world.flow_id, session_id=session_id)
-    page = catalog.list_messages(world.services, world.user_id, wanted, PageRequest())
-    found = catalog.branches(world.services, world.user_id, world.flow_id, session_id, page.items)
+    page = conversations.list_messages(world.services, world.user_id, wanted, PageRequest())
+    found = branches.branches(world.services, world.user_id, world.flow_id, session_id, page.items)
     assert found.keys() == {message.id for message in page.items}
     # A part of the page is told the same.
-    alone = catalog.branches(world.services, world.user_id, world.flow_id, session_id, page.items[:1])
+    alone = branches.branches(world.services, world.user_id, world.flow_id, session_id, page.items[:1])
     assert all(found[message_id] == branch for message_id, branch in alone.items())
     return {
         str(message.content): (found[message.id].siblings, found[message.id].place, found[message.id].on_latest)
@@ -84,4 +85,4 @@ def test_siblings_whose_parent_is_gone(world: World) -> None:
 
 
 def test_no_messages(world: World) -> None:
-    assert catalog.branches(world.services, world.user_id, world.flow_id, "none", []) == {}
+    assert branches.branches(world.services, world.user_id, world.flow_id, "none", []) == {}

@@ -7,8 +7,10 @@ from uuid import uuid4
 import pytest
 from harness.world import World
 
-from memorybase import catalog, errors, lifecycle
-from memorybase.catalog import BuildView, GenerationsView
+from memorybase import errors
+from memorybase.catalog import builds as catalog_builds
+from memorybase.catalog.builds import BuildView, GenerationsView
+from memorybase.lifecycle import builds
 
 
 def test_a_build_is_shown_as_far_as_it_is_and_no_longer(world: World) -> None:
@@ -18,14 +20,14 @@ def test_a_build_is_shown_as_far_as_it_is_and_no_longer(world: World) -> None:
     world.settle()
 
     def seen() -> GenerationsView:
-        return catalog.get_generations(world.services, world.user_id, base)
+        return catalog_builds.get_generations(world.services, world.user_id, base)
 
     assert seen() == GenerationsView(1, None)
-    lifecycle.regenerate(world.services, world.user_id, base)
+    builds.regenerate(world.services, world.user_id, base)
     assert seen() == GenerationsView(1, BuildView(2, 2, 0, 3, 0))
     world.run(next(ring for ring in world.queue.rings if (ring.session_id, ring.generation) == ("s", 2)))
     assert seen() == GenerationsView(1, BuildView(2, 2, 1, 3, 2))
     world.settle()
     assert seen() == GenerationsView(2, None)
     with pytest.raises(errors.NotFound):
-        catalog.get_generations(world.services, uuid4(), base)
+        catalog_builds.get_generations(world.services, uuid4(), base)

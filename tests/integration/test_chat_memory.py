@@ -13,7 +13,8 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import catalog, errors, lifecycle
+from memorybase import errors
+from memorybase.catalog import conversations
 from memorybase.conversation import Record, View, build_view, chat_log, uses
 from memorybase.conversation.chat_memory import MemoryKey, Who, get_memory, list_memories
 from memorybase.conversation.chat_summaries import make_owed, summarise_due
@@ -21,6 +22,7 @@ from memorybase.conversation.chat_views import record_of
 from memorybase.conversation.nodes import AddMemory, ChatMemory, DeleteMemory, FlowPlace, GetMemoryData
 from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest
+from memorybase.lifecycle import deletion, edits
 from memorybase.models import Chat, ChatRecord
 from memorybase.queries import chats
 
@@ -667,14 +669,17 @@ def test_a_chats_log_is_nobody_elses(world: World) -> None:
     node.add(m(1, 2), chat_id="c")
     world.settle()
     assert world.jobs(base) == []
-    assert catalog.list_messages(world.services, world.user_id, catalog.MessageQuery(), PageRequest()).total == 0
+    assert (
+        conversations.list_messages(world.services, world.user_id, conversations.MessageQuery(), PageRequest()).total
+        == 0
+    )
     for key in (MemoryKey(world.new_user(), *node.key[1:]), MemoryKey(world.user_id, world.new_flow(), "node")):
         with pytest.raises(errors.NotFound):
             get_memory(world.services, key)
         with pytest.raises(errors.NotFound):
             chat_log.post_messages(world.services, key, Who("c"), m(3))
-    lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
-    lifecycle.finish_deletions(world.services)
+    deletion.delete_flow(world.services, world.user_id, world.flow_id)
+    deletion.finish_deletions(world.services)
     assert rows_left(world) == 0
 
 
@@ -692,11 +697,11 @@ def test_an_end_users_chats_are_erased(world: World) -> None:
     node.add(m(1), chat_id="d", end_user_id="ben")
     with pytest.raises(errors.Conflict):
         node.add(m(3), chat_id="c", end_user_id="ben")
-    receipt = lifecycle.erase_end_user(world.services, world.user_id, "anna")
+    receipt = edits.erase_end_user(world.services, world.user_id, "anna")
     assert (receipt.chats, receipt.chat_messages, receipt.sessions) == (1, 2, 0)
     assert (log_of(node, "c"), log_of(node, "d")) == ([], ["m1"])
     with pytest.raises(errors.NotFound):
-        lifecycle.erase_end_user(world.services, world.user_id, "anna")
+        edits.erase_end_user(world.services, world.user_id, "anna")
 
 
 def test_a_page_of_a_long_chat_costs_what_it_returns(world: World) -> None:

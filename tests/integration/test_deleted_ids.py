@@ -9,7 +9,8 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import errors, lifecycle, recall
+from memorybase import errors, recall
+from memorybase.lifecycle import deletion, edits
 from memorybase.lifecycle.deletion import LATE_WRITE
 from memorybase.models import DeletedMessage
 from memorybase.recall import SearchRequest
@@ -29,11 +30,11 @@ def said(world: World, content: str = OLD, session_id: str = "s") -> UUID:
 
 
 def delete_message(world: World, message_id: UUID) -> None:
-    lifecycle.delete_message(world.services, world.user_id, message_id)
+    edits.delete_message(world.services, world.user_id, message_id)
 
 
 def delete_session(world: World, session_id: str = "s") -> None:
-    lifecycle.delete_session(world.services, world.user_id, world.flow_id, session_id)
+    edits.delete_session(world.services, world.user_id, world.flow_id, session_id)
 
 
 def stored_texts(world: World, base: UUID) -> list[str]:
@@ -74,7 +75,7 @@ class TestOneMessage:
 
     def test_it_stays_deleted_under_the_sessions_new_name(self, world: World) -> None:
         delete_message(world, said(world))
-        lifecycle.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
+        edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
         assert [message.deleted for message in world.say("t", reply(OLD)).messages] == [True]
 
     def test_a_replay_of_a_run_without_message_ids_does_not_bring_it_back(self, world: World) -> None:
@@ -217,5 +218,5 @@ class TestForgetting:
         assert {column.name for column in sa.inspect(DeletedMessage).columns} == {
             "flow_id", "message_id", "conversation_id", "seq", "version", "kept_out", "expires_at",
         }  # fmt: skip
-        lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+        deletion.delete_flow(world.services, world.user_id, world.flow_id)
         assert remembered(world) == []

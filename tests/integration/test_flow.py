@@ -15,9 +15,12 @@ import sqlalchemy as sa
 from harness.acts import texts
 from harness.world import WORKER, WorkerKilled, World, crash_after
 
-from memorybase import errors, ingestion, leases, lifecycle, projection, sweeping
+from memorybase import errors
+from memorybase.ingestion import lease, pipeline, recovery
+from memorybase.ingestion import worker as worker_
+from memorybase.ingestion.scheduler import freeze
+from memorybase.lifecycle import bases, builds, comparing, edits
 from memorybase.models import IngestionJob, Session
-from memorybase.planning import freeze
 from memorybase.queries import conversations, jobs
 from memorybase.vectors.store import CollectionRef, VectorRecord
 from memorybase.vectors.visibility import hidden_ids
@@ -220,7 +223,7 @@ def test_a_duplicate_delivery_is_dropped(world: World) -> None:
     world.say("s", *texts(2))
     (ring,) = world.queue.rings
     outcomes = [world.run(ring) for _ in range(10)]
-    assert outcomes == [ingestion.JobOutcome.DONE] + [ingestion.JobOutcome.STALE] * 9
+    assert outcomes == [worker_.JobOutcome.DONE] + [worker_.JobOutcome.STALE] * 9
     world.assert_all_ingested(base)
 
 
@@ -235,10 +238,10 @@ def test_a_frozen_worker_that_thaws_after_its_lease_advances_nothing(world: Worl
         world.locks.expire(base, "s")
         world.pass_time(61)
         assert world.sweep().requeued == 1
-        assert world.run(world.queue.rings[-1]) == ingestion.JobOutcome.DONE
+        assert world.run(world.queue.rings[-1]) == worker_.JobOutcome.DONE
 
     world.vectors.before_upsert = freeze_past_the_lease
-    assert world.run(ring) == ingestion.JobOutcome.LOST
+    assert world.run(ring) == worker_.JobOutcome.LOST
     world.settle()
     world.assert_all_ingested(base)
     assert world.row(base, "s").total_processed == 2
@@ -259,7 +262,7 @@ def test_a_late_write_of_a_thawed_worker_is_audited_away(world: World) -> None:
         world.settle()
 
     world.vectors.before_upsert = freeze_while_the_message_is_edited
-    assert world.run(ring) == ingestion.JobOutcome.LOST
+    assert world.run(ring) == worker_.JobOutcome.LOST
     assert len(world.stored(base)) == 2  # the old version came late
     world.pass_time(61)
     world.settle()
@@ -267,7 +270,7 @@ def test_a_late_write_of_a_thawed_worker_is_audited_away(world: World) -> None:
 
 
 def ingestion_edit(world: World, message_id: object, content: str) -> None:
-    lifecycle.edit_message(world.services, world.user_id, message_id, {"content": content})  # type: ignore[arg-type]
+    edits.edit_message(world.services, world.user_id, message_id, {"content": content})  # type: ignore[arg-type]
 
 
 def test_a_store_that_is_away_loses_nothing_and_counts_no_attempt(world: World) -> None:
@@ -313,7 +316,7 @@ def test_a_held_session_lock_leaves_the_job_queued_and_uncounted(world: World) -
     world.say("s", *texts(2))
     held = world.locks.acquire(base, "s")
     assert held is not None
-    assert world.run(world.queue.rings[0]) == ingestion.JobOutcome.BUSY
+    assert world.run(world.queue.rings[0]) == worker_.JobOutcome.BUSY
     assert world.jobs(base)[0].attempts == 0
     held.release()
     world.drain()
@@ -394,7 +397,7 @@ def test_a_worker_killed_between_a_canary_and_its_removal_leaves_nothing_in_the_
     world.vectors.before_upsert = refuse_poison
 
     def crash(_ref: object, records: Sequence[VectorRecord]) -> None:
-        if records[0].text == projection.CANARY:
+        if records[0].text == pipeline.CANARY:
             raise WorkerKilled
 
     world.vectors.after_upsert = crash
@@ -404,13 +407,13 @@ def test_a_worker_killed_between_a_canary_and_its_removal_leaves_nothing_in_the_
     world.vectors.after_upsert = None
     assert len(world.stored(base)) == 1
     # The message is gone when the job is done again: no other canary takes the place of this one.
-    lifecycle.delete_message(world.services, world.user_id, world.messages()[0].id)
-    assert lifecycle.check_mismatch(world.services, world.user_id, base).state == "ok"
+    edits.delete_message(world.services, world.user_id, world.messages()[0].id)
+    assert comparing.check_mismatch(world.services, world.user_id, base).state == "ok"
     for _ in range(3):
         world.pass_time(61)
         world.settle()
     world.assert_exact(base)
-    assert lifecycle.check_mismatch(world.services, world.user_id, base).state == "ok"
+    assert comparing.check_mismatch(world.services, world.user_id, base).state == "ok"
 
 
 def test_a_message_that_ends_every_worker_is_found_and_buried(world: World) -> None:
@@ -496,7 +499,7 @@ def test_a_job_that_no_longer_matches_its_session_is_replaced(world: World) -> N
         session.execute(sa.update(IngestionJob).values(from_seq=1))
         (job,) = session.scalars(sa.select(IngestionJob))
         frozen = freeze(job)
-    assert world.run(frozen) == ingestion.JobOutcome.STALE
+    assert world.run(frozen) == worker_.JobOutcome.STALE
     world.settle()
     world.assert_all_ingested(base)
     assert [job.state for job in world.jobs(base)] == ["cancelled", "done"]
@@ -507,7 +510,7 @@ def test_a_ring_whose_arguments_differ_from_the_row_is_dropped(world: World) -> 
     world.say("s", *texts(2))
     (ring,) = world.queue.rings
     forged = dataclasses.replace(ring, to_seq=1)
-    assert world.run(forged) == ingestion.JobOutcome.STALE
+    assert world.run(forged) == worker_.JobOutcome.STALE
     assert world.jobs(base)[0].state == "queued"
 
 
@@ -523,7 +526,7 @@ def test_a_starting_worker_takes_back_what_its_dead_predecessor_held(world: Worl
         alive.append(owner)
         return False
 
-    assert sweeping.requeue_leases_of_dead(world.services, WORKER, is_alive) == 1
+    assert recovery.requeue_leases_of_dead(world.services, WORKER, is_alive) == 1
     assert alive == [WORKER]
     world.settle()
     world.assert_all_ingested(base)
@@ -557,7 +560,7 @@ def test_two_sweepers_at_once_do_not_step_on_each_other(world: World) -> None:
 def test_a_changed_threshold_counts_from_the_next_capture(world: World) -> None:
     base = world.new_base(threshold=10)
     world.say("s", *texts(5))
-    lifecycle.update_memory_base(world.services, world.user_id, base, {"threshold": 3})
+    bases.update_memory_base(world.services, world.user_id, base, {"threshold": 3})
     world.sweep()
     assert world.jobs(base) == []
     world.say("s", "one more")
@@ -642,19 +645,19 @@ def test_the_index_allows_one_active_job_a_session_and_base(world: World) -> Non
 
 def test_a_new_job_waits_until_a_cancelled_ones_worker_has_let_go(world: World) -> None:
     base = world.new_base(threshold=2)
-    outcomes: list[ingestion.JobOutcome] = []
+    outcomes: list[worker_.JobOutcome] = []
 
     def cancel_and_flush(*_: object) -> None:
         world.vectors.before_upsert = None
         world.locks.expire(base, "s")
-        lifecycle.cancel_job(world.services, world.user_id, world.active_jobs(base)[0].id)
+        builds.cancel_job(world.services, world.user_id, world.active_jobs(base)[0].id)
         world.flush(base, "s")
         outcomes.append(world.run(world.queue.rings[-1]))
 
     world.vectors.before_upsert = cancel_and_flush
     world.say("s", *texts(2))
-    assert world.run(world.queue.rings[0]) == ingestion.JobOutcome.LOST
-    assert outcomes == [ingestion.JobOutcome.STALE]
+    assert world.run(world.queue.rings[0]) == worker_.JobOutcome.LOST
+    assert outcomes == [worker_.JobOutcome.STALE]
     for _ in range(2):
         world.settle()
         world.pass_time(61)
@@ -671,11 +674,11 @@ def test_a_session_renamed_between_claim_and_read_is_not_passed_over(
 
     def rename_first(*args: Any, **kwargs: Any) -> Any:
         monkeypatch.undo()
-        lifecycle.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
+        edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
         return fetch_range(*args, **kwargs)
 
     monkeypatch.setattr(conversations, "fetch_range", rename_first)
-    assert world.run(world.queue.rings[0]) == ingestion.JobOutcome.LOST
+    assert world.run(world.queue.rings[0]) == worker_.JobOutcome.LOST
     assert world.row(base, "t").cursor_seq == 0
     world.settle()
     world.assert_all_ingested(base)
@@ -713,7 +716,7 @@ def test_a_capture_and_an_advance_that_wait_for_each_other_lose_no_turn(
     ring = world.queue.rings[0]
     world.queue.clear()
     # The advance (in leases.finish) plans the next job with the row locked, the trigger looks for the active one.
-    module, name = (leases, "plan_next") if waits == "capture" else (jobs, "active_job")
+    module, name = (lease, "plan_next") if waits == "capture" else (jobs, "active_job")
     original = getattr(module, name)
     other = threading.Thread(
         target=(lambda: world.say("s", "the second")) if waits == "capture" else (lambda: world.run(ring))
@@ -728,7 +731,7 @@ def test_a_capture_and_an_advance_that_wait_for_each_other_lose_no_turn(
 
     monkeypatch.setattr(module, name, hold_the_row)
     if waits == "capture":
-        assert world.run(ring) == ingestion.JobOutcome.DONE
+        assert world.run(ring) == worker_.JobOutcome.DONE
     else:
         world.say("s", "the second")
     other.join(30)

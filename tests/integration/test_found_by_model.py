@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from harness.world import World
 
-from memorybase import errors, lifecycle
-from memorybase.ingestion import JobOutcome
-from memorybase.lifecycle import repairs
+from memorybase import errors
+from memorybase.ingestion import repair
+from memorybase.ingestion.worker import JobOutcome
+from memorybase.lifecycle import edits
 
 
 def rename(world: World, old: str, new: str) -> None:
-    lifecycle.update_session(world.services, world.user_id, world.flow_id, old, new_session_id=new)
+    edits.update_session(world.services, world.user_id, world.flow_id, old, new_session_id=new)
 
 
 def rest(world: World) -> None:
@@ -32,7 +33,7 @@ def test_a_late_write_under_a_former_name_is_found_though_its_message_is_gone(wo
     def freeze_while_the_session_is_renamed(*_: object) -> None:
         world.vectors.before_upsert = None
         rename(world, "s", "t")
-        lifecycle.delete_message(world.services, world.user_id, captured.id)
+        edits.delete_message(world.services, world.user_id, captured.id)
 
     world.vectors.before_upsert = freeze_while_the_session_is_renamed
     assert world.run(world.queue.rings[0]) == JobOutcome.LOST
@@ -97,7 +98,7 @@ def test_a_write_that_comes_after_the_audit_is_audited_too(world: World, ends: s
         world.pass_time(61)
         world.sweep()
         world.settle()
-        lifecycle.edit_message(world.services, world.user_id, captured.id, {"content": "the second wording"})
+        edits.edit_message(world.services, world.user_id, captured.id, {"content": "the second wording"})
         rest(world)
         assert world.row(base, "s").audit_at is None
         if ends == "failed":
@@ -117,7 +118,7 @@ def test_a_write_that_comes_after_its_session_is_gone_does_not_stay(world: World
     def freeze_until_the_session_is_gone(*_: object) -> None:
         world.vectors.before_upsert = None
         world.locks.expire(base, "s")
-        lifecycle.delete_session(world.services, world.user_id, world.flow_id, "s")
+        edits.delete_session(world.services, world.user_id, world.flow_id, "s")
         rest(world)
         assert world.rows(base) == []
 
@@ -148,9 +149,9 @@ def test_an_audit_that_runs_while_a_late_write_is_reported_is_not_the_last(
     world.pass_time(61)
     world.sweep()
     world.settle()
-    lifecycle.edit_message(world.services, world.user_id, captured.id, {"content": "the second wording"})
+    edits.edit_message(world.services, world.user_id, captured.id, {"content": "the second wording"})
     world.settle()
-    look = repairs._audit
+    look = repair._audit
 
     def write_behind_the_look(*args: Any) -> Any:
         found = look(*args)
@@ -158,7 +159,7 @@ def test_an_audit_that_runs_while_a_late_write_is_reported_is_not_the_last(
         stale.join(30)
         return found
 
-    monkeypatch.setattr(repairs, "_audit", write_behind_the_look)
+    monkeypatch.setattr(repair, "_audit", write_behind_the_look)
     world.pass_time(61)
     world.settle()
     assert outcomes == [JobOutcome.LOST]

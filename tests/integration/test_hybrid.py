@@ -13,9 +13,10 @@ import sqlalchemy as sa
 from harness.index import assert_index_exact
 from harness.world import World
 
-from memorybase import errors, lifecycle, recall
+from memorybase import errors, recall
 from memorybase.cli import doctor
 from memorybase.keyword_index import index
+from memorybase.lifecycle import builds, deletion, edits
 from memorybase.models import Posting, Speaker
 from memorybase.recall import Hit, SearchRequest, hybrid, words
 from memorybase.recall.fusion import SIGNALS
@@ -51,16 +52,16 @@ class TestIndex:
         world.say("t", {"role": "system", "content": "you are a cat"}, said("Bob", "cats everywhere"))
         assert_index_exact(world)
         world.say("s", said("Ada", "the cat and the other cat"), said("Eve", "and more"))
-        lifecycle.edit_message(world.services, world.user_id, first[0].id, {"content": "now a bird"})
+        edits.edit_message(world.services, world.user_id, first[0].id, {"content": "now a bird"})
         assert_index_exact(world)
-        lifecycle.edit_message(world.services, world.user_id, first[0].id, {"metadata": {"only": "this"}})
-        lifecycle.edit_message(world.services, world.user_id, first[2].id, {"content": "no longer empty"})
-        lifecycle.delete_message(world.services, world.user_id, first[1].id)
+        edits.edit_message(world.services, world.user_id, first[0].id, {"metadata": {"only": "this"}})
+        edits.edit_message(world.services, world.user_id, first[2].id, {"content": "no longer empty"})
+        edits.delete_message(world.services, world.user_id, first[1].id)
         assert_index_exact(world)
-        lifecycle.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="u")
+        edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="u")
         world.say("u", "after the rename")
         assert_index_exact(world)
-        lifecycle.delete_session(world.services, world.user_id, world.flow_id, "u")
+        edits.delete_session(world.services, world.user_id, world.flow_id, "u")
         assert_index_exact(world)
         world.say("u", "begun anew")
         assert_index_exact(world)
@@ -74,7 +75,7 @@ class TestIndex:
         base = world.new_base()
         for number in range(3):
             world.say(f"s{number}", said("Ada", "a cat"))
-        lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+        deletion.delete_flow(world.services, world.user_id, world.flow_id)
         with world.services.database.reading() as session:
             assert [session.scalar(sa.select(sa.func.count()).select_from(t)) for t in (Posting, Speaker)] == [0, 0]
         with pytest.raises(errors.NotFound):
@@ -146,10 +147,10 @@ class TestWords:
         base = world.new_base(threshold=1)
         (message,) = world.say("s", "the zebra is striped").messages
         world.settle()
-        lifecycle.edit_message(world.services, world.user_id, message.id, {"content": "the lion has a mane"})
+        edits.edit_message(world.services, world.user_id, message.id, {"content": "the lion has a mane"})
         assert search(world, base, "zebra", mode="keyword") == []
         assert contents(search(world, base, "lion", mode="keyword")) == ["the lion has a mane"]
-        lifecycle.delete_message(world.services, world.user_id, message.id)
+        edits.delete_message(world.services, world.user_id, message.id)
         assert search(world, base, "lion", mode="keyword") == []
 
     def test_the_same_words_give_the_same_scores_after_a_regenerate_and_without_the_store(self, world: World) -> None:
@@ -158,7 +159,7 @@ class TestWords:
         world.settle()
         before = [(hit.content, hit.score) for hit in search(world, base, "cat bird", mode="keyword")]
         assert len(before) == 3
-        lifecycle.regenerate(world.services, world.user_id, base)
+        builds.regenerate(world.services, world.user_id, base)
         world.settle()
         world.vectors.away = True
         assert [(hit.content, hit.score) for hit in search(world, base, "cat bird", mode="keyword")] == before

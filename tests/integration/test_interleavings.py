@@ -16,18 +16,20 @@ import sqlalchemy as sa
 from harness.acts import edit, filled, texts
 from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 
-from memorybase import errors, ingestion, leases, lifecycle, sweeping
+from memorybase import errors, sweeping
+from memorybase.ingestion import lease, recovery, worker
+from memorybase.lifecycle import builds, deletion, edits
 from memorybase.models import Flow, Session
 from memorybase.queries import bases, conversations, jobs, ledger, rows
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
 
 def rename(world: World, old: str, new: str) -> None:
-    lifecycle.update_session(world.services, world.user_id, world.flow_id, old, new_session_id=new)
+    edits.update_session(world.services, world.user_id, world.flow_id, old, new_session_id=new)
 
 
-def regenerate(world: World, base: UUID) -> lifecycle.RegenerateResult:
-    return lifecycle.regenerate(world.services, world.user_id, base)
+def regenerate(world: World, base: UUID) -> builds.RegenerateResult:
+    return builds.regenerate(world.services, world.user_id, base)
 
 
 def rest(world: World) -> None:
@@ -77,7 +79,7 @@ def test_a_slow_sweeper_does_not_drop_a_build_that_was_begun_after_another_swept
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = filled(world)
-    lifecycle.cancel_job(world.services, world.user_id, regenerate(world, base).jobs[0].id)
+    builds.cancel_job(world.services, world.user_id, regenerate(world, base).jobs[0].id)
     world.pass_time(61)
     delete_collection = world.vectors.delete_collection
 
@@ -128,7 +130,7 @@ def test_a_capture_and_an_advance_during_a_build_do_not_lock_each_other_out(
         return row
 
     monkeypatch.setattr(rows, "compare_and_advance", let_a_capture_come)
-    assert world.run(ring) == ingestion.JobOutcome.DONE
+    assert world.run(ring) == worker.JobOutcome.DONE
     capturing[0].join(30)
     assert failures == []
     rest(world)
@@ -170,7 +172,7 @@ def test_a_regenerate_of_a_base_deleted_meanwhile_leaves_no_collection(
 
     def deleted_first(*args: Any) -> Any:
         monkeypatch.undo()
-        assert lifecycle.delete_memory_base(world.services, world.user_id, base)
+        assert deletion.delete_memory_base(world.services, world.user_id, base)
         return create_collection(*args)
 
     monkeypatch.setattr(world.vectors, "create_collection", deleted_first)
@@ -190,7 +192,7 @@ def test_a_build_that_cannot_go_on_can_be_given_up_whatever_its_job_is(world: Wo
         edit(world, world.messages()[0].id, "edited during the build")
 
     world.vectors.after_upsert = meanwhile
-    assert world.run(world.queue.rings[-1]) == ingestion.JobOutcome.DONE
+    assert world.run(world.queue.rings[-1]) == worker.JobOutcome.DONE
     (lost,) = set(world.vectors.names()) - {old.name}
     world.vectors.delete_collection(lost)
     for _ in range(3):
@@ -201,7 +203,7 @@ def test_a_build_that_cannot_go_on_can_be_given_up_whatever_its_job_is(world: Wo
     assert (job.kind, job.state, job.generation) == ("repair", "queued", 2)
     with pytest.raises(errors.BuildActive):
         regenerate(world, base)
-    lifecycle.cancel_job(world.services, world.user_id, job.id)
+    builds.cancel_job(world.services, world.user_id, job.id)
     rest(world)
     assert world.base(base).serving == 1
     world.assert_all_ingested(base)
@@ -214,7 +216,7 @@ def test_a_repair_of_what_is_served_cannot_be_cancelled(world: World) -> None:
     base = filled(world)
     (job_id,) = edit(world, world.messages()[0].id, "edited")
     with pytest.raises(errors.Conflict):
-        lifecycle.cancel_job(world.services, world.user_id, job_id)
+        builds.cancel_job(world.services, world.user_id, job_id)
     world.settle()
     world.assert_all_ingested(base)
 
@@ -231,7 +233,7 @@ def test_of_two_starting_workers_the_second_takes_nothing_from_the_first(world: 
     requeued: list[int] = []
 
     def start(alive: Callable[[str], bool]) -> int:
-        return sweeping.requeue_leases_of_dead(world.services, "", alive)
+        return recovery.requeue_leases_of_dead(world.services, "", alive)
 
     def the_other_is_quicker(_: str) -> bool:
         """It takes the lease back, and a living worker claims the job."""
@@ -330,7 +332,7 @@ def test_a_database_that_is_away_when_a_job_fails_costs_the_job_no_life(
 ) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "harmless")
-    monkeypatch.setattr(leases, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(lease, "RETRY_SECONDS", 0.01)
     left = [3]
     lock_job = jobs.lock_job
 
@@ -346,7 +348,7 @@ def test_a_database_that_is_away_when_a_job_fails_costs_the_job_no_life(
         raise errors.VectorStoreUnavailable
 
     world.vectors.before_upsert = lose_the_database
-    assert world.run(world.queue.rings[0]) == ingestion.JobOutcome.POSTPONED
+    assert world.run(world.queue.rings[0]) == worker.JobOutcome.POSTPONED
     (job,) = world.jobs(base)
     assert (job.state, job.attempts, job.deaths) == ("queued", 0, 0)
 
@@ -356,7 +358,7 @@ def test_a_database_that_stays_away_leaves_the_job_to_its_lease(world: World, mo
     world.say("s", "harmless")
     settings = world.services.settings
     impatient = settings.model_copy(update={"job_deadline_seconds": 0.05})
-    monkeypatch.setattr(leases, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(lease, "RETRY_SECONDS", 0.01)
 
     def away(*_: object) -> None:
         raise errors.DatabaseUnavailable
@@ -417,7 +419,7 @@ def test_a_base_made_while_its_flow_is_deleted_does_not_keep_the_flow(
         return found
 
     monkeypatch.setattr(bases, "base_ids_of_flow", another_is_made)
-    lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+    deletion.delete_flow(world.services, world.user_id, world.flow_id)
     creating[0].join(30)
     world.sweep()
     world.sweep()
@@ -431,7 +433,7 @@ def test_a_flow_deleted_during_a_capture_leaves_nothing_of_it(world: World, monk
     deleting: list[threading.Thread] = []
 
     def delete() -> None:
-        lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+        deletion.delete_flow(world.services, world.user_id, world.flow_id)
 
     def delete_the_flow_first(*args: Any) -> None:
         monkeypatch.undo()
@@ -450,7 +452,7 @@ def test_a_flow_deleted_during_a_capture_leaves_nothing_of_it(world: World, monk
 # Dead letters
 
 
-@pytest.mark.parametrize("call", [lifecycle.retry_dead_letter, lifecycle.discard_dead_letter])
+@pytest.mark.parametrize("call", [edits.retry_dead_letter, edits.discard_dead_letter])
 def test_a_dead_letter_that_is_healed_meanwhile_is_not_found(
     world: World, monkeypatch: pytest.MonkeyPatch, call: Callable[..., object]
 ) -> None:
@@ -478,7 +480,7 @@ def test_a_dead_letter_that_is_healed_meanwhile_is_not_found(
             asking.append(beside(ask))
 
     monkeypatch.setattr(ledger, "unbury", ask_meanwhile)
-    assert world.run(ring) == ingestion.JobOutcome.DONE
+    assert world.run(ring) == worker.JobOutcome.DONE
     asking[0].join(30)
     assert answers == [errors.NotFound]
     rest(world)

@@ -17,17 +17,19 @@ import sqlalchemy as sa
 from harness.acts import edit, filled, texts
 from harness.world import WorkerKilled, World, crash_after
 
-from memorybase import errors, ingestion, knowledge, lifecycle
+from memorybase import errors, knowledge
+from memorybase.ingestion import worker
+from memorybase.lifecycle import bases, builds, comparing, deletion, edits
 from memorybase.models import KnowledgeBase, MemoryBase, MemoryBaseSession, Session
 from memorybase.queries import rows
 
 
 def delete(world: World, message_id: UUID) -> list[UUID]:
-    return lifecycle.delete_message(world.services, world.user_id, message_id)
+    return edits.delete_message(world.services, world.user_id, message_id)
 
 
-def regenerate(world: World, base: UUID, **changes: object) -> lifecycle.RegenerateResult:
-    return lifecycle.regenerate(world.services, world.user_id, base, **changes)  # type: ignore[arg-type]
+def regenerate(world: World, base: UUID, **changes: object) -> builds.RegenerateResult:
+    return builds.regenerate(world.services, world.user_id, base, **changes)  # type: ignore[arg-type]
 
 
 # Edits and deletes
@@ -107,13 +109,13 @@ def test_an_edit_before_ingestion_needs_no_repair(world: World) -> None:
 def test_only_content_files_and_metadata_can_be_edited(world: World) -> None:
     filled(world)
     with pytest.raises(errors.InvalidRequest) as caught:
-        lifecycle.edit_message(world.services, world.user_id, world.messages()[0].id, {"role": "user"})
+        edits.edit_message(world.services, world.user_id, world.messages()[0].id, {"role": "user"})
     assert caught.value.field == "role"
 
 
 def test_a_renamed_session_keeps_its_memories_under_the_new_name(world: World) -> None:
     base = filled(world)
-    lifecycle.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
+    edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
     world.settle()
     world.assert_all_ingested(base)
     records = world.vectors.records(world.ref(base)).values()
@@ -129,7 +131,7 @@ def test_a_session_renamed_while_its_job_runs_loses_nothing(world: World) -> Non
 
     def meanwhile(*_: object) -> None:
         world.vectors.before_upsert = None
-        lifecycle.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
+        edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
 
     world.vectors.before_upsert = meanwhile
     world.say("s", *texts(3))
@@ -145,14 +147,14 @@ def test_a_session_cannot_take_anothers_name(world: World) -> None:
     filled(world)
     world.say("t", "hello")
     with pytest.raises(errors.SessionConflict):
-        lifecycle.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
+        edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
 
 
 def test_a_deleted_session_leaves_nothing(world: World) -> None:
     base = filled(world)
     world.say("other", "this stays")
     world.settle()
-    lifecycle.delete_session(world.services, world.user_id, world.flow_id, "s")
+    edits.delete_session(world.services, world.user_id, world.flow_id, "s")
     world.settle()
     world.sweep()
     assert {row.session_id for row in world.rows(base)} == {"other"}
@@ -167,7 +169,7 @@ def test_a_session_deleted_while_its_job_runs_leaves_nothing(world: World) -> No
 
     def meanwhile(*_: object) -> None:
         world.vectors.before_upsert = None
-        lifecycle.delete_session(world.services, world.user_id, world.flow_id, "s")
+        edits.delete_session(world.services, world.user_id, world.flow_id, "s")
 
     world.vectors.before_upsert = meanwhile
     world.say("s", *texts(3))
@@ -179,7 +181,7 @@ def test_a_session_deleted_while_its_job_runs_leaves_nothing(world: World) -> No
 
 def test_a_deleted_session_can_begin_again(world: World) -> None:
     base = filled(world)
-    lifecycle.delete_session(world.services, world.user_id, world.flow_id, "s")
+    edits.delete_session(world.services, world.user_id, world.flow_id, "s")
     world.say("s", "a new beginning", end_user_id="someone")
     world.settle()
     world.assert_exact(base)
@@ -195,14 +197,14 @@ def test_a_dead_letter_can_be_retried_and_discarded(world: World) -> None:
     world.say("s", "one", "poison", "poison too")
     world.settle()
     first, second = sorted(world.dead_letters(base), key=lambda letter: str(letter.message_id))
-    lifecycle.retry_dead_letter(world.services, world.user_id, base, first.id)
+    edits.retry_dead_letter(world.services, world.user_id, base, first.id)
     world.settle()
     retried = {letter.id: letter for letter in world.dead_letters(base)}
     assert (retried[first.id].state, retried[first.id].attempts) == ("dead", 2)
     assert retried[second.id].attempts == 1
     world.embedder._rejected.clear()
-    lifecycle.retry_dead_letter(world.services, world.user_id, base, first.id)
-    lifecycle.discard_dead_letter(world.services, world.user_id, base, second.id)
+    edits.retry_dead_letter(world.services, world.user_id, base, first.id)
+    edits.discard_dead_letter(world.services, world.user_id, base, second.id)
     world.settle()
     assert [letter.state for letter in world.dead_letters(base)] == ["discarded"]
     world.assert_exact(base)
@@ -311,7 +313,7 @@ def test_two_last_advances_at_once_let_the_new_generation_serve(world: World, mo
     monkeypatch.setattr(rows, "build_is_complete", wait_for_the_other)
     with ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(world.run, rings))
-    assert outcomes == [ingestion.JobOutcome.DONE] * 2
+    assert outcomes == [worker.JobOutcome.DONE] * 2
     # No sweep has been: one of the two advances saw that it was the last.
     assert world.base(base).serving == 2
     assert world.base(base).building is None
@@ -379,7 +381,7 @@ def test_a_cancelled_build_leaves_the_old_generation_with_what_it_is_owed(world:
     regenerate(world, base)
     world.say("s", *texts(2, start=50))
     world.say("fresh", "a session the old generation has never seen")
-    lifecycle.cancel_job(world.services, world.user_id, world.active_jobs(base)[0].id)
+    builds.cancel_job(world.services, world.user_id, world.active_jobs(base)[0].id)
     assert world.base(base).building is None
     world.settle()
     assert world.base(base).serving == 1
@@ -391,7 +393,7 @@ def test_a_cancelled_build_leaves_the_old_generation_with_what_it_is_owed(world:
 
 def test_one_lost_and_one_foreign_chunk_are_a_mismatch_and_regenerate_heals_it(world: World) -> None:
     base = filled(world)
-    compare = lambda: lifecycle.check_mismatch(world.services, world.user_id, base)  # noqa: E731
+    compare = lambda: comparing.check_mismatch(world.services, world.user_id, base)  # noqa: E731
     assert compare().state == "ok"
     world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
     record = next(iter(world.vectors.records(world.ref(base)).values()))
@@ -409,7 +411,7 @@ def test_one_lost_and_one_foreign_chunk_are_a_mismatch_and_regenerate_heals_it(w
 def test_a_collection_deleted_behind_our_back_is_a_mismatch_and_is_not_recreated(world: World) -> None:
     base = filled(world)
     world.vectors.delete_collection(world.ref(base).name)
-    found = lifecycle.check_mismatch(world.services, world.user_id, base)
+    found = comparing.check_mismatch(world.services, world.user_id, base)
     assert (found.mismatch, found.missing, found.found) == (True, 5, 0)
     world.say("s", "one more")
     world.drain()
@@ -423,17 +425,17 @@ def test_a_collection_deleted_behind_our_back_is_a_mismatch_and_is_not_recreated
 def test_a_store_that_is_away_is_unavailable_and_no_mismatch(world: World) -> None:
     base = filled(world)
     world.vectors.away = True
-    found = lifecycle.check_mismatch(world.services, world.user_id, base)
+    found = comparing.check_mismatch(world.services, world.user_id, base)
     assert (found.mismatch, found.state) == (False, "unavailable")
     assert world.base(base).mismatch is not True
 
 
 def test_what_a_job_has_in_flight_is_neither_missing_nor_extra(world: World) -> None:
     base = filled(world)
-    answers: list[lifecycle.Mismatch] = []
+    answers: list[comparing.Mismatch] = []
 
     def compare(*_: object) -> None:
-        answers.append(lifecycle.check_mismatch(world.services, world.user_id, base))
+        answers.append(comparing.check_mismatch(world.services, world.user_id, base))
 
     world.vectors.after_upsert = compare
     world.say("s", *texts(3, start=10))
@@ -443,14 +445,14 @@ def test_what_a_job_has_in_flight_is_neither_missing_nor_extra(world: World) -> 
 
 
 def compared(world: World, base: UUID) -> str:
-    return lifecycle.check_mismatch(world.services, world.user_id, base).state
+    return comparing.check_mismatch(world.services, world.user_id, base).state
 
 
 def counted(world: World) -> int:
     """How many bases the sweeper's quick look finds to differ."""
     with world.services.database.transaction() as session:
         session.execute(sa.update(MemoryBase).values(mismatch_checked_at=None))
-    return lifecycle.compare_counts(world.services)
+    return comparing.compare_counts(world.services)
 
 
 def test_what_a_cancelled_job_has_written_is_no_mismatch_before_its_audit(world: World) -> None:
@@ -459,7 +461,7 @@ def test_what_a_cancelled_job_has_written_is_no_mismatch_before_its_audit(world:
     def cancel(*_: object) -> None:
         world.vectors.after_upsert = None
         (job,) = world.active_jobs(base)
-        lifecycle.cancel_job(world.services, world.user_id, job.id)
+        builds.cancel_job(world.services, world.user_id, job.id)
 
     world.vectors.after_upsert = cancel
     world.say("s", *texts(3, start=10))
@@ -502,7 +504,7 @@ def test_a_collection_that_is_gone_is_a_mismatch_whatever_is_at_work(world: Worl
     base = filled(world)
     set_on_row(world, base, {"dirty": 1})
     world.vectors.delete_collection(world.ref(base).name)
-    found = lifecycle.check_mismatch(world.services, world.user_id, base)
+    found = comparing.check_mismatch(world.services, world.user_id, base)
     assert (found.state, found.missing) == ("mismatch", 5)
 
 
@@ -527,7 +529,7 @@ def test_the_sweeper_notices_a_lost_chunk_by_the_count(world: World) -> None:
 
 def test_a_deleted_base_leaves_nothing(world: World) -> None:
     base = filled(world)
-    assert lifecycle.delete_memory_base(world.services, world.user_id, base)
+    assert deletion.delete_memory_base(world.services, world.user_id, base)
     assert world.vectors.names() == []
     assert world.rows(base) == []
     assert world.ledger(base) == []
@@ -541,7 +543,7 @@ def test_a_base_deleted_while_a_job_runs_drains_first_and_never_comes_back(world
 
     def meanwhile(*_: object) -> None:
         world.embedder.before_embed = None
-        assert not lifecycle.delete_memory_base(world.services, world.user_id, base)
+        assert not deletion.delete_memory_base(world.services, world.user_id, base)
         with pytest.raises(errors.NotFound):
             world.flush(base)
         assert world.sweep().deletions == 0  # the worker has not let go
@@ -553,7 +555,7 @@ def test_a_base_deleted_while_a_job_runs_drains_first_and_never_comes_back(world
     assert world.vectors.names() == []
     assert world.rows(base) == []
     with pytest.raises(errors.NotFound):
-        lifecycle.delete_memory_base(world.services, world.user_id, base)
+        deletion.delete_memory_base(world.services, world.user_id, base)
 
 
 def test_a_base_whose_worker_died_is_deleted_when_the_lease_is_over(world: World) -> None:
@@ -562,7 +564,7 @@ def test_a_base_whose_worker_died_is_deleted_when_the_lease_is_over(world: World
     world.say("s", *texts(2))
     with pytest.raises(WorkerKilled):
         world.drain()
-    assert not lifecycle.delete_memory_base(world.services, world.user_id, base)
+    assert not deletion.delete_memory_base(world.services, world.user_id, base)
     world.pass_time(61)
     assert world.sweep().deletions == 1
     assert world.vectors.names() == []
@@ -571,7 +573,7 @@ def test_a_base_whose_worker_died_is_deleted_when_the_lease_is_over(world: World
 def test_a_deletion_waits_for_the_store_and_is_finished_by_the_sweeper(world: World) -> None:
     base = filled(world)
     world.vectors.away = True
-    assert not lifecycle.delete_memory_base(world.services, world.user_id, base)
+    assert not deletion.delete_memory_base(world.services, world.user_id, base)
     assert "deletions" in world.sweep().failed_steps
     world.vectors.away = False
     assert world.sweep().deletions == 1
@@ -580,7 +582,7 @@ def test_a_deletion_waits_for_the_store_and_is_finished_by_the_sweeper(world: Wo
 
 def test_a_deleted_flow_leaves_nothing(world: World) -> None:
     base = filled(world)
-    assert lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+    assert deletion.delete_flow(world.services, world.user_id, world.flow_id)
     assert world.vectors.names() == []
     assert world.messages() == []
     assert world.rows(base) == []
@@ -590,16 +592,16 @@ def test_what_belongs_to_somebody_else_is_not_there(world: World) -> None:
     base = filled(world)
     stranger, message = world.new_user(), world.messages()[0].id
     calls = [
-        lambda: lifecycle.delete_memory_base(world.services, stranger, base),
-        lambda: lifecycle.update_memory_base(world.services, stranger, base, {"threshold": 1}),
-        lambda: lifecycle.regenerate(world.services, stranger, base),
-        lambda: lifecycle.check_mismatch(world.services, stranger, base),
-        lambda: lifecycle.edit_message(world.services, stranger, message, {"content": "x"}),
-        lambda: lifecycle.delete_message(world.services, stranger, message),
-        lambda: lifecycle.delete_session(world.services, stranger, world.flow_id, "s"),
-        lambda: lifecycle.delete_flow(world.services, stranger, world.flow_id),
-        lambda: lifecycle.cancel_job(world.services, stranger, world.jobs(base)[0].id),
-        lambda: lifecycle.put_flow(world.services, stranger, name="mine", flow_id=world.flow_id),
+        lambda: deletion.delete_memory_base(world.services, stranger, base),
+        lambda: bases.update_memory_base(world.services, stranger, base, {"threshold": 1}),
+        lambda: builds.regenerate(world.services, stranger, base),
+        lambda: comparing.check_mismatch(world.services, stranger, base),
+        lambda: edits.edit_message(world.services, stranger, message, {"content": "x"}),
+        lambda: edits.delete_message(world.services, stranger, message),
+        lambda: edits.delete_session(world.services, stranger, world.flow_id, "s"),
+        lambda: deletion.delete_flow(world.services, stranger, world.flow_id),
+        lambda: builds.cancel_job(world.services, stranger, world.jobs(base)[0].id),
+        lambda: bases.put_flow(world.services, stranger, name="mine", flow_id=world.flow_id),
     ]
     for call in calls:
         with pytest.raises(errors.NotFound):
@@ -615,7 +617,7 @@ def test_taken_names_are_refused_with_the_id_of_their_owner(world: World) -> Non
         assert caught.value.field == field
     other = world.new_base(name="free")
     with pytest.raises(errors.NameTaken) as caught:
-        lifecycle.update_memory_base(world.services, world.user_id, other, {"name": "taken"})
+        bases.update_memory_base(world.services, world.user_id, other, {"name": "taken"})
     assert caught.value.details["existing_id"] == str(base)
     assert len(world.vectors.names()) == 2
 
@@ -639,7 +641,7 @@ def test_a_name_that_would_lead_elsewhere_in_a_path_is_refused(world: World, nam
             make()
         assert (refused.value.field, refused.value.value) == (field, name)
     with pytest.raises(errors.InvalidRequest) as refused:
-        lifecycle.update_memory_base(world.services, world.user_id, base, {"name": name})
+        bases.update_memory_base(world.services, world.user_id, base, {"name": name})
     assert refused.value.field == "name"
     with pytest.raises(errors.InvalidRequest):
         knowledge.create(world.services, world.user_id, name=name)
@@ -653,7 +655,7 @@ def test_no_name_becomes_a_path(world: World) -> None:
     around = {path for path in folder.parent.rglob("*") if folder not in {path, *path.parents}}
     for name in names:
         base = world.new_base(name=name, kb_name=f"{name} of a base")
-        lifecycle.update_memory_base(world.services, world.user_id, base, {"name": f"{name} renamed"})
+        bases.update_memory_base(world.services, world.user_id, base, {"name": f"{name} renamed"})
         knowledge.create(world.services, world.user_id, name=name)
     with world.services.database.reading() as session:
         entries = {str(entry.id) for entry in session.scalars(sa.select(KnowledgeBase))}

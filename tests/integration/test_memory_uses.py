@@ -9,13 +9,13 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import lifecycle
 from memorybase.conversation import Record, View, build_view, node_executions, uses
 from memorybase.conversation.buffer import Conversation, HistoryRequest
 from memorybase.conversation.history import give_history
 from memorybase.conversation.node_buffer import NodeHistory
 from memorybase.conversation.standing import Origin
 from memorybase.errors import NotFound
+from memorybase.lifecycle import deletion, edits
 from memorybase.models import MemoryUse, MemoryUseMessage
 
 
@@ -81,15 +81,15 @@ def test_deleted_words_leave_the_uses_that_held_them(world: World) -> None:
     record(world, run.run_id, given, memory_use_summary={"summary": "of the secret", "chatMessages": []})
     record(world, elsewhere, given, session_id="elsewhere")
 
-    lifecycle.delete_message(world.services, world.user_id, first)
+    edits.delete_message(world.services, world.user_id, first)
     for run_id in (run.run_id, elsewhere):
         (node,) = shown(world, run_id).nodes
         assert node.messages == [{"role": "user", "content": "[deleted]"}, given.messages[1]]
         assert node.memoryUseSummary is None
 
-    lifecycle.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="renamed")
+    edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="renamed")
     assert shown(world, run.run_id).session_id == "renamed"
-    lifecycle.delete_session(world.services, world.user_id, world.flow_id, "renamed")
+    edits.delete_session(world.services, world.user_id, world.flow_id, "renamed")
     with pytest.raises(NotFound):
         shown(world, run.run_id)
     (node,) = shown(world, elsewhere).nodes
@@ -102,7 +102,7 @@ def test_uses_go_with_their_flow(world: World) -> None:
     record(world, uuid4(), view_of(run.messages[0].id), session_id=None)
     assert rows_left(world) == 4
 
-    lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+    deletion.delete_flow(world.services, world.user_id, world.flow_id)
 
     assert rows_left(world) == 0
 
@@ -111,7 +111,7 @@ def test_what_is_deleted_before_a_view_of_it_is_recorded_is_not_kept(world: Worl
     run = world.say("s", "one", "two")
     first, second = (message.id for message in run.messages)
     given = view_of(first, second)
-    lifecycle.delete_message(world.services, world.user_id, first)
+    edits.delete_message(world.services, world.user_id, first)
 
     record(world, run.run_id, given, memory_use_summary={"summary": "of the secret", "chatMessages": []})
 
@@ -124,7 +124,7 @@ def test_an_edit_marks_what_a_model_was_given(world: World) -> None:
     run = world.say("s", "one")
     given = view_of(run.messages[0].id)
     record(world, run.run_id, given)
-    lifecycle.edit_message(world.services, world.user_id, run.messages[0].id, {"content": "two"})
+    edits.edit_message(world.services, world.user_id, run.messages[0].id, {"content": "two"})
 
     (node,) = shown(world, run.run_id).nodes
     assert (node.messages, node.report["flags"]) == (given.messages, ["edited_since"])
@@ -159,8 +159,8 @@ def test_deleted_words_leave_the_contexts_and_the_uses_that_quote_them(world: Wo
     again = uuid4()
     read_node(world, again)
 
-    lifecycle.delete_message(world.services, world.user_id, first.messages[0].id)
-    lifecycle.delete_message(world.services, world.user_id, first.messages[1].id)
+    edits.delete_message(world.services, world.user_id, first.messages[0].id)
+    edits.delete_message(world.services, world.user_id, first.messages[1].id)
 
     gone = "[deleted]"
     assert said_in(world, one) == [gone, f"They said: {gone}!", gone, "Yes, sir", "I see.", "I see."]
@@ -172,7 +172,7 @@ def test_words_that_another_message_says_too_stay_in_contexts(world: World) -> N
     first = world.say("s", "Yes")
     world.say("s", "Yes")
     execution = report(world, first.run_id, "Yes")
-    lifecycle.delete_message(world.services, world.user_id, first.messages[0].id)
+    edits.delete_message(world.services, world.user_id, first.messages[0].id)
     assert said_in(world, execution) == ["Yes", "Yes"]
 
 
@@ -186,7 +186,7 @@ def test_a_nodes_view_is_not_kept_when_what_it_was_read_from_has_changed(world: 
     if deleted == "the execution":
         node_executions.delete_execution(world.services, world.user_id, execution)
     else:
-        lifecycle.delete_message(world.services, world.user_id, run.messages[0].id)
+        edits.delete_message(world.services, world.user_id, run.messages[0].id)
 
     record(world, run.run_id, given.view, node_id="later", origin=Origin(session_id="s", execution=given.as_of))
 

@@ -12,11 +12,12 @@ import sqlalchemy as sa
 from harness.records import Flat
 from harness.world import World
 
-from memorybase import lifecycle, sweeping
+from memorybase import sweeping
 from memorybase.conversation import node_executions
 from memorybase.conversation.buffer import Conversation, HistoryRequest
 from memorybase.conversation.node_buffer import NodeTokenBufferMemory, node_view
 from memorybase.errors import InvalidRequest, NotFound, RunConflict
+from memorybase.lifecycle import edits
 from memorybase.models import Heartbeat
 
 
@@ -180,10 +181,10 @@ def test_executions_are_replaced_refused_renamed_and_deleted(world: World) -> No
         node_executions.get_execution(world.services, stranger, same)
 
     kept = execute(world, run_id, "n2")
-    lifecycle.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="renamed")
+    edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="renamed")
     assert first(memory(world, "n2", session_id="renamed")) == f"to n2 in {run_id}"
     node_executions.delete_execution(world.services, world.user_id, same)
-    receipt = lifecycle.delete_session(world.services, world.user_id, world.flow_id, "renamed")
+    receipt = edits.delete_session(world.services, world.user_id, world.flow_id, "renamed")
     assert receipt.node_executions == 1
     for gone in (same, kept):
         with pytest.raises(NotFound):

@@ -14,9 +14,10 @@ from harness.api import Api, open_api
 from harness.world import World
 from typer.testing import CliRunner
 
-from memorybase import cli, errors, lifecycle, portability
+from memorybase import cli, errors, portability
 from memorybase.cli import export_file, import_file
 from memorybase.client import Client
+from memorybase.lifecycle import edits
 from memorybase.models import Flow, LedgerEntry, SessionSummary
 from memorybase.portability import lines
 from memorybase.settings import Settings
@@ -457,7 +458,7 @@ class TestErasure:
         world.say("s", "the secret", end_user_id="ada/1")
         world.say("s2", "not hers")
         world.settle()
-        receipt = lifecycle.erase_end_user(world.services, world.user_id, "ada/1")
+        receipt = edits.erase_end_user(world.services, world.user_id, "ada/1")
         assert (receipt.sessions, receipt.messages, receipt.chunks, receipt.pending_repairs) == (1, 1, 1, 1)
         world.settle()
         world.sweep()
@@ -472,7 +473,7 @@ class TestErasure:
         world.say("s", "one")
         world.settle()
         world.say("s", "two")
-        receipt = lifecycle.delete_session(world.services, world.user_id, world.flow_id, "s")
+        receipt = edits.delete_session(world.services, world.user_id, world.flow_id, "s")
         assert (receipt.messages, receipt.chunks, receipt.pending_repairs, receipt.job_ids) == (2, 1, 1, [])
         world.settle()
         assert world.stored(base) == set()
@@ -480,14 +481,14 @@ class TestErasure:
     def test_only_the_callers_end_user(self, world: World) -> None:
         world.say("s", "mine", end_user_id="ada")
         with pytest.raises(errors.NotFound):
-            lifecycle.erase_end_user(world.services, world.new_user(), "ada")
+            edits.erase_end_user(world.services, world.new_user(), "ada")
         assert len(world.messages()) == 1
 
     def test_many_sessions_are_more_than_a_page(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("memorybase.lifecycle.edits.ERASE_PAGE", 2)
         for n in range(5):
             world.say(f"s{n}", "x", end_user_id="ada")
-        assert lifecycle.erase_end_user(world.services, world.user_id, "ada").sessions == 5
+        assert edits.erase_end_user(world.services, world.user_id, "ada").sessions == 5
         assert world.messages() == []
 
     def test_ids_with_slashes_and_without_a_meaning(self, api: Api) -> None:

@@ -14,8 +14,8 @@ from harness.tables import make_tables
 from harness.world import WorkerKilled, World
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import lifecycle
 from memorybase.database.engine import Database
+from memorybase.lifecycle import edits
 from memorybase.models import JobState
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
@@ -101,7 +101,7 @@ def test_what_was_embedded_is_known_to_be_in_the_store(
 
     (job,) = world.jobs(base)
     assert job.state == JobState.RUNNING, "the claim was on the disk before anything was written under it"
-    lifecycle.edit_message(world.services, world.user_id, said.id, {"content": "the second wording"})
+    edits.edit_message(world.services, world.user_id, said.id, {"content": "the second wording"})
     world.pass_time(LEASE_SECONDS)
     world.settle()
     world.pass_time(3_600)  # whatever the lost claim has left is looked for once its writes can no longer come
@@ -119,7 +119,7 @@ def test_a_claim_that_is_undone_leaves_its_job_to_the_next_worker(
         raise WorkerKilled
 
     with monkeypatch.context() as patch:
-        patch.setattr("memorybase.ingestion.projection.begin", killed)
+        patch.setattr("memorybase.ingestion.capture.projection.begin", killed)
         with pytest.raises(WorkerKilled):
             world.drain()
     assert [job.state for job in world.jobs(base)] == [JobState.RUNNING]

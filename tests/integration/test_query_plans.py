@@ -13,9 +13,12 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import catalog, recall
+from memorybase import recall
+from memorybase.catalog import activity as catalog_activity
+from memorybase.catalog import branches, conversations
 from memorybase.conversation import captured
 from memorybase.conversation.buffer import Conversation, HistoryRequest, conversation_view
+from memorybase.database import paging
 from memorybase.models import Base, LedgerEntry, MemoryBaseSession, Message, Run, Session
 from memorybase.recall import SearchRequest
 
@@ -189,7 +192,9 @@ def test_an_activity_reads_what_is_in_its_window_and_no_more(world: World) -> No
     world.say("other", "one", "two")
     world.settle()
     with recorded(world) as sent:
-        activity = catalog.activity(world.services, world.user_id, base, since=datetime.now(UTC) - timedelta(hours=1))
+        activity = catalog_activity.activity(
+            world.services, world.user_id, base, since=datetime.now(UTC) - timedelta(hours=1)
+        )
     assert sum(bucket.ingested for bucket in activity.buckets) == 2
     assert len(sent) <= 6
     reading = [each for each in sent if "FROM messages" in each[0] or "FROM ledger" in each[0]]
@@ -209,10 +214,10 @@ def test_the_branches_of_a_page_are_read_in_a_few_statements(world: World) -> No
     question = world.messages("long")[-1].id
     for again in ("one", "two"):
         world.say("long", {"role": "assistant", "content": again, "parent_message_id": str(question)})
-    wanted = catalog.MessageQuery(flow_id=world.flow_id, session_id="long", order="desc")
-    page = catalog.list_messages(world.services, world.user_id, wanted, catalog.PageRequest(size=50))
+    wanted = conversations.MessageQuery(flow_id=world.flow_id, session_id="long", order="desc")
+    page = conversations.list_messages(world.services, world.user_id, wanted, paging.PageRequest(size=50))
     with recorded(world) as sent:
-        found = catalog.branches(world.services, world.user_id, world.flow_id, "long", page.items)
+        found = branches.branches(world.services, world.user_id, world.flow_id, "long", page.items)
     assert [found[message.id].siblings for message in page.items[:3]] == [2, 2, 1]
     assert [found[message.id].on_latest for message in page.items[:3]] == [True, False, True]
     assert len(sent) <= 12

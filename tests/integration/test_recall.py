@@ -15,9 +15,10 @@ from harness import wait_until
 from harness.tables import give_back, lend
 from harness.world import build_world
 
-from memorybase import errors, lifecycle, recall
+from memorybase import errors, recall
 from memorybase.database.engine import Database
 from memorybase.embedding import Embedders
+from memorybase.lifecycle import builds, edits
 from memorybase.models import (
     Base,
     Capture,
@@ -818,25 +819,25 @@ def test_a_message_is_found_at_every_step_of_its_life(tmp_path: Path) -> None:
     flow.settle()
     assert found("the zebra is striped") == [("the zebra is striped", False)]
 
-    lifecycle.edit_message(flow.services, flow.user_id, said.id, {"content": "a giraffe stands tall"})
+    edits.edit_message(flow.services, flow.user_id, said.id, {"content": "a giraffe stands tall"})
     assert found("the zebra is striped") == []
     assert found("a giraffe stands tall") == [("a giraffe stands tall", True)]
     flow.settle()
     assert found("a giraffe stands tall") == [("a giraffe stands tall", False)]
 
-    lifecycle.regenerate(flow.services, flow.user_id, base_id)
+    builds.regenerate(flow.services, flow.user_id, base_id)
     assert found("a giraffe stands tall") == [("a giraffe stands tall", False)]
     flow.say("s", "an ostrich runs")
     assert found("an ostrich runs") == [("an ostrich runs", True)]
     flow.settle()
     assert found("a giraffe stands tall") == [("a giraffe stands tall", False)]
 
-    lifecycle.update_session(flow.services, flow.user_id, flow.flow_id, "s", new_session_id="renamed")
+    edits.update_session(flow.services, flow.user_id, flow.flow_id, "s", new_session_id="renamed")
     assert found("a giraffe stands tall") == [("a giraffe stands tall", True)]
     flow.settle()
     assert found("a giraffe stands tall") == [("a giraffe stands tall", False)]
 
-    lifecycle.delete_message(flow.services, flow.user_id, said.id)
+    edits.delete_message(flow.services, flow.user_id, said.id)
     assert found("a giraffe stands tall") == []
     flow.settle()
     assert found("a giraffe stands tall") == []

@@ -13,12 +13,13 @@ from harness.api import Api
 from harness.world import World
 from typer.testing import CliRunner, Result
 
-from memorybase import cli, errors, lifecycle, wiring
+from memorybase import cli, errors, wiring
 from memorybase.cli import dead_letters
 from memorybase.cli import reconciling as reconcile_cli
 from memorybase.client import Client
 from memorybase.database import batches, clock
-from memorybase.lifecycle import Reconciled, comparing
+from memorybase.lifecycle import builds, comparing, reconciling
+from memorybase.lifecycle.reconciling import Reconciled
 from memorybase.models import Generation, MemoryBase, MemoryBaseSession, Message
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef, StoredCollection, VectorRecord
@@ -35,7 +36,7 @@ def filled(world: World, *sessions: str) -> UUID:
 
 
 def reconcile(world: World, base: UUID, *, repair: bool = False) -> Reconciled:
-    done = lifecycle.reconcile_base(world.services, base, repair=repair)
+    done = reconciling.reconcile_base(world.services, base, repair=repair)
     assert done is not None
     return done
 
@@ -93,7 +94,7 @@ class TestBases:
         base = filled(world)
         monkeypatch.setattr(comparing, "LOOK_PAGE", 2)
         told: list[tuple[int, int]] = []
-        lifecycle.reconcile_base(
+        reconciling.reconcile_base(
             world.services, base, repair=False, looked=lambda done, total: told.append((done, total))
         )
         assert told == [(2, 3), (3, 3)]
@@ -167,7 +168,7 @@ class TestBases:
             world.vectors.replace_collection(name)
         done = reconcile(world, base, repair=True)
         assert (done.state, done.missing, done.marked) == ("gone", 3, 0)
-        lifecycle.regenerate(world.services, world.user_id, base)
+        builds.regenerate(world.services, world.user_id, base)
         world.settle()
         assert reconcile(world, base).state == "ok"
 
@@ -183,11 +184,11 @@ class TestBases:
         assert world.base(base).mismatch is not True
 
     def test_a_base_that_is_gone_is_no_answer(self, world: World) -> None:
-        assert lifecycle.reconcile_base(world.services, uuid4(), repair=True) is None
+        assert reconciling.reconcile_base(world.services, uuid4(), repair=True) is None
         base = filled(world)
         with world.services.database.transaction() as session:
             session.get_one(MemoryBase, base).deleting_at = world.base(base).created_at
-        assert lifecycle.reconcile_base(world.services, base, repair=True) is None
+        assert reconciling.reconcile_base(world.services, base, repair=True) is None
 
     def test_a_collection_that_goes_in_the_midst_is_gone(self, world: World) -> None:
         base = filled(world)
@@ -220,9 +221,9 @@ class TestOrphans:
         ageless = collection(world, f"mb-{uuid4()}-g1", None)
         collection(world, "kb-somebody-elses", 99_999)
         collection(world, f"mb-{uuid4()}-g1-suffix", 99_999)
-        orphans = lifecycle.find_orphans(world.services)
+        orphans = reconciling.find_orphans(world.services)
         assert {o.ref: o.old for o in orphans} == {old: True, young: False, ageless: False}
-        dropped = lifecycle.drop_orphans(world.services, orphans)
+        dropped = reconciling.drop_orphans(world.services, orphans)
         assert [orphan.ref for orphan in dropped] == [old]
         assert old.name not in world.vectors.names()
         assert {young.name, ageless.name, world.ref(base).name, "kb-somebody-elses"} <= set(world.vectors.names())
@@ -231,7 +232,7 @@ class TestOrphans:
         names = [f"mb-{uuid4()}-g1" for _ in range(3)]
         for name, said in zip(names, (True, 1.5, "yesterday"), strict=True):
             world.vectors.create_collection(name, {"created_at": said})
-        orphans = lifecycle.find_orphans(world.services)
+        orphans = reconciling.find_orphans(world.services)
         assert {(o.ref.name, o.created_at, o.old) for o in orphans} == {(name, None, False) for name in names}
 
     def test_a_base_that_comes_while_it_looks_is_in_use(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,12 +243,12 @@ class TestOrphans:
             return listed()
 
         monkeypatch.setattr(world.vectors, "list_collections", list_collections)
-        assert lifecycle.find_orphans(world.services) == []
+        assert reconciling.find_orphans(world.services) == []
 
     def test_numbers_that_no_regenerate_takes_any_more_are_orphans(self, world: World) -> None:
         base, other = filled(world), world.new_base()
         first = world.ref(base)
-        lifecycle.regenerate(world.services, world.user_id, base)
+        builds.regenerate(world.services, world.user_id, base)
         world.settle()
         world.pass_time(120)
         world.sweep()
@@ -255,14 +256,14 @@ class TestOrphans:
             session.execute(sa.delete(Generation).where(Generation.generation == 1, Generation.memory_base_id == base))
             session.get_one(MemoryBase, other).deleting_at = world.base(other).created_at
         left = {collection(world, name, 4_000).name for name in (first.name, f"mb-{other}-g2")}
-        assert {orphan.ref.name for orphan in lifecycle.find_orphans(world.services)} == left
+        assert {orphan.ref.name for orphan in reconciling.find_orphans(world.services)} == left
 
     def test_every_generation_in_use_keeps_its_collection(self, world: World) -> None:
         base = filled(world)
-        lifecycle.regenerate(world.services, world.user_id, base)
-        assert lifecycle.find_orphans(world.services) == []  # serving and building
+        builds.regenerate(world.services, world.user_id, base)
+        assert reconciling.find_orphans(world.services) == []  # serving and building
         world.drain()
-        assert lifecycle.find_orphans(world.services) == []  # retired, its minute not over
+        assert reconciling.find_orphans(world.services) == []  # retired, its minute not over
         world.pass_time(120)
         world.sweep()
         assert world.vectors.names() == [world.ref(base).name]
@@ -270,19 +271,19 @@ class TestOrphans:
     def test_what_a_dropped_generation_left_is_an_orphan(self, world: World) -> None:
         base = filled(world)
         first = world.ref(base)
-        lifecycle.regenerate(world.services, world.user_id, base)
+        builds.regenerate(world.services, world.user_id, base)
         world.settle()
         world.pass_time(120)
         world.sweep()
         assert first.name not in world.vectors.names()
         again = collection(world, first.name, 4_000)
-        assert [orphan.ref for orphan in lifecycle.find_orphans(world.services)] == [again]
+        assert [orphan.ref for orphan in reconciling.find_orphans(world.services)] == [again]
 
     def test_what_the_next_regenerate_takes_is_none(self, world: World) -> None:
         base = filled(world)
         collection(world, f"mb-{base}-g2", 99_999)
-        assert lifecycle.find_orphans(world.services) == []
-        assert lifecycle.regenerate(world.services, world.user_id, base).generation == 2
+        assert reconciling.find_orphans(world.services) == []
+        assert builds.regenerate(world.services, world.user_id, base).generation == 2
         world.settle()
         world.assert_all_ingested(base)
 
@@ -290,11 +291,11 @@ class TestOrphans:
         base = filled(world)
         name = f"mb-{uuid4()}-g1"
         collection(world, name, 4_000)
-        orphans = lifecycle.find_orphans(world.services)
+        orphans = reconciling.find_orphans(world.services)
         with world.services.database.transaction() as session:
             session.execute(sa.update(Generation).where(Generation.memory_base_id == base).values(collection_name=name))
-        renamed = [lifecycle.Orphan(CollectionRef(f"mb-{base}-g1", o.ref.id), o.created_at, o.old) for o in orphans]
-        assert lifecycle.drop_orphans(world.services, renamed) == []
+        renamed = [reconciling.Orphan(CollectionRef(f"mb-{base}-g1", o.ref.id), o.created_at, o.old) for o in orphans]
+        assert reconciling.drop_orphans(world.services, renamed) == []
 
 
 def run(world: World, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:

@@ -12,7 +12,8 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import errors, lifecycle
+from memorybase import errors
+from memorybase.lifecycle import builds, deletion, edits
 from memorybase.models import Base
 from memorybase.queries import ledger
 from memorybase.vectors import chunk_ids
@@ -33,7 +34,7 @@ def regenerate(world: World, base: UUID, **changes: Any) -> list[str]:
     """What was embedded for it."""
     world.embedder.embedded.clear()
     world.vectors.calls.clear()
-    lifecycle.regenerate(world.services, world.user_id, base, **changes)
+    builds.regenerate(world.services, world.user_id, base, **changes)
     world.settle()
     world.assert_all_ingested(base)
     return world.embedder.embedded
@@ -55,7 +56,7 @@ def stored_texts(world: World, base: UUID) -> list[str]:
 
 
 def edit(world: World, place: int, content: str) -> None:
-    lifecycle.edit_message(world.services, world.user_id, world.messages()[place].id, {"content": content})
+    edits.edit_message(world.services, world.user_id, world.messages()[place].id, {"content": content})
 
 
 def assert_right_vectors(world: World, base: UUID) -> None:
@@ -234,7 +235,7 @@ def test_a_collection_that_is_gone_is_no_source(world: World) -> None:
         world.vectors.delete_collection(world.ref(gone).name)
         third, embedded = second_base(world)
         assert len(embedded) == expected
-        lifecycle.delete_memory_base(world.services, world.user_id, third)
+        deletion.delete_memory_base(world.services, world.user_id, third)
         world.settle()
 
 

@@ -10,8 +10,10 @@ import pytest
 from harness.acts import texts
 from harness.world import WORKER, WorkerKilled, World
 
-from memorybase import errors, ingestion, leases, lifecycle, planning
-from memorybase.ingestion import JobOutcome
+from memorybase import errors
+from memorybase.ingestion import claim, lease, scheduler, worker
+from memorybase.ingestion.worker import JobOutcome
+from memorybase.lifecycle import builds, deletion
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
 SESSIONS = [f"session {n}" for n in range(6)]
@@ -19,7 +21,7 @@ SESSIONS = [f"session {n}" for n in range(6)]
 
 def shift(world: World, *, which: int = 0) -> JobOutcome:
     """What a worker's task does with one ring."""
-    return ingestion.run_jobs(world.services, world.queue.rings[which], owner=WORKER, more=lambda: True)
+    return worker.run_jobs(world.services, world.queue.rings[which], owner=WORKER, more=lambda: True)
 
 
 def ready(world: World, *messages: str, sessions: Sequence[str] = SESSIONS) -> UUID:
@@ -71,7 +73,7 @@ def test_a_long_session_is_done_to_its_end_and_no_further_than_there_is_time(wor
     base = world.new_base(threshold=1)
     world.say("s", *texts(700))
     looks = iter([True, True, False])
-    ingestion.run_jobs(world.services, world.queue.rings[0], owner=WORKER, more=lambda: next(looks, False))
+    worker.run_jobs(world.services, world.queue.rings[0], owner=WORKER, more=lambda: next(looks, False))
     assert 0 < world.row(base, "s").cursor_seq < 700
     world.settle()
     world.assert_all_ingested(base)
@@ -133,7 +135,7 @@ def test_what_was_claimed_ahead_and_is_taken_away_meanwhile_is_not_written(world
         world.embedder.before_embed = None
         del some
         claimed.wait(10)
-        lifecycle.delete_memory_base(world.services, world.user_id, doomed)
+        deletion.delete_memory_base(world.services, world.user_id, doomed)
 
     claimed = threading.Event()
     acquire = world.locks.acquire
@@ -163,7 +165,7 @@ def test_what_no_query_comes_upon_is_written_again_but_for_whose_claim_is_lost(w
         written.extend(str(record.metadata["session_id"]) for record in records)
         for job in world.active_jobs(base):
             if job.session_id == lost and lost in written:
-                lifecycle.cancel_job(world.services, world.user_id, job.id)
+                builds.cancel_job(world.services, world.user_id, job.id)
 
     world.vectors.after_upsert = hide
     shift(world)
@@ -173,13 +175,13 @@ def test_what_no_query_comes_upon_is_written_again_but_for_whose_claim_is_lost(w
 def test_a_job_that_a_worker_comes_to_hold_again_is_not_let_go_with_the_claim_that_it_lost(world: World) -> None:
     ready(world, sessions=["a"])
     ring = world.queue.rings[0]
-    lost = ingestion.claim_job(world.services, ring, WORKER)
+    lost = claim.claim_job(world.services, ring, WORKER)
     world.pass_time(61)
     world.sweep()
-    again = ingestion.claim_job(world.services, ring, WORKER)
+    again = claim.claim_job(world.services, ring, WORKER)
     assert lost is not None
     assert again is not None
-    with leases.Guard(world.services) as guard:
+    with lease.Guard(world.services) as guard:
         guard.take(lost, None)
         guard.take(again, None)
         assert guard.check([lost, again]) == {again.key}
@@ -224,7 +226,7 @@ class TestLostBesideOthers:
         world.embedder.before_embed = look
         for job in waiting:
             if job.session_id != "deadly":
-                ingestion.run_jobs(world.services, planning.freeze(job), owner=WORKER, more=lambda: True)
+                worker.run_jobs(world.services, scheduler.freeze(job), owner=WORKER, more=lambda: True)
         assert embedded == [2] * (len(waiting) - 1)
         assert {job.session_id for job in world.jobs(base) if job.state != "done"} == {"deadly"}
 

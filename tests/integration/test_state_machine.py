@@ -31,7 +31,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from memorybase import errors, lifecycle, planning, sweeping
+from memorybase import errors, sweeping
+from memorybase.ingestion import recovery, scheduler
+from memorybase.lifecycle import bases, builds, comparing, deletion, edits
 from memorybase.models import Capture, Generation, JobKind, MemoryBase
 from memorybase.services import FrozenJob
 from memorybase.vectors import chunk_ids
@@ -132,7 +134,7 @@ class Protocol(RuleBasedStateMachine):
     def edit(self, which: int, role: str) -> None:
         message_id = one_of(list(self.alive), which)
         text = self._message(role)["content"]
-        lifecycle.edit_message(self.world.services, self.world.user_id, message_id, {"content": text})
+        edits.edit_message(self.world.services, self.world.user_id, message_id, {"content": text})
         self.alive[message_id] = replace(self.alive[message_id], text=text)
 
     @precondition(lambda self: self.alive)
@@ -142,11 +144,11 @@ class Protocol(RuleBasedStateMachine):
         message_id = one_of(list(self.alive), which)
         gone = self.alive[message_id].session
         if whole:
-            lifecycle.delete_session(self.world.services, self.world.user_id, self.world.flow_id, gone)
+            edits.delete_session(self.world.services, self.world.user_id, self.world.flow_id, gone)
             self.alive = {key: known for key, known in self.alive.items() if known.session != gone}
             self.kept_out = {key: session for key, session in self.kept_out.items() if session != gone}
         else:
-            lifecycle.delete_message(self.world.services, self.world.user_id, message_id)
+            edits.delete_message(self.world.services, self.world.user_id, message_id)
             self.kept_out[message_id] = gone
             del self.alive[message_id]
 
@@ -156,7 +158,7 @@ class Protocol(RuleBasedStateMachine):
         old = one_of(list(self.alive.values()), which).session
         with refused(errors.SessionConflict):
             services, user, flow = self.world.services, self.world.user_id, self.world.flow_id
-            lifecycle.update_session(services, user, flow, old, new_session_id=new)
+            edits.update_session(services, user, flow, old, new_session_id=new)
             for key, known in self.alive.items():
                 if known.session == old:
                     self.alive[key] = replace(known, session=new)
@@ -237,7 +239,7 @@ class Protocol(RuleBasedStateMachine):
     @rule()
     def restart_workers(self) -> None:
         """A new worker takes back what the dead of its folder held."""
-        sweeping.requeue_leases_of_dead(self.world.services, "worker-", lambda owner: owner not in self.stage.dead)
+        recovery.requeue_leases_of_dead(self.world.services, "worker-", lambda owner: owner not in self.stage.dead)
 
     @rule()
     def sweep(self) -> None:
@@ -286,7 +288,7 @@ class Protocol(RuleBasedStateMachine):
     @rule(which=pick)
     def delete_base(self, which: int) -> None:
         base = one_of(list(self.bases), which)
-        lifecycle.delete_memory_base(self.world.services, self.world.user_id, base)
+        deletion.delete_memory_base(self.world.services, self.world.user_id, base)
         del self.bases[base]
 
     @rule(
@@ -302,7 +304,7 @@ class Protocol(RuleBasedStateMachine):
     )
     def update_base(self, which: int, changes: dict[str, Any]) -> None:
         base = one_of(list(self.bases), which)
-        lifecycle.update_memory_base(self.world.services, self.world.user_id, base, changes)
+        bases.update_memory_base(self.world.services, self.world.user_id, base, changes)
 
     @rule(which=pick, session=st.none() | sessions)
     def flush(self, which: int, session: str | None) -> None:
@@ -313,26 +315,26 @@ class Protocol(RuleBasedStateMachine):
     def regenerate(self, which: int, capture: Capture | None, model: str | None) -> None:
         base = one_of(list(self.bases), which)
         with refused(errors.BuildActive, errors.VectorStoreUnavailable):
-            lifecycle.regenerate(self.world.services, self.world.user_id, base, capture=capture, embedding_model=model)
+            builds.regenerate(self.world.services, self.world.user_id, base, capture=capture, embedding_model=model)
 
     @rule(which=pick)
     def stop_job(self, which: int) -> None:
         active = [job for base in self.bases for job in self.world.active_jobs(base) if job.kind != JobKind.REPAIR]
         if active:
-            lifecycle.cancel_job(self.world.services, self.world.user_id, one_of(active, which).id)
+            builds.cancel_job(self.world.services, self.world.user_id, one_of(active, which).id)
 
     @rule(which=pick, retried=st.booleans())
     def dead_letter(self, which: int, retried: bool) -> None:
         letters = [letter for base in self.bases for letter in self.world.dead_letters(base)]
         if letters:
             letter = one_of(letters, which)
-            handle = lifecycle.retry_dead_letter if retried else lifecycle.discard_dead_letter
+            handle = edits.retry_dead_letter if retried else edits.discard_dead_letter
             with refused(errors.NotFound):  # of a retired generation, or put away already
                 handle(self.world.services, self.world.user_id, letter.memory_base_id, letter.id)
 
     @rule(which=pick)
     def compare(self, which: int) -> None:
-        lifecycle.check_mismatch(self.world.services, self.world.user_id, one_of(list(self.bases), which))
+        comparing.check_mismatch(self.world.services, self.world.user_id, one_of(list(self.bases), which))
 
     # What holds after every step.
 
@@ -469,7 +471,7 @@ class Protocol(RuleBasedStateMachine):
             by_message.setdefault(UUID(str(record.metadata["message_id"])), []).append(record.text)
         words = {key: sorted(" ".join(pieces).split()) for key, pieces in by_message.items()}
         assert words == {key: sorted(self.alive[key].text.split()) for key in held}
-        answer = lifecycle.check_mismatch(self.world.services, self.world.user_id, base)
+        answer = comparing.check_mismatch(self.world.services, self.world.user_id, base)
         assert answer.state == "ok", answer
 
     def _assert_nothing_else(self) -> None:
@@ -514,7 +516,7 @@ class Protocol(RuleBasedStateMachine):
         for _ in range(2):
             waiting = [job for base in self.bases for job in self.world.active_jobs(base) if job.state == "queued"]
             if waiting:
-                return [planning.freeze(one_of(waiting, which))]
+                return [scheduler.freeze(one_of(waiting, which))]
             self.capture(SESSIONS[which % 3], ["user", "assistant"], None, "error")
             self.flush(which, None)
         return []

@@ -14,7 +14,6 @@ import sqlalchemy as sa
 from harness.waiting import wait_until
 from harness.world import World
 
-from memorybase import lifecycle
 from memorybase.context import ContextRequest, build_context
 from memorybase.conversation import Record, View, uses
 from memorybase.conversation.session_memory import FLOWX_5, SessionPreset
@@ -22,6 +21,7 @@ from memorybase.conversation.standing import Origin
 from memorybase.conversation.summaries import Wanted, delete_summary, get_summary, request_summary
 from memorybase.conversation.summarising import PAGE, make_summary, make_wanted
 from memorybase.errors import EmbeddingFailed, NotFound, SummarizerUnavailable, SummaryRejected
+from memorybase.lifecycle import deletion, edits
 from memorybase.messages import NewMessage
 from memorybase.models import MemoryUse, SessionSummary
 
@@ -282,7 +282,7 @@ def test_a_deleted_message_is_told_nowhere(world: World) -> None:
     used = read(world, run_id=world.flow_id, node_id=NODE)
     assert "q2" in used.text
 
-    lifecycle.delete_message(world.services, world.user_id, message_of(world, "q2"))
+    edits.delete_message(world.services, world.user_id, message_of(world, "q2"))
 
     assert "q2" not in everything_stored(world)
     assert "q2" not in read(world).text
@@ -312,7 +312,7 @@ def test_a_view_with_a_summary_from_before_a_deletion_is_recorded_without_it(wor
         return next(str(node.messages) for node in nodes if node.node_id == node_id)
 
     assert "q0" in told("before")
-    lifecycle.delete_message(world.services, world.user_id, message_of(world, "q0"))
+    edits.delete_message(world.services, world.user_id, message_of(world, "q0"))
     assert "q0" not in told("before"), "taken out by the deletion and not put back"
     work(world, Scripted())
     later = told("later")
@@ -323,7 +323,7 @@ def test_a_view_with_a_summary_from_before_a_deletion_is_recorded_without_it(wor
 def test_a_deletion_while_the_model_reads_keeps_its_summary_out(world: World) -> None:
     talk(world, 1, 2, 3, 4)
     read(world)
-    by = Scripted(meanwhile=lambda: lifecycle.delete_message(world.services, world.user_id, message_of(world, "q1")))
+    by = Scripted(meanwhile=lambda: edits.delete_message(world.services, world.user_id, message_of(world, "q1")))
 
     work(world, by)
 
@@ -340,7 +340,7 @@ def test_an_edited_message_makes_the_summary_stale_until_it_is_made_anew(world: 
     read(world)
     work(world)
 
-    lifecycle.edit_message(world.services, world.user_id, message_of(world, "a1"), {"content": "corrected"})
+    edits.edit_message(world.services, world.user_id, message_of(world, "a1"), {"content": "corrected"})
 
     assert get_summary(world.services, world.user_id, wanted(world)).stale
     pass_time(world, 1)
@@ -354,8 +354,8 @@ def test_an_edit_by_a_capture_does_the_same_and_others_do_not(world: World) -> N
     talk(world, 1, 2, 3, 4)
     read(world)
     work(world)
-    lifecycle.edit_message(world.services, world.user_id, message_of(world, "a1"), {"metadata": {"x": 1}})
-    lifecycle.edit_message(world.services, world.user_id, message_of(world, "a4"), {"content": "later"})
+    edits.edit_message(world.services, world.user_id, message_of(world, "a1"), {"metadata": {"x": 1}})
+    edits.edit_message(world.services, world.user_id, message_of(world, "a4"), {"content": "later"})
     assert not row(world).stale
 
     changed: NewMessage = world.message({"role": "user", "content": "other", "id": f"{S}-q1"})
@@ -369,9 +369,9 @@ def test_a_summary_goes_with_its_session_and_is_renamed_with_it(world: World) ->
     read(world)
     work(world)
 
-    lifecycle.update_session(world.services, world.user_id, world.flow_id, S, new_session_id="renamed")
+    edits.update_session(world.services, world.user_id, world.flow_id, S, new_session_id="renamed")
     assert (row(world).session_id, row(world).to_seq) == ("renamed", 2)
-    lifecycle.delete_session(world.services, world.user_id, world.flow_id, "renamed")
+    edits.delete_session(world.services, world.user_id, world.flow_id, "renamed")
     assert rows(world) == 0
 
 
@@ -380,7 +380,7 @@ def test_a_summary_made_of_a_session_that_is_renamed_meanwhile_is_made_again(wor
     read(world)
 
     def rename() -> None:
-        lifecycle.update_session(world.services, world.user_id, world.flow_id, S, new_session_id="renamed")
+        edits.update_session(world.services, world.user_id, world.flow_id, S, new_session_id="renamed")
 
     work(world, Scripted(meanwhile=rename))
     assert row(world).text is None
@@ -395,12 +395,12 @@ def test_summaries_go_with_an_end_user_and_with_a_flow(world: World) -> None:
         world.say(S, {"role": "user", "content": f"q{number}"}, f"a{number}", end_user_id="eve")
     read(world)
     assert rows(world) == 1
-    lifecycle.erase_end_user(world.services, world.user_id, "eve")
+    edits.erase_end_user(world.services, world.user_id, "eve")
     assert rows(world) == 0
     talk(world, 1, 2, 3, 4, session_id="other")
     read(world, session_id="other")
     assert rows(world) == 1
-    assert lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+    assert deletion.delete_flow(world.services, world.user_id, world.flow_id)
     assert rows(world) == 0
 
 

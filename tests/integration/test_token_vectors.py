@@ -10,9 +10,10 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import errors, lifecycle, recall
+from memorybase import errors, recall
 from memorybase.cli import doctor
 from memorybase.cli.reconciling import describe
+from memorybase.lifecycle import builds, comparing, deletion, edits, reconciling
 from memorybase.models import TokenVectors
 from memorybase.recall import Hit, SearchRequest, late_interaction
 
@@ -59,16 +60,16 @@ class TestKeeping:
         base = world.new_base(threshold=1)
         first, second = world.say("s", "the cat sleeps", "a dog").messages
         world.settle()
-        lifecycle.edit_message(world.services, world.user_id, first.id, {"content": "one bird"})
+        edits.edit_message(world.services, world.user_id, first.id, {"content": "one bird"})
         assert (
             signal(search(world, base, "bird")[0], "two_before") == late_interaction.UNKNOWN["two_before"]
         )  # not embedded yet
-        lifecycle.delete_message(world.services, world.user_id, second.id)
+        edits.delete_message(world.services, world.user_id, second.id)
         world.settle()
         world.assert_exact(base)
         ((only, vectors),) = stored(world).items()
         assert (only, vectors.version) == (first.id, 2)
-        lifecycle.delete_session(world.services, world.user_id, world.flow_id, "s")
+        edits.delete_session(world.services, world.user_id, world.flow_id, "s")
         world.settle()
         assert stored(world) == {}
 
@@ -78,9 +79,9 @@ class TestKeeping:
         world.say("s", "the cat sleeps")
         world.settle()
         if way == "base":
-            assert lifecycle.delete_memory_base(world.services, world.user_id, base)
+            assert deletion.delete_memory_base(world.services, world.user_id, base)
         else:
-            assert lifecycle.delete_flow(world.services, world.user_id, world.flow_id)
+            assert deletion.delete_flow(world.services, world.user_id, world.flow_id)
         assert stored(world) == {}
 
     def test_a_regenerate_takes_them_over_without_embedding(self, world: World) -> None:
@@ -89,7 +90,7 @@ class TestKeeping:
         world.settle()
         before = {id_: each.vectors for id_, each in stored(world).items()}
         world.embedder.embedded.clear()
-        lifecycle.regenerate(world.services, world.user_id, base)
+        builds.regenerate(world.services, world.user_id, base)
         world.settle()
         world.assert_all_ingested(base)
         assert world.embedder.embedded == []
@@ -108,7 +109,7 @@ class TestKeeping:
         hit = search(world, base, "cat")[0]
         assert (hit.content, "two_before" in (hit.parts or {})["signals"]) == ("the cat sleeps", False)
         world.embedder.embedded.clear()
-        lifecycle.regenerate(world.services, world.user_id, base)
+        builds.regenerate(world.services, world.user_id, base)
         world.settle()
         world.assert_all_ingested(base)
         assert len(world.embedder.embedded) == 2  # the first chunk of each; the other vectors are taken over
@@ -134,9 +135,9 @@ class TestRepair:
         base = world.new_base(threshold=1)
         first, _ = world.say("s", "the cat sleeps", "a dog").messages
         world.settle()
-        assert lifecycle.check_mismatch(world.services, world.user_id, base).state == "ok"
+        assert comparing.check_mismatch(world.services, world.user_id, base).state == "ok"
         lose(world, first.id)
-        found = lifecycle.check_mismatch(world.services, world.user_id, base)
+        found = comparing.check_mismatch(world.services, world.user_id, base)
         assert (found.state, found.missing, found.missing_token_vectors) == ("mismatch", 0, 1)
         patient = doctor.Patient(world.services.settings, "")
         patient.__dict__["services"] = world.services
@@ -148,13 +149,13 @@ class TestRepair:
             "memorybase reconcile --repair",
         )
 
-        done = lifecycle.reconcile_base(world.services, base, repair=True)
+        done = reconciling.reconcile_base(world.services, base, repair=True)
         assert done is not None
         assert "1 messages without token vectors" in describe(done, repair=True)
         world.settle()
         world.assert_all_ingested(base)
         assert len(stored(world)) == 2
-        assert lifecycle.check_mismatch(world.services, world.user_id, base).state == "ok"
+        assert comparing.check_mismatch(world.services, world.user_id, base).state == "ok"
         assert check.examine(patient).detail == "complete"
 
     def test_a_cursor_never_moves_without_them(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:

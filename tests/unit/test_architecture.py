@@ -40,24 +40,24 @@ LAYERS: dict[str, set[str]] = {
     },
     "services": {"memorybase.services"},
     "domain": {
-        "memorybase.capturing",
+        "memorybase.ingestion.idempotency",
         "memorybase.catalog",
         "memorybase.context",
         "memorybase.conversation",
         "memorybase.evaluation",
-        "memorybase.flushing",
+        "memorybase.ingestion.flush",
         "memorybase.keyword_index.index",
-        "memorybase.ingestion",
+        "memorybase.ingestion.capture",
         "memorybase.keys",
         "memorybase.knowledge",
-        "memorybase.leases",
+        "memorybase.ingestion.lease",
         "memorybase.lifecycle",
         "memorybase.metrics",
-        "memorybase.planning",
+        "memorybase.ingestion.scheduler",
         "memorybase.portability",
-        "memorybase.projection",
+        "memorybase.ingestion.pipeline",
         "memorybase.recall",
-        "memorybase.reuse",
+        "memorybase.ingestion.vector_reuse",
         "memorybase.sign_in",
         "memorybase.sweeping",
         "memorybase.vitals",
@@ -77,7 +77,7 @@ LAYERS: dict[str, set[str]] = {
 
 # Of each group, none imports another: they meet in the database, or over HTTP.
 STRANGERS = (
-    {"memorybase.ingestion", "memorybase.recall", "memorybase.conversation"},
+    {"memorybase.ingestion.capture", "memorybase.recall", "memorybase.conversation"},
     {"api", "worker", "memorybase.cli"},
     {"api", "worker", "memorybase.stack"},
 )
@@ -382,15 +382,15 @@ def test_the_source_keeps_the_rule(rule: str) -> None:
 
 PLANTED = [
     ("memorybase.queries.rows", "imports point downwards", "from memorybase import ingestion"),
-    ("memorybase.ingestion", "imports point downwards", "from memorybase.recall import search"),
+    ("memorybase.ingestion.capture", "imports point downwards", "from memorybase.recall import search"),
     ("memorybase.conversation.threads", "imports point downwards", "def f():\n    from memorybase import ingestion"),
     ("memorybase.wiring", "imports point downwards", "from worker.queue import CeleryQueue"),
     ("memorybase.wiring", "imports point downwards", "def f():\n    from worker.app import app"),
-    ("memorybase.ingestion", "imports point downwards", "def f():\n    from worker.queue import CeleryQueue"),
+    ("memorybase.ingestion.capture", "imports point downwards", "def f():\n    from worker.queue import CeleryQueue"),
     ("api.routes.jobs", "imports point downwards", "import worker.tasks"),
     ("memorybase.queries.rows", "imports point downwards", "from ..ingestion import run_jobs"),
     ("memorybase.utils", "imports point downwards", ""),
-    ("memorybase.ingestion", "libraries stay behind their adapters", "from celery import shared_task"),
+    ("memorybase.ingestion.capture", "libraries stay behind their adapters", "from celery import shared_task"),
     ("memorybase.recall", "libraries stay behind their adapters", "def f():\n    import chromadb"),
     ("memorybase.services", "libraries stay behind their adapters", "import redis.client"),
     ("memorybase.conversation.nodes", "libraries stay behind their adapters", "from langchain_core import messages"),
@@ -416,7 +416,10 @@ def test_a_planted_break_of_the_rule_is_found(name: str, rule: str, source: str)
 
 
 ALLOWED = [
-    ("memorybase.ingestion", "from memorybase import errors, lifecycle\nfrom memorybase.queries.rows import lock_row"),
+    (
+        "memorybase.ingestion.capture",
+        "from memorybase import errors, lifecycle\nfrom memorybase.queries.rows import lock_row",
+    ),
     ("memorybase.wiring", "def f():\n    from worker.queue import CeleryQueue"),
     ("memorybase.cli.stack", "from memorybase import __version__\nfrom memorybase.stack.run import run_stack"),
     ("memorybase.embedding.onnx", "def f():\n    import onnxruntime"),

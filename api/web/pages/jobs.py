@@ -13,8 +13,11 @@ from api.web import parts
 from api.web.frame import frame
 from api.web.parts import Bar, Live, Mood, Pager, Rows, cell
 from api.web.visits import Visit, Visitor
-from memorybase import catalog, errors, lifecycle
-from memorybase.catalog import DeadLetterView, JobView, MemoryBaseStatus, MemoryBaseView
+from memorybase import errors
+from memorybase.catalog import memory_bases, work
+from memorybase.catalog.memory_bases import MemoryBaseStatus, MemoryBaseView
+from memorybase.catalog.work import DeadLetterView, JobView
+from memorybase.lifecycle import builds, edits
 from memorybase.messages import message_text
 from memorybase.models import JobKind, JobState
 
@@ -34,7 +37,7 @@ MOODS: dict[JobState, Mood] = {
 
 @ui.page("/memories/{memory_base_id}/jobs", title="Jobs")
 async def jobs(visit: Visitor, memory_base_id: UUID, state: str = "") -> None:
-    base = await visit.ask(catalog.get_memory_base, memory_base_id)
+    base = await visit.ask(memory_bases.get_memory_base, memory_base_id)
     await JobsPage(visit, base, state).build()
 
 
@@ -130,7 +133,7 @@ class Jobs:
     async def look(self) -> None:
         state = None if self._state.value == EVERY else JobState(self._state.value)
         base_id = self._base.id if self._base else None
-        page = await self._visit.ask(catalog.list_jobs, base_id, self._pager.request, state=state)
+        page = await self._visit.ask(work.list_jobs, base_id, self._pager.request, state=state)
         now = datetime.now(UTC)
         self._rows.show([ShownJob.of(job, now) for job in page.items])
         self._rows.set_visibility(page.total > 0)
@@ -193,7 +196,7 @@ class Jobs:
         return change
 
     async def _cancel(self, job: JobView) -> None:
-        base = await parts.attempt(self._visit.ask(catalog.get_memory_base, job.memory_base_id))
+        base = await parts.attempt(self._visit.ask(memory_bases.get_memory_base, job.memory_base_id))
         if base is None:
             return
         sure = await parts.confirm(
@@ -204,7 +207,7 @@ class Jobs:
             await self._again()
 
     async def _cancelled(self, job_id: UUID) -> None:
-        await self._visit.act(lifecycle.cancel_job, job_id)
+        await self._visit.act(builds.cancel_job, job_id)
         parts.tell("The job is cancelled.")
 
 
@@ -270,7 +273,7 @@ class DeadLetters:
             self._pager = Pager(again, size=PAGE_SIZE)
 
     async def look(self) -> None:
-        page = await self._visit.ask(catalog.list_dead_letters, self._base.id, self._pager.request)
+        page = await self._visit.ask(work.list_dead_letters, self._base.id, self._pager.request)
         self._shown = [ShownLetter(letter, parts.ago(letter.updated_at)) for letter in page.items]
         self._rows.show(self._shown)
         self._rows.set_visibility(page.total > 0)
@@ -320,7 +323,7 @@ class DeadLetters:
         await self._discard([shown.view.id for shown in self._shown])
 
     async def _retry(self, letters: Sequence[UUID]) -> None:
-        done = await parts.attempt(self._each(lifecycle.retry_dead_letter, letters))
+        done = await parts.attempt(self._each(edits.retry_dead_letter, letters))
         if done is not None:
             parts.tell(f"{parts.plural(done, 'message')} tried again. Those that cannot be embedded come back here.")
         await self._again()
@@ -335,7 +338,7 @@ class DeadLetters:
         )
         if not sure:
             return
-        done = await parts.attempt(self._each(lifecycle.discard_dead_letter, letters))
+        done = await parts.attempt(self._each(edits.discard_dead_letter, letters))
         if done is not None:
             parts.tell(f"{parts.plural(done, 'dead letter')} discarded.")
         await self._again()

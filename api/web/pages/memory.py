@@ -17,8 +17,10 @@ from api.web.pages.memory_store import Store
 from api.web.pages.memory_sync import Sync
 from api.web.parts import Bar, Live, Stat
 from api.web.visits import Visit, Visitor
-from memorybase import catalog, lifecycle
-from memorybase.catalog import FlowView, MemoryBaseView
+from memorybase.catalog import conversations, memory_bases
+from memorybase.catalog.conversations import FlowView
+from memorybase.catalog.memory_bases import MemoryBaseView
+from memorybase.lifecycle import bases
 from memorybase.models import Capture
 
 REMEMBERED = {Capture.OUTPUTS: "answers", Capture.ALL: "questions and answers"}
@@ -43,8 +45,8 @@ class MemoryPage:
 
     async def build(self) -> None:
         visit = self._visit
-        base = await visit.ask(catalog.get_memory_base, self._base_id)
-        flow = await visit.ask(catalog.get_flow, base.flow_id)
+        base = await visit.ask(memory_bases.get_memory_base, self._base_id)
+        flow = await visit.ask(conversations.get_flow, base.flow_id)
         with frame(visit, base.name, back=("Memories", "/")):
             self._head()
             self._facts = ui.label().classes("quiet")
@@ -94,7 +96,7 @@ class MemoryPage:
             self._rule = ui.label().classes("quiet")
 
     async def _look(self) -> None:
-        await self._show(await self._visit.ask(catalog.get_memory_base, self._base_id))
+        await self._show(await self._visit.ask(memory_bases.get_memory_base, self._base_id))
 
     async def _show(self, base: MemoryBaseView) -> None:
         self._show_figures(base)
@@ -127,7 +129,7 @@ class MemoryPage:
             self._auto.value = base.auto_capture
 
     async def _toggle(self, on: bool) -> None:
-        await self._then(self._visit.act(lifecycle.update_memory_base, self._base_id, {"auto_capture": on}))
+        await self._then(self._visit.act(bases.update_memory_base, self._base_id, {"auto_capture": on}))
 
     async def _delete(self) -> None:
         if await parts.attempt(forms.delete(self._visit, self._base_id)):

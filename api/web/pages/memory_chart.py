@@ -13,8 +13,8 @@ from nicegui import ui
 from api.web import parts
 from api.web.parts import Rows
 from api.web.visits import Visit
-from memorybase import catalog
-from memorybase.catalog import Activity, Bucket
+from memorybase.catalog import activity
+from memorybase.catalog.activity import Activity, Bucket
 
 Options = dict[str, Any]
 
@@ -66,7 +66,7 @@ class ActivityChart:
     async def show(self) -> None:
         since = datetime.now(UTC) - self._window.length
         steps = self._window.steps
-        found = await self._visit.ask(catalog.activity, self._base_id, since=since, buckets=steps)
+        found = await self._visit.ask(activity.activity, self._base_id, since=since, buckets=steps)
         words = _summary(found, self._window)
         self._words.set_text(words)
         self._drawing.props["aria-label"] = words

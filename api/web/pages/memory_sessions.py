@@ -9,8 +9,9 @@ from nicegui import ui
 from api.web import parts
 from api.web.parts import Bar, Mood, Pager, Rows, cell
 from api.web.visits import Visit
-from memorybase import catalog
-from memorybase.catalog import BaseSessionView, FlowView, MemoryBaseView, SessionState
+from memorybase.catalog import memory_bases
+from memorybase.catalog.conversations import FlowView
+from memorybase.catalog.memory_bases import BaseSessionView, MemoryBaseView, SessionState
 
 SHOWN = 25
 MOODS: dict[SessionState, Mood] = {
@@ -49,7 +50,7 @@ class Sessions:
 
     async def show(self, base: MemoryBaseView) -> None:
         self._base = base
-        page = await self._visit.ask(catalog.list_base_sessions, base.id, self._pager.request)
+        page = await self._visit.ask(memory_bases.list_base_sessions, base.id, self._pager.request)
         self._rows.show((session, base.threshold) for session in page.items)
         self._pager.show(page.total)
         self._rows.set_visibility(page.total > 0)

@@ -10,9 +10,12 @@ from nicegui import ui
 from api.web import parts
 from api.web.parts import Bar
 from api.web.visits import Visit
-from memorybase import catalog, errors, lifecycle
-from memorybase.catalog import BuildView, MemoryBaseView
-from memorybase.lifecycle import Mismatch
+from memorybase import errors
+from memorybase.catalog import builds as catalog_builds
+from memorybase.catalog.builds import BuildView
+from memorybase.catalog.memory_bases import MemoryBaseView
+from memorybase.lifecycle import builds, comparing
+from memorybase.lifecycle.comparing import Mismatch
 
 AWAY = "The vector store does not answer, so nothing was compared. That is no mismatch: check again when it is back."
 QUESTION = (
@@ -85,7 +88,7 @@ class Store:
                 ui.timer(0.1, self._compare, once=True)
 
     async def _show_build(self) -> None:
-        found = await self._visit.ask(catalog.get_generations, self._base_id)
+        found = await self._visit.ask(catalog_builds.get_generations, self._base_id)
         if found.building:
             self._building = found.building.generation
             self._bar.show(found.building.messages_passed, found.building.messages, _progress(found.building))
@@ -105,7 +108,7 @@ class Store:
         self._check.disable()
         self._words.set_text("Comparing, chunk by chunk; a large memory takes its time.")
         try:
-            self._result = await parts.attempt(self._visit.ask(lifecycle.check_mismatch, self._base_id))
+            self._result = await parts.attempt(self._visit.ask(comparing.check_mismatch, self._base_id))
         finally:
             self._comparing = False
             self._check.enable()
@@ -120,7 +123,7 @@ class Store:
 
     async def _begin(self) -> None:
         try:
-            started = await self._visit.act(lifecycle.regenerate, self._base_id)
+            started = await self._visit.act(builds.regenerate, self._base_id)
         except errors.BuildActive:
             parts.tell(
                 "A regenerate is going on already, so no second one was started. Wait until it is done, or cancel one "

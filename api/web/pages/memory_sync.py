@@ -15,9 +15,13 @@ from api.web import parts
 from api.web.pages.jobs import MOODS
 from api.web.parts import Bar, Rows, cell
 from api.web.visits import Visit
-from memorybase import catalog, errors, flushing
-from memorybase.catalog import JobView, MemoryBaseStatus, MemoryBaseView, PageRequest
-from memorybase.flushing import FlushResult, JobConflict
+from memorybase import errors
+from memorybase.catalog import memory_bases, work
+from memorybase.catalog.memory_bases import MemoryBaseStatus, MemoryBaseView
+from memorybase.catalog.work import JobView
+from memorybase.database.paging import PageRequest
+from memorybase.ingestion import flush
+from memorybase.ingestion.flush import FlushResult, JobConflict
 from memorybase.models import ACTIVE_STATES, JobState
 
 SHOWN = 20
@@ -96,17 +100,17 @@ class Sync:
 
     async def _start(self, session_id: str | None, pending: int | None) -> None:
         ask = self._visit.ask
-        before = await ask(catalog.get_memory_base, self._base_id)
+        before = await ask(memory_bases.get_memory_base, self._base_id)
         try:
-            result = await self._visit.act(flushing.flush, self._base_id, session_id)
+            result = await self._visit.act(flush.flush, self._base_id, session_id)
         except errors.IngestionActive as error:
             result = FlushResult([], _conflicts_of(error))
         if result.jobs:
             sessions = [job.session_id for job in result.jobs]
-            targets = await ask(catalog.owed_targets, self._base_id, sessions)
+            targets = await ask(work.owed_targets, self._base_id, sessions)
             wanted = before.pending_messages if pending is None else pending
             self._going = Going(targets, wanted, before.total_processed, before.dead_letters)
-            self._since = (await ask(catalog.get_job, result.jobs[0].id)).created_at
+            self._since = (await ask(work.get_job, result.jobs[0].id)).created_at
         elif not result.conflicts:
             parts.tell("Nothing is pending: all that is stored is ingested.", "info")
             return
@@ -131,14 +135,14 @@ class Sync:
 
     async def _list(self, state: JobState | None) -> Sequence[JobView]:
         request = PageRequest(size=SHOWN)
-        return (await self._visit.ask(catalog.list_jobs, self._base_id, request, state=state)).items
+        return (await self._visit.ask(work.list_jobs, self._base_id, request, state=state)).items
 
     async def _follow(self, base: MemoryBaseView, going: Going) -> None:
         pending = await self._visit.ask(
-            lambda services, _user: catalog.jobs_pending(services, self._base_id, going.targets)
+            lambda services, _user: work.jobs_pending(services, self._base_id, going.targets)
         )
         if not pending:
-            base = await self._visit.ask(catalog.get_memory_base, self._base_id)
+            base = await self._visit.ask(memory_bases.get_memory_base, self._base_id)
         done = max(0, base.total_processed - going.processed)
         if pending:
             self._bar.show(min(done, going.pending), going.pending, f"{parts.number(done)} of {_messages(going)}")
@@ -172,13 +176,13 @@ class Sync:
         named: list[JobView] = []
         for conflict in self._conflicts[:NAMED]:
             with suppress(errors.NotFound):
-                named.append(await self._visit.ask(catalog.get_job, conflict.job_id))
+                named.append(await self._visit.ask(work.get_job, conflict.job_id))
         return named
 
     async def _let_go(self) -> bool:
         """Whether no job is in the way any more."""
         ids = [conflict.job_id for conflict in self._conflicts]
-        states = await self._visit.ask(lambda services, _user: catalog.job_states(services, ids))
+        states = await self._visit.ask(lambda services, _user: work.job_states(services, ids))
         return not any(state in ACTIVE_STATES for state in states.values())
 
     def _close(self) -> None:

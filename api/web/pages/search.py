@@ -16,8 +16,9 @@ from nicegui import ui
 from api.web import hits, parts
 from api.web.frame import frame
 from api.web.visits import Visit, Visitor
-from memorybase import catalog, errors, recall
-from memorybase.catalog import MemoryBaseView
+from memorybase import errors, recall
+from memorybase.catalog import memory_bases
+from memorybase.catalog.memory_bases import MemoryBaseView
 from memorybase.messages import ROLES
 from memorybase.recall import SearchAnswer, SearchRequest
 from memorybase.services import Services
@@ -90,7 +91,7 @@ class Asked:
 
 @ui.page("/memories/{memory_base_id}/search", title="Search")
 async def search(visit: Visitor, memory_base_id: UUID) -> None:
-    base = await visit.ask(catalog.get_memory_base, memory_base_id)
+    base = await visit.ask(memory_bases.get_memory_base, memory_base_id)
     SearchPage(visit, base).build()
 
 

@@ -13,18 +13,11 @@ from api.web import message_forms, parts, saying
 from api.web.frame import frame
 from api.web.parts import Keyed, Live, Mood, Stat
 from api.web.visits import Visit, Visitor
-from memorybase import catalog
-from memorybase.catalog import (
-    BaseSessionView,
-    Branch,
-    FlowView,
-    MemoryBaseView,
-    MessageQuery,
-    MessageView,
-    PageRequest,
-    SessionState,
-    SessionView,
-)
+from memorybase.catalog import branches, conversations, memory_bases, work
+from memorybase.catalog.branches import Branch
+from memorybase.catalog.conversations import FlowView, MessageQuery, MessageView, SessionView
+from memorybase.catalog.memory_bases import BaseSessionView, MemoryBaseView, SessionState
+from memorybase.database.paging import PageRequest
 from memorybase.messages import resolve_id
 from memorybase.models import Capture, JobState
 
@@ -125,7 +118,7 @@ class Repairs:
         failed: list[str] = []
         for message_id, job_ids in list(self.under_way.items()):
             for job_id in job_ids:
-                job = await self.visit.ask(catalog.get_job, job_id)
+                job = await self.visit.ask(work.get_job, job_id)
                 if job.ended and self._end(message_id, job_id) and job.state is JobState.FAILED:
                     failed.append(job.error or "its job says no reason")
         return failed
@@ -154,9 +147,9 @@ class SessionPage:
 
     async def build(self) -> None:
         visit = self._visit
-        session = await visit.ask(catalog.get_session, self._flow_id, self._session_id)
-        flow = await visit.ask(catalog.get_flow, self._flow_id)
-        self._base = await visit.ask(catalog.get_memory_base, self._base_id) if self._base_id else None
+        session = await visit.ask(conversations.get_session, self._flow_id, self._session_id)
+        flow = await visit.ask(conversations.get_flow, self._flow_id)
+        self._base = await visit.ask(memory_bases.get_memory_base, self._base_id) if self._base_id else None
         with frame(visit, f"Session {self._session_id}", back=self._from()):
             self._gone = ui.element("div")
             self._head(session)
@@ -221,11 +214,11 @@ class SessionPage:
         visit, start = self._visit, self._window.start
         messages = await self._fetch()
         if not messages:  # those at the end are gone, or it is as a whole
-            await visit.ask(catalog.get_session, self._flow_id, self._session_id)
+            await visit.ask(conversations.get_session, self._flow_id, self._session_id)
             self._window.start = None
         base = None
         if self._base_id:
-            base = await visit.ask(catalog.get_base_session, self._base_id, self._session_id)
+            base = await visit.ask(memory_bases.get_base_session, self._base_id, self._session_id)
         await self._find_branches(messages)
         failed = await self._repairs.look()
         if start == self._window.start:  # else the reader has gone on meanwhile, and another look shows that
@@ -236,7 +229,7 @@ class SessionPage:
     async def _fetch(self) -> list[MessageView]:
         start = self._window.start
         page = await self._visit.ask(
-            catalog.list_messages,
+            conversations.list_messages,
             MessageQuery(
                 flow_id=self._flow_id,
                 session_id=self._session_id,
@@ -252,7 +245,7 @@ class SessionPage:
         """Anew where they may have changed: the way from the latest message to an early page is long."""
         now = ([message.id for message in messages], self._window.total)
         if now != self._branched:
-            self._branches = await self._visit.ask(catalog.branches, self._flow_id, self._session_id, messages)
+            self._branches = await self._visit.ask(branches.branches, self._flow_id, self._session_id, messages)
             self._branched = now
 
     def _show(self, messages: Sequence[MessageView], base: BaseSessionView | None) -> None:
@@ -343,7 +336,7 @@ class SessionPage:
 
     async def _delete_session(self) -> None:
         async def ask() -> None:
-            session = await self._visit.ask(catalog.get_session, self._flow_id, self._session_id)
+            session = await self._visit.ask(conversations.get_session, self._flow_id, self._session_id)
             gone = await message_forms.delete_session(self._visit, session)
             if gone is None:
                 return

@@ -20,7 +20,8 @@ import sqlalchemy as sa
 from harness.chaos.cluster import Cluster
 from harness.pieces import sqlite_writer_blocked
 from harness.process import Server
-from memorybase import errors, planning
+from memorybase import errors
+from memorybase.ingestion import scheduler
 from memorybase.models import ACTIVE_STATES, Generation, IngestionJob, JobState, MemoryBaseSession, Message
 from memorybase.vectors.chunk_ids import chunk_id
 from memorybase.vectors.store import CollectionRef
@@ -283,7 +284,7 @@ class Nemesis:
             return False
         with self.cluster.services.database.reading() as session:
             jobs = session.scalars(sa.select(IngestionJob).order_by(IngestionJob.created_at.desc()).limit(20)).all()
-            frozen = [planning.freeze(job) for job in jobs]
+            frozen = [scheduler.freeze(job) for job in jobs]
         return sum(self.cluster.services.queue.ring(frozen) for _ in range(3)) > 0
 
     @contextmanager

@@ -16,8 +16,8 @@ import numpy as np
 from harness.chaos.clients import Kept
 from harness.chaos.invariants import Findings, check
 from harness.world import World
-from memorybase import lifecycle
 from memorybase.database.engine import Database
+from memorybase.lifecycle import builds, edits
 from memorybase.models import Base, Message
 from memorybase.testing import InMemoryVectors
 from memorybase.vectors import chunk_ids
@@ -57,8 +57,8 @@ class Rest:
         world.say("one", SYSTEM, "first", {"role": "user", "content": "second"}, LONG, "last")
         world.say("two", "poison", "other", SYSTEM)
         world.settle()
-        lifecycle.edit_message(world.services, world.user_id, self.message("first").id, {"content": "edited"})
-        lifecycle.regenerate(world.services, world.user_id, self.base)
+        edits.edit_message(world.services, world.user_id, self.message("first").id, {"content": "edited"})
+        builds.regenerate(world.services, world.user_id, self.base)
         world.settle()
         world.pass_time(120)
         world.settle()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from memorybase import errors, leases, projection
+from memorybase import errors
 from memorybase.database import engine
-from memorybase.leases import Claim, Guard
-from memorybase.lifecycle.builds import complete_build
+from memorybase.ingestion import advance, pipeline
+from memorybase.ingestion.build import complete_build
+from memorybase.ingestion.claim import Claim
+from memorybase.ingestion.lease import Guard
 from memorybase.queries import conversations, ledger, rows, token_vectors
 from memorybase.queries.conversations import CountedMessage
 from memorybase.queries.ledger import Held
@@ -44,9 +46,9 @@ def repair(services: Services, claim: Claim, guard: Guard) -> None:
     """Write what is missing or changed, remove what is gone, record both. Raises ClaimLost and the environment's."""
     audit = _audit(services, claim) if claim.audit else Audit([], set())
     difference = _difference(services, claim, audit.lost)
-    done = projection.project(services, claim, difference.write, guard)
-    written = set(projection.chunk_ids_of(claim, done.held))
-    outdated = projection.chunk_ids_of(claim, [*difference.replaced, *difference.gone])
+    done = pipeline.project(services, claim, difference.write, guard)
+    written = set(pipeline.chunk_ids_of(claim, done.held))
+    outdated = pipeline.chunk_ids_of(claim, [*difference.replaced, *difference.gone])
     # New chunks first, then the old ones go: what is served is never without the message. What was just written
     # again under the id it had, or stood there unrecorded from an attempt before, stays.
     doomed = [chunk for chunk in dict.fromkeys([*outdated, *audit.extra]) if chunk not in written]
@@ -131,9 +133,9 @@ def _left_under(services: Services, claim: Claim, former: str) -> set[str]:
     return {chunk for chunk, parsed in late.items() if parsed and parsed.message_id not in others}
 
 
-def _record(services: Services, claim: Claim, guard: Guard, difference: Difference, done: leases.Projection) -> None:
+def _record(services: Services, claim: Claim, guard: Guard, difference: Difference, done: advance.Projection) -> None:
     with services.database.transaction() as session:
-        advanced = leases.compare_and_set(session, claim, to_seq=claim.from_seq, cursor_id=None)
+        advanced = advance.compare_and_set(session, claim, to_seq=claim.from_seq, cursor_id=None)
         row, now = advanced.row, advanced.now
         failed = {failure.message_id for failure in done.failures}
         removed = [*difference.gone, *(held for held in difference.replaced if held.message_id in failed)]
@@ -148,7 +150,7 @@ def _record(services: Services, claim: Claim, guard: Guard, difference: Differen
             # Marks made since the claim stay: their edit may have come after our reading.
             row.repaired = max(row.repaired, claim.dirty)
         engine.after_commit(session, lambda: guard.drop(claim))
-        leases.finish(session, services, claim, advanced, done)
+        advance.finish(session, services, claim, advanced, done)
         if claim.is_build:
             complete_build(session, services, advanced.base, now)
     log.info("store_repaired", written=len(done.held), removed=len(difference.gone))

@@ -19,9 +19,13 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase import errors, reuse
+from memorybase import errors
 from memorybase.embedding import Embedder, chunking
-from memorybase.leases import Claim, Guard, Projection, describe
+from memorybase.ingestion import vector_reuse
+from memorybase.ingestion.advance import Projection
+from memorybase.ingestion.claim import Claim
+from memorybase.ingestion.lease import Guard
+from memorybase.ingestion.retry import describe
 from memorybase.messages import message_text
 from memorybase.queries.conversations import CountedMessage
 from memorybase.queries.ledger import Failure, Held
@@ -105,7 +109,9 @@ def prepare(services: Services, work: Work) -> None:
         for item in items:
             _halving([item], partial(_cut, services, embedder), lambda *_: canary(embedder))
         work.items = _going(items)
-        found = reuse.look_up(services, work.claim, embedder, [(item.message, item.chunks) for item in work.items])
+        found = vector_reuse.look_up(
+            services, work.claim, embedder, [(item.message, item.chunks) for item in work.items]
+        )
         by_id = {item.message.id: item for item in work.items}
         for (message_id, chunk), vector in found.vectors.items():
             by_id[message_id].vectors[chunk] = vector

@@ -9,8 +9,9 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors, leases, planning
+from memorybase import errors
 from memorybase.database import clock
+from memorybase.ingestion import lost_worker, scheduler
 from memorybase.models import IngestionJob, MemoryBase, MemoryBaseSession
 from memorybase.queries import bases, conversations, jobs, rows
 from memorybase.services import Services
@@ -77,7 +78,7 @@ def _pages_of_sessions(services: Services, base_id: UUID) -> Iterator[Sequence[s
             base = bases.fetch_any_base(session, base_id)
             if base is None:
                 return
-            fed = bases.fetch_generation(session, base_id, planning.fed_generation(base))
+            fed = bases.fetch_generation(session, base_id, scheduler.fed_generation(base))
             page = rows.sessions_to_flush(session, base, fed, after=after, limit=FLUSH_PAGE)
         if page:
             yield page
@@ -101,11 +102,11 @@ def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], r
             locked = rows.lock_rows_of_session(session, [base.id], session_id)
             active = jobs.active_job(session, base.id, session_id)
             if active is None:
-                job = planning.owe_everything(session, services, base, conversation, now)
+                job = scheduler.owe_everything(session, services, base, conversation, now)
             else:
                 job = _take_back_if_expired(session, services, base, locked, active, now)
                 # Refused, and nothing changed; but when nothing is pending there is nothing to refuse.
-                if job is None and planning.pending_row(session, base, conversation) is not None:
+                if job is None and scheduler.pending_row(session, base, conversation) is not None:
                     result.conflicts.append(JobConflict(session_id, active.id, str(active.state)))
             if job is not None:
                 result.jobs.append(JobBrief(job.id, session_id, str(job.state)))
@@ -123,4 +124,4 @@ def _take_back_if_expired(
     row = next((r for r in locked if r.id == active.row_id), None)
     if row is None or row.lease_until is None or row.lease_until >= now:
         return None
-    return leases.take_back(session, services, base, row, now)
+    return lost_worker.take_back(session, services, base, row, now)

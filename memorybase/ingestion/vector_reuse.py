@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from memorybase import errors
 from memorybase.embedding import Embedder, chunking
-from memorybase.leases import Claim
+from memorybase.ingestion.claim import Claim
 from memorybase.queries import ledger, token_vectors
 from memorybase.queries.conversations import CountedMessage
 from memorybase.services import Services

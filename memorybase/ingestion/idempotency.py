@@ -7,21 +7,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import datetime
 from uuid import UUID, uuid5
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors, planning
-from memorybase.keyword_index import index as indexing
-from memorybase.keyword_index.analyzer import Document
-from memorybase.messages import NewMessage, message_fingerprint, message_text
-from memorybase.models import MemoryBase, Message, Session
-from memorybase.queries import conversations, summaries
+from memorybase import errors
+from memorybase.messages import NewMessage, message_fingerprint
+from memorybase.models import Message, Session
+from memorybase.queries import conversations
 from memorybase.queries.conversations import KnownMessage
 from memorybase.queries.deleted import Deleted
-from memorybase.services import Services
 
 
 def identify(messages: Sequence[NewMessage], run_id: UUID) -> dict[UUID, NewMessage]:
@@ -157,96 +153,3 @@ def current_fingerprint(message: Message) -> bytes:
 def stays_deleted(past: Deleted, conversation: Session) -> bool:
     """A runtime that posts its whole state brings no message back that was deleted out of its session."""
     return past.kept_out and past.conversation_id == conversation.id
-
-
-def message_rows(
-    messages: Mapping[UUID, NewMessage],
-    documents: Mapping[UUID, Document],
-    before: Mapping[UUID, Deleted],
-    conversation: Session,
-    run_id: UUID,
-    first_seq: int,
-    now: datetime,
-) -> list[dict[str, Any]]:
-    """Rows to insert, numbered on from the session's counter, in versions that no store has ever held."""
-    return [
-        {
-            "id": message_id,
-            "flow_id": conversation.flow_id,
-            "session_id": conversation.session_id,
-            "run_id": run_id,
-            "external_id": message.external_id,
-            "seq": first_seq + place,
-            "place": conversation.first_place + first_seq + place,
-            "role": message.role,
-            "is_output": message.is_output,
-            "is_dialogue": message.role in ("user", "assistant"),
-            "content": message.content,
-            "tool_calls": message.tool_calls,
-            "tool_call_id": message.tool_call_id,
-            "name": message.name,
-            "sender_name": message.sender_name,
-            "parent_message_id": message.parent_message_id,
-            "files": message.files,
-            "metadata": message.metadata,
-            "status": message.status,
-            "version": before[message_id].version + 1 if message_id in before else 1,
-            "text_bytes": text_bytes(message.content),
-            **indexing.columns(documents[message_id]),
-            "fingerprint": message_fingerprint(message),
-            # Without one of its own a message is as old as its capture; a microsecond apart keeps their order.
-            "timestamp": message.timestamp or now + timedelta(microseconds=place),
-            "captured_at": now,
-            "edited_at": None,
-        }
-        for place, (message_id, message) in enumerate(messages.items())
-    ]
-
-
-def text_bytes(content: Any) -> int:
-    """What a message weighs in a job."""
-    return len(message_text(content).encode())
-
-
-def update_changed(
-    session: OrmSession,
-    services: Services,
-    living: Sequence[MemoryBase],
-    conversation: Session,
-    messages: Mapping[UUID, NewMessage],
-    known: Mapping[UUID, KnownMessage],
-    now: datetime,
-) -> None:
-    """on_conflict "update": known messages take the new content as an edit would; role and is_output stay."""
-    for message_id, stored in known.items():
-        message = messages[message_id]
-        current = conversations.message_by_id(session, message_id)
-        if current is None or current_fingerprint(current) == message_fingerprint(message):
-            continue
-        if (current.role, current.is_output) != (message.role, message.is_output):
-            raise errors.MessageConflict(
-                "role and is_output of a message are fixed; nothing of this request was stored",
-                field="messages.id",
-                value=stored.external_id or str(message_id),
-            )
-        apply_edit(current, {"content": message.content, "files": message.files}, now)
-        indexing.replace(session, services, conversation, current)
-        summaries.mark_edited(session, current.flow_id, current.session_id, current.seq, now)
-        current.tool_calls = message.tool_calls
-        current.tool_call_id = message.tool_call_id
-        current.name = message.name
-        session.flush()
-        planning.mark_edited(session, services, living, conversation.session_id, current.seq, now)
-
-
-def apply_edit(message: Message, changes: Mapping[str, Any], now: datetime) -> None:
-    """A new version of a message, with any of content, files, metadata changed."""
-    if "content" in changes:
-        message.content = changes["content"]
-        message.text_bytes = text_bytes(message.content)
-    if "files" in changes:
-        message.files = changes["files"]
-    if "metadata" in changes:
-        message.meta = changes["metadata"]
-    message.version += 1
-    message.edited_at = now

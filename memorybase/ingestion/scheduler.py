@@ -247,3 +247,8 @@ def owe_everything(
     session.flush()
     locked = rows.lock_rows_of_session(session, [base.id], conversation.session_id)
     return plan_next(session, services, base, locked, now)
+
+
+def audit_time(now: datetime, settings: Settings) -> datetime:
+    """One lease later: by then no frozen worker's claim is alive, and what it wrote late is there to be found."""
+    return now + timedelta(seconds=settings.lease_seconds)

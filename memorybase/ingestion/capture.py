@@ -1,0 +1,179 @@
+"""Capture: one run's messages, stored in one short transaction.
+
+Locks, in this order: memory bases (shared), the session, its rows by id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+from uuid import UUID, uuid4
+
+from memorybase import errors, metrics
+from memorybase.database import clock
+from memorybase.ingestion import edit, idempotency
+from memorybase.ingestion.trigger import IngestionState, trigger
+from memorybase.keyword_index import index
+from memorybase.keyword_index import index as indexing
+from memorybase.keyword_index.analyzer import Document
+from memorybase.messages import NewMessage, message_fingerprint, text_bytes
+from memorybase.models import Session
+from memorybase.queries import bases, conversations, deleted
+from memorybase.queries.deleted import Deleted
+from memorybase.services import Services
+from memorybase.telemetry import get_logger
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureRequest:
+    """One run's messages."""
+
+    session_id: str
+    messages: list[NewMessage]
+    run_id: UUID | None = None
+    run_external_id: str | None = None
+    end_user_id: str | None = None
+    on_conflict: Literal["error", "keep", "update"] = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedMessage:
+    id: UUID
+    external_id: str | None
+    seq: int
+    created: bool
+    deleted: bool  # known, deleted by itself, and therefore not stored again
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureResult:
+    run_id: UUID
+    run_external_id: str | None
+    session_id: str
+    created: bool  # False: a replay, nothing new
+    messages: list[CapturedMessage]
+    ingestion: list[IngestionState]
+
+
+def capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest) -> CaptureResult:
+    """Store a run's messages and trigger what is due; acknowledged means committed.
+
+    Raises NotFound (flow, or a message id that is somebody else's), MessageConflict, RunConflict, SessionConflict.
+    Redis and Chroma are not needed.
+    """
+    with metrics.CAPTURE_SECONDS.time():
+        try:
+            result = _capture(services, user_id, flow_id, request)
+        except errors.ConstraintViolated:
+            # Another session took one of these ids between our look and our insert, or has had it; a look finds it.
+            result = _capture(services, user_id, flow_id, request, look=True)
+    metrics.RUNS_CAPTURED.inc()
+    metrics.MESSAGES_CAPTURED.inc(sum(message.created for message in result.messages))
+    return result
+
+
+def _capture(
+    services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest, *, look: bool = False
+) -> CaptureResult:
+    run_id = request.run_id or uuid4()
+    messages = idempotency.identify(request.messages, run_id)
+    documents = index.analyze_all(services, messages)
+    with services.database.transaction() as session:
+        living = bases.share_bases_of_flow(session, flow_id)
+        if not conversations.has_flow(session, user_id, flow_id):
+            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+        # From here to the commit this transaction alone gives out the session's seqs: seq order is commit order.
+        conversation = conversations.open_session(
+            session,
+            flow_id=flow_id,
+            session_id=request.session_id,
+            end_user_id=request.end_user_id,
+        )
+        now = clock.now(session)  # behind the lock, so that captured_at rises with seq
+        idempotency.bind_end_user(conversation, request.end_user_id)
+        run_is_new = idempotency.open_run(session, conversation, run_id, request.run_external_id, request.messages, now)
+        # Ids that follow from a new run's are new.
+        named = any(message.id is not None for message in request.messages)
+        known = (
+            idempotency.match_known(session, user_id, conversation, messages, request.on_conflict)
+            if look or named or not run_is_new
+            else {}
+        )
+        unknown = {message_id: message for message_id, message in messages.items() if message_id not in known}
+        before = deleted.fetch(session, flow_id, unknown.keys())
+        kept_out = {key: past for key, past in before.items() if idempotency.stays_deleted(past, conversation)}
+        new = {message_id: message for message_id, message in unknown.items() if message_id not in kept_out}
+        first = conversation.last_seq + 1
+        stored = message_rows(new, documents, before, conversation, run_id, first, now)
+        conversations.insert_messages(session, stored)
+        if new:
+            conversation.last_seq += len(new)
+            conversation.last_captured_at = now
+            conversation.deleted_at = None
+        index.add(session, conversation, stored, documents)
+        deleted.forget(session, flow_id, new.keys() & before.keys())
+        session.flush()
+        if request.on_conflict == "update":
+            edit.update_changed(session, services, living, conversation, messages, known, now)
+        ingestion = trigger(session, services, living, conversation, now)
+    log.info("run_captured", run_id=str(run_id), flow_id=str(flow_id), messages=len(new), known=len(known))
+    seqs = {message_id: first + place for place, message_id in enumerate(new)}
+    seqs |= {message_id: stored.seq for message_id, stored in known.items()}
+    seqs |= {message_id: past.seq for message_id, past in kept_out.items()}
+    captured = [
+        CapturedMessage(
+            message_id, message.external_id, seqs[message_id], created=message_id in new, deleted=message_id in kept_out
+        )
+        for message_id, message in messages.items()
+    ]
+    return CaptureResult(
+        run_id, request.run_external_id, request.session_id, run_is_new or bool(new), captured, ingestion
+    )
+
+
+def message_rows(
+    messages: Mapping[UUID, NewMessage],
+    documents: Mapping[UUID, Document],
+    before: Mapping[UUID, Deleted],
+    conversation: Session,
+    run_id: UUID,
+    first_seq: int,
+    now: datetime,
+) -> list[dict[str, Any]]:
+    """Rows to insert, numbered on from the session's counter, in versions that no store has ever held."""
+    return [
+        {
+            "id": message_id,
+            "flow_id": conversation.flow_id,
+            "session_id": conversation.session_id,
+            "run_id": run_id,
+            "external_id": message.external_id,
+            "seq": first_seq + place,
+            "place": conversation.first_place + first_seq + place,
+            "role": message.role,
+            "is_output": message.is_output,
+            "is_dialogue": message.role in ("user", "assistant"),
+            "content": message.content,
+            "tool_calls": message.tool_calls,
+            "tool_call_id": message.tool_call_id,
+            "name": message.name,
+            "sender_name": message.sender_name,
+            "parent_message_id": message.parent_message_id,
+            "files": message.files,
+            "metadata": message.metadata,
+            "status": message.status,
+            "version": before[message_id].version + 1 if message_id in before else 1,
+            "text_bytes": text_bytes(message.content),
+            **indexing.columns(documents[message_id]),
+            "fingerprint": message_fingerprint(message),
+            # Without one of its own a message is as old as its capture; a microsecond apart keeps their order.
+            "timestamp": message.timestamp or now + timedelta(microseconds=place),
+            "captured_at": now,
+            "edited_at": None,
+        }
+        for place, (message_id, message) in enumerate(messages.items())
+    ]

@@ -1,0 +1,131 @@
+"""A job is claimed in SQL: epoch + 1 (the fencing token) and a lease on the database's clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from memorybase.database import clock
+from memorybase.ingestion import scheduler
+from memorybase.models import Capture, Generation, IngestionJob, JobKind, JobState, MemoryBase, MemoryBaseSession
+from memorybase.queries import bases, conversations, jobs, rows
+from memorybase.services import FrozenJob, Services
+from memorybase.vectors.store import CollectionRef
+
+
+def claim_job(services: Services, frozen: FrozenJob, owner: str) -> Claim | None:
+    """Take a queued job: epoch + 1 and a lease on the database's clock. None: nothing to do here now.
+
+    A job that no longer matches its session's row is closed as cancelled and replaced, in the same transaction.
+    """
+    # A claim becomes durable with the begin of its embedding, before anything is written under it; a repair has none.
+    with services.database.transaction(durable=frozen.kind == JobKind.REPAIR) as session:
+        base = bases.share_base(session, frozen.memory_base_id)
+        if base is None or base.deleting_at is not None:
+            return None
+        locked = rows.lock_rows_of_session(session, [base.id], frozen.session_id)
+        job = jobs.lock_job(session, frozen.job_id)
+        now = clock.now(session)
+        # A job whose session was renamed since its ring is not the one that was rung; it is rung anew.
+        if job is None or job.state != JobState.QUEUED or job.available_at > now or scheduler.freeze(job) != frozen:
+            return None
+        row = next((r for r in locked if r.id == job.row_id), None)
+        if row is None or not _still_matches(base, row, job):
+            jobs.cancel_jobs(session, [job.id], now, "superseded")
+            scheduler.plan_next(session, services, base, locked, now)
+            return None
+        if row.lease_until is not None and row.lease_until > now:
+            return None  # a cancelled job's worker has not let go yet
+        row.epoch += 1
+        row.lease_until = now + timedelta(seconds=services.settings.lease_seconds)
+        row.lease_owner = owner
+        job.state = JobState.RUNNING
+        job.epoch = row.epoch
+        job.attempts += 1
+        job.started_at = now
+        job.embedding_began = job.together = False
+        session.flush()
+        end_user_id = conversations.end_user_of(session, base.flow_id, row.session_id)
+        return new_claim(job, row, base, bases.fetch_generation(session, base.id, row.generation), end_user_id)
+
+
+def _still_matches(base: MemoryBase, row: MemoryBaseSession, job: IngestionJob) -> bool:
+    if row.cursor_seq != job.from_seq or row.generation not in (base.serving, base.building):
+        return False
+    return job.kind == JobKind.REPAIR or row.generation == scheduler.fed_generation(base)
+
+
+ClaimKey = tuple[UUID, int]  # job and epoch
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Everything a worker may know about the job it holds."""
+
+    job_id: UUID
+    kind: JobKind
+    epoch: int
+    row_id: UUID
+    memory_base_id: UUID
+    user_id: UUID
+    flow_id: UUID
+    session_id: str
+    renamed_from: tuple[str, ...]
+    generation: int
+    is_build: bool
+    from_seq: int
+    to_seq: int
+    start_seq: int
+    audit: bool
+    dirty: int  # the mark as it was before anything was read
+    job_cap: int | None
+    retried: bool  # an earlier attempt may have left chunks that no ledger knows
+    suspect: bool  # a worker was lost on it: nothing else runs beside it
+    capture: Capture
+    embedding_model: str
+    embedder: str
+    token_encoding: str | None
+    collection: CollectionRef
+    end_user_id: str | None
+
+    @property
+    def key(self) -> ClaimKey:
+        """One worker may come to hold a job again that it has lost: the job alone does not name the claim."""
+        return self.job_id, self.epoch
+
+
+def new_claim(
+    job: IngestionJob,
+    row: MemoryBaseSession,
+    base: MemoryBase,
+    generation: Generation,
+    end_user_id: str | None,
+) -> Claim:
+    return Claim(
+        job_id=job.id,
+        kind=JobKind(job.kind),
+        epoch=row.epoch,
+        row_id=row.id,
+        memory_base_id=base.id,
+        user_id=base.user_id,
+        flow_id=base.flow_id,
+        session_id=row.session_id,
+        renamed_from=tuple(row.renamed_from or ()),
+        generation=row.generation,
+        is_build=base.building is not None and row.generation == base.building,
+        from_seq=job.from_seq,
+        to_seq=job.to_seq,
+        start_seq=row.start_seq,
+        audit=job.audit,
+        dirty=row.dirty,
+        job_cap=row.job_cap,
+        retried=job.attempts > 1 or job.outages > 0,
+        suspect=job.suspect,
+        capture=Capture(generation.capture),
+        embedding_model=generation.embedding_model,
+        embedder=generation.embedder,
+        token_encoding=generation.token_encoding,
+        collection=CollectionRef(generation.collection_name, generation.collection_id),
+        end_user_id=end_user_id,
+    )

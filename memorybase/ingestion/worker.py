@@ -1,0 +1,227 @@
+"""From one delivery until nothing waits: lock, claim, work, advance; other sessions' jobs beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from enum import StrEnum
+from uuid import UUID
+
+from memorybase import errors
+from memorybase.database import clock
+from memorybase.ingestion import lease, pipeline, repair, retry, scheduler
+from memorybase.ingestion.advance import advance
+from memorybase.ingestion.claim import Claim, claim_job
+from memorybase.ingestion.lease import Guard
+from memorybase.ingestion.pipeline import Work
+from memorybase.locks import HeldLock
+from memorybase.models import JobKind
+from memorybase.queries import conversations, jobs, ledger
+from memorybase.services import FrozenJob, Services
+from memorybase.telemetry import bound, get_logger
+
+log = get_logger(__name__)
+
+
+class JobOutcome(StrEnum):
+    DONE = "done"
+    BUSY = "busy"  # another worker has this session
+    STALE = "stale"  # no such work any more
+    POSTPONED = "postponed"  # the environment failed; the job waits
+    LOST = "lost"  # the claim went to somebody else
+
+
+GATHERED_JOBS = 64  # beside each other at most; their messages together are at most one job's worth
+
+
+def run_jobs(
+    services: Services,
+    rung: FrozenJob,
+    *,
+    owner: str,
+    more: Callable[[], bool],
+    thread: Callable[[], Executor] = lambda: ThreadPoolExecutor(1),
+) -> JobOutcome:
+    """Do the job that was rung and, while `more()`, whatever else waits; the outcome is the rung one's.
+
+    The next jobs are claimed and read while these are embedded and the last ones stored, each in a `thread` of its own.
+    Any number of deliveries, at any time, in any order, is harmless.
+    """
+    with thread() as ahead, thread() as behind:
+        return _Shift(services, owner, more, ahead, behind).run(rung)
+
+
+class _Shift:
+    """One worker's jobs from a ring until nothing waits."""
+
+    def __init__(
+        self, services: Services, owner: str, more: Callable[[], bool], ahead: Executor, behind: Executor
+    ) -> None:
+        self._services = services
+        self._owner = owner
+        self._more = more
+        self._ahead = ahead
+        self._behind = behind
+        self._outcomes: dict[UUID, JobOutcome] = {}
+
+    def run(self, rung: FrozenJob) -> JobOutcome:
+        rung_waits, others_wait = _what_waits(self._services, rung)
+        if not rung_waits and not others_wait:
+            return JobOutcome.STALE
+        with Guard(self._services) as self._guard:
+            first = self._take(rung) if rung_waits else JobOutcome.STALE
+            if isinstance(first, JobOutcome):
+                # Late for its own job, it is early for another's: whose ring may stand behind many late ones.
+                self._ingest(self._gather())
+                return first
+            if first.suspect:
+                self._more = lambda: False
+            if first.kind == JobKind.REPAIR:
+                return self._repair(first)
+            self._ingest([self._read(first)])
+        return self._outcomes[rung.job_id]
+
+    def _ingest(self, works: list[Work]) -> None:
+        earlier = None
+        while works:
+            upcoming = self._ahead.submit(self._gather)
+            ending = self._project(works)
+            if earlier is not None:
+                earlier.result()
+            works, earlier = upcoming.result(), ending
+            if not works:
+                # The end of a job plans the session's next one.
+                ending.result()
+                works = self._ahead.submit(self._gather).result()
+
+    def _take(self, frozen: FrozenJob) -> Claim | JobOutcome:
+        with _bound(frozen):
+            lock: HeldLock | None = None
+            try:
+                lock = self._services.locks.acquire(frozen.memory_base_id, frozen.session_id)
+                if lock is None:
+                    return JobOutcome.BUSY
+            except errors.LockUnavailable:
+                log.warning("session_lock_unreachable")
+            claim = None
+            try:
+                claim = claim_job(self._services, frozen, self._owner)
+            finally:
+                if claim is not None:
+                    self._guard.take(claim, lock)
+                elif lock is not None:
+                    lock.release()
+            return claim or JobOutcome.STALE
+
+    def _gather(self) -> list[Work]:
+        """Claim and read what waits, up to one job's worth together."""
+        works: list[Work] = []
+        if not self._more():
+            return works
+        settings = self._services.settings
+        messages = size = 0
+        try:
+            with self._services.database.reading() as session:
+                waiting = jobs.jobs_to_do(session, clock.now(session), limit=GATHERED_JOBS)
+            for job in waiting:
+                claim = self._take(scheduler.freeze(job))
+                if isinstance(claim, JobOutcome):
+                    continue
+                works.append(work := self._read(claim))
+                messages += len(work.messages)
+                size += sum(len(chunk.text) for item in work.items for chunk in item.chunks)
+                if messages >= settings.job_max_messages or size >= settings.job_max_bytes:
+                    break
+        except errors.DatabaseUnavailable:
+            log.warning("gathering_failed")  # what is claimed already is done
+        return works
+
+    def _read(self, claim: Claim) -> Work:
+        """What the claim's range holds, without what is a settled dead letter."""
+        work = Work(claim, [])
+        try:
+            with self._services.database.reading() as session:
+                messages = conversations.fetch_range(
+                    session,
+                    flow_id=claim.flow_id,
+                    session_id=claim.session_id,
+                    capture=claim.capture,
+                    from_seq=claim.from_seq,
+                    to_seq=claim.to_seq,
+                )
+                settled = ledger.settled_dead_letters(session, claim.row_id, [message.id for message in messages])
+        except errors.DatabaseUnavailable as error:
+            work.error = error
+            return work
+        work.cursor_id = messages[-1].id if messages else None
+        work.messages = [message for message in messages if (message.id, message.version) not in settled]
+        if work.messages:
+            pipeline.prepare(self._services, work)
+        return work
+
+    # -----------------------------------------------------------------------------------------------------------
+    # 5. Work, with no transaction open.
+
+    def _project(self, works: list[Work]) -> Future[None]:
+        """Embed, and have what is embedded stored behind; then the jobs end. Done when they have ended."""
+        pipeline.begin([work for work in works if work.messages], self._guard)
+        for items in pipeline.slices(works):
+            pipeline.embed(self._services, items)
+            self._behind.submit(pipeline.store, self._services, items, self._guard)
+        return self._behind.submit(self._end, works)
+
+    def _end(self, works: list[Work]) -> None:
+        for work in works:
+            with _bound(work.claim):
+                outcome = self._advance(work)
+                self._guard.drop(work.claim)
+                log.info("job_ended", outcome=str(outcome))
+            self._outcomes[work.claim.job_id] = outcome
+
+    def _advance(self, work: Work) -> JobOutcome:
+        if work.error is not None:
+            return _give_up(self._services, work.claim, work.error, wrote=work.began)
+        try:
+            advance(self._services, work.claim, self._guard, work.done, cursor_id=work.cursor_id)
+        except Exception as error:  # noqa: BLE001 - whatever it is, this job waits and the others end
+            return _give_up(self._services, work.claim, error, wrote=work.began)
+        return JobOutcome.DONE
+
+    def _repair(self, claim: Claim) -> JobOutcome:
+        with _bound(claim):
+            try:
+                repair.repair(self._services, claim, self._guard)
+                outcome = JobOutcome.DONE
+            except Exception as error:  # noqa: BLE001 - whatever it is, the job waits
+                outcome = _give_up(self._services, claim, error, wrote=True)
+            log.info("job_ended", outcome=str(outcome))
+            return outcome
+
+
+def _what_waits(services: Services, frozen: FrozenJob) -> tuple[bool, bool]:
+    """Whether the rung job waits; and if not, whether others do. Most rings of a busy time are for jobs that were done
+    beside others: one look, before any lock."""
+    with services.database.reading() as session:
+        if jobs.is_queued(session, frozen.job_id):
+            return True, True
+        return False, bool(jobs.jobs_to_do(session, clock.now(session), limit=1))
+
+
+def _give_up(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> JobOutcome:
+    """The job cannot end now: it waits, unless it is somebody else's by now."""
+    again = None
+    if isinstance(error, errors.ClaimLost):
+        log.warning("claim_lost")
+        lease.release(services, claim, wrote=wrote)
+    else:
+        again = retry.postpone(services, claim, error, wrote=wrote)
+        log.warning("job_postponed", error_type=type(error).__name__, until=again and again.isoformat(),
+                    exc_info=None if isinstance(error, errors.MemorybaseError) else error)  # fmt: skip
+    if again is None:
+        repair.remove_late_writes(services, claim)
+    return JobOutcome.POSTPONED if again else JobOutcome.LOST
+
+
+def _bound(job: FrozenJob | Claim) -> AbstractContextManager[None]:
+    return bound(job_id=str(job.job_id), memory_base_id=str(job.memory_base_id), kind=str(job.kind))
