@@ -19,7 +19,7 @@ from memorybase.conversation.summaries import PRESET_NAME
 from memorybase.ingestion.capture import CapturedMessage
 from memorybase.ingestion.trigger import IngestionState
 from memorybase.knowledge import DocumentResult
-from memorybase.lifecycle.bases import MAX_IDLE_SECONDS
+from memorybase.memory_bases.manage import MAX_IDLE_SECONDS
 from memorybase.messages import not_blank, storable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture, JobState
 from memorybase.settings import Settings

@@ -19,7 +19,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import TypeAdapter
 
 from memorybase import errors
-from memorybase.catalog.work import JobView
+from memorybase.read_models.jobs import JobView
 
 Looked = TypeVar("Looked")
 

@@ -26,8 +26,8 @@ from memorybase import keys
 from memorybase.conversation import node_executions
 from memorybase.conversation.node_objects import NodeTokenBufferMemory
 from memorybase.conversation.objects import objects_at
-from memorybase.lifecycle import bases
 from memorybase.models import NodeExecution
+from memorybase.sessions import flows
 
 FLOW, SESSION, NODE = "flow", "session", "llm"
 
@@ -119,7 +119,7 @@ def place_in(folder: str, database: str | None = None, objects: str | None = Non
     """A flow in an empty database."""
     services = services_in(Path(folder), database)
     user_id = keys.ensure_local_user(services, services.settings.api_key or "")
-    flow_id = bases.create_flow(services, user_id, name="appends").id
+    flow_id = flows.create_flow(services, user_id, name="appends").id
     services.database.dispose()
     return Place(folder, database, objects or folder, user_id, flow_id)
 

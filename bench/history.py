@@ -28,10 +28,10 @@ from memorybase.conversation.node_buffer import node_view
 from memorybase.database.engine import Database
 from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion.capture import CaptureRequest
-from memorybase.lifecycle import bases
 from memorybase.messages import normalise
 from memorybase.models import Base
 from memorybase.services import Services
+from memorybase.sessions import flows
 from memorybase.settings import Settings
 from memorybase.testing import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 
@@ -98,7 +98,7 @@ def measured(services: Services, calls: int, view: Callable[[], View]) -> str:
 
 
 def views(services: Services, user_id: UUID, size: int) -> dict[str, Callable[[], View]]:
-    flow_id = bases.create_flow(services, user_id, name=f"{size} messages").id
+    flow_id = flows.create_flow(services, user_id, name=f"{size} messages").id
     plain, linked, branch = (Conversation(services, user_id, flow_id, each) for each in ("plain", "linked", "branch"))
     fill(plain, size, linked=False)
     fill(linked, size, linked=True)

@@ -36,7 +36,7 @@ from memorybase.conversation.tokens import ESTIMATE
 from memorybase.conversation.uses import record_use
 from memorybase.conversation.view import Report
 from memorybase.keyword_index.analyzer import analyzer
-from memorybase.queries import bases, conversations
+from memorybase.queries import memory_bases, sessions
 from memorybase.recall import Hit, Mode, SearchRequest
 from memorybase.recall.packing import Memory, Packer
 from memorybase.services import Services
@@ -201,13 +201,13 @@ def _with_account(view: View, budget: int, further: Further) -> View:
 def _checked(services: Services, user_id: UUID, request: ContextRequest) -> str | None:
     """The end user whose memories these are."""
     with services.database.reading() as session:
-        if not conversations.has_flow(session, user_id, request.flow_id):
+        if not sessions.has_flow(session, user_id, request.flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(request.flow_id))
         for base_id in request.memory_base_ids:
-            base = bases.fetch_base(session, user_id, base_id)
+            base = memory_bases.fetch_base(session, user_id, base_id)
             if base is None or base.flow_id != request.flow_id:
                 raise errors.NotFound("The flow has no such memory base", field="memory_base_ids", value=str(base_id))
-        found = conversations.fetch_session(session, request.flow_id, request.session_id)
+        found = sessions.fetch_session(session, request.flow_id, request.session_id)
     if found is None or found.deleted_at is not None:
         return request.end_user_id
     if request.end_user_id is not None and request.end_user_id != found.end_user_id:
@@ -325,7 +325,7 @@ def _found(
     known: frozenset[UUID] = frozenset()
     if request.run_id is not None:
         with services.database.reading() as session:
-            known = frozenset(conversations.ids_of_run(session, request.run_id))
+            known = frozenset(sessions.ids_of_run(session, request.run_id))
     asked = _asked(services, request, end_user_id, known | {UUID(message_id) for message_id in kept})
     degraded: tuple[str, ...] = ()
     try:

@@ -15,9 +15,12 @@ from memorybase.conversation import chat_summaries, node_objects, summarising
 from memorybase.database import clock
 from memorybase.ingestion import build
 from memorybase.ingestion.recovery import plan_owed, requeue_expired, ring_waiting, wake_idle
-from memorybase.lifecycle import comparing, deletion
-from memorybase.queries import heartbeats, tickets
+from memorybase.memory_bases import consistency, deletion
+from memorybase.memory_bases.deletion import finish_deletion
+from memorybase.queries import heartbeats, memory_bases, sessions, tickets
 from memorybase.services import Services
+from memorybase.sessions import deletion as deletion_
+from memorybase.sessions.deletion import finish_flow_deletion
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
@@ -54,12 +57,12 @@ def sweep(services: Services) -> SweepReport:
         "idle": wake_idle,
         "planned": plan_owed,
         "rung": ring_waiting,
-        "deletions": deletion.finish_deletions,
+        "deletions": finish_deletions,
         "builds": build.finish_builds,
         "retired": deletion.drop_retired,
-        "sessions_removed": deletion.remove_deleted_sessions,
-        "ids_forgotten": deletion.forget_deleted,
-        "mismatches": comparing.compare_counts,
+        "sessions_removed": deletion_.remove_deleted_sessions,
+        "ids_forgotten": deletion_.forget_deleted,
+        "mismatches": consistency.compare_counts,
         "summaries": ring_summaries,
         "tickets_forgotten": forget_tickets,
         "node_memory": node_objects.ring_clean_up,
@@ -99,3 +102,12 @@ def beat(services: Services, name: str, kind: Literal["worker", "sweeper"]) -> N
 def forget_beat(services: Services, name: str) -> None:
     with services.database.transaction() as session:
         heartbeats.forget(session, name)
+
+
+def finish_deletions(services: Services) -> int:
+    """Finish what requests left behind; how many memory bases and flows are gone now."""
+    with services.database.reading() as session:
+        doomed_bases = memory_bases.bases_in_deletion(session)
+        doomed_flows = sessions.flows_in_deletion(session)
+    finished = sum(finish_deletion(services, base_id) for base_id in doomed_bases)
+    return finished + sum(finish_flow_deletion(services, flow_id) for flow_id in doomed_flows)

@@ -12,15 +12,16 @@ from api.deps import FlowId, PageDep, Reader, RunId, ServicesDep, Writer, keyed_
 from api.middleware import path_text
 from api.schemas import Accepted, CaptureAnswer, CaptureBody, FlowBody
 from memorybase import messages
-from memorybase.catalog import conversations
-from memorybase.catalog.conversations import FlowView, RunView
 from memorybase.conversation import node_executions
 from memorybase.conversation.node_executions import NewExecution
 from memorybase.database.paging import Page
 from memorybase.ingestion import capture
-from memorybase.lifecycle import bases, deletion
 from memorybase.models import ID_LENGTH, Flow
+from memorybase.read_models import sessions
+from memorybase.read_models.sessions import FlowView, RunView
 from memorybase.services import Services
+from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import flows
 from memorybase.settings import Settings
 
 router = keyed_router("flows")
@@ -29,7 +30,7 @@ router = keyed_router("flows")
 @router.post("/flows", status_code=201)
 def create_flow(body: FlowBody, services: ServicesDep, caller: Writer) -> FlowView:
     """Make a flow with an id of ours; a runtime that has its own ids puts them."""
-    return _view(bases.create_flow(services, caller.user_id, name=body.name))
+    return _view(flows.create_flow(services, caller.user_id, name=body.name))
 
 
 @router.put("/flows/{flow_id}", responses={201: {"model": FlowView}})
@@ -42,25 +43,25 @@ def put_flow(
 ) -> FlowView:
     """Make a flow under the caller's own id (201), or rename it (200)."""
     identity, external_id = messages.resolve_id(caller.user_id, "flow", path_text(flow_id))
-    flow, created = bases.put_flow(services, caller.user_id, name=body.name, flow_id=identity, external_id=external_id)
+    flow, created = flows.put_flow(services, caller.user_id, name=body.name, flow_id=identity, external_id=external_id)
     response.status_code = 201 if created else 200
     return _view(flow)
 
 
 @router.get("/flows")
 def list_flows(services: ServicesDep, caller: Reader, page: PageDep) -> Page[FlowView]:
-    return conversations.list_flows(services, caller.user_id, page)
+    return sessions.list_flows(services, caller.user_id, page)
 
 
 @router.get("/flows/{flow_id}")
 def get_flow(flow_id: FlowId, services: ServicesDep, caller: Reader) -> FlowView:
-    return conversations.get_flow(services, caller.user_id, flow_id)
+    return sessions.get_flow(services, caller.user_id, flow_id)
 
 
 @router.delete("/flows/{flow_id}", status_code=204, responses={202: {"model": Accepted}})
 def delete_flow(flow_id: FlowId, services: ServicesDep, caller: Writer) -> Response:
     """Delete a flow with everything in it: 204, or 202 while jobs drain. It is gone for everyone at once."""
-    return deleted(deletion.delete_flow(services, caller.user_id, flow_id))
+    return deleted(deletion_.delete_flow(services, caller.user_id, flow_id))
 
 
 @router.post(
@@ -83,17 +84,17 @@ def capture_run(flow_id: FlowId, body: CaptureBody, services: ServicesDep, calle
 @router.get("/flows/{flow_id}/runs")
 def list_runs(flow_id: FlowId, services: ServicesDep, caller: Reader, page: PageDep) -> Page[RunView]:
     """Newest first."""
-    return conversations.list_runs(services, caller.user_id, flow_id, page)
+    return sessions.list_runs(services, caller.user_id, flow_id, page)
 
 
 @router.get("/flows/{flow_id}/runs/{run_id}")
 def get_run_of_flow(flow_id: FlowId, run_id: RunId, services: ServicesDep, caller: Reader) -> RunView:
-    return conversations.get_run(services, caller.user_id, run_id, flow_id=flow_id)
+    return sessions.get_run(services, caller.user_id, run_id, flow_id=flow_id)
 
 
 @router.get("/runs/{run_id}")
 def get_run(run_id: RunId, services: ServicesDep, caller: Reader) -> RunView:
-    return conversations.get_run(services, caller.user_id, run_id)
+    return sessions.get_run(services, caller.user_id, run_id)
 
 
 def deleted(finished: bool) -> Response:

@@ -12,11 +12,11 @@ from fastapi.responses import StreamingResponse
 from api import waiting
 from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.schemas import MAX_WAIT_SECONDS, Identifier
-from memorybase.catalog import work
-from memorybase.catalog.work import JobView
 from memorybase.database.paging import Page
-from memorybase.lifecycle import builds
+from memorybase.memory_bases import regenerate
 from memorybase.models import JobState
+from memorybase.read_models import jobs
+from memorybase.read_models.jobs import JobView
 
 router = keyed_router("jobs")
 
@@ -30,7 +30,7 @@ def list_all_jobs(
     session_id: Annotated[Identifier | None, Query()] = None,
 ) -> Page[JobView]:
     """Of all memory bases, newest first."""
-    return work.list_jobs(services, caller.user_id, None, page, state=state, session_id=session_id)
+    return jobs.list_jobs(services, caller.user_id, None, page, state=state, session_id=session_id)
 
 
 @router.get("/jobs/{job_id}")
@@ -42,7 +42,7 @@ async def get_job(
     wait: Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for its end.")] = 0,
 ) -> JobView:
     return await waiting.until(
-        request, lambda: work.get_job(services, caller.user_id, job_id), lambda job: job.ended, seconds=wait
+        request, lambda: jobs.get_job(services, caller.user_id, job_id), lambda job: job.ended, seconds=wait
     )
 
 
@@ -55,7 +55,7 @@ async def watch_job(job_id: UUID, services: ServicesDep, caller: Reader, request
     """Server-sent events: `job` with the job whenever it has changed, `end` with its last state."""
 
     def look() -> JobView:
-        return work.get_job(services, caller.user_id, job_id)
+        return jobs.get_job(services, caller.user_id, job_id)
 
     first = await run_in_threadpool(look)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -65,5 +65,5 @@ async def watch_job(job_id: UUID, services: ServicesDep, caller: Reader, request
 @router.delete("/jobs/{job_id}", status_code=204)
 def cancel_job(job_id: UUID, services: ServicesDep, caller: Writer) -> Response:
     """Cancel a job; what it would have ingested stays pending."""
-    builds.cancel_job(services, caller.user_id, job_id)
+    regenerate.cancel_job(services, caller.user_id, job_id)
     return Response(status_code=204)

@@ -26,16 +26,17 @@ from api.schemas import (
     WeightsBody,
 )
 from memorybase import messages, recall
-from memorybase.catalog import activity, memory_bases, work
-from memorybase.catalog.activity import Activity
-from memorybase.catalog.memory_bases import BaseSessionView, MemoryBaseView
-from memorybase.catalog.work import DeadLetterView, JobView
 from memorybase.database.paging import Page
 from memorybase.ingestion import flush
 from memorybase.ingestion.flush import FlushResult
 from memorybase.keys import Principal
-from memorybase.lifecycle import bases, builds, comparing, deletion, edits
+from memorybase.memory_bases import consistency, dead_letters, deletion, manage, regenerate
 from memorybase.models import JobState
+from memorybase.read_models import activity, memory_bases
+from memorybase.read_models import jobs as work
+from memorybase.read_models.activity import Activity
+from memorybase.read_models.jobs import DeadLetterView, JobView
+from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView
 from memorybase.recall import StoredWeights, WeightSet, WeightsView
 from memorybase.services import Services
 
@@ -47,7 +48,7 @@ Wait = Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to w
 @router.post("/memories", status_code=201)
 def create_memory_base(body: MemoryBaseBody, services: ServicesDep, caller: Writer) -> MemoryBaseView:
     """Make a memory base over a flow's history; a taken name or kb_name is 409 with `existing_id`."""
-    new = bases.NewMemoryBase(
+    new = manage.NewMemoryBase(
         name=body.name,
         flow_id=messages.resolve_id(caller.user_id, "flow", body.flow_id)[0],
         threshold=body.threshold,
@@ -58,7 +59,7 @@ def create_memory_base(body: MemoryBaseBody, services: ServicesDep, caller: Writ
         start=body.start,
         embedding_model=body.embedding_model,
     )
-    base_id = bases.create_memory_base(services, caller.user_id, new)
+    base_id = manage.create_memory_base(services, caller.user_id, new)
     return memory_bases.get_memory_base(services, caller.user_id, base_id)
 
 
@@ -79,7 +80,7 @@ def update_memory_base(
     memory_base_id: UUID, body: MemoryBaseChanges, services: ServicesDep, caller: Writer
 ) -> MemoryBaseView:
     """Change name, threshold, auto_capture or idle_after; starts nothing itself."""
-    bases.update_memory_base(services, caller.user_id, memory_base_id, body.given())
+    manage.update_memory_base(services, caller.user_id, memory_base_id, body.given())
     return memory_bases.get_memory_base(services, caller.user_id, memory_base_id)
 
 
@@ -140,16 +141,16 @@ def regenerate_memory_base(
 ) -> Regeneration:
     """Build the knowledge base anew from the stored messages; it is searched throughout."""
     wanted = body or RegenerateBody()
-    result = builds.regenerate(
+    result = regenerate.regenerate(
         services, caller.user_id, memory_base_id, embedding_model=wanted.embedding_model, capture=wanted.capture
     )
     return Regeneration.model_validate(result)
 
 
 @router.get("/memories/{memory_base_id}/mismatch")
-def check_mismatch(memory_base_id: UUID, services: ServicesDep, caller: Reader) -> comparing.Mismatch:
+def check_mismatch(memory_base_id: UUID, services: ServicesDep, caller: Reader) -> consistency.Mismatch:
     """Compare the vector store with what it should hold, chunk by chunk."""
-    return comparing.check_mismatch(services, caller.user_id, memory_base_id)
+    return consistency.check_mismatch(services, caller.user_id, memory_base_id)
 
 
 @router.get("/memories/{memory_base_id}/weights")
@@ -215,14 +216,14 @@ def list_dead_letters(
 @router.post("/memories/{memory_base_id}/dead-letters/{dead_letter_id}/retry", status_code=202)
 def retry_dead_letter(memory_base_id: UUID, dead_letter_id: UUID, services: ServicesDep, caller: Writer) -> Repairs:
     """Try to embed the message once more."""
-    job_ids = edits.retry_dead_letter(services, caller.user_id, memory_base_id, dead_letter_id)
+    job_ids = dead_letters.retry_dead_letter(services, caller.user_id, memory_base_id, dead_letter_id)
     return Repairs(job_ids=job_ids)
 
 
 @router.delete("/memories/{memory_base_id}/dead-letters/{dead_letter_id}", status_code=204)
 def discard_dead_letter(memory_base_id: UUID, dead_letter_id: UUID, services: ServicesDep, caller: Writer) -> Response:
     """Give the message up for this memory base; it stays stored."""
-    edits.discard_dead_letter(services, caller.user_id, memory_base_id, dead_letter_id)
+    dead_letters.discard_dead_letter(services, caller.user_id, memory_base_id, dead_letter_id)
     return Response(status_code=204)
 
 

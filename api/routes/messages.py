@@ -10,10 +10,10 @@ from fastapi import Query
 from api.deps import FlowFilter, MessageId, PageDep, Reader, RunFilter, ServicesDep, Writer, keyed_router
 from api.schemas import Identifier, MessageChanges, Moment, Repairs, Role
 from memorybase import messages
-from memorybase.catalog import conversations
-from memorybase.catalog.conversations import MessageQuery, MessageView
 from memorybase.database.paging import Page
-from memorybase.lifecycle import edits
+from memorybase.read_models import sessions
+from memorybase.read_models.sessions import MessageQuery, MessageView
+from memorybase.sessions import edits
 
 router = keyed_router("messages")
 
@@ -49,12 +49,12 @@ def list_messages(
         until=until,
         order=order,
     )
-    return conversations.list_messages(services, caller.user_id, wanted, page)
+    return sessions.list_messages(services, caller.user_id, wanted, page)
 
 
 @router.get("/messages/{message_id}")
 def get_message(message_id: MessageId, services: ServicesDep, caller: Reader) -> MessageView:
-    return conversations.get_message(services, caller.user_id, message_id)
+    return sessions.get_message(services, caller.user_id, message_id)
 
 
 @router.patch("/messages/{message_id}")

@@ -10,12 +10,12 @@ from api.deps import FlowFilter, FlowNamed, PageDep, Reader, ServicesDep, Writer
 from api.middleware import path_text
 from api.schemas import Identifier, SessionChanges
 from memorybase import messages
-from memorybase.catalog import conversations
-from memorybase.catalog.conversations import SessionView
 from memorybase.database.paging import Page
-from memorybase.lifecycle import edits
-from memorybase.lifecycle.edits import Erasure
 from memorybase.models import ID_LENGTH
+from memorybase.read_models import sessions
+from memorybase.read_models.sessions import SessionView
+from memorybase.sessions import edits
+from memorybase.sessions.edits import Erasure
 
 router = keyed_router("sessions")
 
@@ -28,7 +28,7 @@ def list_sessions(
     flow_id: FlowFilter,
     end_user_id: Annotated[Identifier | None, Query()] = None,
 ) -> Page[SessionView]:
-    return conversations.list_sessions(services, caller.user_id, page, flow_id=flow_id, end_user_id=end_user_id)
+    return sessions.list_sessions(services, caller.user_id, page, flow_id=flow_id, end_user_id=end_user_id)
 
 
 @router.patch("/sessions")
@@ -44,7 +44,7 @@ def update_session(body: SessionChanges, services: ServicesDep, caller: Writer) 
         new_session_id=body.new_session_id,
         metadata=body.metadata,
     )
-    return conversations.get_session(services, caller.user_id, flow_id, body.new_session_id or body.session_id)
+    return sessions.get_session(services, caller.user_id, flow_id, body.new_session_id or body.session_id)
 
 
 @router.delete("/sessions")

@@ -13,11 +13,12 @@ from nicegui import ui
 from api.web import parts
 from api.web.visits import Visit
 from memorybase import messages
-from memorybase.catalog import conversations, memory_bases
-from memorybase.catalog.conversations import FlowView
 from memorybase.database import paging
-from memorybase.lifecycle import bases, deletion
+from memorybase.memory_bases import deletion, manage
 from memorybase.models import Capture
+from memorybase.read_models import memory_bases, sessions
+from memorybase.read_models.sessions import FlowView
+from memorybase.sessions import flows as flows_
 
 NEW_FLOW = "A new flow"
 CAPTURES = {Capture.OUTPUTS: "The flow's answers", Capture.ALL: "Questions and answers"}
@@ -26,7 +27,7 @@ STARTS = {"beginning": "With all that is stored of the flow", "now": "With the n
 
 async def create(visit: Visit) -> UUID | None:
     """Ask for a new memory base and make it; its id, or None when the reader would rather not."""
-    flows = (await visit.ask(conversations.list_flows, paging.PageRequest(size=paging.MAX_SIZE))).items
+    flows = (await visit.ask(sessions.list_flows, paging.PageRequest(size=paging.MAX_SIZE))).items
     with dialog("New memory") as opened:
         with ui.element("div").classes("form"):
             name = field(ui.input("Name").props("autofocus"))
@@ -44,12 +45,12 @@ async def create(visit: Visit) -> UUID | None:
 
             async def work() -> UUID:
                 target = flows[chosen].id if chosen is not None else await _new_flow(visit, str(flow_id.value or ""))
-                new = bases.NewMemoryBase(
+                new = manage.NewMemoryBase(
                     name=str(name.value or ""), flow_id=target, threshold=int(threshold.value or 0), kb_name=None,
                     auto_capture=bool(auto.value), capture=Capture(capture.value), idle_after=None,
                     start=start.value, embedding_model=None,
                 )  # fmt: skip
-                return await visit.act(bases.create_memory_base, new)
+                return await visit.act(manage.create_memory_base, new)
 
             made = await parts.attempt(work())
             if made:
@@ -80,7 +81,7 @@ async def change(visit: Visit, base_id: UUID) -> bool:
             changed = {key: value for key, value in changes.items() if value != getattr(base, key)}
 
             async def work() -> bool:
-                await visit.act(bases.update_memory_base, base_id, changed)
+                await visit.act(manage.update_memory_base, base_id, changed)
                 return True
 
             if await parts.attempt(work()):
@@ -109,7 +110,7 @@ async def delete(visit: Visit, base_id: UUID) -> bool:
 
 async def _new_flow(visit: Visit, named: str) -> UUID:
     flow_id, external_id = messages.resolve_id(visit.principal.user_id, "flow", named)
-    await visit.act(bases.put_flow, name=named, flow_id=flow_id, external_id=external_id)
+    await visit.act(flows_.put_flow, name=named, flow_id=flow_id, external_id=external_id)
     return flow_id
 
 

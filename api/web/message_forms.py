@@ -12,11 +12,11 @@ from api.web.forms import asked, dialog, ways
 from api.web.saying import TEXT_TYPES
 from api.web.visits import Visit
 from memorybase import messages
-from memorybase.catalog import memory_bases
-from memorybase.catalog.conversations import MessageView, SessionView
 from memorybase.database.paging import PageRequest
-from memorybase.lifecycle import edits
-from memorybase.lifecycle.edits import Erasure
+from memorybase.read_models import memory_bases
+from memorybase.read_models.sessions import MessageView, SessionView
+from memorybase.sessions import edits
+from memorybase.sessions.edits import Erasure
 
 
 async def edit(visit: Visit, message: MessageView) -> list[UUID] | None:

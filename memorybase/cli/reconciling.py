@@ -12,7 +12,7 @@ from memorybase.cli.options import DataDirOption, progress
 from memorybase.stack.state import settings_in_use
 
 if TYPE_CHECKING:
-    from memorybase.lifecycle.reconciling import Reconciled
+    from memorybase.memory_bases.reconcile import Reconciled
     from memorybase.services import Services
 
 
@@ -23,13 +23,13 @@ def reconcile(
 ) -> None:
     """Compare every memory base's store with SQL, id by id; exit code 1 when something is left to mend."""
     from memorybase import telemetry, wiring
-    from memorybase.queries import bases
+    from memorybase.queries import memory_bases
 
     settings = settings_in_use(data_dir)
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
     services = wiring.build(settings)
     with services.database.reading() as session:
-        base_ids = bases.living_base_ids(session)
+        base_ids = memory_bases.living_base_ids(session)
     left = sum([_base_is_left(services, base_id, repair=repair) for base_id in base_ids])
     left += _orphans_left(services, repair=repair)
     if left:
@@ -37,7 +37,7 @@ def reconcile(
 
 
 def _base_is_left(services: Services, base_id: UUID, *, repair: bool) -> bool:
-    from memorybase.lifecycle import reconciling
+    from memorybase.memory_bases import reconcile as reconciling
 
     with progress(stays=False) as bar:
         task = bar.add_task("looking for each chunk", total=None)
@@ -69,7 +69,7 @@ def describe(done: Reconciled, *, repair: bool) -> str:
 
 
 def _orphans_left(services: Services, *, repair: bool) -> int:
-    from memorybase.lifecycle import reconciling
+    from memorybase.memory_bases import reconcile as reconciling
 
     try:
         orphans = reconciling.find_orphans(services)

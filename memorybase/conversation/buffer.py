@@ -18,7 +18,7 @@ from memorybase.conversation.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.transcripts import Prefixes
 from memorybase.conversation.trimming import Limits, Prune
 from memorybase.conversation.view import View, ViewOptions, build_view
-from memorybase.queries import conversations
+from memorybase.queries import sessions
 from memorybase.services import Services
 
 DEFAULT_MAX_TOKENS = 2000
@@ -109,9 +109,9 @@ def _has_question(conversation: Conversation, request: HistoryRequest) -> bool:
 def has_session(conversation: Conversation, on_missing: OnMissing) -> bool:
     """Whether there is anything to remember by; raises NotFound for it where that is asked, and for the flow."""
     with conversation.services.database.reading() as session:
-        if not conversations.has_flow(session, conversation.user_id, conversation.flow_id):
+        if not sessions.has_flow(session, conversation.user_id, conversation.flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(conversation.flow_id))
-        found = conversations.fetch_session(session, conversation.flow_id, conversation.session_id)
+        found = sessions.fetch_session(session, conversation.flow_id, conversation.session_id)
     if found is not None and found.deleted_at is None:
         return True
     if on_missing == "error":

@@ -23,8 +23,8 @@ from memorybase.conversation.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.trimming import Prune
 from memorybase.conversation.view import View, ViewOptions, build_view
 from memorybase.models import Message
-from memorybase.queries import conversations, history
-from memorybase.queries.history import Link
+from memorybase.queries import sessions, threads
+from memorybase.queries.threads import Link
 from memorybase.services import Services
 
 UNREAD = "older_unread"  # further back is more that the limits leave out: it is neither read nor reported
@@ -55,7 +55,7 @@ class Walk:
         NotFound for a leaf that is not in the session."""
         seq = self._leaf(leaf_id, run_id)
         link = self._at(seq) if seq is not None or leaf_id is None else None
-        first_link = history.first_with_parent(self.session, self.flow_id, self.session_id)
+        first_link = threads.first_with_parent(self.session, self.flow_id, self.session_id)
         self.linked = first_link is not None
         visited: set[int] = set()
         while link is not None:
@@ -68,11 +68,11 @@ class Walk:
 
     def _leaf(self, leaf_id: UUID | None, run_id: UUID | None) -> int | None:
         if leaf_id is not None:
-            seq = history.seq_of(self.session, self.flow_id, self.session_id, leaf_id)
+            seq = threads.seq_of(self.session, self.flow_id, self.session_id, leaf_id)
             if seq is None:
                 raise errors.NotFound("The session has no such message", field="leaf_id", value=str(leaf_id))
             return seq
-        return None if run_id is None else history.last_of_run(self.session, self.flow_id, self.session_id, run_id)
+        return None if run_id is None else threads.last_of_run(self.session, self.flow_id, self.session_id, run_id)
 
     def _parent(self, link: Link, first_link: int | None) -> Link | None:
         if link.parent_id is None:
@@ -83,14 +83,14 @@ class Walk:
             return self._next_older(link)
         parent = self._by_id.get(link.parent_id)
         if parent is None:
-            seq = history.seq_of(self.session, self.flow_id, self.session_id, link.parent_id)
+            seq = threads.seq_of(self.session, self.flow_id, self.session_id, link.parent_id)
             parent = None if seq is None else self._at(seq)
         if parent is None:
             self.flags.append(BROKEN_LINK)
             return None
         if parent.run_id != link.run_id and parent.role == link.role == "user":
             # Named as a turn: with all that was answered to it.
-            last = history.last_of_run(self.session, self.flow_id, self.session_id, parent.run_id)
+            last = threads.last_of_run(self.session, self.flow_id, self.session_id, parent.run_id)
             return parent if last is None else self._at(last)
         return parent
 
@@ -112,7 +112,7 @@ class Walk:
 
     def _read(self, to_seq: int | None) -> list[Link]:
         """Pages grow, so that a short view reads little and a long one asks seldom."""
-        page = history.links_down_from(self.session, self.flow_id, self.session_id, to_seq=to_seq, limit=self._page)
+        page = threads.links_down_from(self.session, self.flow_id, self.session_id, to_seq=to_seq, limit=self._page)
         for link in page:
             self._by_seq[link.seq] = self._by_id[link.id] = link
         self._older |= {link.seq: older.seq for link, older in pairwise(page)}
@@ -143,7 +143,7 @@ def captured_view(
     """
     given: dict[str, Any] = {"counter": counter, "summary": summary, "inserts": inserts, "resolve": resolve}
     with services.database.reading() as session:
-        if not conversations.has_flow(session, user_id, flow_id):
+        if not sessions.has_flow(session, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         leaf_id, run_id = _uuid(options.leaf_id), _uuid(options.exclude_run_id)
         for tail in tails(session, flow_id, session_id, leaf_id=leaf_id, run_id=run_id, prune=options.limits.prune):
@@ -199,7 +199,7 @@ def tails(
 
 
 def _records(session: OrmSession, flow_id: UUID, session_id: str, links: Sequence[Link]) -> list[Record]:
-    by_seq = {message.seq: message for message in history.messages_at(
+    by_seq = {message.seq: message for message in threads.messages_at(
         session, flow_id, session_id, [link.seq for link in links])}  # fmt: skip
     return [as_record(by_seq[link.seq]) for link in links]
 

@@ -11,7 +11,6 @@ from uuid import UUID, uuid4
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.catalog.conversations import found_flow
 from memorybase.conversation.chat_config import ChatMemoryConfig
 from memorybase.conversation.templates import render
 from memorybase.database import clock
@@ -19,6 +18,7 @@ from memorybase.database.paging import Page, PageRequest, page_of
 from memorybase.messages import check_json, check_text
 from memorybase.models import ID_LENGTH, Chat, ChatMemory
 from memorybase.queries import chats, memory_uses
+from memorybase.queries.ownership import found_flow
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 

@@ -23,7 +23,7 @@ from memorybase.errors import NotFound
 from memorybase.messages import resolve_id
 from memorybase.models import NodeExecution
 from memorybase.queries import node_executions as queries
-from memorybase.queries.history import Link
+from memorybase.queries.threads import Link
 from memorybase.services import Services
 
 FIRST_RUNS = 8  # looked up at once; then more and more

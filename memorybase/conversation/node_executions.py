@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors, messages
 from memorybase.database import clock
 from memorybase.models import NodeExecution
-from memorybase.queries import conversations, memory_uses
+from memorybase.queries import memory_uses, sessions
 from memorybase.queries import node_executions as queries
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -144,7 +144,7 @@ def delete_execution(services: Services, user_id: UUID, execution_id: UUID) -> N
     before. Raises NotFound."""
     with services.database.transaction() as session:
         seen = _found(session, user_id, execution_id)
-        conversations.lock_session(session, seen.flow_id, seen.session_id)  # no use of it is recorded meanwhile
+        sessions.lock_session(session, seen.flow_id, seen.session_id)  # no use of it is recorded meanwhile
         memory_uses.redact_uses(session, [execution_id])
         session.delete(seen)
 
@@ -160,7 +160,7 @@ def _put(
 ) -> tuple[NodeExecutionView, bool]:
     identity = _identity(run_id, new)
     with services.database.transaction() as session:
-        if not conversations.has_flow(session, user_id, flow_id):
+        if not sessions.has_flow(session, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         known = queries.fetch_any(session, identity)
         if known is not None and known[1] != user_id:
@@ -169,8 +169,8 @@ def _put(
         if known is not None and past is not None:
             return _view(known[0]), False
         now = clock.now(session)
-        if conversations.fetch_session(session, flow_id, session_id) is None:
-            conversations.open_session(session, flow_id=flow_id, session_id=session_id, end_user_id=None)
+        if sessions.fetch_session(session, flow_id, session_id) is None:
+            sessions.open_session(session, flow_id=flow_id, session_id=session_id, end_user_id=None)
         if known is None:
             row = NodeExecution(id=identity, created_at=past or now)
             session.add(row)
@@ -184,10 +184,10 @@ def _put(
 
 
 def _check_run(session: OrmSession, user_id: UUID, flow_id: UUID, session_id: str, run_id: UUID) -> None:
-    run = conversations.fetch_run(session, run_id)
+    run = sessions.fetch_run(session, run_id)
     if run is None or (run.flow_id, run.session_id) == (flow_id, session_id):
         return
-    if conversations.owner_of_flow(session, run.flow_id) != user_id:
+    if sessions.owner_of_flow(session, run.flow_id) != user_id:
         raise errors.NotFound("There is no such run", field="run_id", value=str(run_id))
     raise errors.RunConflict("The run belongs to another session", field="run_id", value=str(run_id))
 

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.messages import message_text
 from memorybase.models import Message
-from memorybase.queries import conversations, memory_uses, node_executions
+from memorybase.queries import memory_uses, node_executions, sessions
 from memorybase.queries.memory_uses import DELETED
 
 SHORT = 12  # characters: text up to this length is struck where it stands alone, not within other text
@@ -80,7 +80,7 @@ def strike(session: OrmSession, message: Message, now: datetime) -> int:
         for row in memory_uses.holding(*where, words.plain)
         if (fields := _changed(row, words, ("messages", "memory_use_summary")))
     ]
-    if not (executions or uses) or conversations.is_said_again(session, message):
+    if not (executions or uses) or sessions.is_said_again(session, message):
         return 0
     for row, fields in [*executions, *uses]:
         for name, value in fields.items():

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.messages import message_text
 from memorybase.models import NodeExecution
-from memorybase.queries import chats, conversations, summaries
+from memorybase.queries import chats, sessions, summaries
 from memorybase.queries.memory_uses import Shown, ids_in
 
 
@@ -39,8 +39,8 @@ def gone(
         stands = chats.present(session, origin.chat_row_id, ids)
         summary_texts = {} if chat is None else {chat.id: chat.summary}
     else:
-        conversations.share_sessions_of_messages(session, flow_id, origin.session_id, ids)
-        stands = conversations.present(session, flow_id, ids)
+        sessions.share_sessions_of_messages(session, flow_id, origin.session_id, ids)
+        stands = sessions.present(session, flow_id, ids)
         summary_texts = summaries.texts(session, ids - stands)
     if origin.execution is not None:
         row = session.get(NodeExecution, origin.execution[0])

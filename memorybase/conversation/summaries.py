@@ -22,7 +22,7 @@ from memorybase.conversation.session_memory import Call, SessionPreset, StoredSu
 from memorybase.conversation.summarizers import names
 from memorybase.database import clock, engine
 from memorybase.models import Session, SessionSummary
-from memorybase.queries import conversations, summaries
+from memorybase.queries import sessions, summaries
 from memorybase.services import Services
 
 KEPT_PAIRS = 3  # what a summary that is asked for leaves to be given verbatim
@@ -75,7 +75,7 @@ def stored_summary(session: OrmSession, wanted: Wanted) -> StoredSummary | None:
 def want(services: Services, wanted: Wanted, expired: Record, *, anew: bool = False) -> None:
     """Ask for a summary that ends with this record; nothing happens if that is asked for already."""
     with services.database.transaction() as session:
-        conversation = conversations.fetch_session(session, wanted.flow_id, wanted.session_id)
+        conversation = sessions.fetch_session(session, wanted.flow_id, wanted.session_id)
         if conversation is None or conversation.deleted_at is not None:
             return
         now = clock.now(session)
@@ -151,9 +151,9 @@ def _fetch(session: OrmSession, wanted: Wanted) -> SessionSummary | None:
 
 
 def _check_session(session: OrmSession, user_id: UUID, wanted: Wanted) -> None:
-    if not conversations.has_flow(session, user_id, wanted.flow_id):
+    if not sessions.has_flow(session, user_id, wanted.flow_id):
         raise errors.NotFound("There is no such flow", field="flow_id", value=str(wanted.flow_id))
-    found = conversations.fetch_session(session, wanted.flow_id, wanted.session_id)
+    found = sessions.fetch_session(session, wanted.flow_id, wanted.session_id)
     if found is None or found.deleted_at is not None:
         raise errors.NotFound("There is no such session", field="session_id", value=wanted.session_id)
 

@@ -21,7 +21,7 @@ from memorybase.conversation.summaries import Wanted, ring_after_commit
 from memorybase.conversation.summarizers import Summarizer, says_something, summarizer_named
 from memorybase.database import clock
 from memorybase.models import SessionSummary
-from memorybase.queries import conversations, history, summaries
+from memorybase.queries import sessions, summaries, threads
 from memorybase.services import Services
 from memorybase.telemetry import describe_error, get_logger
 
@@ -113,7 +113,7 @@ def _fold(services: Services, claim: _Claim, by: Summarizer) -> _Claim | None:
         claim = replace(claim, from_beginning=True, to_seq=0, last_message_id=None, text=None)
     while True:
         with services.database.reading() as session:
-            page = conversations.messages_after(
+            page = sessions.messages_after(
                 session,
                 claim.wanted.flow_id,
                 claim.wanted.session_id,
@@ -134,11 +134,11 @@ def _fold(services: Services, claim: _Claim, by: Summarizer) -> _Claim | None:
 def _thread(session: OrmSession, claim: _Claim) -> set[UUID]:
     """The messages that lead to the one that the summary is to end with, or to the newest if that is gone."""
     flow_id, session_id = claim.wanted.flow_id, claim.wanted.session_id
-    newest = history.links_down_from(session, flow_id, session_id, to_seq=claim.wanted_seq, limit=1)
+    newest = threads.links_down_from(session, flow_id, session_id, to_seq=claim.wanted_seq, limit=1)
     if not newest:
         return set()
     leaf_id = claim.wanted_message_id
-    if leaf_id is None or history.seq_of(session, flow_id, session_id, leaf_id) is None:
+    if leaf_id is None or threads.seq_of(session, flow_id, session_id, leaf_id) is None:
         leaf_id = newest[0].id
     return {link.id for link in Walk(session, flow_id, session_id).from_leaf(leaf_id)}
 

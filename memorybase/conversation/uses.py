@@ -13,7 +13,7 @@ from memorybase.conversation.view import View
 from memorybase.database import clock
 from memorybase.messages import resolve_id
 from memorybase.models import MemoryUse
-from memorybase.queries import conversations, deleted, memory_uses
+from memorybase.queries import deleted_messages, memory_uses, sessions
 from memorybase.services import Services
 
 EDITED_SINCE = "edited_since"  # the model was given this; a message of it says something else now
@@ -72,14 +72,14 @@ def record_use(
     """
     shown = view.as_dict()
     with services.database.transaction() as session:
-        if not conversations.has_flow(session, user_id, flow_id):
+        if not sessions.has_flow(session, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         identity = run_id if isinstance(run_id, UUID) else resolve_id(user_id, "run", run_id)[0]
-        run = conversations.fetch_run(session, identity)
+        run = sessions.fetch_run(session, identity)
         if run is not None and run.flow_id != flow_id:
             raise errors.NotFound("The flow has no such run", field="run_id", value=str(run_id))
         session_id = origin.session_id
-        if session_id is not None and conversations.fetch_session(session, flow_id, session_id) is None:
+        if session_id is not None and sessions.fetch_session(session, flow_id, session_id) is None:
             session_id = None
         lost = gone(session, flow_id, origin, shown["messages"], shown["sources"])
         values = {
@@ -105,11 +105,11 @@ def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) 
     ids = memory_uses.ids_in(past.sources)
     lost = memory_uses.ids_in([source for source in past.sources if source["kind"] == "summary"])
     with services.database.transaction() as session:
-        if not conversations.has_flow(session, user_id, flow_id):
+        if not sessions.has_flow(session, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
-        if past.session_id is not None and conversations.fetch_session(session, flow_id, past.session_id) is None:
+        if past.session_id is not None and sessions.fetch_session(session, flow_id, past.session_id) is None:
             values["session_id"] = None
-        lost |= {each.message_id for each in deleted.fetch(session, flow_id, ids).values() if each.kept_out}
+        lost |= {each.message_id for each in deleted_messages.fetch(session, flow_id, ids).values() if each.kept_out}
         if lost:
             values["messages"] = memory_uses.without(past.messages, past.sources, lost)
             values["memory_use_summary"] = None
@@ -119,11 +119,11 @@ def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) 
 def run_memory(services: Services, user_id: UUID, flow_id: UUID, run_id: UUID) -> RunMemory:
     """What the nodes of a run were given, oldest first. Raises NotFound for a run that is neither captured nor used."""
     with services.database.reading() as session:
-        if not conversations.has_flow(session, user_id, flow_id):
+        if not sessions.has_flow(session, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         uses = memory_uses.uses_of_run(session, flow_id, run_id)
         edited = memory_uses.edited_since(session, flow_id, run_id)
-        run = conversations.fetch_run(session, run_id)
+        run = sessions.fetch_run(session, run_id)
     is_here = run is not None and run.flow_id == flow_id
     if not uses and not is_here:
         raise errors.NotFound("There is no such run", field="run_id", value=str(run_id))

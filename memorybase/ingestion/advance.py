@@ -16,7 +16,7 @@ from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.lease import Guard
 from memorybase.ingestion.scheduler import audit_time, plan_next
 from memorybase.models import JobKind, JobState, MemoryBase, MemoryBaseSession
-from memorybase.queries import bases, jobs, ledger, rows, token_vectors
+from memorybase.queries import cursors, dead_letters, jobs, ledger, memory_bases, token_vectors
 from memorybase.queries.token_vectors import TokensOf
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -42,7 +42,7 @@ class Projection:
 
     held: list[ledger.Held] = field(default_factory=list)
     tokens: list[TokensOf] = field(default_factory=list)
-    failures: list[ledger.Failure] = field(default_factory=list)
+    failures: list[dead_letters.Failure] = field(default_factory=list)
 
 
 class Advanced(NamedTuple):
@@ -60,12 +60,12 @@ def compare_and_set(session: OrmSession, claim: Claim, *, to_seq: int, cursor_id
     The locks are taken in everybody's order. Raises ClaimLost when somebody else did it, or the base is going.
     """
     # Whoever may complete a build takes the base alone, so that of two last advances one sees the other.
-    lock = bases.lock_base if claim.is_build else bases.share_base
+    lock = memory_bases.lock_base if claim.is_build else memory_bases.share_base
     base = lock(session, claim.memory_base_id)
     # During a build the session has two rows: a capture takes them by id, and so do we, whichever is ours.
-    locked = rows.lock_rows_of_session(session, [claim.memory_base_id], claim.session_id)
+    locked = cursors.lock_rows_of_session(session, [claim.memory_base_id], claim.session_id)
     now = clock.now(session)
-    row = rows.compare_and_advance(
+    row = cursors.compare_and_advance(
         session,
         row_id=claim.row_id,
         epoch=claim.epoch,
@@ -78,7 +78,7 @@ def compare_and_set(session: OrmSession, claim: Claim, *, to_seq: int, cursor_id
     if base is None or base.deleting_at is not None or row is None:
         raise errors.ClaimLost
     if row.session_id != claim.session_id:  # renamed since
-        locked = rows.lock_rows_of_session(session, [base.id], row.session_id)
+        locked = cursors.lock_rows_of_session(session, [base.id], row.session_id)
     return Advanced(base, row, locked, now)
 
 
@@ -95,8 +95,10 @@ def finish(session: OrmSession, services: Services, claim: Claim, advanced: Adva
     token_vectors.record(session, base_id=base.id, generation=claim.generation, row_id=row.id, tokens=done.tokens)
     row.total_processed += messages
     row.total_chunks += chunks
-    ledger.unbury(session, row.id, [held.message_id for held in done.held])
-    ledger.bury(session, base_id=base.id, generation=claim.generation, row_id=row.id, failures=done.failures, now=now)
+    dead_letters.unbury(session, row.id, [held.message_id for held in done.held])
+    dead_letters.bury(
+        session, base_id=base.id, generation=claim.generation, row_id=row.id, failures=done.failures, now=now
+    )
     if claim.retried:
         # An attempt before this one may have written what no ledger knows, of a message edited since.
         row.audit_at = audit_time(now, services.settings)

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import knowledge
 from memorybase.database import clock, engine
 from memorybase.models import MemoryBase
-from memorybase.queries import bases, jobs, rows
+from memorybase.queries import cursors, jobs, memory_bases
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -21,12 +21,12 @@ def complete_build(session: OrmSession, services: Services, base: MemoryBase, no
 
     The base is locked by the caller whenever a build may be complete, so that of two last advances one sees both.
     """
-    if base.building is None or not rows.build_is_complete(session, base.id, base.building):
+    if base.building is None or not cursors.build_is_complete(session, base.id, base.building):
         return False
     old, new = base.serving, base.building
     jobs.cancel_jobs_of_base(session, base.id, now, "its generation was replaced", which=jobs.of_generation(old))
-    bases.retire_generation(session, base.id, old, now)
-    bases.set_serving(session, base.id, new)
+    memory_bases.retire_generation(session, base.id, old, now)
+    memory_bases.set_serving(session, base.id, new)
     session.refresh(base)
     entry = knowledge.entry_of_memory_base(session, base.id)
     if entry is not None:
@@ -38,11 +38,11 @@ def complete_build(session: OrmSession, services: Services, base: MemoryBase, no
 def finish_builds(services: Services) -> int:
     """Complete builds whose last advance was also their last sign of life; how many."""
     with services.database.reading() as session:
-        building = bases.bases_in_build(session)
+        building = memory_bases.bases_in_build(session)
     finished = 0
     for base_id in building:
         with services.database.transaction() as session:
-            base = bases.lock_base(session, base_id)
+            base = memory_bases.lock_base(session, base_id)
             if base is not None and base.deleting_at is None:
                 finished += complete_build(session, services, base, clock.now(session))
     return finished

@@ -20,8 +20,8 @@ from memorybase.keyword_index import index as indexing
 from memorybase.keyword_index.analyzer import Document
 from memorybase.messages import NewMessage, message_fingerprint, text_bytes
 from memorybase.models import Session
-from memorybase.queries import bases, conversations, deleted
-from memorybase.queries.deleted import Deleted
+from memorybase.queries import deleted_messages, memory_bases, sessions
+from memorybase.queries.deleted_messages import Deleted
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -46,7 +46,7 @@ class CapturedMessage:
     external_id: str | None
     seq: int
     created: bool
-    deleted: bool  # known, deleted by itself, and therefore not stored again
+    deleted_messages: bool  # known, deleted by itself, and therefore not stored again
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +83,11 @@ def _capture(
     messages = idempotency.identify(request.messages, run_id)
     documents = index.analyze_all(services, messages)
     with services.database.transaction() as session:
-        living = bases.share_bases_of_flow(session, flow_id)
-        if not conversations.has_flow(session, user_id, flow_id):
+        living = memory_bases.share_bases_of_flow(session, flow_id)
+        if not sessions.has_flow(session, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         # From here to the commit this transaction alone gives out the session's seqs: seq order is commit order.
-        conversation = conversations.open_session(
+        conversation = sessions.open_session(
             session,
             flow_id=flow_id,
             session_id=request.session_id,
@@ -104,18 +104,18 @@ def _capture(
             else {}
         )
         unknown = {message_id: message for message_id, message in messages.items() if message_id not in known}
-        before = deleted.fetch(session, flow_id, unknown.keys())
+        before = deleted_messages.fetch(session, flow_id, unknown.keys())
         kept_out = {key: past for key, past in before.items() if idempotency.stays_deleted(past, conversation)}
         new = {message_id: message for message_id, message in unknown.items() if message_id not in kept_out}
         first = conversation.last_seq + 1
         stored = message_rows(new, documents, before, conversation, run_id, first, now)
-        conversations.insert_messages(session, stored)
+        sessions.insert_messages(session, stored)
         if new:
             conversation.last_seq += len(new)
             conversation.last_captured_at = now
             conversation.deleted_at = None
         index.add(session, conversation, stored, documents)
-        deleted.forget(session, flow_id, new.keys() & before.keys())
+        deleted_messages.forget(session, flow_id, new.keys() & before.keys())
         session.flush()
         if request.on_conflict == "update":
             edit.update_changed(session, services, living, conversation, messages, known, now)

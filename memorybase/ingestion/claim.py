@@ -9,7 +9,7 @@ from uuid import UUID
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
 from memorybase.models import Capture, Generation, IngestionJob, JobKind, JobState, MemoryBase, MemoryBaseSession
-from memorybase.queries import bases, conversations, jobs, rows
+from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.services import FrozenJob, Services
 from memorybase.vectors.store import CollectionRef
 
@@ -21,10 +21,10 @@ def claim_job(services: Services, frozen: FrozenJob, owner: str) -> Claim | None
     """
     # A claim becomes durable with the begin of its embedding, before anything is written under it; a repair has none.
     with services.database.transaction(durable=frozen.kind == JobKind.REPAIR) as session:
-        base = bases.share_base(session, frozen.memory_base_id)
+        base = memory_bases.share_base(session, frozen.memory_base_id)
         if base is None or base.deleting_at is not None:
             return None
-        locked = rows.lock_rows_of_session(session, [base.id], frozen.session_id)
+        locked = cursors.lock_rows_of_session(session, [base.id], frozen.session_id)
         job = jobs.lock_job(session, frozen.job_id)
         now = clock.now(session)
         # A job whose session was renamed since its ring is not the one that was rung; it is rung anew.
@@ -46,8 +46,8 @@ def claim_job(services: Services, frozen: FrozenJob, owner: str) -> Claim | None
         job.started_at = now
         job.embedding_began = job.together = False
         session.flush()
-        end_user_id = conversations.end_user_of(session, base.flow_id, row.session_id)
-        return new_claim(job, row, base, bases.fetch_generation(session, base.id, row.generation), end_user_id)
+        end_user_id = sessions.end_user_of(session, base.flow_id, row.session_id)
+        return new_claim(job, row, base, memory_bases.fetch_generation(session, base.id, row.generation), end_user_id)
 
 
 def _still_matches(base: MemoryBase, row: MemoryBaseSession, job: IngestionJob) -> bool:

@@ -15,8 +15,8 @@ from memorybase.ingestion.idempotency import current_fingerprint
 from memorybase.keyword_index import index as indexing
 from memorybase.messages import NewMessage, message_fingerprint, text_bytes
 from memorybase.models import MemoryBase, Message, Session
-from memorybase.queries import conversations, summaries
-from memorybase.queries.conversations import KnownMessage
+from memorybase.queries import sessions, summaries
+from memorybase.queries.sessions import KnownMessage
 from memorybase.services import Services
 
 
@@ -32,7 +32,7 @@ def update_changed(
     """on_conflict "update": known messages take the new content as an edit would; role and is_output stay."""
     for message_id, stored in known.items():
         message = messages[message_id]
-        current = conversations.message_by_id(session, message_id)
+        current = sessions.message_by_id(session, message_id)
         if current is None or current_fingerprint(current) == message_fingerprint(message):
             continue
         if (current.role, current.is_output) != (message.role, message.is_output):

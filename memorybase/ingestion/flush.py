@@ -13,7 +13,7 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.ingestion import lost_worker, scheduler
 from memorybase.models import IngestionJob, MemoryBase, MemoryBaseSession
-from memorybase.queries import bases, conversations, jobs, rows
+from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.services import Services
 
 
@@ -50,7 +50,7 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
     with services.database.reading() as session:
         flow_id = _existing_base(session, user_id, base_id).flow_id
         if session_id is not None:
-            found = conversations.fetch_session(session, flow_id, session_id)
+            found = sessions.fetch_session(session, flow_id, session_id)
             if found is None or found.deleted_at is not None:
                 raise errors.NotFound("There is no such session", field="session_id", value=session_id)
     if session_id is not None:
@@ -65,7 +65,7 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
 
 
 def _existing_base(session: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase:
-    base = bases.fetch_base(session, user_id, base_id)
+    base = memory_bases.fetch_base(session, user_id, base_id)
     if base is None:
         raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
     return base
@@ -75,11 +75,11 @@ def _pages_of_sessions(services: Services, base_id: UUID) -> Iterator[Sequence[s
     after = ""
     while True:
         with services.database.reading() as session:
-            base = bases.fetch_any_base(session, base_id)
+            base = memory_bases.fetch_any_base(session, base_id)
             if base is None:
                 return
-            fed = bases.fetch_generation(session, base_id, scheduler.fed_generation(base))
-            page = rows.sessions_to_flush(session, base, fed, after=after, limit=FLUSH_PAGE)
+            fed = memory_bases.fetch_generation(session, base_id, scheduler.fed_generation(base))
+            page = cursors.sessions_to_flush(session, base, fed, after=after, limit=FLUSH_PAGE)
         if page:
             yield page
             after = page[-1]
@@ -89,17 +89,17 @@ def _pages_of_sessions(services: Services, base_id: UUID) -> Iterator[Sequence[s
 
 def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], result: FlushResult) -> None:
     with services.database.transaction() as session:
-        base = bases.share_base(session, base_id)
+        base = memory_bases.share_base(session, base_id)
         if base is None or base.deleting_at is not None:
             return
         now = clock.now(session)
         # In the order that everybody keeps who locks several: Python's, whatever the database's collation.
         for session_id in sorted(session_ids):
-            conversation = conversations.lock_session(session, base.flow_id, session_id)
+            conversation = sessions.lock_session(session, base.flow_id, session_id)
             if conversation is None or conversation.deleted_at is not None:
                 continue
             # Before the look at the job, which could otherwise end between the look and the answer that names it.
-            locked = rows.lock_rows_of_session(session, [base.id], session_id)
+            locked = cursors.lock_rows_of_session(session, [base.id], session_id)
             active = jobs.active_job(session, base.id, session_id)
             if active is None:
                 job = scheduler.owe_everything(session, services, base, conversation, now)

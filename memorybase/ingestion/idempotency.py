@@ -15,9 +15,9 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.messages import NewMessage, message_fingerprint
 from memorybase.models import Message, Session
-from memorybase.queries import conversations
-from memorybase.queries.conversations import KnownMessage
-from memorybase.queries.deleted import Deleted
+from memorybase.queries import sessions
+from memorybase.queries.deleted_messages import Deleted
+from memorybase.queries.sessions import KnownMessage
 
 
 def identify(messages: Sequence[NewMessage], run_id: UUID) -> dict[UUID, NewMessage]:
@@ -73,16 +73,14 @@ def open_run(
         "id": run_id, "flow_id": conversation.flow_id, "session_id": conversation.session_id,
         "external_id": external_id, "fingerprint": fingerprint, "created_at": now,
     }  # fmt: skip
-    if conversations.add_run(session, new):
+    if sessions.add_run(session, new):
         return True
-    run = conversations.fetch_run(session, run_id)
+    run = sessions.fetch_run(session, run_id)
     if run is None:
         raise errors.ConstraintViolated("The run vanished between insert and read")
     where = {"field": "run_id", "value": external_id or str(run_id)}
     if (run.flow_id, run.session_id) != (conversation.flow_id, conversation.session_id):
-        if conversations.owner_of_flow(session, run.flow_id) != conversations.owner_of_flow(
-            session, conversation.flow_id
-        ):
+        if sessions.owner_of_flow(session, run.flow_id) != sessions.owner_of_flow(session, conversation.flow_id):
             raise errors.NotFound("There is no such run", **where)
         raise errors.RunConflict("The run belongs to another session", **where)
     if fingerprint is not None:
@@ -113,7 +111,7 @@ def match_known(
     Raises NotFound for another user's id, and MessageConflict for one of another session, or of other content
     while on_conflict is "error".
     """
-    known = conversations.known_messages(session, messages.keys())
+    known = sessions.known_messages(session, messages.keys())
     for message_id, stored in known.items():
         if stored.user_id != user_id:  # its external id is the other user's own word
             raise errors.NotFound("There is no such message", field="messages.id", value=str(message_id))
@@ -134,7 +132,7 @@ def _differs(session: OrmSession, stored: KnownMessage, message: NewMessage) -> 
     """Equal means: as it was captured, so that a runtime may post its whole state again after an edit, or as it is."""
     if stored.fingerprint == message_fingerprint(message):
         return False
-    current = conversations.message_by_id(session, stored.id)
+    current = sessions.message_by_id(session, stored.id)
     return current is None or current_fingerprint(current) != message_fingerprint(message)
 
 

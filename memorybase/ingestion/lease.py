@@ -18,7 +18,7 @@ from memorybase.database import clock
 from memorybase.ingestion.claim import Claim, ClaimKey
 from memorybase.ingestion.scheduler import audit_time
 from memorybase.locks import HeldLock
-from memorybase.queries import jobs, rows
+from memorybase.queries import cursors, jobs
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -112,7 +112,7 @@ class Guard:
         with self._services.database.transaction() as session:
             until = clock.now(session) + timedelta(seconds=self._services.settings.lease_seconds)
             held = jobs.claims_that_hold(session, {claim.key})
-            renewed = bool(held) and rows.renew_lease(session, row_id=claim.row_id, epoch=claim.epoch, until=until)
+            renewed = bool(held) and cursors.renew_lease(session, row_id=claim.row_id, epoch=claim.epoch, until=until)
         if not renewed:
             # A job that ended meanwhile has no lease to renew.
             return self._is_dropped(claim)
@@ -150,7 +150,7 @@ def release(services: Services, claim: Claim, *, wrote: bool) -> None:
     try:
         with services.database.transaction() as session:
             now = clock.now(session)
-            rows.release_lease(
+            cursors.release_lease(
                 session,
                 row_id=claim.row_id,
                 epoch=claim.epoch,

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.ingestion.scheduler import audit_time, plan_next, ring_after_commit
 from memorybase.models import IngestionJob, JobKind, JobState, MemoryBase, MemoryBaseSession
-from memorybase.queries import bases, conversations, jobs, ledger, rows
+from memorybase.queries import cursors, dead_letters, jobs, ledger, memory_bases, sessions
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -66,7 +66,7 @@ def _isolate(
     job.finished_at = now
     job.error = f"{job.deaths} workers were lost on this job; its range is split"
     session.flush()
-    return plan_next(session, services, base, rows.lock_rows_of_session(session, [base.id], row.session_id), now)
+    return plan_next(session, services, base, cursors.lock_rows_of_session(session, [base.id], row.session_id), now)
 
 
 def _bury_deadly(
@@ -78,7 +78,7 @@ def _bury_deadly(
         row.audit_at = None
         log.warning("audit_given_up", job_id=str(job.id), session_row=str(row.id))
         return
-    generation = bases.fetch_generation(session, base.id, row.generation)
+    generation = memory_bases.fetch_generation(session, base.id, row.generation)
     if job.kind == JobKind.REPAIR:
         suspects = ledger.messages_to_write(
             session,
@@ -91,7 +91,7 @@ def _bury_deadly(
             limit=1,
         )
     else:
-        suspects = conversations.fetch_range(
+        suspects = sessions.fetch_range(
             session,
             flow_id=row.flow_id,
             session_id=row.session_id,
@@ -101,10 +101,10 @@ def _bury_deadly(
         )
     # A wording that came since the last worker began is not the one it died of, though a repair may owe that message
     # first now. Without a suspect the next job takes one message alone again.
-    unseen = conversations.edited_since(session, [m.id for m in suspects], job.started_at) if job.started_at else set()
+    unseen = sessions.edited_since(session, [m.id for m in suspects], job.started_at) if job.started_at else set()
     failures = [
-        ledger.Failure(m.id, m.version, "worker_lost", f"{job.deaths} workers were lost on this message alone")
+        dead_letters.Failure(m.id, m.version, "worker_lost", f"{job.deaths} workers were lost on this message alone")
         for m in suspects
         if m.id not in unseen
     ]
-    ledger.bury(session, base_id=base.id, generation=row.generation, row_id=row.id, failures=failures, now=now)
+    dead_letters.bury(session, base_id=base.id, generation=row.generation, row_id=row.id, failures=failures, now=now)

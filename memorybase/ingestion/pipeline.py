@@ -27,8 +27,9 @@ from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.lease import Guard
 from memorybase.ingestion.retry import describe
 from memorybase.messages import message_text
-from memorybase.queries.conversations import CountedMessage
-from memorybase.queries.ledger import Failure, Held
+from memorybase.queries.dead_letters import Failure
+from memorybase.queries.ledger import Held
+from memorybase.queries.sessions import CountedMessage
 from memorybase.queries.token_vectors import TokensOf
 from memorybase.services import Services
 from memorybase.telemetry import get_logger

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from memorybase.database import clock, engine
 from memorybase.ingestion import lost_worker, scheduler
-from memorybase.queries import bases, conversations, jobs, rows
+from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.services import Services
 
 SWEEP_LIMIT = 200  # of each kind a pass: the next pass is seconds away
@@ -17,21 +17,21 @@ SWEEP_LIMIT = 200  # of each kind a pass: the next pass is seconds away
 def requeue_expired(services: Services) -> int:
     """Jobs whose worker has not renewed its lease go back to the queue, under a new epoch."""
     with services.database.reading() as session:
-        expired = rows.expired_leases(session, clock.now(session), limit=SWEEP_LIMIT)
+        expired = cursors.expired_leases(session, clock.now(session), limit=SWEEP_LIMIT)
     return sum(requeue(services, row_id) for row_id in expired)
 
 
 def requeue(services: Services, row_id: UUID, *, dead_owner: str | None = None, stopped: bool = False) -> bool:
     """Take the lease of a lost worker away: of that dead owner, or of anybody once it has expired."""
     with services.database.transaction() as session:
-        seen = rows.fetch_row(session, row_id)
-        base = bases.share_base(session, seen.memory_base_id) if seen else None
+        seen = cursors.fetch_row(session, row_id)
+        base = memory_bases.share_base(session, seen.memory_base_id) if seen else None
         if base is None or seen is None:
             return False
         # By id, since the next job may be planned. A sweeper waits for nobody who is at work there, or hangs.
-        if not rows.try_lock_rows_of_session(session, base, seen.session_id, wait=dead_owner is not None):
+        if not cursors.try_lock_rows_of_session(session, base, seen.session_id, wait=dead_owner is not None):
             return False
-        row = rows.lock_row(session, row_id, skip_locked=True)
+        row = cursors.lock_row(session, row_id, skip_locked=True)
         now = clock.now(session)
         if row is None or row.lease_until is None:
             return False
@@ -51,7 +51,7 @@ def requeue_leases_of_dead(
 ) -> int:
     """A starting worker takes back what its own dead predecessors held, without waiting for their leases."""
     with services.database.reading() as session:
-        leased = rows.leases_of(session, owner_prefix)
+        leased = cursors.leases_of(session, owner_prefix)
     dead = [(row_id, owner) for row_id, owner in leased if not alive(owner)]
     return sum(requeue(services, row_id, dead_owner=owner, stopped=stopped) for row_id, owner in dead)
 
@@ -60,18 +60,20 @@ def wake_idle(services: Services) -> int:
     """A session that has fallen silent has what is pending ingested: a short conversation is not lost below its
     threshold."""
     with services.database.reading() as session:
-        due = [(row.memory_base_id, row.id) for row in rows.idle_rows(session, clock.now(session), limit=SWEEP_LIMIT)]
+        due = [
+            (row.memory_base_id, row.id) for row in cursors.idle_rows(session, clock.now(session), limit=SWEEP_LIMIT)
+        ]
     return sum(_wake(services, base_id, row_id) for base_id, row_id in due)
 
 
 def _wake(services: Services, base_id: UUID, row_id: UUID) -> bool:
     with services.database.transaction() as session:
-        base = bases.share_base(session, base_id)
-        row = rows.fetch_row(session, row_id)
+        base = memory_bases.share_base(session, base_id)
+        row = cursors.fetch_row(session, row_id)
         if base is None or row is None:
             return False
-        conversation = conversations.lock_session(session, row.flow_id, row.session_id)
-        row = rows.lock_row(session, row_id)
+        conversation = sessions.lock_session(session, row.flow_id, row.session_id)
+        row = cursors.lock_row(session, row_id)
         if conversation is None or row is None or row.idle_due_at is None:
             return False
         now = clock.now(session)
@@ -88,13 +90,13 @@ def _wake(services: Services, base_id: UUID, row_id: UUID) -> bool:
 def plan_owed(services: Services) -> int:
     """A job for every session with something owed and none active."""
     with services.database.reading() as session:
-        owed = rows.sessions_owed_work(session, clock.now(session), limit=SWEEP_LIMIT)
+        owed = cursors.sessions_owed_work(session, clock.now(session), limit=SWEEP_LIMIT)
     planned = 0
     for base_id, session_id in owed:
         with services.database.transaction() as session:
-            base = bases.share_base(session, base_id)
+            base = memory_bases.share_base(session, base_id)
             if base is not None:
-                locked = rows.lock_rows_of_session(session, [base_id], session_id)
+                locked = cursors.lock_rows_of_session(session, [base_id], session_id)
                 planned += scheduler.plan_next(session, services, base, locked, clock.now(session)) is not None
     return planned
 

@@ -11,9 +11,9 @@ from memorybase.ingestion import advance, pipeline
 from memorybase.ingestion.build import complete_build
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.lease import Guard
-from memorybase.queries import conversations, ledger, rows, token_vectors
-from memorybase.queries.conversations import CountedMessage
+from memorybase.queries import cursors, dead_letters, ledger, sessions, token_vectors
 from memorybase.queries.ledger import Held
+from memorybase.queries.sessions import CountedMessage
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
@@ -75,7 +75,7 @@ def _difference(services: Services, claim: Claim, lost: set[UUID]) -> Difference
         )
         gone = ledger.entries_to_drop(session, claim.row_id, limit=limit)
         entries = ledger.entries(session, claim.row_id, [m.id for m in write])
-        buried = ledger.dead_letters_without_message(session, claim.row_id)
+        buried = dead_letters.dead_letters_without_message(session, claim.row_id)
     complete = len(write) < limit and len(gone) < limit and len(lost) <= limit
     return Difference(write, list(entries.values()), gone, buried, complete)
 
@@ -107,7 +107,7 @@ def remove_late_writes(services: Services, claim: Claim) -> None:
     """Take away what a lost claim has written of a session that is gone, best effort: no audit will come for it."""
     try:
         with services.database.reading() as session:
-            if rows.fetch_row(session, claim.row_id) is not None:
+            if cursors.fetch_row(session, claim.row_id) is not None:
                 return
         late = sorted(_left_under(services, claim, claim.session_id))
         if late:
@@ -127,7 +127,7 @@ def _left_under(services: Services, claim: Claim, former: str) -> set[str]:
     # By now another session may have that name, and what is of its messages is its own. All else is ours, also what is
     # of messages that are gone: nobody else would look for it.
     with services.database.reading() as session:
-        others = conversations.ids_in_session(
+        others = sessions.ids_in_session(
             session, claim.flow_id, former, {parsed.message_id for parsed in late.values() if parsed}
         )
     return {chunk for chunk, parsed in late.items() if parsed and parsed.message_id not in others}
@@ -140,7 +140,7 @@ def _record(services: Services, claim: Claim, guard: Guard, difference: Differen
         failed = {failure.message_id for failure in done.failures}
         removed = [*difference.gone, *(held for held in difference.replaced if held.message_id in failed)]
         ledger.forget(session, row.id, [held.message_id for held in removed])
-        ledger.unbury(session, row.id, difference.buried)
+        dead_letters.unbury(session, row.id, difference.buried)
         row.total_processed -= len(removed)
         row.total_chunks -= sum(held.chunks for held in removed)
         if claim.audit and difference.complete and (row.audit_at is None or row.audit_at <= now):

@@ -13,7 +13,7 @@ from memorybase.database import clock
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.scheduler import audit_time, plan_next
 from memorybase.models import IngestionJob, JobKind, JobState, MemoryBase, MemoryBaseSession
-from memorybase.queries import bases, jobs, rows
+from memorybase.queries import cursors, jobs, memory_bases
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -38,13 +38,13 @@ def postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool)
 
 def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> datetime | None:
     with services.database.transaction() as session:
-        base = bases.share_base(session, claim.memory_base_id)
+        base = memory_bases.share_base(session, claim.memory_base_id)
         # Rows before the job, and both rows of a session in build, as everybody does.
-        locked = rows.lock_rows_of_session(session, [claim.memory_base_id], claim.session_id)
-        rows.lock_row(session, claim.row_id)
+        locked = cursors.lock_rows_of_session(session, [claim.memory_base_id], claim.session_id)
+        cursors.lock_row(session, claim.row_id)
         now = clock.now(session)
         audit_at = audit_time(now, services.settings) if wrote else None
-        rows.release_lease(
+        cursors.release_lease(
             session, row_id=claim.row_id, epoch=claim.epoch, audit_at=audit_at, written_as=claim.session_id
         )
         job = jobs.lock_job(session, claim.job_id)

@@ -24,7 +24,7 @@ from memorybase.models import (
     MemoryBaseSession,
     Session,
 )
-from memorybase.queries import bases, conversations, jobs, rows
+from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.services import FrozenJob, Services
 from memorybase.settings import Settings
 
@@ -77,7 +77,7 @@ def plan_next(
     fed = fed_row(base, own)
     if fed is None or fed.target_seq <= fed.cursor_seq:
         return None
-    generation = bases.fetch_generation(session, base.id, fed.generation)
+    generation = memory_bases.fetch_generation(session, base.id, fed.generation)
     kind = JobKind.INGEST if fed.generation == base.serving else JobKind.REGENERATE
     return _insert(session, services, fed, kind, next_range(session, services.settings, fed, generation.capture), now)
 
@@ -85,7 +85,7 @@ def plan_next(
 def next_range(session: OrmSession, settings: Settings, row: MemoryBaseSession, capture: Capture) -> Range:
     """The next stretch toward the target: bounded in counted messages and in text, at least one message."""
     at_most = min(settings.job_max_messages, row.job_cap or settings.job_max_messages)
-    sizes = conversations.sizes_after(
+    sizes = sessions.sizes_after(
         session,
         flow_id=row.flow_id,
         session_id=row.session_id,
@@ -114,7 +114,7 @@ def _insert(
     *,
     audit: bool = False,
 ) -> IngestionJob | None:
-    generation: Generation = bases.fetch_generation(session, row.memory_base_id, row.generation)
+    generation: Generation = memory_bases.fetch_generation(session, row.memory_base_id, row.generation)
     job = jobs.insert_job(
         session,
         {
@@ -195,7 +195,7 @@ def mark_edited(
     The caller holds the flow's living memory bases and the session. Without a seq the whole session has changed.
     """
     planned = []
-    session_rows = rows.lock_rows_of_session(session, [base.id for base in living], session_id)
+    session_rows = cursors.lock_rows_of_session(session, [base.id for base in living], session_id)
     for base in living:
         own = [row for row in session_rows if row.memory_base_id == base.id]
         # Beyond the target nothing has read the message yet: ingestion will read it as it is then.
@@ -210,10 +210,10 @@ def mark_edited(
 
 def pending_row(session: OrmSession, base: MemoryBase, conversation: Session) -> MemoryBaseSession | None:
     """The session's row, locked, if anything is pending in it."""
-    locked = rows.lock_rows_of_session(session, [base.id], conversation.session_id)
+    locked = cursors.lock_rows_of_session(session, [base.id], conversation.session_id)
     row = fed_row(base, locked)
-    generation = bases.fetch_generation(session, base.id, fed_generation(base))
-    pending = conversations.count_counted(
+    generation = memory_bases.fetch_generation(session, base.id, fed_generation(base))
+    pending = sessions.count_counted(
         session,
         flow_id=conversation.flow_id,
         session_id=conversation.session_id,
@@ -224,14 +224,14 @@ def pending_row(session: OrmSession, base: MemoryBase, conversation: Session) ->
     if not pending:
         return None
     if row is None:
-        rows.ensure_row(
+        cursors.ensure_row(
             session,
             base_id=base.id,
             generation=generation.generation,
             flow_id=conversation.flow_id,
             session_id=conversation.session_id,
         )
-        row = fed_row(base, rows.lock_rows_of_session(session, [base.id], conversation.session_id))
+        row = fed_row(base, cursors.lock_rows_of_session(session, [base.id], conversation.session_id))
     return row
 
 
@@ -245,7 +245,7 @@ def owe_everything(
     row.target_seq = conversation.last_seq
     row.idle_due_at = None
     session.flush()
-    locked = rows.lock_rows_of_session(session, [base.id], conversation.session_id)
+    locked = cursors.lock_rows_of_session(session, [base.id], conversation.session_id)
     return plan_next(session, services, base, locked, now)
 
 

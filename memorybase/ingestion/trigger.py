@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.ingestion import scheduler
 from memorybase.models import MemoryBase, MemoryBaseSession, Session
-from memorybase.queries import bases, conversations, jobs, rows
+from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.services import Services
 
 
@@ -34,10 +34,10 @@ def trigger(
 ) -> list[IngestionState]:
     """For every memory base with auto_capture: is the threshold reached? Then what is captured is owed."""
     automatic = [base for base in living if base.auto_capture]
-    locked = rows.lock_rows_of_session(session, [base.id for base in automatic], conversation.session_id)
+    locked = cursors.lock_rows_of_session(session, [base.id for base in automatic], conversation.session_id)
     untracked = [base for base in automatic if scheduler.fed_row(base, locked) is None]
     for base in untracked:
-        rows.ensure_row(
+        cursors.ensure_row(
             session,
             base_id=base.id,
             generation=scheduler.fed_generation(base),
@@ -45,7 +45,7 @@ def trigger(
             session_id=conversation.session_id,
         )
     if untracked:
-        locked = rows.lock_rows_of_session(session, [base.id for base in automatic], conversation.session_id)
+        locked = cursors.lock_rows_of_session(session, [base.id for base in automatic], conversation.session_id)
     return [_trigger_base(session, services, base, locked, conversation, now) for base in automatic]
 
 
@@ -60,8 +60,8 @@ def _trigger_base(
     row = scheduler.fed_row(base, locked)
     if row is None:
         raise sa.exc.NoResultFound("a session row vanished under its lock")
-    generation = bases.fetch_generation(session, base.id, row.generation)
-    pending = conversations.count_counted(
+    generation = memory_bases.fetch_generation(session, base.id, row.generation)
+    pending = sessions.count_counted(
         session,
         flow_id=conversation.flow_id,
         session_id=conversation.session_id,

@@ -17,7 +17,7 @@ from memorybase import errors
 from memorybase.embedding import Embedder, chunking
 from memorybase.ingestion.claim import Claim
 from memorybase.queries import ledger, token_vectors
-from memorybase.queries.conversations import CountedMessage
+from memorybase.queries.sessions import CountedMessage
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids

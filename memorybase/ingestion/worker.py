@@ -17,7 +17,7 @@ from memorybase.ingestion.lease import Guard
 from memorybase.ingestion.pipeline import Work
 from memorybase.locks import HeldLock
 from memorybase.models import JobKind
-from memorybase.queries import conversations, jobs, ledger
+from memorybase.queries import dead_letters, jobs, sessions
 from memorybase.services import FrozenJob, Services
 from memorybase.telemetry import bound, get_logger
 
@@ -142,7 +142,7 @@ class _Shift:
         work = Work(claim, [])
         try:
             with self._services.database.reading() as session:
-                messages = conversations.fetch_range(
+                messages = sessions.fetch_range(
                     session,
                     flow_id=claim.flow_id,
                     session_id=claim.session_id,
@@ -150,7 +150,7 @@ class _Shift:
                     from_seq=claim.from_seq,
                     to_seq=claim.to_seq,
                 )
-                settled = ledger.settled_dead_letters(session, claim.row_id, [message.id for message in messages])
+                settled = dead_letters.settled_dead_letters(session, claim.row_id, [message.id for message in messages])
         except errors.DatabaseUnavailable as error:
             work.error = error
             return work

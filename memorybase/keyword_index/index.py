@@ -17,7 +17,7 @@ from memorybase.keyword_index.analyzer import Document
 from memorybase.keyword_index.queries import Waiting
 from memorybase.messages import NewMessage, message_text
 from memorybase.models import Message, Session
-from memorybase.queries import conversations
+from memorybase.queries import sessions
 from memorybase.services import Services
 
 REINDEX_PAGE = 100  # messages a transaction: captures into the session wait so long, about 50 ms
@@ -112,10 +112,10 @@ def _reindex_session(services: Services, flow_id: UUID, session_id: str) -> Iter
     last, ended = 0, False
     while not ended:
         with services.database.transaction() as session:
-            conversation = conversations.lock_session(session, flow_id, session_id)
+            conversation = sessions.lock_session(session, flow_id, session_id)
             if conversation is None:  # deleted or renamed meanwhile
                 return
-            messages = conversations.dialogue_after(session, flow_id, session_id, last, limit=REINDEX_PAGE)
+            messages = sessions.dialogue_after(session, flow_id, session_id, last, limit=REINDEX_PAGE)
             for message in messages:
                 replace(session, services, conversation, message)
                 last = message.seq

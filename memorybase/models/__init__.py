@@ -5,6 +5,7 @@ Lock order, everywhere: memory_bases, then sessions (the seq counter), then memo
 
 from __future__ import annotations
 
+from memorybase.models.accounts import ApiKey, User, WebTicket
 from memorybase.models.base import (
     ACTIVE_STATES,
     ID_LENGTH,
@@ -21,13 +22,12 @@ from memorybase.models.base import (
     UtcDateTime,
 )
 from memorybase.models.chat_memories import Chat, ChatMemory, ChatRecord
-from memorybase.models.conversations import DeletedMessage, Flow, Message, Posting, Run, Session, Speaker
+from memorybase.models.jobs import DeadLetter, Heartbeat, IngestionJob, LedgerEntry, TokenVectors
 from memorybase.models.knowledge import Document, KnowledgeBase
 from memorybase.models.memory_bases import Generation, MemoryBase, MemoryBaseSession
 from memorybase.models.node_memory import MemoryUse, MemoryUseMessage, NodeExecution
-from memorybase.models.people import ApiKey, User, WebTicket
+from memorybase.models.sessions import DeletedMessage, Flow, Message, Posting, Run, Session, Speaker
 from memorybase.models.summaries import SessionSummary
-from memorybase.models.work import DeadLetter, Heartbeat, IngestionJob, LedgerEntry, TokenVectors
 
 __all__ = [
     "ACTIVE_STATES",

@@ -18,7 +18,7 @@ from memorybase.database import clock
 from memorybase.models import Flow, Message, Run, Session
 from memorybase.portability import lines, node_memory
 from memorybase.portability.lines import columns, pages, written
-from memorybase.queries import bases, conversations
+from memorybase.queries import memory_bases, sessions
 from memorybase.queries import portability as queries
 from memorybase.queries.portability import ExportedMessage
 from memorybase.services import Services
@@ -45,10 +45,10 @@ def resolve_scope(
 ) -> ExportScope:
     """Every id checked to be the user's; a memory base stands for its flow. Raises NotFound, InvalidRequest."""
     with services.database.reading() as session:
-        if flow_id is not None and not conversations.has_flow(session, user_id, flow_id):
+        if flow_id is not None and not sessions.has_flow(session, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         if memory_base_id is not None:
-            base = bases.fetch_base(session, user_id, memory_base_id)
+            base = memory_bases.fetch_base(session, user_id, memory_base_id)
             if base is None:
                 raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(memory_base_id))
             if flow_id not in {None, base.flow_id}:

@@ -18,15 +18,15 @@ from memorybase.conversation.chat_config import ChatMemoryConfig
 from memorybase.conversation.chat_memory import MemoryKey, Who
 from memorybase.ingestion import capture, idempotency
 from memorybase.ingestion.capture import CapturedMessage, CaptureRequest
-from memorybase.lifecycle import bases
 from memorybase.messages import NewMessage
 from memorybase.models import NAME_LENGTH
 from memorybase.portability import node_memory
 from memorybase.portability.lines import ChatPlace, Line, Place
 from memorybase.portability.node_memory import Execution, Use
 from memorybase.portability.reading import FORMAT
-from memorybase.queries import conversations
+from memorybase.queries import sessions as conversations
 from memorybase.services import Services
+from memorybase.sessions import flows as flows_
 
 OnConflict = Literal["error", "keep", "update"]
 
@@ -208,7 +208,7 @@ def _store(
     services: Services, user_id: UUID, item: _Item, answer: ImportAnswer, on_conflict: OnConflict
 ) -> ImportAnswer:
     if isinstance(item, _Flow):
-        bases.put_flow(services, user_id, name=item.name, flow_id=item.id, external_id=item.external_id,
+        flows_.put_flow(services, user_id, name=item.name, flow_id=item.id, external_id=item.external_id,
                            rename=False)  # fmt: skip
         return replace(answer, flows=answer.flows + 1)
     if isinstance(item, _Session):

@@ -15,8 +15,6 @@ from memorybase.models import (
     Chat,
     ChatRecord,
     Flow,
-    LedgerEntry,
-    MemoryBaseSession,
     MemoryUse,
     Message,
     NodeExecution,
@@ -150,34 +148,6 @@ def external_ids(
         "message": of(Message, Message.id, named) | of(ChatRecord, ChatRecord.message_id, named),
         "node_execution": of(NodeExecution, NodeExecution.id, named),
     }
-
-
-def sessions_of_end_user(session: OrmSession, user_id: UUID, end_user_id: str, *, limit: int) -> list[tuple[UUID, str]]:
-    """(flow, session id) of some sessions of an end user, in all of the user's flows."""
-    statement = (
-        sa.select(Session.flow_id, Session.session_id)
-        .join(Flow, Flow.id == Session.flow_id)
-        .where(
-            Flow.user_id == user_id,
-            Flow.deleting_at.is_(None),
-            Session.end_user_id == end_user_id,
-            Session.deleted_at.is_(None),
-        )
-        .order_by(Session.id)
-        .limit(limit)
-    )
-    return [(row[0], row[1]) for row in session.execute(statement)]
-
-
-def chunks_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> int:
-    """How many chunks the ledgers of all generations say there are of a session."""
-    row = MemoryBaseSession
-    total = session.scalar(
-        sa.select(sa.func.sum(LedgerEntry.chunks))
-        .join(row, row.id == LedgerEntry.row_id)
-        .where(row.flow_id == flow_id, row.session_id == session_id)
-    )
-    return int(total or 0)
 
 
 def _of_flow(flow_id: UUID, end_user_id: str | None) -> list[sa.ColumnElement[bool]]:

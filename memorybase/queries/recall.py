@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.batches import is_among
 from memorybase.models import Capture, Flow, Generation, LedgerEntry, MemoryBase, MemoryBaseSession, Message, Session
-from memorybase.queries.conversations import counted
+from memorybase.queries.sessions import counted
 
 Row = MemoryBaseSession
 _Text = str | sa.BindParameter[Any]

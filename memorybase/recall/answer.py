@@ -16,8 +16,8 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.keyword_index import queries as postings
 from memorybase.models import Message
-from memorybase.queries import conversations
 from memorybase.queries import recall as queries
+from memorybase.queries import sessions
 from memorybase.queries.recall import Neighbour, Target
 from memorybase.recall import hybrid, near, question, reranking
 from memorybase.recall.near import Near
@@ -144,7 +144,7 @@ def _read(session: OrmSession, services: Services, request: SearchRequest, flow_
 
 
 def _targets(session: OrmSession, user_id: UUID, request: SearchRequest) -> list[Target]:
-    if request.flow_id is not None and not conversations.has_flow(session, user_id, request.flow_id):
+    if request.flow_id is not None and not sessions.has_flow(session, user_id, request.flow_id):
         raise errors.NotFound(field="flow_id", value=str(request.flow_id))
     targets = queries.serving_targets(session, user_id, memory_base_id=request.memory_base_id, flow_id=request.flow_id)
     if request.memory_base_id is not None and not targets:

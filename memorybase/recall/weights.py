@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from memorybase import errors
-from memorybase.queries import bases
+from memorybase.queries import memory_bases
 from memorybase.recall.fusion import SETS, SIGNALS, Weights
 from memorybase.services import Services
 
@@ -51,7 +51,7 @@ class WeightsView:
 def get_weights(services: Services, user_id: UUID, base_id: UUID) -> WeightsView:
     """Raises NotFound."""
     with services.database.reading() as session:
-        base = bases.fetch_base(session, user_id, base_id)
+        base = memory_bases.fetch_base(session, user_id, base_id)
         if base is None:
             raise _not_found(base_id)
         stored, previous = base.search_weights, base.previous_search_weights
@@ -71,7 +71,7 @@ def set_weights(services: Services, user_id: UUID, base_id: UUID, wanted: Stored
         _check(wanted)
     new = None if wanted is None else _as_json(wanted)
     with services.database.transaction() as session:
-        base = bases.fetch_base(session, user_id, base_id) and bases.lock_base(session, base_id)
+        base = memory_bases.fetch_base(session, user_id, base_id) and memory_bases.lock_base(session, base_id)
         if base is None:
             raise _not_found(base_id)
         if base.search_weights != new:

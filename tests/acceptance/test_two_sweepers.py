@@ -23,10 +23,11 @@ from memorybase import keys, messages, wiring
 from memorybase.database import migrate
 from memorybase.ingestion import capture, claim, scheduler
 from memorybase.ingestion.capture import CaptureRequest
-from memorybase.lifecycle import bases
-from memorybase.lifecycle.bases import NewMemoryBase
+from memorybase.memory_bases import manage
+from memorybase.memory_bases.manage import NewMemoryBase
 from memorybase.models import ACTIVE_STATES, IngestionJob, JobState, MemoryBaseSession
 from memorybase.services import Services
+from memorybase.sessions import flows
 from memorybase.settings import embedded
 from worker.queue import QUEUE
 
@@ -45,8 +46,8 @@ class Scene:
 
     def leave_work_behind(self) -> None:
         user_id = keys.ensure_local_user(self.services, "mb_test")
-        flow_id = bases.create_flow(self.services, user_id, name="flow").id
-        bases.create_memory_base(self.services, user_id, NewMemoryBase(name="base", flow_id=flow_id, threshold=1))
+        flow_id = flows.create_flow(self.services, user_id, name="flow").id
+        manage.create_memory_base(self.services, user_id, NewMemoryBase(name="base", flow_id=flow_id, threshold=1))
         for number in range(3 * EACH):
             said = messages.normalise({"role": "assistant", "content": "hello"}, user_id=user_id, where="messages")
             request = CaptureRequest(session_id=f"s{number}", messages=[said])

@@ -25,10 +25,11 @@ from memorybase.database import migrate
 from memorybase.embedding.background import NICENESS
 from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion.capture import CaptureRequest
-from memorybase.lifecycle import bases
-from memorybase.lifecycle.bases import NewMemoryBase
+from memorybase.memory_bases import manage
+from memorybase.memory_bases.manage import NewMemoryBase
 from memorybase.models import ACTIVE_STATES, IngestionJob, JobState, MemoryBaseSession
 from memorybase.services import Services
+from memorybase.sessions import flows
 from memorybase.settings import Settings, embedded
 from memorybase.vectors.store import CollectionRef
 
@@ -46,8 +47,8 @@ class Stack:
         self.services: Services = wiring.build(settings, role="api")
         cleanup.callback(wiring.close, self.services)
         self.user_id = keys.ensure_local_user(self.services, "mb_test")
-        self.flow_id = bases.create_flow(self.services, self.user_id, name="flow").id
-        self.base_id = bases.create_memory_base(
+        self.flow_id = flows.create_flow(self.services, self.user_id, name="flow").id
+        self.base_id = manage.create_memory_base(
             self.services, self.user_id, NewMemoryBase(name="base", flow_id=self.flow_id, threshold=3)
         )
 

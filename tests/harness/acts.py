@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from harness.world import World
-from memorybase.lifecycle import edits
+from memorybase.sessions import edits
 
 
 def texts(count: int, start: int = 0) -> list[str]:

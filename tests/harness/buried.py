@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from harness.stack import EmbeddedStack
 from memorybase.database.engine import Database
 from memorybase.models import MemoryBaseSession, Message
-from memorybase.queries import ledger
+from memorybase.queries import dead_letters, ledger
 
 REASON = "The embedding model gave this text a vector that is not finite."
 
@@ -25,8 +25,8 @@ def bury(stack: EmbeddedStack, base: str, *texts: str) -> None:
                 buried = [message for message in found if message.content in texts]
                 ledger.forget(session, row.id, [message.id for message in buried])
                 row.total_processed -= len(buried)
-                failures = [ledger.Failure(each.id, each.version, "text_rejected", REASON) for each in buried]
-                ledger.bury(session, base_id=UUID(base), generation=row.generation, row_id=row.id, failures=failures,
-                            now=datetime.now(UTC))  # fmt: skip
+                failures = [dead_letters.Failure(each.id, each.version, "text_rejected", REASON) for each in buried]
+                dead_letters.bury(session, base_id=UUID(base), generation=row.generation, row_id=row.id,
+                                  failures=failures, now=datetime.now(UTC))  # fmt: skip
     finally:
         database.dispose()

@@ -17,8 +17,8 @@ from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion import flush as flushing
 from memorybase.ingestion import worker
 from memorybase.ingestion.capture import CaptureRequest, CaptureResult
-from memorybase.lifecycle import bases
-from memorybase.lifecycle.bases import NewMemoryBase
+from memorybase.memory_bases import manage
+from memorybase.memory_bases.manage import NewMemoryBase
 from memorybase.messages import NewMessage, normalise
 from memorybase.models import (
     Capture,
@@ -36,6 +36,7 @@ from memorybase.models import (
 )
 from memorybase.queries import token_vectors
 from memorybase.services import FrozenJob, Services
+from memorybase.sessions import flows
 from memorybase.settings import Settings
 from memorybase.testing import AtOnce, FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from memorybase.vectors import chunk_ids
@@ -64,7 +65,7 @@ class World:
         give_back(self.services.database)
 
     def new_flow(self, user_id: UUID | None = None) -> UUID:
-        return bases.create_flow(self.services, user_id or self.user_id, name="flow").id
+        return flows.create_flow(self.services, user_id or self.user_id, name="flow").id
 
     def new_user(self) -> UUID:
         user_id = uuid4()
@@ -74,7 +75,7 @@ class World:
 
     def new_base(self, **changes: Any) -> UUID:
         new = {"name": f"base {uuid4()}", "flow_id": self.flow_id, "threshold": 1000, "capture": Capture.ALL} | changes
-        return bases.create_memory_base(self.services, self.user_id, NewMemoryBase(**new))
+        return manage.create_memory_base(self.services, self.user_id, NewMemoryBase(**new))
 
     def say(self, session_id: str, *texts: str, **request: Any) -> CaptureResult:
         """Capture one run: the texts are the assistant's, or message dicts."""

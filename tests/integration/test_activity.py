@@ -13,9 +13,10 @@ from harness.api import Api
 from harness.world import World
 
 from memorybase import errors
-from memorybase.catalog import activity as catalog_activity
-from memorybase.lifecycle import builds, edits
+from memorybase.memory_bases import regenerate
 from memorybase.models import Capture, LedgerEntry, MemoryBase, Message
+from memorybase.read_models import activity as catalog_activity
+from memorybase.sessions import edits
 
 HOUR = timedelta(hours=1)
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -108,7 +109,7 @@ class TestCounting:
         edit(world, world.messages()[0].id, "edited")
         world.settle()
         assert {entry.version for entry in world.ledger(base)} == {1, 2}
-        builds.regenerate(world.services, world.user_id, base)
+        regenerate.regenerate(world.services, world.user_id, base)
         world.say("s", "captured while it is built")
         world.settle()
         assert world.base(base).serving == 2
@@ -119,7 +120,7 @@ class TestCounting:
         base = world.new_base(threshold=1, capture=Capture.OUTPUTS)
         world.say("s", {"role": "user", "content": "question"}, "answer")
         world.settle()
-        builds.regenerate(world.services, world.user_id, base, capture=Capture.ALL)
+        regenerate.regenerate(world.services, world.user_id, base, capture=Capture.ALL)
         world.settle()
         assert totals(seen(world, base)) == (2, 1)
         assert sorted(entry.ingested_at is None for entry in world.ledger(base) if entry.generation == 2) == [

@@ -203,7 +203,7 @@ class TestUnexpected:
         def crash(*_: object, **__: object) -> None:
             raise RuntimeError(SECRET_TEXT)
 
-        monkeypatch.setattr("memorybase.catalog.conversations.list_flows", crash)
+        monkeypatch.setattr("memorybase.read_models.sessions.list_flows", crash)
         answer = api.call("GET", "/flows", expect=500)
         assert answer.json()["error"]["code"] == "internal_error"
         assert answer.headers["x-request-id"] == answer.json()["error"]["request_id"]

@@ -20,10 +20,10 @@ from harness.api import Api, open_api
 from harness.contract import CONTRACT
 
 from memorybase import keys
-from memorybase.catalog import conversations
 from memorybase.conversation import Record, summaries
 from memorybase.conversation.summarising import make_summary
 from memorybase.models import ApiKey, Base, Flow, Generation, KnowledgeBase, MemoryBase, Message
+from memorybase.read_models import sessions
 from memorybase.settings import Settings
 
 METHODS = {"get", "post", "put", "patch", "delete"}
@@ -595,5 +595,5 @@ def test_flows_looked_up_together_are_ones_own(api: Api) -> None:
     api.flow("mine")
     (flow,) = api.get("/flows")["items"]
     wanted = {UUID(flow["id"]), uuid4()}
-    assert [each.name for each in conversations.get_flows(api.services, api.user_id, wanted).values()] == ["mine"]
-    assert conversations.get_flows(api.services, api.of_user("another").user_id, wanted) == {}
+    assert [each.name for each in sessions.get_flows(api.services, api.user_id, wanted).values()] == ["mine"]
+    assert sessions.get_flows(api.services, api.of_user("another").user_id, wanted) == {}

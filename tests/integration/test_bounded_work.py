@@ -14,11 +14,13 @@ from harness.world import World, build_world
 
 from memorybase.database import clock
 from memorybase.ingestion import flush
-from memorybase.lifecycle import builds, deletion, edits
-from memorybase.lifecycle import builds as lifecycle_builds
-from memorybase.lifecycle import deletion as lifecycle_deletion
+from memorybase.memory_bases import deletion, regenerate
+from memorybase.memory_bases import deletion as lifecycle_deletion
+from memorybase.memory_bases import regenerate as lifecycle_builds
 from memorybase.models import Base
-from memorybase.queries import bases, conversations, ledger, rows
+from memorybase.queries import cursors, dead_letters, ledger, memory_bases, sessions
+from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import edits
 
 PAGE = 10
 SESSIONS = 25
@@ -89,7 +91,7 @@ class TestDeletion:
             edits.delete_message(world.services, world.user_id, message.id)
         world.settle()
         with most_rows_deleted(world) as gone:
-            assert lifecycle_deletion.delete_flow(world.services, world.user_id, world.flow_id)
+            assert deletion_.delete_flow(world.services, world.user_id, world.flow_id)
         assert world.messages() == world.rows(base) == []
         assert sum(gone) >= SESSIONS * 8
         assert max(gone) <= PAGE
@@ -110,13 +112,13 @@ class TestDeletion:
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         base = filled(world)
-        real = bases.delete_rows_of_base
+        real = memory_bases.delete_rows_of_base
         limits = iter([0])
 
         def beaten(session: Any, base_id: UUID, *, limit: int) -> bool:
             return real(session, base_id, limit=next(limits, limit))
 
-        monkeypatch.setattr(bases, "delete_rows_of_base", beaten)
+        monkeypatch.setattr(memory_bases, "delete_rows_of_base", beaten)
         with most_rows_deleted(world) as gone:
             assert lifecycle_deletion.delete_memory_base(world.services, world.user_id, base)
         assert max(gone) <= PAGE
@@ -142,7 +144,7 @@ def rows_written_by_one(world: World) -> Iterator[list[str]]:
 class TestBuilds:
     def test_a_build_begins_in_one_statement(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
-        monkeypatch.setattr(builds, "PLANNED_AT_ONCE", PAGE)
+        monkeypatch.setattr(regenerate, "PLANNED_AT_ONCE", PAGE)
         before = {row.session_id: row for row in world.rows(base)}
         with rows_written_by_one(world) as written:
             begun = lifecycle_builds.regenerate(world.services, world.user_id, base)
@@ -181,13 +183,13 @@ class TestFlushes:
             world.say(name, "below the threshold")
         world.say("s9", {"role": "system", "content": "never counted"})
         locked: list[str] = []
-        lock = conversations.lock_session
+        lock = sessions.lock_session
 
         def note(session: Any, flow_id: UUID, session_id: str) -> Any:
             locked.append(session_id)
             return lock(session, flow_id, session_id)
 
-        monkeypatch.setattr(conversations, "lock_session", note)
+        monkeypatch.setattr(sessions, "lock_session", note)
         assert {job.session_id for job in world.flush(base).jobs} == {"s3", "s7", "new"}
         assert sorted(locked) == ["new", "s3", "s7"]
         world.settle()
@@ -213,7 +215,7 @@ class TestParameters:
     def test_ids_of_a_session(self, world: World) -> None:
         said = [message.id for message in world.say("s", "one", "two").messages]
         with world.services.database.reading() as session:
-            found = conversations.ids_in_session(session, world.flow_id, "s", [*some_ids(), *said])
+            found = sessions.ids_in_session(session, world.flow_id, "s", [*some_ids(), *said])
         assert found == set(said)
 
     def test_entries_of_the_ledger(self, world: World) -> None:
@@ -222,8 +224,8 @@ class TestParameters:
         ids = [*some_ids(), entry.message_id]
         with world.services.database.transaction() as session:
             assert set(ledger.entries(session, entry.row_id, ids)) == {entry.message_id}
-            assert set(rows.rows_of_messages(session, world.base(base), ids).values()) == {entry.row_id}
-            ledger.unbury(session, entry.row_id, ids)
+            assert set(cursors.rows_of_messages(session, world.base(base), ids).values()) == {entry.row_id}
+            dead_letters.unbury(session, entry.row_id, ids)
             ledger.forget(session, entry.row_id, ids)
         assert entry.message_id not in {each.message_id for each in world.ledger(base)}
 
@@ -245,7 +247,7 @@ class TestParameters:
 
         monkeypatch.setattr(ledger, "messages_to_write", count)
         with world.services.database.transaction() as session:
-            assert rows.audit_at_once(session, row_id, clock.now(session))
+            assert cursors.audit_at_once(session, row_id, clock.now(session))
         world.settle()
         world.assert_all_ingested(base)
         assert asked_for == [4, 4, 2]

@@ -7,15 +7,15 @@ from uuid import UUID, uuid4
 
 from harness.world import World
 
-from memorybase.catalog import branches, conversations
-from memorybase.catalog.conversations import MessageQuery
 from memorybase.database.paging import PageRequest
+from memorybase.read_models import branches, sessions
+from memorybase.read_models.sessions import MessageQuery
 
 
 def shown(world: World, session_id: str = "s") -> dict[str, tuple[int, int, bool]]:
     """siblings, place and on_latest of each message by its text."""
     wanted = MessageQuery(flow_id=world.flow_id, session_id=session_id)
-    page = conversations.list_messages(world.services, world.user_id, wanted, PageRequest())
+    page = sessions.list_messages(world.services, world.user_id, wanted, PageRequest())
     found = branches.branches(world.services, world.user_id, world.flow_id, session_id, page.items)
     assert found.keys() == {message.id for message in page.items}
     # A part of the page is told the same.

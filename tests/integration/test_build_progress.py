@@ -6,11 +6,11 @@ from uuid import uuid4
 
 import pytest
 from harness.world import World
+from memorybase.read_models.builds import BuildView, GenerationsView
 
 from memorybase import errors
-from memorybase.catalog import builds as catalog_builds
-from memorybase.catalog.builds import BuildView, GenerationsView
-from memorybase.lifecycle import builds
+from memorybase.memory_bases import regenerate
+from memorybase.read_models import builds as catalog_builds
 
 
 def test_a_build_is_shown_as_far_as_it_is_and_no_longer(world: World) -> None:
@@ -23,7 +23,7 @@ def test_a_build_is_shown_as_far_as_it_is_and_no_longer(world: World) -> None:
         return catalog_builds.get_generations(world.services, world.user_id, base)
 
     assert seen() == GenerationsView(1, None)
-    builds.regenerate(world.services, world.user_id, base)
+    regenerate.regenerate(world.services, world.user_id, base)
     assert seen() == GenerationsView(1, BuildView(2, 2, 0, 3, 0))
     world.run(next(ring for ring in world.queue.rings if (ring.session_id, ring.generation) == ("s", 2)))
     assert seen() == GenerationsView(1, BuildView(2, 2, 1, 3, 2))

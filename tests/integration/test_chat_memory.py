@@ -13,8 +13,7 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import errors
-from memorybase.catalog import conversations
+from memorybase import errors, sweeping
 from memorybase.conversation import Record, View, build_view, chat_log, uses
 from memorybase.conversation.chat_memory import MemoryKey, Who, get_memory, list_memories
 from memorybase.conversation.chat_summaries import make_owed, summarise_due
@@ -22,9 +21,11 @@ from memorybase.conversation.chat_views import record_of
 from memorybase.conversation.nodes import AddMemory, ChatMemory, DeleteMemory, FlowPlace, GetMemoryData
 from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest
-from memorybase.lifecycle import deletion, edits
 from memorybase.models import Chat, ChatRecord
 from memorybase.queries import chats
+from memorybase.read_models import sessions
+from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import edits
 
 CHAT = "{{ start.chat_id }}"
 VARIABLES = {"start": {"chat_id": "c", "text": "hello"}}
@@ -669,17 +670,14 @@ def test_a_chats_log_is_nobody_elses(world: World) -> None:
     node.add(m(1, 2), chat_id="c")
     world.settle()
     assert world.jobs(base) == []
-    assert (
-        conversations.list_messages(world.services, world.user_id, conversations.MessageQuery(), PageRequest()).total
-        == 0
-    )
+    assert sessions.list_messages(world.services, world.user_id, sessions.MessageQuery(), PageRequest()).total == 0
     for key in (MemoryKey(world.new_user(), *node.key[1:]), MemoryKey(world.user_id, world.new_flow(), "node")):
         with pytest.raises(errors.NotFound):
             get_memory(world.services, key)
         with pytest.raises(errors.NotFound):
             chat_log.post_messages(world.services, key, Who("c"), m(3))
-    deletion.delete_flow(world.services, world.user_id, world.flow_id)
-    deletion.finish_deletions(world.services)
+    deletion_.delete_flow(world.services, world.user_id, world.flow_id)
+    sweeping.finish_deletions(world.services)
     assert rows_left(world) == 0
 
 

@@ -10,10 +10,11 @@ import sqlalchemy as sa
 from harness.world import World
 
 from memorybase import errors, recall
-from memorybase.lifecycle import deletion, edits
-from memorybase.lifecycle.deletion import LATE_WRITE
 from memorybase.models import DeletedMessage
 from memorybase.recall import SearchRequest
+from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import edits
+from memorybase.sessions.deletion import LATE_WRITE
 
 OLD, NEW = "the old text", "the new text"
 
@@ -218,5 +219,5 @@ class TestForgetting:
         assert {column.name for column in sa.inspect(DeletedMessage).columns} == {
             "flow_id", "message_id", "conversation_id", "seq", "version", "kept_out", "expires_at",
         }  # fmt: skip
-        deletion.delete_flow(world.services, world.user_id, world.flow_id)
+        deletion_.delete_flow(world.services, world.user_id, world.flow_id)
         assert remembered(world) == []

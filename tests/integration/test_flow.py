@@ -19,9 +19,10 @@ from memorybase import errors
 from memorybase.ingestion import lease, pipeline, recovery
 from memorybase.ingestion import worker as worker_
 from memorybase.ingestion.scheduler import freeze
-from memorybase.lifecycle import bases, builds, comparing, edits
+from memorybase.memory_bases import consistency, manage, regenerate
 from memorybase.models import IngestionJob, Session
-from memorybase.queries import conversations, jobs
+from memorybase.queries import jobs, sessions
+from memorybase.sessions import edits
 from memorybase.vectors.store import CollectionRef, VectorRecord
 from memorybase.vectors.visibility import hidden_ids
 
@@ -408,12 +409,12 @@ def test_a_worker_killed_between_a_canary_and_its_removal_leaves_nothing_in_the_
     assert len(world.stored(base)) == 1
     # The message is gone when the job is done again: no other canary takes the place of this one.
     edits.delete_message(world.services, world.user_id, world.messages()[0].id)
-    assert comparing.check_mismatch(world.services, world.user_id, base).state == "ok"
+    assert consistency.check_mismatch(world.services, world.user_id, base).state == "ok"
     for _ in range(3):
         world.pass_time(61)
         world.settle()
     world.assert_exact(base)
-    assert comparing.check_mismatch(world.services, world.user_id, base).state == "ok"
+    assert consistency.check_mismatch(world.services, world.user_id, base).state == "ok"
 
 
 def test_a_message_that_ends_every_worker_is_found_and_buried(world: World) -> None:
@@ -560,7 +561,7 @@ def test_two_sweepers_at_once_do_not_step_on_each_other(world: World) -> None:
 def test_a_changed_threshold_counts_from_the_next_capture(world: World) -> None:
     base = world.new_base(threshold=10)
     world.say("s", *texts(5))
-    bases.update_memory_base(world.services, world.user_id, base, {"threshold": 3})
+    manage.update_memory_base(world.services, world.user_id, base, {"threshold": 3})
     world.sweep()
     assert world.jobs(base) == []
     world.say("s", "one more")
@@ -650,7 +651,7 @@ def test_a_new_job_waits_until_a_cancelled_ones_worker_has_let_go(world: World) 
     def cancel_and_flush(*_: object) -> None:
         world.vectors.before_upsert = None
         world.locks.expire(base, "s")
-        builds.cancel_job(world.services, world.user_id, world.active_jobs(base)[0].id)
+        regenerate.cancel_job(world.services, world.user_id, world.active_jobs(base)[0].id)
         world.flush(base, "s")
         outcomes.append(world.run(world.queue.rings[-1]))
 
@@ -670,14 +671,14 @@ def test_a_session_renamed_between_claim_and_read_is_not_passed_over(
 ) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
-    fetch_range = conversations.fetch_range
+    fetch_range = sessions.fetch_range
 
     def rename_first(*args: Any, **kwargs: Any) -> Any:
         monkeypatch.undo()
         edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
         return fetch_range(*args, **kwargs)
 
-    monkeypatch.setattr(conversations, "fetch_range", rename_first)
+    monkeypatch.setattr(sessions, "fetch_range", rename_first)
     assert world.run(world.queue.rings[0]) == worker_.JobOutcome.LOST
     assert world.row(base, "t").cursor_seq == 0
     world.settle()
@@ -688,7 +689,7 @@ def test_transactions_that_commit_in_the_opposite_order_of_their_start_are_all_i
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = world.new_base(threshold=1)
-    open_session = conversations.open_session
+    open_session = sessions.open_session
 
     def let_another_overtake(*args: Any, **kwargs: Any) -> Any:
         monkeypatch.undo()
@@ -698,7 +699,7 @@ def test_transactions_that_commit_in_the_opposite_order_of_their_start_are_all_i
         return open_session(*args, **kwargs)
 
     overtaking = threading.Thread(target=lambda: (world.say("s", "started second"), world.drain()))
-    monkeypatch.setattr(conversations, "open_session", let_another_overtake)
+    monkeypatch.setattr(sessions, "open_session", let_another_overtake)
     world.say("s", "started first")
     overtaking.join(30)
     world.drain()

@@ -11,7 +11,7 @@ from harness.world import World
 from memorybase import errors
 from memorybase.ingestion import repair
 from memorybase.ingestion.worker import JobOutcome
-from memorybase.lifecycle import edits
+from memorybase.sessions import edits
 
 
 def rename(world: World, old: str, new: str) -> None:

@@ -16,10 +16,12 @@ from harness.world import World
 from memorybase import errors, recall
 from memorybase.cli import doctor
 from memorybase.keyword_index import index
-from memorybase.lifecycle import builds, deletion, edits
+from memorybase.memory_bases import regenerate
 from memorybase.models import Posting, Speaker
 from memorybase.recall import Hit, SearchRequest, hybrid, words
 from memorybase.recall.fusion import SIGNALS
+from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import edits
 
 LONG_AGO = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
@@ -75,7 +77,7 @@ class TestIndex:
         base = world.new_base()
         for number in range(3):
             world.say(f"s{number}", said("Ada", "a cat"))
-        deletion.delete_flow(world.services, world.user_id, world.flow_id)
+        deletion_.delete_flow(world.services, world.user_id, world.flow_id)
         with world.services.database.reading() as session:
             assert [session.scalar(sa.select(sa.func.count()).select_from(t)) for t in (Posting, Speaker)] == [0, 0]
         with pytest.raises(errors.NotFound):
@@ -159,7 +161,7 @@ class TestWords:
         world.settle()
         before = [(hit.content, hit.score) for hit in search(world, base, "cat bird", mode="keyword")]
         assert len(before) == 3
-        builds.regenerate(world.services, world.user_id, base)
+        regenerate.regenerate(world.services, world.user_id, base)
         world.settle()
         world.vectors.away = True
         assert [(hit.content, hit.score) for hit in search(world, base, "cat bird", mode="keyword")] == before

@@ -18,9 +18,13 @@ from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 
 from memorybase import errors, sweeping
 from memorybase.ingestion import lease, recovery, worker
-from memorybase.lifecycle import builds, deletion, edits
+from memorybase.memory_bases import dead_letters, deletion
+from memorybase.memory_bases import regenerate as builds
 from memorybase.models import Flow, Session
-from memorybase.queries import bases, conversations, jobs, ledger, rows
+from memorybase.queries import cursors, jobs, ledger, memory_bases, sessions
+from memorybase.queries import dead_letters as dead_letters_
+from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import edits
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
 
@@ -102,18 +106,18 @@ def test_a_capture_and_an_advance_during_a_build_do_not_lock_each_other_out(
 ) -> None:
     base = filled(world)
     # The build's row sorts before the serving one, so a capture takes it first.
-    monkeypatch.setattr(rows, "new_id", lambda _session: sa.literal(UUID(int=1), sa.Uuid()))
+    monkeypatch.setattr(cursors, "new_id", lambda _session: sa.literal(UUID(int=1), sa.Uuid()))
     regenerate(world, base)
     world.drain()
     monkeypatch.undo()
     base = filled(world, session_id="t")
-    monkeypatch.setattr(rows, "new_id", lambda _session: sa.literal(UUID(int=2), sa.Uuid()))
+    monkeypatch.setattr(cursors, "new_id", lambda _session: sa.literal(UUID(int=2), sa.Uuid()))
     edit(world, world.messages("t")[0].id, "edited")
     (ring,) = [ring for ring in world.queue.rings[-2:] if ring.memory_base_id == base]
     world.queue.clear()
     regenerate(world, base)
     monkeypatch.undo()
-    compare_and_advance = rows.compare_and_advance
+    compare_and_advance = cursors.compare_and_advance
     failures: list[BaseException] = []
     capturing: list[threading.Thread] = []
 
@@ -129,7 +133,7 @@ def test_a_capture_and_an_advance_during_a_build_do_not_lock_each_other_out(
         capturing.append(beside(say))
         return row
 
-    monkeypatch.setattr(rows, "compare_and_advance", let_a_capture_come)
+    monkeypatch.setattr(cursors, "compare_and_advance", let_a_capture_come)
     assert world.run(ring) == worker.JobOutcome.DONE
     capturing[0].join(30)
     assert failures == []
@@ -145,16 +149,16 @@ def test_captures_that_never_pause_do_not_keep_a_regenerate_waiting(ready_postgr
 
     def share() -> None:
         with world.services.database.transaction() as session:
-            bases.share_base(session, base)
+            memory_bases.share_base(session, base)
         done.append("capture")
 
     def lock() -> None:
         with world.services.database.transaction() as session:
-            bases.lock_base(session, base)
+            memory_bases.lock_base(session, base)
             done.append("regenerate")
 
     with world.services.database.transaction() as session:
-        bases.share_base(session, base)
+        memory_bases.share_base(session, base)
         waiting = beside(lock)
         overtaking = beside(share)
         assert done == []
@@ -309,7 +313,7 @@ def test_a_lost_message_that_ends_every_worker_that_writes_it_again_does_not_sto
     base = filled(world)
     world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
     with world.services.database.transaction() as session:
-        row = rows.lock_row(session, world.row(base, "s").id)
+        row = cursors.lock_row(session, world.row(base, "s").id)
         assert row is not None
         row.audit_at = row.last_sync_at
     lost = world.messages()[0].content
@@ -385,7 +389,7 @@ def test_a_capture_into_a_session_that_is_just_being_removed_begins_it_anew(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = world.new_base(threshold=1)
-    lock_session = conversations.lock_session
+    lock_session = sessions.lock_session
 
     def gone_when_looked_for(session: Any, flow_id: UUID, session_id: str) -> Session | None:
         monkeypatch.undo()
@@ -393,7 +397,7 @@ def test_a_capture_into_a_session_that_is_just_being_removed_begins_it_anew(
         session.execute(sa.delete(Session).where(Session.flow_id == flow_id, Session.session_id == session_id))
         return lock_session(session, flow_id, session_id)
 
-    monkeypatch.setattr(conversations, "lock_session", gone_when_looked_for)
+    monkeypatch.setattr(sessions, "lock_session", gone_when_looked_for)
     assert world.say("s", "hello").messages[0].seq == 1
     world.settle()
     world.assert_all_ingested(base)
@@ -405,7 +409,7 @@ def test_a_capture_into_a_session_that_is_just_being_removed_begins_it_anew(
 def test_a_base_made_while_its_flow_is_deleted_does_not_keep_the_flow(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    base_ids_of_flow = bases.base_ids_of_flow
+    base_ids_of_flow = memory_bases.base_ids_of_flow
     creating: list[threading.Thread] = []
 
     def create() -> None:
@@ -418,8 +422,8 @@ def test_a_base_made_while_its_flow_is_deleted_does_not_keep_the_flow(
         creating.append(beside(create))
         return found
 
-    monkeypatch.setattr(bases, "base_ids_of_flow", another_is_made)
-    deletion.delete_flow(world.services, world.user_id, world.flow_id)
+    monkeypatch.setattr(memory_bases, "base_ids_of_flow", another_is_made)
+    deletion_.delete_flow(world.services, world.user_id, world.flow_id)
     creating[0].join(30)
     world.sweep()
     world.sweep()
@@ -429,18 +433,18 @@ def test_a_base_made_while_its_flow_is_deleted_does_not_keep_the_flow(
 
 
 def test_a_flow_deleted_during_a_capture_leaves_nothing_of_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    insert_messages = conversations.insert_messages
+    insert_messages = sessions.insert_messages
     deleting: list[threading.Thread] = []
 
     def delete() -> None:
-        deletion.delete_flow(world.services, world.user_id, world.flow_id)
+        deletion_.delete_flow(world.services, world.user_id, world.flow_id)
 
     def delete_the_flow_first(*args: Any) -> None:
         monkeypatch.undo()
         deleting.append(beside(delete))
         insert_messages(*args)
 
-    monkeypatch.setattr(conversations, "insert_messages", delete_the_flow_first)
+    monkeypatch.setattr(sessions, "insert_messages", delete_the_flow_first)
     world.say("s", "too late")
     deleting[0].join(30)
     world.sweep()
@@ -452,7 +456,7 @@ def test_a_flow_deleted_during_a_capture_leaves_nothing_of_it(world: World, monk
 # Dead letters
 
 
-@pytest.mark.parametrize("call", [edits.retry_dead_letter, edits.discard_dead_letter])
+@pytest.mark.parametrize("call", [dead_letters.retry_dead_letter, dead_letters.discard_dead_letter])
 def test_a_dead_letter_that_is_healed_meanwhile_is_not_found(
     world: World, monkeypatch: pytest.MonkeyPatch, call: Callable[..., object]
 ) -> None:
@@ -464,7 +468,7 @@ def test_a_dead_letter_that_is_healed_meanwhile_is_not_found(
     edit(world, captured.id, "harmless")
     ring = world.queue.rings[-1]
     world.queue.clear()
-    unbury = ledger.unbury
+    unbury = dead_letters_.unbury
     answers: list[object] = []
     asking: list[threading.Thread] = []
 
@@ -521,7 +525,7 @@ def test_a_flush_and_a_rename_take_sessions_in_one_order_whatever_the_collation(
         world.say(name, "hello")
     base = world.new_base()
     locked: list[str] = []
-    lock, page = conversations.lock_session, rows.sessions_to_flush
+    lock, page = sessions.lock_session, cursors.sessions_to_flush
 
     def note(session: Any, flow_id: UUID, session_id: str) -> Any:
         locked.append(session_id)
@@ -530,8 +534,8 @@ def test_a_flush_and_a_rename_take_sessions_in_one_order_whatever_the_collation(
     def as_another_collation_has_it(*which: Any, **bounds: Any) -> Any:
         return sorted(page(*which, **bounds), key=str.lower, reverse=True)
 
-    monkeypatch.setattr(conversations, "lock_session", note)
-    monkeypatch.setattr(rows, "sessions_to_flush", as_another_collation_has_it)
+    monkeypatch.setattr(sessions, "lock_session", note)
+    monkeypatch.setattr(cursors, "sessions_to_flush", as_another_collation_has_it)
     world.flush(base)
     flushed = list(locked)
     assert flushed == sorted(names)

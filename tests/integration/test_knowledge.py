@@ -19,7 +19,7 @@ from memorybase.database.engine import Database
 from memorybase.database.paging import PageRequest
 from memorybase.embedding import Embedders
 from memorybase.knowledge import DocumentQuery, DocumentResult, NewDocument
-from memorybase.lifecycle import builds
+from memorybase.memory_bases import regenerate
 from memorybase.models import Document, Flow, KnowledgeBase, MemoryBase, User
 from memorybase.services import Services
 from memorybase.settings import Settings
@@ -257,7 +257,7 @@ def test_memory_bases_are_listed_but_not_offered_for_retrieval(tmp_path: Path) -
     assert listed()["memory"] == (True, 0, "pending")
     flow.settle()
     assert listed()["memory"] == (True, 4, "ready")
-    builds.regenerate(flow.services, flow.user_id, base_id)
+    regenerate.regenerate(flow.services, flow.user_id, base_id)
     assert listed()["memory"] == (True, 4, "regenerating")
     flow.settle()
     assert listed()["memory"] == (True, 4, "ready")

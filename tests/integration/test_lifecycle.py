@@ -19,9 +19,12 @@ from harness.world import WorkerKilled, World, crash_after
 
 from memorybase import errors, knowledge
 from memorybase.ingestion import worker
-from memorybase.lifecycle import bases, builds, comparing, deletion, edits
+from memorybase.memory_bases import consistency, dead_letters, deletion, manage
+from memorybase.memory_bases import regenerate as builds
 from memorybase.models import KnowledgeBase, MemoryBase, MemoryBaseSession, Session
-from memorybase.queries import rows
+from memorybase.queries import cursors
+from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import edits, flows
 
 
 def delete(world: World, message_id: UUID) -> list[UUID]:
@@ -197,14 +200,14 @@ def test_a_dead_letter_can_be_retried_and_discarded(world: World) -> None:
     world.say("s", "one", "poison", "poison too")
     world.settle()
     first, second = sorted(world.dead_letters(base), key=lambda letter: str(letter.message_id))
-    edits.retry_dead_letter(world.services, world.user_id, base, first.id)
+    dead_letters.retry_dead_letter(world.services, world.user_id, base, first.id)
     world.settle()
     retried = {letter.id: letter for letter in world.dead_letters(base)}
     assert (retried[first.id].state, retried[first.id].attempts) == ("dead", 2)
     assert retried[second.id].attempts == 1
     world.embedder._rejected.clear()
-    edits.retry_dead_letter(world.services, world.user_id, base, first.id)
-    edits.discard_dead_letter(world.services, world.user_id, base, second.id)
+    dead_letters.retry_dead_letter(world.services, world.user_id, base, first.id)
+    dead_letters.discard_dead_letter(world.services, world.user_id, base, second.id)
     world.settle()
     assert [letter.state for letter in world.dead_letters(base)] == ["discarded"]
     world.assert_exact(base)
@@ -301,7 +304,7 @@ def test_two_last_advances_at_once_let_the_new_generation_serve(world: World, mo
     rings = world.queue.rings[-2:]
     world.queue.clear()
     both_are_there = threading.Barrier(2)
-    is_complete = rows.build_is_complete
+    is_complete = cursors.build_is_complete
 
     def wait_for_the_other(*args: Any) -> bool:
         # The base's lock keeps the second out until the first has committed; without it both would be here, and
@@ -310,7 +313,7 @@ def test_two_last_advances_at_once_let_the_new_generation_serve(world: World, mo
             both_are_there.wait(3)
         return is_complete(*args)
 
-    monkeypatch.setattr(rows, "build_is_complete", wait_for_the_other)
+    monkeypatch.setattr(cursors, "build_is_complete", wait_for_the_other)
     with ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(world.run, rings))
     assert outcomes == [worker.JobOutcome.DONE] * 2
@@ -393,7 +396,7 @@ def test_a_cancelled_build_leaves_the_old_generation_with_what_it_is_owed(world:
 
 def test_one_lost_and_one_foreign_chunk_are_a_mismatch_and_regenerate_heals_it(world: World) -> None:
     base = filled(world)
-    compare = lambda: comparing.check_mismatch(world.services, world.user_id, base)  # noqa: E731
+    compare = lambda: consistency.check_mismatch(world.services, world.user_id, base)  # noqa: E731
     assert compare().state == "ok"
     world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
     record = next(iter(world.vectors.records(world.ref(base)).values()))
@@ -411,7 +414,7 @@ def test_one_lost_and_one_foreign_chunk_are_a_mismatch_and_regenerate_heals_it(w
 def test_a_collection_deleted_behind_our_back_is_a_mismatch_and_is_not_recreated(world: World) -> None:
     base = filled(world)
     world.vectors.delete_collection(world.ref(base).name)
-    found = comparing.check_mismatch(world.services, world.user_id, base)
+    found = consistency.check_mismatch(world.services, world.user_id, base)
     assert (found.mismatch, found.missing, found.found) == (True, 5, 0)
     world.say("s", "one more")
     world.drain()
@@ -425,17 +428,17 @@ def test_a_collection_deleted_behind_our_back_is_a_mismatch_and_is_not_recreated
 def test_a_store_that_is_away_is_unavailable_and_no_mismatch(world: World) -> None:
     base = filled(world)
     world.vectors.away = True
-    found = comparing.check_mismatch(world.services, world.user_id, base)
+    found = consistency.check_mismatch(world.services, world.user_id, base)
     assert (found.mismatch, found.state) == (False, "unavailable")
     assert world.base(base).mismatch is not True
 
 
 def test_what_a_job_has_in_flight_is_neither_missing_nor_extra(world: World) -> None:
     base = filled(world)
-    answers: list[comparing.Mismatch] = []
+    answers: list[consistency.Mismatch] = []
 
     def compare(*_: object) -> None:
-        answers.append(comparing.check_mismatch(world.services, world.user_id, base))
+        answers.append(consistency.check_mismatch(world.services, world.user_id, base))
 
     world.vectors.after_upsert = compare
     world.say("s", *texts(3, start=10))
@@ -445,14 +448,14 @@ def test_what_a_job_has_in_flight_is_neither_missing_nor_extra(world: World) -> 
 
 
 def compared(world: World, base: UUID) -> str:
-    return comparing.check_mismatch(world.services, world.user_id, base).state
+    return consistency.check_mismatch(world.services, world.user_id, base).state
 
 
 def counted(world: World) -> int:
     """How many bases the sweeper's quick look finds to differ."""
     with world.services.database.transaction() as session:
         session.execute(sa.update(MemoryBase).values(mismatch_checked_at=None))
-    return comparing.compare_counts(world.services)
+    return consistency.compare_counts(world.services)
 
 
 def test_what_a_cancelled_job_has_written_is_no_mismatch_before_its_audit(world: World) -> None:
@@ -504,7 +507,7 @@ def test_a_collection_that_is_gone_is_a_mismatch_whatever_is_at_work(world: Worl
     base = filled(world)
     set_on_row(world, base, {"dirty": 1})
     world.vectors.delete_collection(world.ref(base).name)
-    found = comparing.check_mismatch(world.services, world.user_id, base)
+    found = consistency.check_mismatch(world.services, world.user_id, base)
     assert (found.state, found.missing) == ("mismatch", 5)
 
 
@@ -582,7 +585,7 @@ def test_a_deletion_waits_for_the_store_and_is_finished_by_the_sweeper(world: Wo
 
 def test_a_deleted_flow_leaves_nothing(world: World) -> None:
     base = filled(world)
-    assert deletion.delete_flow(world.services, world.user_id, world.flow_id)
+    assert deletion_.delete_flow(world.services, world.user_id, world.flow_id)
     assert world.vectors.names() == []
     assert world.messages() == []
     assert world.rows(base) == []
@@ -593,15 +596,15 @@ def test_what_belongs_to_somebody_else_is_not_there(world: World) -> None:
     stranger, message = world.new_user(), world.messages()[0].id
     calls = [
         lambda: deletion.delete_memory_base(world.services, stranger, base),
-        lambda: bases.update_memory_base(world.services, stranger, base, {"threshold": 1}),
+        lambda: manage.update_memory_base(world.services, stranger, base, {"threshold": 1}),
         lambda: builds.regenerate(world.services, stranger, base),
-        lambda: comparing.check_mismatch(world.services, stranger, base),
+        lambda: consistency.check_mismatch(world.services, stranger, base),
         lambda: edits.edit_message(world.services, stranger, message, {"content": "x"}),
         lambda: edits.delete_message(world.services, stranger, message),
         lambda: edits.delete_session(world.services, stranger, world.flow_id, "s"),
-        lambda: deletion.delete_flow(world.services, stranger, world.flow_id),
+        lambda: deletion_.delete_flow(world.services, stranger, world.flow_id),
         lambda: builds.cancel_job(world.services, stranger, world.jobs(base)[0].id),
-        lambda: bases.put_flow(world.services, stranger, name="mine", flow_id=world.flow_id),
+        lambda: flows.put_flow(world.services, stranger, name="mine", flow_id=world.flow_id),
     ]
     for call in calls:
         with pytest.raises(errors.NotFound):
@@ -617,7 +620,7 @@ def test_taken_names_are_refused_with_the_id_of_their_owner(world: World) -> Non
         assert caught.value.field == field
     other = world.new_base(name="free")
     with pytest.raises(errors.NameTaken) as caught:
-        bases.update_memory_base(world.services, world.user_id, other, {"name": "taken"})
+        manage.update_memory_base(world.services, world.user_id, other, {"name": "taken"})
     assert caught.value.details["existing_id"] == str(base)
     assert len(world.vectors.names()) == 2
 
@@ -641,7 +644,7 @@ def test_a_name_that_would_lead_elsewhere_in_a_path_is_refused(world: World, nam
             make()
         assert (refused.value.field, refused.value.value) == (field, name)
     with pytest.raises(errors.InvalidRequest) as refused:
-        bases.update_memory_base(world.services, world.user_id, base, {"name": name})
+        manage.update_memory_base(world.services, world.user_id, base, {"name": name})
     assert refused.value.field == "name"
     with pytest.raises(errors.InvalidRequest):
         knowledge.create(world.services, world.user_id, name=name)
@@ -655,7 +658,7 @@ def test_no_name_becomes_a_path(world: World) -> None:
     around = {path for path in folder.parent.rglob("*") if folder not in {path, *path.parents}}
     for name in names:
         base = world.new_base(name=name, kb_name=f"{name} of a base")
-        bases.update_memory_base(world.services, world.user_id, base, {"name": f"{name} renamed"})
+        manage.update_memory_base(world.services, world.user_id, base, {"name": f"{name} renamed"})
         knowledge.create(world.services, world.user_id, name=name)
     with world.services.database.reading() as session:
         entries = {str(entry.id) for entry in session.scalars(sa.select(KnowledgeBase))}

@@ -15,8 +15,9 @@ from memorybase.conversation.history import give_history
 from memorybase.conversation.node_buffer import NodeHistory
 from memorybase.conversation.standing import Origin
 from memorybase.errors import NotFound
-from memorybase.lifecycle import deletion, edits
 from memorybase.models import MemoryUse, MemoryUseMessage
+from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import edits
 
 
 def view_of(*message_ids: UUID, said: str = "a secret") -> View:
@@ -102,7 +103,7 @@ def test_uses_go_with_their_flow(world: World) -> None:
     record(world, uuid4(), view_of(run.messages[0].id), session_id=None)
     assert rows_left(world) == 4
 
-    deletion.delete_flow(world.services, world.user_id, world.flow_id)
+    deletion_.delete_flow(world.services, world.user_id, world.flow_id)
 
     assert rows_left(world) == 0
 

@@ -17,8 +17,8 @@ from memorybase.conversation import node_executions
 from memorybase.conversation.buffer import Conversation, HistoryRequest
 from memorybase.conversation.node_buffer import NodeTokenBufferMemory, node_view
 from memorybase.errors import InvalidRequest, NotFound, RunConflict
-from memorybase.lifecycle import edits
 from memorybase.models import Heartbeat
+from memorybase.sessions import edits
 
 
 def run(world: World, name: str, parent: str | None = None, *nodes: str, **context: Any) -> UUID:

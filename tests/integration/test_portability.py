@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 from memorybase import cli, errors, portability
 from memorybase.cli import export_file, import_file
 from memorybase.client import Client
-from memorybase.lifecycle import edits
 from memorybase.models import Flow, LedgerEntry, SessionSummary
 from memorybase.portability import lines
+from memorybase.sessions import edits
 from memorybase.settings import Settings
 
 Json = dict[str, Any]
@@ -485,7 +485,7 @@ class TestErasure:
         assert len(world.messages()) == 1
 
     def test_many_sessions_are_more_than_a_page(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("memorybase.lifecycle.edits.ERASE_PAGE", 2)
+        monkeypatch.setattr("memorybase.sessions.edits.ERASE_PAGE", 2)
         for n in range(5):
             world.say(f"s{n}", "x", end_user_id="ada")
         assert edits.erase_end_user(world.services, world.user_id, "ada").sessions == 5

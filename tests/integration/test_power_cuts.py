@@ -15,8 +15,8 @@ from harness.world import WorkerKilled, World
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.engine import Database
-from memorybase.lifecycle import edits
 from memorybase.models import JobState
+from memorybase.sessions import edits
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
 LEASE_SECONDS = 61.0  # longer than the world's

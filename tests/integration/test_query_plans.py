@@ -14,12 +14,12 @@ import sqlalchemy as sa
 from harness.world import World
 
 from memorybase import recall
-from memorybase.catalog import activity as catalog_activity
-from memorybase.catalog import branches, conversations
 from memorybase.conversation import captured
 from memorybase.conversation.buffer import Conversation, HistoryRequest, conversation_view
 from memorybase.database import paging
 from memorybase.models import Base, LedgerEntry, MemoryBaseSession, Message, Run, Session
+from memorybase.read_models import activity as catalog_activity
+from memorybase.read_models import branches, sessions
 from memorybase.recall import SearchRequest
 
 THRESHOLD = 20
@@ -214,8 +214,8 @@ def test_the_branches_of_a_page_are_read_in_a_few_statements(world: World) -> No
     question = world.messages("long")[-1].id
     for again in ("one", "two"):
         world.say("long", {"role": "assistant", "content": again, "parent_message_id": str(question)})
-    wanted = conversations.MessageQuery(flow_id=world.flow_id, session_id="long", order="desc")
-    page = conversations.list_messages(world.services, world.user_id, wanted, paging.PageRequest(size=50))
+    wanted = sessions.MessageQuery(flow_id=world.flow_id, session_id="long", order="desc")
+    page = sessions.list_messages(world.services, world.user_id, wanted, paging.PageRequest(size=50))
     with recorded(world) as sent:
         found = branches.branches(world.services, world.user_id, world.flow_id, "long", page.items)
     assert [found[message.id].siblings for message in page.items[:3]] == [2, 2, 1]

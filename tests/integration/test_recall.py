@@ -18,7 +18,7 @@ from harness.world import build_world
 from memorybase import errors, recall
 from memorybase.database.engine import Database
 from memorybase.embedding import Embedders
-from memorybase.lifecycle import builds, edits
+from memorybase.memory_bases import regenerate
 from memorybase.models import (
     Base,
     Capture,
@@ -36,6 +36,7 @@ from memorybase.models import (
 from memorybase.recall import SearchRequest
 from memorybase.recall.snippets import SNIPPET_CHARS
 from memorybase.services import Services
+from memorybase.sessions import edits
 from memorybase.settings import Settings
 from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from memorybase.vectors.chroma import ChromaStore
@@ -825,7 +826,7 @@ def test_a_message_is_found_at_every_step_of_its_life(tmp_path: Path) -> None:
     flow.settle()
     assert found("a giraffe stands tall") == [("a giraffe stands tall", False)]
 
-    builds.regenerate(flow.services, flow.user_id, base_id)
+    regenerate.regenerate(flow.services, flow.user_id, base_id)
     assert found("a giraffe stands tall") == [("a giraffe stands tall", False)]
     flow.say("s", "an ostrich runs")
     assert found("an ostrich runs") == [("an ostrich runs", True)]

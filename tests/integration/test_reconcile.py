@@ -18,8 +18,9 @@ from memorybase.cli import dead_letters
 from memorybase.cli import reconciling as reconcile_cli
 from memorybase.client import Client
 from memorybase.database import batches, clock
-from memorybase.lifecycle import builds, comparing, reconciling
-from memorybase.lifecycle.reconciling import Reconciled
+from memorybase.memory_bases import consistency, regenerate
+from memorybase.memory_bases import reconcile as reconciling
+from memorybase.memory_bases.reconcile import Reconciled
 from memorybase.models import Generation, MemoryBase, MemoryBaseSession, Message
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef, StoredCollection, VectorRecord
@@ -92,7 +93,7 @@ class TestBases:
 
     def test_it_tells_how_far_it_has_looked(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
-        monkeypatch.setattr(comparing, "LOOK_PAGE", 2)
+        monkeypatch.setattr(consistency, "LOOK_PAGE", 2)
         told: list[tuple[int, int]] = []
         reconciling.reconcile_base(
             world.services, base, repair=False, looked=lambda done, total: told.append((done, total))
@@ -168,7 +169,7 @@ class TestBases:
             world.vectors.replace_collection(name)
         done = reconcile(world, base, repair=True)
         assert (done.state, done.missing, done.marked) == ("gone", 3, 0)
-        builds.regenerate(world.services, world.user_id, base)
+        regenerate.regenerate(world.services, world.user_id, base)
         world.settle()
         assert reconcile(world, base).state == "ok"
 
@@ -197,7 +198,7 @@ class TestBases:
         assert reconcile(world, base, repair=True).state == "gone"
 
     def test_more_strays_than_one_question_holds(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("memorybase.queries.rows.pages", lambda ids: batches.pages(ids, 1))
+        monkeypatch.setattr("memorybase.queries.cursors.pages", lambda ids: batches.pages(ids, 1))
         base = filled(world, "s", "t", "u")
         for session_id in ("s", "t", "u"):
             copied(world, base, chunk_ids.chunk_id(base, world.messages(session_id)[0].id, 9, 0), session_id=session_id)
@@ -248,7 +249,7 @@ class TestOrphans:
     def test_numbers_that_no_regenerate_takes_any_more_are_orphans(self, world: World) -> None:
         base, other = filled(world), world.new_base()
         first = world.ref(base)
-        builds.regenerate(world.services, world.user_id, base)
+        regenerate.regenerate(world.services, world.user_id, base)
         world.settle()
         world.pass_time(120)
         world.sweep()
@@ -260,7 +261,7 @@ class TestOrphans:
 
     def test_every_generation_in_use_keeps_its_collection(self, world: World) -> None:
         base = filled(world)
-        builds.regenerate(world.services, world.user_id, base)
+        regenerate.regenerate(world.services, world.user_id, base)
         assert reconciling.find_orphans(world.services) == []  # serving and building
         world.drain()
         assert reconciling.find_orphans(world.services) == []  # retired, its minute not over
@@ -271,7 +272,7 @@ class TestOrphans:
     def test_what_a_dropped_generation_left_is_an_orphan(self, world: World) -> None:
         base = filled(world)
         first = world.ref(base)
-        builds.regenerate(world.services, world.user_id, base)
+        regenerate.regenerate(world.services, world.user_id, base)
         world.settle()
         world.pass_time(120)
         world.sweep()
@@ -283,7 +284,7 @@ class TestOrphans:
         base = filled(world)
         collection(world, f"mb-{base}-g2", 99_999)
         assert reconciling.find_orphans(world.services) == []
-        assert builds.regenerate(world.services, world.user_id, base).generation == 2
+        assert regenerate.regenerate(world.services, world.user_id, base).generation == 2
         world.settle()
         world.assert_all_ingested(base)
 

@@ -13,9 +13,11 @@ import sqlalchemy as sa
 from harness.world import World
 
 from memorybase import errors
-from memorybase.lifecycle import builds, deletion, edits
+from memorybase.memory_bases import deletion
+from memorybase.memory_bases import regenerate as builds
 from memorybase.models import Base
 from memorybase.queries import ledger
+from memorybase.sessions import edits
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef, StoredVector
 

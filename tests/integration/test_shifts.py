@@ -13,7 +13,7 @@ from harness.world import WORKER, WorkerKilled, World
 from memorybase import errors
 from memorybase.ingestion import claim, lease, scheduler, worker
 from memorybase.ingestion.worker import JobOutcome
-from memorybase.lifecycle import builds, deletion
+from memorybase.memory_bases import deletion, regenerate
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
 SESSIONS = [f"session {n}" for n in range(6)]
@@ -165,7 +165,7 @@ def test_what_no_query_comes_upon_is_written_again_but_for_whose_claim_is_lost(w
         written.extend(str(record.metadata["session_id"]) for record in records)
         for job in world.active_jobs(base):
             if job.session_id == lost and lost in written:
-                builds.cancel_job(world.services, world.user_id, job.id)
+                regenerate.cancel_job(world.services, world.user_id, job.id)
 
     world.vectors.after_upsert = hide
     shift(world)

@@ -33,9 +33,11 @@ from hypothesis.stateful import (
 
 from memorybase import errors, sweeping
 from memorybase.ingestion import recovery, scheduler
-from memorybase.lifecycle import bases, builds, comparing, deletion, edits
+from memorybase.memory_bases import consistency, dead_letters, deletion, manage
+from memorybase.memory_bases import regenerate as builds
 from memorybase.models import Capture, Generation, JobKind, MemoryBase
 from memorybase.services import FrozenJob
+from memorybase.sessions import edits
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef
 
@@ -304,7 +306,7 @@ class Protocol(RuleBasedStateMachine):
     )
     def update_base(self, which: int, changes: dict[str, Any]) -> None:
         base = one_of(list(self.bases), which)
-        bases.update_memory_base(self.world.services, self.world.user_id, base, changes)
+        manage.update_memory_base(self.world.services, self.world.user_id, base, changes)
 
     @rule(which=pick, session=st.none() | sessions)
     def flush(self, which: int, session: str | None) -> None:
@@ -328,13 +330,13 @@ class Protocol(RuleBasedStateMachine):
         letters = [letter for base in self.bases for letter in self.world.dead_letters(base)]
         if letters:
             letter = one_of(letters, which)
-            handle = edits.retry_dead_letter if retried else edits.discard_dead_letter
+            handle = dead_letters.retry_dead_letter if retried else dead_letters.discard_dead_letter
             with refused(errors.NotFound):  # of a retired generation, or put away already
                 handle(self.world.services, self.world.user_id, letter.memory_base_id, letter.id)
 
     @rule(which=pick)
     def compare(self, which: int) -> None:
-        comparing.check_mismatch(self.world.services, self.world.user_id, one_of(list(self.bases), which))
+        consistency.check_mismatch(self.world.services, self.world.user_id, one_of(list(self.bases), which))
 
     # What holds after every step.
 
@@ -471,7 +473,7 @@ class Protocol(RuleBasedStateMachine):
             by_message.setdefault(UUID(str(record.metadata["message_id"])), []).append(record.text)
         words = {key: sorted(" ".join(pieces).split()) for key, pieces in by_message.items()}
         assert words == {key: sorted(self.alive[key].text.split()) for key in held}
-        answer = comparing.check_mismatch(self.world.services, self.world.user_id, base)
+        answer = consistency.check_mismatch(self.world.services, self.world.user_id, base)
         assert answer.state == "ok", answer
 
     def _assert_nothing_else(self) -> None:

@@ -21,9 +21,10 @@ from memorybase.conversation.standing import Origin
 from memorybase.conversation.summaries import Wanted, delete_summary, get_summary, request_summary
 from memorybase.conversation.summarising import PAGE, make_summary, make_wanted
 from memorybase.errors import EmbeddingFailed, NotFound, SummarizerUnavailable, SummaryRejected
-from memorybase.lifecycle import deletion, edits
 from memorybase.messages import NewMessage
 from memorybase.models import MemoryUse, SessionSummary
+from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import edits
 
 S = "session"
 NODE = "agent"
@@ -400,7 +401,7 @@ def test_summaries_go_with_an_end_user_and_with_a_flow(world: World) -> None:
     talk(world, 1, 2, 3, 4, session_id="other")
     read(world, session_id="other")
     assert rows(world) == 1
-    assert deletion.delete_flow(world.services, world.user_id, world.flow_id)
+    assert deletion_.delete_flow(world.services, world.user_id, world.flow_id)
     assert rows(world) == 0
 
 

@@ -13,9 +13,11 @@ from harness.world import World
 from memorybase import errors, recall
 from memorybase.cli import doctor
 from memorybase.cli.reconciling import describe
-from memorybase.lifecycle import builds, comparing, deletion, edits, reconciling
+from memorybase.memory_bases import consistency, deletion, reconcile, regenerate
 from memorybase.models import TokenVectors
 from memorybase.recall import Hit, SearchRequest, late_interaction
+from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import edits
 
 
 def stored(world: World) -> dict[UUID, TokenVectors]:
@@ -81,7 +83,7 @@ class TestKeeping:
         if way == "base":
             assert deletion.delete_memory_base(world.services, world.user_id, base)
         else:
-            assert deletion.delete_flow(world.services, world.user_id, world.flow_id)
+            assert deletion_.delete_flow(world.services, world.user_id, world.flow_id)
         assert stored(world) == {}
 
     def test_a_regenerate_takes_them_over_without_embedding(self, world: World) -> None:
@@ -90,7 +92,7 @@ class TestKeeping:
         world.settle()
         before = {id_: each.vectors for id_, each in stored(world).items()}
         world.embedder.embedded.clear()
-        builds.regenerate(world.services, world.user_id, base)
+        regenerate.regenerate(world.services, world.user_id, base)
         world.settle()
         world.assert_all_ingested(base)
         assert world.embedder.embedded == []
@@ -109,7 +111,7 @@ class TestKeeping:
         hit = search(world, base, "cat")[0]
         assert (hit.content, "two_before" in (hit.parts or {})["signals"]) == ("the cat sleeps", False)
         world.embedder.embedded.clear()
-        builds.regenerate(world.services, world.user_id, base)
+        regenerate.regenerate(world.services, world.user_id, base)
         world.settle()
         world.assert_all_ingested(base)
         assert len(world.embedder.embedded) == 2  # the first chunk of each; the other vectors are taken over
@@ -135,9 +137,9 @@ class TestRepair:
         base = world.new_base(threshold=1)
         first, _ = world.say("s", "the cat sleeps", "a dog").messages
         world.settle()
-        assert comparing.check_mismatch(world.services, world.user_id, base).state == "ok"
+        assert consistency.check_mismatch(world.services, world.user_id, base).state == "ok"
         lose(world, first.id)
-        found = comparing.check_mismatch(world.services, world.user_id, base)
+        found = consistency.check_mismatch(world.services, world.user_id, base)
         assert (found.state, found.missing, found.missing_token_vectors) == ("mismatch", 0, 1)
         patient = doctor.Patient(world.services.settings, "")
         patient.__dict__["services"] = world.services
@@ -149,13 +151,13 @@ class TestRepair:
             "memorybase reconcile --repair",
         )
 
-        done = reconciling.reconcile_base(world.services, base, repair=True)
+        done = reconcile.reconcile_base(world.services, base, repair=True)
         assert done is not None
         assert "1 messages without token vectors" in describe(done, repair=True)
         world.settle()
         world.assert_all_ingested(base)
         assert len(stored(world)) == 2
-        assert comparing.check_mismatch(world.services, world.user_id, base).state == "ok"
+        assert consistency.check_mismatch(world.services, world.user_id, base).state == "ok"
         assert check.examine(patient).detail == "complete"
 
     def test_a_cursor_never_moves_without_them(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:

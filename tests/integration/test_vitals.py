@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from memorybase import cli, metrics, sweeping, vitals
 from memorybase.cli import doctor as doctor_cli
-from memorybase.lifecycle import builds, edits
+from memorybase.memory_bases import dead_letters, regenerate
 from memorybase.models import Heartbeat, IngestionJob, MemoryBase
 from memorybase.settings import Settings
 
@@ -79,7 +79,7 @@ class TestVitals:
     def test_a_build_owes_in_place_of_what_is_served(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "a", "b")
-        builds.regenerate(world.services, world.user_id, base)
+        regenerate.regenerate(world.services, world.user_id, base)
         assert {row.target_seq - row.cursor_seq for row in world.rows(base)} == {2}
         seen = vitals.take(world.services)
         assert (seen.pending_sessions, seen.pending_messages) == (1, 2)
@@ -149,7 +149,7 @@ class TestVitals:
         base, other = world.new_base(threshold=1), world.new_base(threshold=1)
         world.say("s", "poison")
         world.settle()
-        builds.regenerate(world.services, world.user_id, base)
+        regenerate.regenerate(world.services, world.user_id, base)
         world.settle()
         assert sorted(letter.generation for letter in world.dead_letters(base)) == [1, 2]
         assert vitals.take(world.services).dead_letters == 2
@@ -161,7 +161,7 @@ class TestVitals:
         seen = vitals.take(world.services)
         assert (seen.dead_letters, seen.mismatched_memory_bases) == (1, 1)
         (letter,) = [each for each in world.dead_letters(base) if each.generation == 2]
-        edits.discard_dead_letter(world.services, world.user_id, base, letter.id)
+        dead_letters.discard_dead_letter(world.services, world.user_id, base, letter.id)
         assert vitals.take(world.services).dead_letters == 0
 
     def test_a_sign_of_life_from_the_future_is_of_now(self, world: World) -> None:

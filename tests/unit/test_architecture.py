@@ -41,7 +41,7 @@ LAYERS: dict[str, set[str]] = {
     "services": {"memorybase.services"},
     "domain": {
         "memorybase.ingestion.idempotency",
-        "memorybase.catalog",
+        "memorybase.read_models",
         "memorybase.context",
         "memorybase.conversation",
         "memorybase.evaluation",
@@ -51,7 +51,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.keys",
         "memorybase.knowledge",
         "memorybase.ingestion.lease",
-        "memorybase.lifecycle",
+        "memorybase.sessions",
         "memorybase.metrics",
         "memorybase.ingestion.scheduler",
         "memorybase.portability",
@@ -381,14 +381,14 @@ def test_the_source_keeps_the_rule(rule: str) -> None:
 
 
 PLANTED = [
-    ("memorybase.queries.rows", "imports point downwards", "from memorybase import ingestion"),
+    ("memorybase.queries.cursors", "imports point downwards", "from memorybase import ingestion"),
     ("memorybase.ingestion.capture", "imports point downwards", "from memorybase.recall import search"),
     ("memorybase.conversation.threads", "imports point downwards", "def f():\n    from memorybase import ingestion"),
     ("memorybase.wiring", "imports point downwards", "from worker.queue import CeleryQueue"),
     ("memorybase.wiring", "imports point downwards", "def f():\n    from worker.app import app"),
     ("memorybase.ingestion.capture", "imports point downwards", "def f():\n    from worker.queue import CeleryQueue"),
     ("api.routes.jobs", "imports point downwards", "import worker.tasks"),
-    ("memorybase.queries.rows", "imports point downwards", "from ..ingestion import run_jobs"),
+    ("memorybase.queries.cursors", "imports point downwards", "from ..ingestion import run_jobs"),
     ("memorybase.utils", "imports point downwards", ""),
     ("memorybase.ingestion.capture", "libraries stay behind their adapters", "from celery import shared_task"),
     ("memorybase.recall", "libraries stay behind their adapters", "def f():\n    import chromadb"),
@@ -418,7 +418,7 @@ def test_a_planted_break_of_the_rule_is_found(name: str, rule: str, source: str)
 ALLOWED = [
     (
         "memorybase.ingestion.capture",
-        "from memorybase import errors, lifecycle\nfrom memorybase.queries.rows import lock_row",
+        "from memorybase import errors, lifecycle\nfrom memorybase.queries.cursors import lock_row",
     ),
     ("memorybase.wiring", "def f():\n    from worker.queue import CeleryQueue"),
     ("memorybase.cli.stack", "from memorybase import __version__\nfrom memorybase.stack.run import run_stack"),

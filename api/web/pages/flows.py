@@ -13,10 +13,10 @@ from api.web import parts
 from api.web.frame import frame
 from api.web.parts import Live, Pager, Rows, cell
 from api.web.visits import Visit, Visitor
-from memorybase.catalog import conversations
-from memorybase.catalog.conversations import RunView, SessionView
 from memorybase.database.paging import Page, PageRequest
 from memorybase.messages import resolve_id
+from memorybase.read_models import sessions as conversations
+from memorybase.read_models.sessions import RunView, SessionView
 
 Item = TypeVar("Item")
 

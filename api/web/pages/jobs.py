@@ -14,12 +14,13 @@ from api.web.frame import frame
 from api.web.parts import Bar, Live, Mood, Pager, Rows, cell
 from api.web.visits import Visit, Visitor
 from memorybase import errors
-from memorybase.catalog import memory_bases, work
-from memorybase.catalog.memory_bases import MemoryBaseStatus, MemoryBaseView
-from memorybase.catalog.work import DeadLetterView, JobView
-from memorybase.lifecycle import builds, edits
+from memorybase.memory_bases import dead_letters, regenerate
 from memorybase.messages import message_text
 from memorybase.models import JobKind, JobState
+from memorybase.read_models import jobs as work
+from memorybase.read_models import memory_bases
+from memorybase.read_models.jobs import DeadLetterView, JobView
+from memorybase.read_models.memory_bases import MemoryBaseStatus, MemoryBaseView
 
 PAGE_SIZE = 25
 SHOWN_CHARS = 160
@@ -207,7 +208,7 @@ class Jobs:
             await self._again()
 
     async def _cancelled(self, job_id: UUID) -> None:
-        await self._visit.act(builds.cancel_job, job_id)
+        await self._visit.act(regenerate.cancel_job, job_id)
         parts.tell("The job is cancelled.")
 
 
@@ -323,7 +324,7 @@ class DeadLetters:
         await self._discard([shown.view.id for shown in self._shown])
 
     async def _retry(self, letters: Sequence[UUID]) -> None:
-        done = await parts.attempt(self._each(edits.retry_dead_letter, letters))
+        done = await parts.attempt(self._each(dead_letters.retry_dead_letter, letters))
         if done is not None:
             parts.tell(f"{parts.plural(done, 'message')} tried again. Those that cannot be embedded come back here.")
         await self._again()
@@ -338,7 +339,7 @@ class DeadLetters:
         )
         if not sure:
             return
-        done = await parts.attempt(self._each(edits.discard_dead_letter, letters))
+        done = await parts.attempt(self._each(dead_letters.discard_dead_letter, letters))
         if done is not None:
             parts.tell(f"{parts.plural(done, 'dead letter')} discarded.")
         await self._again()

@@ -11,10 +11,10 @@ from api.web import forms, parts
 from api.web.frame import frame
 from api.web.parts import Bar, Live, Mood, Pager, Rows, cell
 from api.web.visits import Visit, Visitor
-from memorybase.catalog import conversations, memory_bases
-from memorybase.catalog.conversations import FlowView
-from memorybase.catalog.memory_bases import MemoryBaseStatus, MemoryBaseView
-from memorybase.lifecycle import bases
+from memorybase.memory_bases import manage
+from memorybase.read_models import memory_bases, sessions
+from memorybase.read_models.memory_bases import MemoryBaseStatus, MemoryBaseView
+from memorybase.read_models.sessions import FlowView
 
 MOODS: dict[MemoryBaseStatus, Mood] = {
     MemoryBaseStatus.READY: "good",
@@ -62,7 +62,7 @@ class MemoriesPage:
         page = await self._visit.ask(memory_bases.list_memory_bases, self._pager.request)
         missing = {base.flow_id for base in page.items} - self._flows.keys()
         if missing:
-            self._flows |= await self._visit.ask(conversations.get_flows, missing)
+            self._flows |= await self._visit.ask(sessions.get_flows, missing)
         self._rows.show(page.items, anew=True)
         self._pager.show(page.total)
         self._rows.set_visibility(page.total > 0)
@@ -120,7 +120,7 @@ class MemoriesPage:
         return change
 
     async def _toggle(self, base_id: UUID, on: bool) -> None:
-        await self._then(self._visit.act(bases.update_memory_base, base_id, {"auto_capture": on}))
+        await self._then(self._visit.act(manage.update_memory_base, base_id, {"auto_capture": on}))
 
     async def _then(self, work: Awaitable[object]) -> None:
         await parts.attempt(work)

@@ -17,11 +17,11 @@ from api.web.pages.memory_store import Store
 from api.web.pages.memory_sync import Sync
 from api.web.parts import Bar, Live, Stat
 from api.web.visits import Visit, Visitor
-from memorybase.catalog import conversations, memory_bases
-from memorybase.catalog.conversations import FlowView
-from memorybase.catalog.memory_bases import MemoryBaseView
-from memorybase.lifecycle import bases
+from memorybase.memory_bases import manage
 from memorybase.models import Capture
+from memorybase.read_models import memory_bases, sessions
+from memorybase.read_models.memory_bases import MemoryBaseView
+from memorybase.read_models.sessions import FlowView
 
 REMEMBERED = {Capture.OUTPUTS: "answers", Capture.ALL: "questions and answers"}
 # What is counted anew although no figure has changed: the chart's window moves on.
@@ -46,7 +46,7 @@ class MemoryPage:
     async def build(self) -> None:
         visit = self._visit
         base = await visit.ask(memory_bases.get_memory_base, self._base_id)
-        flow = await visit.ask(conversations.get_flow, base.flow_id)
+        flow = await visit.ask(sessions.get_flow, base.flow_id)
         with frame(visit, base.name, back=("Memories", "/")):
             self._head()
             self._facts = ui.label().classes("quiet")
@@ -129,7 +129,7 @@ class MemoryPage:
             self._auto.value = base.auto_capture
 
     async def _toggle(self, on: bool) -> None:
-        await self._then(self._visit.act(bases.update_memory_base, self._base_id, {"auto_capture": on}))
+        await self._then(self._visit.act(manage.update_memory_base, self._base_id, {"auto_capture": on}))
 
     async def _delete(self) -> None:
         if await parts.attempt(forms.delete(self._visit, self._base_id)):

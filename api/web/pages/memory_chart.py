@@ -13,8 +13,8 @@ from nicegui import ui
 from api.web import parts
 from api.web.parts import Rows
 from api.web.visits import Visit
-from memorybase.catalog import activity
-from memorybase.catalog.activity import Activity, Bucket
+from memorybase.read_models import activity
+from memorybase.read_models.activity import Activity, Bucket
 
 Options = dict[str, Any]
 

@@ -9,9 +9,9 @@ from nicegui import ui
 from api.web import parts
 from api.web.parts import Bar, Mood, Pager, Rows, cell
 from api.web.visits import Visit
-from memorybase.catalog import memory_bases
-from memorybase.catalog.conversations import FlowView
-from memorybase.catalog.memory_bases import BaseSessionView, MemoryBaseView, SessionState
+from memorybase.read_models import memory_bases
+from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView, SessionState
+from memorybase.read_models.sessions import FlowView
 
 SHOWN = 25
 MOODS: dict[SessionState, Mood] = {

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from uuid import UUID
 
+from memorybase.read_models.builds import BuildView
 from nicegui import ui
 
 from api.web import parts
 from api.web.parts import Bar
 from api.web.visits import Visit
 from memorybase import errors
-from memorybase.catalog import builds as catalog_builds
-from memorybase.catalog.builds import BuildView
-from memorybase.catalog.memory_bases import MemoryBaseView
-from memorybase.lifecycle import builds, comparing
-from memorybase.lifecycle.comparing import Mismatch
+from memorybase.memory_bases import consistency, regenerate
+from memorybase.memory_bases.consistency import Mismatch
+from memorybase.read_models import builds as catalog_builds
+from memorybase.read_models.memory_bases import MemoryBaseView
 
 AWAY = "The vector store does not answer, so nothing was compared. That is no mismatch: check again when it is back."
 QUESTION = (
@@ -108,7 +108,7 @@ class Store:
         self._check.disable()
         self._words.set_text("Comparing, chunk by chunk; a large memory takes its time.")
         try:
-            self._result = await parts.attempt(self._visit.ask(comparing.check_mismatch, self._base_id))
+            self._result = await parts.attempt(self._visit.ask(consistency.check_mismatch, self._base_id))
         finally:
             self._comparing = False
             self._check.enable()
@@ -123,7 +123,7 @@ class Store:
 
     async def _begin(self) -> None:
         try:
-            started = await self._visit.act(builds.regenerate, self._base_id)
+            started = await self._visit.act(regenerate.regenerate, self._base_id)
         except errors.BuildActive:
             parts.tell(
                 "A regenerate is going on already, so no second one was started. Wait until it is done, or cancel one "

@@ -16,13 +16,13 @@ from api.web.pages.jobs import MOODS
 from api.web.parts import Bar, Rows, cell
 from api.web.visits import Visit
 from memorybase import errors
-from memorybase.catalog import memory_bases, work
-from memorybase.catalog.memory_bases import MemoryBaseStatus, MemoryBaseView
-from memorybase.catalog.work import JobView
 from memorybase.database.paging import PageRequest
 from memorybase.ingestion import flush
 from memorybase.ingestion.flush import FlushResult, JobConflict
 from memorybase.models import ACTIVE_STATES, JobState
+from memorybase.read_models import jobs, memory_bases
+from memorybase.read_models.jobs import JobView
+from memorybase.read_models.memory_bases import MemoryBaseStatus, MemoryBaseView
 
 SHOWN = 20
 NAMED = 3  # conflicts that get a link each
@@ -107,10 +107,10 @@ class Sync:
             result = FlushResult([], _conflicts_of(error))
         if result.jobs:
             sessions = [job.session_id for job in result.jobs]
-            targets = await ask(work.owed_targets, self._base_id, sessions)
+            targets = await ask(jobs.owed_targets, self._base_id, sessions)
             wanted = before.pending_messages if pending is None else pending
             self._going = Going(targets, wanted, before.total_processed, before.dead_letters)
-            self._since = (await ask(work.get_job, result.jobs[0].id)).created_at
+            self._since = (await ask(jobs.get_job, result.jobs[0].id)).created_at
         elif not result.conflicts:
             parts.tell("Nothing is pending: all that is stored is ingested.", "info")
             return
@@ -135,11 +135,11 @@ class Sync:
 
     async def _list(self, state: JobState | None) -> Sequence[JobView]:
         request = PageRequest(size=SHOWN)
-        return (await self._visit.ask(work.list_jobs, self._base_id, request, state=state)).items
+        return (await self._visit.ask(jobs.list_jobs, self._base_id, request, state=state)).items
 
     async def _follow(self, base: MemoryBaseView, going: Going) -> None:
         pending = await self._visit.ask(
-            lambda services, _user: work.jobs_pending(services, self._base_id, going.targets)
+            lambda services, _user: jobs.jobs_pending(services, self._base_id, going.targets)
         )
         if not pending:
             base = await self._visit.ask(memory_bases.get_memory_base, self._base_id)
@@ -176,13 +176,13 @@ class Sync:
         named: list[JobView] = []
         for conflict in self._conflicts[:NAMED]:
             with suppress(errors.NotFound):
-                named.append(await self._visit.ask(work.get_job, conflict.job_id))
+                named.append(await self._visit.ask(jobs.get_job, conflict.job_id))
         return named
 
     async def _let_go(self) -> bool:
         """Whether no job is in the way any more."""
         ids = [conflict.job_id for conflict in self._conflicts]
-        states = await self._visit.ask(lambda services, _user: work.job_states(services, ids))
+        states = await self._visit.ask(lambda services, _user: jobs.job_states(services, ids))
         return not any(state in ACTIVE_STATES for state in states.values())
 
     def _close(self) -> None:

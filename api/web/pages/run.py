@@ -17,12 +17,12 @@ from api.web.pages.flows import run_words
 from api.web.parts import Bar, Keyed, Live, Mood, Pager
 from api.web.visits import Visit, Visitor
 from memorybase import errors
-from memorybase.catalog import conversations
-from memorybase.catalog.conversations import MessageQuery, MessageView, RunView
 from memorybase.conversation import uses
 from memorybase.conversation.records import call_parts
 from memorybase.conversation.uses import NodeUse, RunMemory
 from memorybase.messages import message_text, resolve_id
+from memorybase.read_models import sessions
+from memorybase.read_models.sessions import MessageQuery, MessageView, RunView
 
 # A look reads all that was given; more of it comes with another node's call.
 LIVE_SECONDS = 3.0
@@ -74,7 +74,7 @@ class RunPage:
         visit = self._visit
         memory = await visit.ask(uses.run_memory, self._flow_id, self._run_id)
         self._run = await self._captured()
-        flow = await visit.ask(conversations.get_flow, self._flow_id)
+        flow = await visit.ask(sessions.get_flow, self._flow_id)
         name = run_words(self._run.external_id if self._run else None, self._run_id)
         with frame(visit, f"Memory of {name}", back=self._from(memory)):
             with ui.element("div").classes("head"):
@@ -107,7 +107,7 @@ class RunPage:
     async def _captured(self) -> RunView | None:
         """A model may be given memory before its run is captured."""
         try:
-            return await self._visit.ask(conversations.get_run, self._run_id, flow_id=self._flow_id)
+            return await self._visit.ask(sessions.get_run, self._run_id, flow_id=self._flow_id)
         except errors.NotFound:
             return None
 
@@ -122,7 +122,7 @@ class RunPage:
         self._show_nothing(memory)
         if self._run is not None:
             wanted = MessageQuery(flow_id=self._flow_id, run_id=self._run_id)
-            page = await self._visit.ask(conversations.list_messages, wanted, self._pager.request)
+            page = await self._visit.ask(sessions.list_messages, wanted, self._pager.request)
             self._said.show(page.items)
             self._pager.show(page.total)
             self._silence.set_visibility(page.total == 0)

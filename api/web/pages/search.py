@@ -17,9 +17,9 @@ from api.web import hits, parts
 from api.web.frame import frame
 from api.web.visits import Visit, Visitor
 from memorybase import errors, recall
-from memorybase.catalog import memory_bases
-from memorybase.catalog.memory_bases import MemoryBaseView
 from memorybase.messages import ROLES
+from memorybase.read_models import memory_bases
+from memorybase.read_models.memory_bases import MemoryBaseView
 from memorybase.recall import SearchAnswer, SearchRequest
 from memorybase.services import Services
 

@@ -13,13 +13,14 @@ from api.web import message_forms, parts, saying
 from api.web.frame import frame
 from api.web.parts import Keyed, Live, Mood, Stat
 from api.web.visits import Visit, Visitor
-from memorybase.catalog import branches, conversations, memory_bases, work
-from memorybase.catalog.branches import Branch
-from memorybase.catalog.conversations import FlowView, MessageQuery, MessageView, SessionView
-from memorybase.catalog.memory_bases import BaseSessionView, MemoryBaseView, SessionState
 from memorybase.database.paging import PageRequest
 from memorybase.messages import resolve_id
 from memorybase.models import Capture, JobState
+from memorybase.read_models import branches, memory_bases, sessions
+from memorybase.read_models import jobs as work
+from memorybase.read_models.branches import Branch
+from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView, SessionState
+from memorybase.read_models.sessions import FlowView, MessageQuery, MessageView, SessionView
 
 SIZE = 50
 
@@ -147,8 +148,8 @@ class SessionPage:
 
     async def build(self) -> None:
         visit = self._visit
-        session = await visit.ask(conversations.get_session, self._flow_id, self._session_id)
-        flow = await visit.ask(conversations.get_flow, self._flow_id)
+        session = await visit.ask(sessions.get_session, self._flow_id, self._session_id)
+        flow = await visit.ask(sessions.get_flow, self._flow_id)
         self._base = await visit.ask(memory_bases.get_memory_base, self._base_id) if self._base_id else None
         with frame(visit, f"Session {self._session_id}", back=self._from()):
             self._gone = ui.element("div")
@@ -214,7 +215,7 @@ class SessionPage:
         visit, start = self._visit, self._window.start
         messages = await self._fetch()
         if not messages:  # those at the end are gone, or it is as a whole
-            await visit.ask(conversations.get_session, self._flow_id, self._session_id)
+            await visit.ask(sessions.get_session, self._flow_id, self._session_id)
             self._window.start = None
         base = None
         if self._base_id:
@@ -229,7 +230,7 @@ class SessionPage:
     async def _fetch(self) -> list[MessageView]:
         start = self._window.start
         page = await self._visit.ask(
-            conversations.list_messages,
+            sessions.list_messages,
             MessageQuery(
                 flow_id=self._flow_id,
                 session_id=self._session_id,
@@ -336,7 +337,7 @@ class SessionPage:
 
     async def _delete_session(self) -> None:
         async def ask() -> None:
-            session = await self._visit.ask(conversations.get_session, self._flow_id, self._session_id)
+            session = await self._visit.ask(sessions.get_session, self._flow_id, self._session_id)
             gone = await message_forms.delete_session(self._visit, session)
             if gone is None:
                 return

@@ -17,8 +17,9 @@ from harness.chaos.clients import Kept
 from harness.chaos.invariants import Findings, check
 from harness.world import World
 from memorybase.database.engine import Database
-from memorybase.lifecycle import builds, edits
+from memorybase.memory_bases import regenerate
 from memorybase.models import Base, Message
+from memorybase.sessions import edits
 from memorybase.testing import InMemoryVectors
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef, VectorRecord
@@ -58,7 +59,7 @@ class Rest:
         world.say("two", "poison", "other", SYSTEM)
         world.settle()
         edits.edit_message(world.services, world.user_id, self.message("first").id, {"content": "edited"})
-        builds.regenerate(world.services, world.user_id, self.base)
+        regenerate.regenerate(world.services, world.user_id, self.base)
         world.settle()
         world.pass_time(120)
         world.settle()

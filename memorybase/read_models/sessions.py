@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
-from memorybase.models import Flow, MemoryBase, Message
-from memorybase.queries import bases, conversations
-from memorybase.queries import catalog as queries
+from memorybase.models import Flow, Message
+from memorybase.queries.ownership import found_base, found_flow
+from memorybase.read_models import session_queries as queries
 from memorybase.services import Services
 
 
@@ -171,22 +171,6 @@ def get_message(services: Services, user_id: UUID, message_id: UUID) -> MessageV
     if row is None:
         raise errors.NotFound("There is no such message", field="message_id", value=message_id)
     return message_view(row)
-
-
-def found_flow(session: OrmSession, user_id: UUID, flow_id: UUID) -> Flow:
-    """Raises NotFound."""
-    flow = conversations.fetch_flow(session, user_id, flow_id)
-    if flow is None:
-        raise errors.NotFound("There is no such flow", field="flow_id", value=flow_id)
-    return flow
-
-
-def found_base(session: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase:
-    """Raises NotFound."""
-    base = bases.fetch_base(session, user_id, base_id)
-    if base is None:
-        raise errors.NotFound("There is no such memory base", field="memory_base_id", value=base_id)
-    return base
 
 
 def message_view(row: AnyRow) -> MessageView:

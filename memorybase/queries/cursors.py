@@ -27,7 +27,7 @@ from memorybase.models import (
     Session,
 )
 from memorybase.queries import jobs
-from memorybase.queries.conversations import counted
+from memorybase.queries.sessions import counted
 
 Row = MemoryBaseSession
 

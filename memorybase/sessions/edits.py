@@ -16,19 +16,19 @@ from memorybase.database import clock
 from memorybase.ingestion import edit, scheduler
 from memorybase.ingestion import scheduler as scheduler_
 from memorybase.keyword_index import index
-from memorybase.models import DeadLetter, Flow, IngestionJob, MemoryBase, MemoryBaseSession, Message, Session
+from memorybase.models import Flow, IngestionJob, MemoryBase, Message, Session
 from memorybase.queries import (
-    bases,
-    conversations,
-    deleted,
+    cursors,
+    deleted_messages,
     jobs,
-    ledger,
+    memory_bases,
     memory_uses,
     node_executions,
-    portability,
-    rows,
     summaries,
 )
+from memorybase.queries import ledger as ledger_
+from memorybase.queries import sessions as conversations
+from memorybase.queries import sessions as sessions_
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -86,7 +86,7 @@ def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[
     """Remove a message; search no longer finds it from this commit on. The ids of the repairs. Raises NotFound."""
     with services.database.transaction() as session:
         living, conversation, message = _locked_message(session, user_id, message_id)
-        deleted.remember_message(session, conversation, message)
+        deleted_messages.remember_message(session, conversation, message)
         index.remove(session, conversation, message)
         memory_uses.redact_uses(session, [message.id])
         now = clock.now(session)
@@ -101,7 +101,7 @@ def _locked_message(session: OrmSession, user_id: UUID, message_id: UUID) -> tup
     """The message under its session's lock, in the order of locks that everybody keeps."""
     seen = conversations.fetch_message(session, user_id, message_id)
     if seen is not None:
-        living = bases.share_bases_of_flow(session, seen.flow_id)
+        living = memory_bases.share_bases_of_flow(session, seen.flow_id)
         conversation = conversations.lock_session(session, seen.flow_id, seen.session_id)
         message = conversations.fetch_message(session, user_id, message_id)
         if conversation is not None and message is not None:
@@ -122,7 +122,7 @@ def update_session(
     """Rename a session or replace its metadata. Raises NotFound, SessionConflict when the new id is taken."""
     with services.database.transaction() as session:
         if new_session_id is not None:
-            bases.share_bases_of_flow(session, flow_id)
+            memory_bases.share_bases_of_flow(session, flow_id)
             # Both names in Python's order, as a flush takes its sessions: whoever locks two must not wait for another
             # who has the second and wants the first.
             for name in sorted({session_id, new_session_id}):
@@ -137,7 +137,7 @@ def update_session(
         session.flush()
         now = clock.now(session)
         base_ids = [base.id for base in living]
-        for row in rows.lock_rows_of_session(session, base_ids, session_id):
+        for row in cursors.lock_rows_of_session(session, base_ids, session_id):
             row.renamed_from = [*(row.renamed_from or ()), session_id]
             row.audit_at = scheduler_.audit_time(now, services.settings)
         session.flush()
@@ -149,7 +149,7 @@ def update_session(
         session.expire_all()
         # The session's id is part of every chunk's metadata.
         conversations.raise_versions(session, flow_id, new_session_id)
-        living = bases.share_bases_of_flow(session, flow_id)
+        living = memory_bases.share_bases_of_flow(session, flow_id)
         scheduler.mark_edited(session, services, living, new_session_id, None, now)
 
 
@@ -158,8 +158,8 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
     with services.database.transaction() as session:
         living, conversation = _locked_session(session, user_id, flow_id, session_id)
         now = clock.now(session)
-        chunks = portability.chunks_of_session(session, flow_id, session_id)
-        deleted.remember_session(session, conversation)
+        chunks = ledger_.chunks_of_session(session, flow_id, session_id)
+        deleted_messages.remember_session(session, conversation)
         index.remove_all(session, conversation)
         uses = memory_uses.delete_uses_of_session(session, flow_id, session_id)
         summed_up = summaries.delete_of_session(session, flow_id, session_id)
@@ -170,7 +170,7 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
         conversation.meta = {}
         session.flush()
         planned = scheduler.mark_edited(session, services, living, session_id, None, now)
-        marked = rows.lock_rows_of_session(session, [base.id for base in living], session_id)
+        marked = cursors.lock_rows_of_session(session, [base.id for base in living], session_id)
         waiting = sum(row.dirty > row.repaired for row in marked)
         return Erasure(
             sessions=1, runs=runs, messages=messages, node_executions=executions, context_messages=contexts,
@@ -186,7 +186,7 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
     total = Erasure()
     while True:
         with services.database.reading() as session:
-            page = portability.sessions_of_end_user(session, user_id, end_user_id, limit=ERASE_PAGE)
+            page = sessions_.sessions_of_end_user(session, user_id, end_user_id, limit=ERASE_PAGE)
         for flow_id, session_id in page:
             with contextlib.suppress(errors.NotFound):  # somebody else was quicker
                 total += delete_session(services, user_id, flow_id, session_id)
@@ -203,7 +203,7 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
 def _locked_session(
     session: OrmSession, user_id: UUID, flow_id: UUID, session_id: str
 ) -> tuple[list[MemoryBase], Session]:
-    living = bases.share_bases_of_flow(session, flow_id)
+    living = memory_bases.share_bases_of_flow(session, flow_id)
     flow: Flow | None = conversations.fetch_flow(session, user_id, flow_id)
     if flow is None:
         raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
@@ -211,44 +211,6 @@ def _locked_session(
     if conversation is None or conversation.deleted_at is not None:
         raise errors.NotFound("There is no such session", field="session_id", value=session_id)
     return living, conversation
-
-
-def retry_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_letter_id: UUID) -> list[UUID]:
-    """Try a dead letter again, by a repair; the repairs' ids. Raises NotFound."""
-    with services.database.transaction() as session:
-        base, letter, locked = _locked_dead_letter(session, user_id, base_id, dead_letter_id)
-        now = clock.now(session)
-        letter.state = "retrying"
-        letter.updated_at = now
-        for row in locked:
-            if row.id == letter.row_id:
-                row.dirty += 1
-        session.flush()
-        job = scheduler.plan_next(session, services, base, locked, now)
-        return _ids([job] if job else [])
-
-
-def discard_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_letter_id: UUID) -> None:
-    """Put a dead letter away for good; its message stays in SQL. Raises NotFound."""
-    with services.database.transaction() as session:
-        _base, letter, _rows = _locked_dead_letter(session, user_id, base_id, dead_letter_id)
-        letter.state = "discarded"
-        letter.updated_at = clock.now(session)
-
-
-def _locked_dead_letter(
-    session: OrmSession, user_id: UUID, base_id: UUID, dead_letter_id: UUID
-) -> tuple[MemoryBase, DeadLetter, list[MemoryBaseSession]]:
-    """A dead letter behind its session's rows: whatever heals or buries it has ended, or waits for us."""
-    base = bases.share_base(session, base_id)
-    if base is None or base.user_id != user_id or base.deleting_at is not None:
-        raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
-    session_id = ledger.session_of_dead_letter(session, base_id, dead_letter_id)
-    locked = rows.lock_rows_of_session(session, [base_id], session_id) if session_id is not None else []
-    letter = ledger.fetch_dead_letter(session, base_id, dead_letter_id)
-    if letter is None or letter.state == "discarded":
-        raise errors.NotFound("There is no such dead letter", field="dead_letter_id", value=str(dead_letter_id))
-    return base, letter, locked
 
 
 def _ids(planned: Sequence[IngestionJob]) -> list[UUID]:

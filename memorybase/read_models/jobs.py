@@ -8,11 +8,12 @@ from datetime import datetime
 from uuid import UUID
 
 from memorybase import errors
-from memorybase.catalog.conversations import MessageView, found_base, message_view
 from memorybase.database.batches import pages
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import ACTIVE_STATES, DeadLetter, IngestionJob, JobKind, JobState
-from memorybase.queries import catalog_bases as queries
+from memorybase.queries.ownership import found_base
+from memorybase.read_models import memory_base_queries as queries
+from memorybase.read_models.sessions import MessageView, message_view
 from memorybase.services import Services
 
 

@@ -8,11 +8,11 @@ from enum import StrEnum
 from uuid import UUID
 
 from memorybase import errors
-from memorybase.catalog.conversations import found_base, found_flow
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import Capture, MemoryBase
-from memorybase.queries import bases
-from memorybase.queries import catalog_bases as queries
+from memorybase.queries import cursors, memory_bases
+from memorybase.queries.ownership import found_base, found_flow
+from memorybase.read_models import memory_base_queries as queries
 from memorybase.services import Services
 
 # How far pending messages are counted, so that a look costs the same beside any backlog.
@@ -103,7 +103,7 @@ def list_base_sessions(services: Services, user_id: UUID, base_id: UUID, request
     """Every session of the flow, oldest first, also those not tracked yet; raises NotFound."""
     with services.database.reading() as session:
         base = found_base(session, user_id, base_id)
-        capture = Capture(bases.fetch_generation(session, base.id, base.serving).capture)
+        capture = Capture(memory_bases.fetch_generation(session, base.id, base.serving).capture)
         return page_of(queries.base_sessions_page(session, base, capture, request), _session)
 
 
@@ -111,7 +111,7 @@ def get_base_session(services: Services, user_id: UUID, base_id: UUID, session_i
     """Raises NotFound."""
     with services.database.reading() as session:
         base = found_base(session, user_id, base_id)
-        capture = Capture(bases.fetch_generation(session, base.id, base.serving).capture)
+        capture = Capture(memory_bases.fetch_generation(session, base.id, base.serving).capture)
         row = queries.fetch_base_session(session, base, capture, session_id)
     if row is None:
         raise errors.NotFound("There is no such session", field="session_id", value=session_id)
@@ -173,3 +173,32 @@ def _session(row: AnyRow) -> BaseSessionView:
         last_sync_at=row.last_sync_at,
         state=state,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class BuildView:
+    """A generation that is being built. `messages`: all that its sessions hold up to where it will serve."""
+
+    generation: int
+    sessions: int
+    sessions_built: int
+    messages: int
+    messages_passed: int
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationsView:
+    """The generation that is searched, and the one that is being built, if any."""
+
+    serving: int
+    building: BuildView | None
+
+
+def get_generations(services: Services, user_id: UUID, base_id: UUID) -> GenerationsView:
+    """Raises NotFound."""
+    with services.database.reading() as session:
+        base = found_base(session, user_id, base_id)
+        if base.building is None:
+            return GenerationsView(base.serving, None)
+        progress = cursors.build_progress(session, base_id, base.building)
+    return GenerationsView(base.serving, BuildView(base.building, *progress))

@@ -24,7 +24,7 @@ from memorybase.models import (
     MemoryBaseSession,
     TokenVectors,
 )
-from memorybase.queries import jobs, rows
+from memorybase.queries import cursors, jobs
 
 COMPARE_EVERY_SECONDS = 60  # a base at rest is looked at this often
 COMPARE_LIMIT = 50
@@ -146,7 +146,7 @@ def bases_to_compare(session: OrmSession, now: datetime) -> list[UUID]:
     marked = sa.exists().where(
         MemoryBaseSession.memory_base_id == MemoryBase.id,
         MemoryBaseSession.generation == MemoryBase.serving,
-        rows.is_marked(),
+        cursors.is_marked(),
     )
     return list(
         session.scalars(

@@ -13,11 +13,12 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.catalog.conversations import MessageView, found_flow
 from memorybase.conversation.captured import LONGEST_TURN
 from memorybase.conversation.records import UUID_NIL
-from memorybase.queries import history
-from memorybase.queries.history import Link, Placed
+from memorybase.queries import threads
+from memorybase.queries.ownership import found_flow
+from memorybase.queries.threads import Link, Placed
+from memorybase.read_models.sessions import MessageView
 from memorybase.services import Services
 
 MOST_CHILDREN = 5_000  # counting the messages that answer one ends here
@@ -44,10 +45,10 @@ def branches(
     """
     with services.database.reading() as session:
         found_flow(session, user_id, flow_id)
-        page = history.placed(session, flow_id, session_id, ids=[message.id for message in messages])
+        page = threads.placed(session, flow_id, session_id, ids=[message.id for message in messages])
         seqs = {at.link.seq for at in page}
-        first_link = history.first_with_parent(session, flow_id, session_id)
-        jumps = history.jumps(session, flow_id, session_id, from_seq=min(seqs), first_link=first_link) if seqs else []
+        first_link = threads.first_with_parent(session, flow_id, session_id)
+        jumps = threads.jumps(session, flow_id, session_id, from_seq=min(seqs), first_link=first_link) if seqs else []
         latest = _on_latest(jumps, seqs)
         families = _Families(session, flow_id, session_id, first_link)
         families.look_up(page)
@@ -128,11 +129,11 @@ class _Families:
     def _find_named(self, followed: Iterable[UUID]) -> None:
         ends = {at.link.run_id: at for one in followed if (at := self._by_id.get(one)) and at.next_in_run is None}
         turns = [at.link for at in ends.values()]
-        questions = history.questions_before(self.session, turns, reach=LONGEST_TURN, limit=MOST_CHILDREN)
+        questions = threads.questions_before(self.session, turns, reach=LONGEST_TURN, limit=MOST_CHILDREN)
         asked = [*{*followed, *(question.id for question in questions)}]
         run_of = {question.id: question.run_id for question in questions}
         run_of |= {one: at.link.run_id for one in followed if (at := self._by_id.get(one)) and at.link.role == "user"}
-        for child in history.children(self.session, self.flow_id, self.session_id, asked, limit=MOST_CHILDREN):
+        for child in threads.children(self.session, self.flow_id, self.session_id, asked, limit=MOST_CHILDREN):
             parent = child.parent_id
             if parent in run_of and child.role == "user" and child.run_id != run_of[parent]:
                 end = ends.get(run_of[parent])
@@ -153,7 +154,7 @@ class _Families:
 
     def _read(self, *, ids: Iterable[UUID] = (), seqs: Iterable[int] = ()) -> None:
         self._know(
-            history.placed(
+            threads.placed(
                 self.session,
                 self.flow_id,
                 self.session_id,

@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.lifecycle.comparing import Differences, Looked, compare, find_hidden_chunks
+from memorybase.memory_bases.consistency import Differences, Looked, compare, find_hidden_chunks
 from memorybase.models import MemoryBase
-from memorybase.queries import bases, rows
+from memorybase.queries import cursors, memory_bases
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
@@ -69,10 +69,10 @@ def reconcile_base(
     What is mended goes the ordinary way: an audit of the session by its next job, which the sweeper plans.
     """
     with services.database.reading() as session:
-        base = bases.fetch_any_base(session, base_id)
+        base = memory_bases.fetch_any_base(session, base_id)
         if base is None or base.deleting_at is not None:
             return None
-        generation = bases.fetch_generation(session, base_id, base.serving)
+        generation = memory_bases.fetch_generation(session, base_id, base.serving)
     ref = CollectionRef(generation.collection_name, generation.collection_id)
     try:
         differences = compare(services, base, ref)
@@ -110,7 +110,7 @@ def _mend(
     strangers = {chunk: chunk_ids.parse_chunk_id(chunk) for chunk in differences.extra}
     messages = sorted({parsed.message_id for parsed in strangers.values() if parsed})
     with services.database.reading() as session:
-        known = rows.rows_of_messages(session, base, messages)
+        known = cursors.rows_of_messages(session, base, messages)
     # No job writes what is of no message; what is of one may be on its way, and goes by an audit under its claim.
     doomed = sorted(chunk for chunk, parsed in strangers.items() if parsed is None or parsed.message_id not in known)
     if doomed:
@@ -123,7 +123,7 @@ def _mend(
 
 def _mark(services: Services, row_id: UUID) -> bool:
     with services.database.transaction() as session:
-        return rows.audit_at_once(session, row_id, clock.now(session))
+        return cursors.audit_at_once(session, row_id, clock.now(session))
 
 
 def find_orphans(services: Services) -> list[Orphan]:
@@ -155,7 +155,7 @@ def drop_orphans(services: Services, orphans: Sequence[Orphan]) -> list[Orphan]:
 
 def _is_orphan(session: OrmSession, name: str) -> bool:
     parsed = _COLLECTION.fullmatch(name)
-    return parsed is not None and not bases.has_use_for(session, UUID(parsed[1]), int(parsed[2]))
+    return parsed is not None and not memory_bases.has_use_for(session, UUID(parsed[1]), int(parsed[2]))
 
 
 def _moment(value: object) -> datetime | None:

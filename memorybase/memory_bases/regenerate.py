@@ -13,7 +13,7 @@ from memorybase.database import clock
 from memorybase.embedding import Embedder
 from memorybase.ingestion import scheduler
 from memorybase.ingestion.build import complete_build
-from memorybase.lifecycle.bases import create_collection, new_generation
+from memorybase.memory_bases.manage import create_collection, new_generation
 from memorybase.models import (
     Capture,
     GenerationState,
@@ -22,7 +22,7 @@ from memorybase.models import (
     JobState,
     MemoryBase,
 )
-from memorybase.queries import bases, jobs, rows
+from memorybase.queries import cursors, jobs, memory_bases
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors.store import CollectionRef
@@ -52,12 +52,12 @@ def regenerate(
     VectorStoreUnavailable.
     """
     with services.database.reading() as session:
-        base = bases.fetch_base(session, user_id, base_id)
+        base = memory_bases.fetch_base(session, user_id, base_id)
         if base is None:
             raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
         _refuse_active_build(session, base)
-        serving = bases.fetch_generation(session, base_id, base.serving)
-        number = bases.last_generation(session, base_id) + 1
+        serving = memory_bases.fetch_generation(session, base_id, base.serving)
+        number = memory_bases.last_generation(session, base_id) + 1
     # The model that the base has may have left the list; only a new one is asked about.
     chosen_model = services.settings.allowed_model(embedding_model) if embedding_model else serving.embedding_model
     embedder = services.embedders.get(chosen_model)
@@ -93,22 +93,22 @@ def _begin(
     embedder: Embedder,
     ref: CollectionRef,
 ) -> list[IngestionJob]:
-    base = bases.lock_base(session, base_id)  # no capture, claim or advance of this base until the commit
+    base = memory_bases.lock_base(session, base_id)  # no capture, claim or advance of this base until the commit
     if base is None or base.deleting_at is not None:
         raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
     now = clock.now(session)
     _refuse_active_build(session, base)
-    if bases.last_generation(session, base_id) + 1 != number:
+    if memory_bases.last_generation(session, base_id) + 1 != number:
         raise errors.BuildActive("Another regenerate was quicker", generation=base.building)
     if base.building is not None:
         _abandon(session, base, now)
     session.add(new_generation(services, base_id, number, GenerationState.BUILDING, capture, embedder, ref, now))
     base.building = number
     session.flush()
-    rows.begin_build(session, base_id, base.serving, number)
+    cursors.begin_build(session, base_id, base.serving, number)
     # What waits for the old generation goes into the new one; what runs may finish, since it is served meanwhile.
     jobs.cancel_jobs_of_base(session, base_id, now, "superseded by a regenerate", which=jobs.waits_to_ingest())
-    owed = rows.rows_to_build(session, base_id, number, limit=PLANNED_AT_ONCE)
+    owed = cursors.rows_to_build(session, base_id, number, limit=PLANNED_AT_ONCE)
     planned = [job for row in owed if (job := scheduler.plan_next(session, services, base, [row], now))]
     complete_build(session, services, base, now)
     return planned
@@ -118,10 +118,10 @@ def _abandon(session: OrmSession, base: MemoryBase, now: datetime) -> None:
     """Give up a build: the old generation goes on, and is owed what the build was."""
     if base.building is None:
         return
-    rows.end_build(session, base.id, base.serving, base.building)
+    cursors.end_build(session, base.id, base.serving, base.building)
     abandoned = jobs.of_generation(base.building)
     jobs.cancel_jobs_of_base(session, base.id, now, "the build was abandoned", which=abandoned)
-    bases.retire_generation(session, base.id, base.building, now)
+    memory_bases.retire_generation(session, base.id, base.building, now)
     base.building = None
     session.flush()
 
@@ -133,10 +133,10 @@ def cancel_job(services: Services, user_id: UUID, job_id: UUID) -> None:
     """
     with services.database.transaction() as session:
         seen = jobs.fetch_owned_job(session, user_id, job_id)
-        base = bases.lock_base(session, seen.memory_base_id) if seen else None
+        base = memory_bases.lock_base(session, seen.memory_base_id) if seen else None
         if seen is None or base is None:
             raise errors.NotFound("There is no such job", field="job_id", value=str(job_id))
-        locked = rows.lock_rows_of_session(session, [base.id], seen.session_id)
+        locked = cursors.lock_rows_of_session(session, [base.id], seen.session_id)
         job = jobs.lock_job(session, job_id)
         if job is None or job.state not in (JobState.QUEUED, JobState.RUNNING):
             raise errors.Conflict("The job has ended", field="job_id", value=str(job_id))

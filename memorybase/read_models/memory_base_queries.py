@@ -22,8 +22,8 @@ from memorybase.models import (
     Message,
     Session,
 )
-from memorybase.queries.conversations import counted
 from memorybase.queries.jobs import is_active_in_session
+from memorybase.queries.sessions import counted
 
 Base = MemoryBase
 Row = MemoryBaseSession

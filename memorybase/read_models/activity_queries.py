@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.models import Capture, LedgerEntry, MemoryBase, Message, UtcDateTime
-from memorybase.queries.conversations import counted
+from memorybase.queries.sessions import counted
 
 Instant = sa.ColumnElement[datetime]
 

@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors, knowledge
 from memorybase.database import clock, engine
 from memorybase.embedding import Embedder, chunking
-from memorybase.models import Capture, Flow, Generation, GenerationState, MemoryBase
-from memorybase.queries import bases, conversations, rows
+from memorybase.models import Capture, Generation, GenerationState, MemoryBase
+from memorybase.queries import cursors, memory_bases, sessions
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors.store import CollectionRef
@@ -38,48 +38,6 @@ class NewMemoryBase:
     embedding_model: str | None = None
 
 
-def create_flow(
-    services: Services, user_id: UUID, *, name: str, flow_id: UUID | None = None, external_id: str | None = None
-) -> Flow:
-    """A new flow. Raises NameTaken (with existing_id) when its id is the user's already, NotFound when another's."""
-    flow, created = put_flow(services, user_id, name=name, flow_id=flow_id or uuid4(), external_id=external_id,
-                             rename=False)  # fmt: skip
-    if not created:
-        raise errors.NameTaken("A flow of that id is there", field="id", value=external_id or str(flow.id),
-                               existing_id=str(flow.id))  # fmt: skip
-    return flow
-
-
-def put_flow(
-    services: Services,
-    user_id: UUID,
-    *,
-    name: str,
-    flow_id: UUID,
-    external_id: str | None = None,
-    rename: bool = True,
-) -> tuple[Flow, bool]:
-    """The flow under the runtime's own id, made or renamed; whether it was made. Raises NotFound for another's id."""
-    try:
-        with services.database.transaction() as session:
-            existing = conversations.lock_flow(session, flow_id)
-            if existing is None:
-                flow = Flow(id=flow_id, user_id=user_id, external_id=external_id, name=name,
-                            created_at=clock.now(session))  # fmt: skip
-                session.add(flow)
-                return flow, True
-            if existing.user_id != user_id:
-                raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
-            if existing.deleting_at is not None:
-                raise errors.Conflict("The flow is being deleted", field="flow_id", value=str(flow_id))
-            if rename:
-                existing.name = name
-            return existing, False
-    except errors.ConstraintViolated:
-        # The same id was put twice at once; the other made it.
-        return put_flow(services, user_id, name=name, flow_id=flow_id, external_id=external_id, rename=rename)
-
-
 def create_memory_base(services: Services, user_id: UUID, new: NewMemoryBase) -> UUID:
     """A memory base with its collection and registry entry; its id.
 
@@ -96,7 +54,7 @@ def create_memory_base(services: Services, user_id: UUID, new: NewMemoryBase) ->
     ref = create_collection(services, base_id, FIRST_GENERATION, new.flow_id, embedder)
     try:
         with services.database.transaction() as session:
-            flow = conversations.lock_flow(session, new.flow_id)
+            flow = sessions.lock_flow(session, new.flow_id)
             if flow is None or flow.user_id != user_id or flow.deleting_at is not None:
                 raise errors.NotFound("There is no such flow", field="flow_id", value=str(new.flow_id))
             _insert(session, services, user_id, base_id, new, embedder, ref)
@@ -168,9 +126,9 @@ def new_generation(
 
 
 def _check_free(session: OrmSession, user_id: UUID, new: NewMemoryBase) -> None:
-    if not conversations.has_flow(session, user_id, new.flow_id):
+    if not sessions.has_flow(session, user_id, new.flow_id):
         raise errors.NotFound("There is no such flow", field="flow_id", value=str(new.flow_id))
-    existing = bases.base_of_name(session, user_id, new.name)
+    existing = memory_bases.base_of_name(session, user_id, new.name)
     if existing is not None:
         raise errors.NameTaken(field="name", value=new.name, existing_id=str(existing))
     kb_name = new.kb_name or new.name
@@ -202,8 +160,8 @@ def _insert(
     session.add(generation)
     session.flush()
     if new.start == "now":
-        for conversation in conversations.all_sessions_of_flow(session, new.flow_id):
-            rows.ensure_row(
+        for conversation in sessions.all_sessions_of_flow(session, new.flow_id):
+            cursors.ensure_row(
                 session, base_id=base_id, generation=FIRST_GENERATION, flow_id=new.flow_id,
                 session_id=conversation.session_id, start_seq=conversation.last_seq,
             )  # fmt: skip
@@ -227,17 +185,17 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
     _check_bounds(services, threshold=changes.get("threshold"), idle_after=changes.get("idle_after"))
     try:
         with services.database.transaction() as session:
-            base = bases.fetch_base(session, user_id, base_id) and bases.lock_base(session, base_id)
+            base = memory_bases.fetch_base(session, user_id, base_id) and memory_bases.lock_base(session, base_id)
             if base is None:
                 raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
             for name, value in changes.items():
                 setattr(base, name, value)
             session.flush()
             if "idle_after" in changes or "auto_capture" in changes:
-                rows.look_at_idle_soon(session, base_id, clock.now(session))
+                cursors.look_at_idle_soon(session, base_id, clock.now(session))
     except errors.ConstraintViolated as exc:
         with services.database.reading() as session:
-            existing = bases.base_of_name(session, user_id, changes["name"])
+            existing = memory_bases.base_of_name(session, user_id, changes["name"])
         raise errors.NameTaken(field="name", value=changes["name"], existing_id=str(existing)) from exc
 
 

@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from memorybase import errors
-from memorybase.catalog.conversations import found_base
 from memorybase.database import clock
 from memorybase.models import Capture
-from memorybase.queries import activity as queries
-from memorybase.queries import bases
-from memorybase.queries.activity import Ingested, Window
+from memorybase.queries import memory_bases
+from memorybase.queries.ownership import found_base
+from memorybase.read_models import activity_queries as queries
+from memorybase.read_models.activity_queries import Ingested, Window
 from memorybase.services import Services
 
 DEFAULT_BUCKETS = 60
@@ -64,7 +64,7 @@ def activity(
         base = found_base(session, user_id, base_id)
         now = clock.now(session)
         window = _window(since, now if until is None else min(until, now), buckets)
-        capture = Capture(bases.fetch_generation(session, base.id, base.serving).capture)
+        capture = Capture(memory_bases.fetch_generation(session, base.id, base.serving).capture)
         captured = queries.captured(session, base, capture, window)
         ingested = queries.ingested(session, base, window)
     count = int((window.until - window.since).total_seconds()) // window.seconds

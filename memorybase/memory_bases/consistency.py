@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.models import MemoryBase
-from memorybase.queries import bases, ledger, rows, token_vectors
+from memorybase.queries import cursors, ledger, memory_bases, token_vectors
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
@@ -62,10 +62,10 @@ class Differences:
 def check_mismatch(services: Services, user_id: UUID, base_id: UUID) -> Mismatch:
     """Compare the serving generation id by id and remember the answer. Raises NotFound."""
     with services.database.reading() as session:
-        base = bases.fetch_base(session, user_id, base_id)
+        base = memory_bases.fetch_base(session, user_id, base_id)
         if base is None:
             raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
-        generation = bases.fetch_generation(session, base_id, base.serving)
+        generation = memory_bases.fetch_generation(session, base_id, base.serving)
     try:
         differences = compare(services, base, CollectionRef(generation.collection_name, generation.collection_id))
     except errors.VectorStoreUnavailable:
@@ -95,7 +95,7 @@ def compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Differe
     if found:
         found = _look_again(services, base, ref, found)
     with services.database.transaction() as session:
-        bases.set_mismatch(session, base.id, base.serving, bool(found), clock.now(session))
+        memory_bases.set_mismatch(session, base.id, base.serving, bool(found), clock.now(session))
     return found
 
 
@@ -117,7 +117,7 @@ def _differences(services: Services, base: MemoryBase, stored: set[str] | None) 
         expected = _expected(session, base)
         if stored is None:  # nothing is on its way to a collection that is gone
             return Differences(len(expected), 0, expected, set(), {})
-        at_work = rows.rows_at_work(session, base.id, base.serving)
+        at_work = cursors.rows_at_work(session, base.id, base.serving)
         missing = {chunk: row for chunk, row in expected.items() if chunk not in stored and row not in at_work}
         extra = stored - expected.keys()
         if extra and at_work:
@@ -142,7 +142,7 @@ def find_hidden_chunks(services: Services, base: MemoryBase, ref: CollectionRef,
     A query for each chunk: 5 s for 12,000. Raises VectorStoreUnavailable and CollectionMissing.
     """
     with services.database.reading() as session:
-        at_work = rows.rows_at_work(session, base.id, base.serving)
+        at_work = cursors.rows_at_work(session, base.id, base.serving)
         resting = {chunk: row for chunk, row in _expected(session, base).items() if row not in at_work}
     chunks, hidden = list(resting), set[str]()
     for start in range(0, len(chunks), LOOK_PAGE):
@@ -158,7 +158,7 @@ def _in_flight(session: OrmSession, base: MemoryBase, chunks: set[str], at_work:
         parsed = chunk_ids.parse_chunk_id(chunk)
         if parsed is not None:
             messages.setdefault(parsed.message_id, []).append(chunk)
-    owners = rows.rows_of_messages(session, base, messages)
+    owners = cursors.rows_of_messages(session, base, messages)
     return {chunk for message_id, row in owners.items() if row in at_work for chunk in messages[message_id]}
 
 
@@ -169,7 +169,7 @@ def compare_counts(services: Services) -> int:
     """
     found = 0
     with services.database.reading() as session:
-        base_ids = bases.bases_to_compare(session, clock.now(session))
+        base_ids = memory_bases.bases_to_compare(session, clock.now(session))
     for base_id in base_ids:
         found += _counts_differ(services, base_id)
     return found
@@ -177,19 +177,19 @@ def compare_counts(services: Services) -> int:
 
 def _counts_differ(services: Services, base_id: UUID) -> bool:
     with services.database.reading() as session:
-        base = bases.fetch_any_base(session, base_id)
+        base = memory_bases.fetch_any_base(session, base_id)
         if base is None or base.deleting_at is not None:
             return False
-        generation = bases.fetch_generation(session, base_id, base.serving)
-        before = rows.chunks_of_generation(session, base_id, base.serving)
+        generation = memory_bases.fetch_generation(session, base_id, base.serving)
+        before = cursors.chunks_of_generation(session, base_id, base.serving)
     try:
         count = services.vectors.count(CollectionRef(generation.collection_name, generation.collection_id))
     except errors.CollectionMissing:
         count = -1
     with services.database.transaction() as session:
-        after = rows.chunks_of_generation(session, base_id, base.serving)
-        if count >= 0 and (before != after or rows.rows_at_work(session, base_id, base.serving)):
+        after = cursors.chunks_of_generation(session, base_id, base.serving)
+        if count >= 0 and (before != after or cursors.rows_at_work(session, base_id, base.serving)):
             return False  # the next pass may find it at rest
         # An empty base whose collection is gone has lost its place to write: that is a mismatch too.
-        bases.set_mismatch(session, base_id, base.serving, count != after, clock.now(session))
+        memory_bases.set_mismatch(session, base_id, base.serving, count != after, clock.now(session))
         return count != after

@@ -411,3 +411,20 @@ def delete_session(session: OrmSession, conversation: Session) -> None:
 def rename_session(session: OrmSession, conversation: Session, new_session_id: str) -> None:
     """Messages, runs and memory base sessions follow by their foreign keys."""
     session.execute(sa.update(Session).where(Session.id == conversation.id).values(session_id=new_session_id))
+
+
+def sessions_of_end_user(session: OrmSession, user_id: UUID, end_user_id: str, *, limit: int) -> list[tuple[UUID, str]]:
+    """(flow, session id) of some sessions of an end user, in all of the user's flows."""
+    statement = (
+        sa.select(Session.flow_id, Session.session_id)
+        .join(Flow, Flow.id == Session.flow_id)
+        .where(
+            Flow.user_id == user_id,
+            Flow.deleting_at.is_(None),
+            Session.end_user_id == end_user_id,
+            Session.deleted_at.is_(None),
+        )
+        .order_by(Session.id)
+        .limit(limit)
+    )
+    return [(row[0], row[1]) for row in session.execute(statement)]

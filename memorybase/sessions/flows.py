@@ -1,0 +1,53 @@
+"""Flows are created, by hand or by the first capture."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+from memorybase import errors
+from memorybase.database import clock
+from memorybase.models import Flow
+from memorybase.queries import sessions
+from memorybase.services import Services
+
+
+def create_flow(
+    services: Services, user_id: UUID, *, name: str, flow_id: UUID | None = None, external_id: str | None = None
+) -> Flow:
+    """A new flow. Raises NameTaken (with existing_id) when its id is the user's already, NotFound when another's."""
+    flow, created = put_flow(services, user_id, name=name, flow_id=flow_id or uuid4(), external_id=external_id,
+                             rename=False)  # fmt: skip
+    if not created:
+        raise errors.NameTaken("A flow of that id is there", field="id", value=external_id or str(flow.id),
+                               existing_id=str(flow.id))  # fmt: skip
+    return flow
+
+
+def put_flow(
+    services: Services,
+    user_id: UUID,
+    *,
+    name: str,
+    flow_id: UUID,
+    external_id: str | None = None,
+    rename: bool = True,
+) -> tuple[Flow, bool]:
+    """The flow under the runtime's own id, made or renamed; whether it was made. Raises NotFound for another's id."""
+    try:
+        with services.database.transaction() as session:
+            existing = sessions.lock_flow(session, flow_id)
+            if existing is None:
+                flow = Flow(id=flow_id, user_id=user_id, external_id=external_id, name=name,
+                            created_at=clock.now(session))  # fmt: skip
+                session.add(flow)
+                return flow, True
+            if existing.user_id != user_id:
+                raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+            if existing.deleting_at is not None:
+                raise errors.Conflict("The flow is being deleted", field="flow_id", value=str(flow_id))
+            if rename:
+                existing.name = name
+            return existing, False
+    except errors.ConstraintViolated:
+        # The same id was put twice at once; the other made it.
+        return put_flow(services, user_id, name=name, flow_id=flow_id, external_id=external_id, rename=rename)
