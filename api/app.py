@@ -15,7 +15,8 @@ from api import failures, waiting
 from api.limits import Gate
 from api.middleware import REQUEST_ID, BodyBound, EncodedIds, RequestContext
 from api.routes import ROUTERS
-from memorybase import __version__, metrics, telemetry
+from memorybase import __version__, telemetry
+from memorybase.operations import exposition
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -42,7 +43,7 @@ def create_app(services: Services | None = None) -> FastAPI:
     app.state.services = services
     app.state.ending = False
     app.state.gate = Gate(settings)
-    app.state.exposition = metrics.Exposition()
+    app.state.exposition = exposition.Exposition()
     failures.install(app)
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)

@@ -14,9 +14,10 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 from api.limits import Gate
 from api.middleware import path_text
 from api.schemas import ERRORS, Stored
-from memorybase import errors, keys, messages
+from memorybase import errors, messages
+from memorybase.auth import api_keys
+from memorybase.auth.api_keys import Principal
 from memorybase.database import paging
-from memorybase.keys import Principal
 from memorybase.models import ID_LENGTH
 from memorybase.services import Services
 
@@ -127,7 +128,7 @@ async def _authenticated(request: Request) -> Principal:
         gate.refused(name, address)
         raise errors.Unauthorized
     try:
-        principal = await run_in_threadpool(keys.authenticate, services_of(request), secret)
+        principal = await run_in_threadpool(api_keys.authenticate, services_of(request), secret)
     except errors.Unauthorized:
         gate.refused(name, address)
         raise

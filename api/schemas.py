@@ -8,7 +8,6 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema, model_validator
 
-from memorybase import knowledge, recall
 from memorybase.context import ContextReport
 from memorybase.conversation import Report, Source
 from memorybase.conversation.buffer import DEFAULT_MAX_TOKENS
@@ -18,10 +17,13 @@ from memorybase.conversation.rendering import Format
 from memorybase.conversation.summaries import PRESET_NAME
 from memorybase.ingestion.capture import CapturedMessage
 from memorybase.ingestion.trigger import IngestionState
-from memorybase.knowledge import DocumentResult
+from memorybase.knowledge_bases import documents as knowledge_documents
+from memorybase.knowledge_bases.documents import DocumentResult
 from memorybase.memory_bases.manage import MAX_IDLE_SECONDS
 from memorybase.messages import not_blank, storable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture, JobState
+from memorybase.search import request
+from memorybase.search import weights as recall_weights
 from memorybase.settings import Settings
 
 Role = Literal["user", "assistant", "system", "tool"]
@@ -227,14 +229,14 @@ class SearchBody(Body):
     roles: list[Role] | None = Field(default=None, max_length=8)
     since: Moment | None = None
     until: Moment | None = None
-    metadata: dict[str, Any] | None = Field(default=None, max_length=recall.MAX_FILTER_KEYS)
+    metadata: dict[str, Any] | None = Field(default=None, max_length=request.MAX_FILTER_KEYS)
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
-    neighbors: int = Field(default=0, ge=0, le=recall.MAX_NEIGHBORS)
+    neighbors: int = Field(default=0, ge=0, le=request.MAX_NEIGHBORS)
     include_pending: bool = True
-    exclude_message_ids: list[Identifier] = Field(default_factory=list, max_length=recall.MAX_EXCLUDED)
+    exclude_message_ids: list[Identifier] = Field(default_factory=list, max_length=request.MAX_EXCLUDED)
     explain: bool = False
     default_weights: bool = Field(default=False, description="Leave a memory base's own weights out.")
-    half_life_days: float | None = Field(default=None, gt=0, le=recall.MAX_HALF_LIFE_DAYS, allow_inf_nan=False)
+    half_life_days: float | None = Field(default=None, gt=0, le=request.MAX_HALF_LIFE_DAYS, allow_inf_nan=False)
 
 
 class FlowSearchBody(SearchBody):
@@ -243,7 +245,7 @@ class FlowSearchBody(SearchBody):
     flow_id: Identifier
 
 
-Weight = Annotated[float, Field(ge=-recall.MAX_WEIGHT, le=recall.MAX_WEIGHT, allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=-recall_weights.MAX_WEIGHT, le=recall_weights.MAX_WEIGHT, allow_inf_nan=False)]
 
 
 class WeightSetBody(Body):
@@ -261,7 +263,7 @@ class WeightsBody(Body):
     questions: int | None = Field(
         default=None, ge=0, le=1_000_000, description="How many questions they were fitted on."
     )
-    note: Annotated[Stored, StringConstraints(max_length=recall.MAX_NOTE_CHARS)] | None = None
+    note: Annotated[Stored, StringConstraints(max_length=recall_weights.MAX_NOTE_CHARS)] | None = None
 
 
 class SummaryBody(Body):
@@ -316,7 +318,7 @@ class ContextBody(Body):
     preset: Literal["token_buffer", "window", "flowx_5", "flowx_6"] = "token_buffer"
     config: ContextConfig = Field(default_factory=ContextConfig)
     memory_base_ids: list[UUID] = Field(default_factory=list, max_length=20)
-    recall: RecallBody = Field(default_factory=RecallBody)
+    search: RecallBody = Field(default_factory=RecallBody)
 
 
 class KnowledgeBaseBody(Body):
@@ -328,7 +330,7 @@ class DocumentBody(Body):
     """A text; without metadata, what is stored of it stays."""
 
     # The bound is the domain's to check: in the schema it would make fuzzers send bodies of many megabytes.
-    text: str = Field(min_length=1, description=f"Up to {knowledge.MAX_DOCUMENT_CHARS} characters.")
+    text: str = Field(min_length=1, description=f"Up to {knowledge_documents.MAX_DOCUMENT_CHARS} characters.")
     id: str | None = Field(default=None, min_length=1, max_length=ID_LENGTH)
     metadata: dict[str, Any] | None = None
 
@@ -341,7 +343,7 @@ class DocumentSearchBody(Body):
     query: str = Field(min_length=1, description=_up_to("max_query_chars", "characters"))
     top_k: int = Field(default=10, ge=1, description=_up_to("max_top_k"))
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
-    metadata: dict[str, Any] | None = Field(default=None, max_length=knowledge.MAX_FILTER_KEYS)
+    metadata: dict[str, Any] | None = Field(default=None, max_length=knowledge_documents.MAX_FILTER_KEYS)
 
 
 class ErrorBody(BaseModel):

@@ -22,7 +22,7 @@ from uuid import UUID, uuid5
 import sqlalchemy as sa
 from history import services_in
 
-from memorybase import keys
+from memorybase.auth import api_keys
 from memorybase.conversation import node_executions
 from memorybase.conversation.node_objects import NodeTokenBufferMemory
 from memorybase.conversation.objects import objects_at
@@ -118,7 +118,7 @@ def measured(place: Place, kind: str, appends: int, processes: int) -> Outcome:
 def place_in(folder: str, database: str | None = None, objects: str | None = None) -> Place:
     """A flow in an empty database."""
     services = services_in(Path(folder), database)
-    user_id = keys.ensure_local_user(services, services.settings.api_key or "")
+    user_id = api_keys.ensure_local_user(services, services.settings.api_key or "")
     flow_id = flows.create_flow(services, user_id, name="appends").id
     services.database.dispose()
     return Place(folder, database, objects or folder, user_id, flow_id)

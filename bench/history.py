@@ -21,7 +21,7 @@ from uuid import UUID, uuid4
 
 import sqlalchemy as sa
 
-from memorybase import keys
+from memorybase.auth import api_keys
 from memorybase.conversation import View, node_executions
 from memorybase.conversation.buffer import Conversation, HistoryRequest, conversation_view
 from memorybase.conversation.node_buffer import node_view
@@ -123,7 +123,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         services = services_in(Path(folder), given.database)
-        user_id = keys.ensure_local_user(services, services.settings.api_key or "")
+        user_id = api_keys.ensure_local_user(services, services.settings.api_key or "")
         print(f"{'history':>9} {'view':<16} {'p50 ms':>8} {'p95 ms':>8} {'messages':>9} {'statements':>11}")
         for size in map(int, given.sizes.split(",")):
             for name, view in views(services, user_id, size).items():

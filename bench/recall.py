@@ -10,7 +10,7 @@ questions, both with 95 % intervals by bootstrap; for known items the share foun
 
 --naive compares with plain BM25 and plain vector search. --fit takes the values of all signals from the answers
 (explain), fits their weights with one conversation left out each time, prints what they find on the one left out, what
-each signal gives, and the weights fitted on all. It changes nothing: memorybase/recall/fusion.py holds the weights.
+each signal gives, and the weights fitted on all. It changes nothing: memorybase/search/scoring.py holds the weights.
 With --data-dir what was loaded is kept there and used again.
 """
 
@@ -36,7 +36,7 @@ from memorybase.client import Client
 from memorybase.embedding import Embedders
 from memorybase.evaluation import Asked, cross_validate, fit, fitting
 from memorybase.evaluation.metrics import Judged, Summary, difference, judge, summarize
-from memorybase.recall.fusion import SIGNALS
+from memorybase.search.scoring import SIGNALS
 
 TOP = 10
 POOL = 100

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Literal
 from uuid import UUID
 
-from memorybase import errors, recall
+from memorybase import errors
 from memorybase.conversation import Record, TokenCounter, View
 from memorybase.conversation.captured import Tail, tails
 from memorybase.conversation.session_memory import (
@@ -37,8 +37,11 @@ from memorybase.conversation.uses import record_use
 from memorybase.conversation.view import Report
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.queries import memory_bases, sessions
-from memorybase.recall import Hit, Mode, SearchRequest
-from memorybase.recall.packing import Memory, Packer
+from memorybase.search import request as recall_request
+from memorybase.search import search
+from memorybase.search.packing import Memory, Packer
+from memorybase.search.request import Mode, SearchRequest
+from memorybase.search.search import Hit
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -339,7 +342,7 @@ def _found(
     words = analyzer(services.settings.keyword_language)
     around = None
     if request.recall.top_k is None and request.recall.min_score is None:
-        around = partial(recall.turns_around, services, request.flow_id, hits, asked)
+        around = partial(search.turns_around, services, request.flow_id, hits, asked)
     packer = Packer(hits, request.query or "", words, partial(_cost, request.counter), around)
     return _Found(request.counter, packer, known, degraded)
 
@@ -357,7 +360,7 @@ def _asked(
         end_user_id=end_user_id,
         min_score=request.recall.min_score,
         neighbors=TURNS_AROUND,
-        exclude_message_ids=sorted(given)[: recall.MAX_EXCLUDED],
+        exclude_message_ids=sorted(given)[: recall_request.MAX_EXCLUDED],
         passages=False,
     )
 
@@ -368,7 +371,7 @@ def _search(
     """The best hits of each place, each message once; words alone need neither the store nor a model."""
     asked = replace(asked, mode=mode, neighbors=0)  # the turns around are read once it is known that there is room
     places = [replace(asked, flow_id=None, memory_base_id=base_id) for base_id in request.memory_base_ids] or [asked]
-    found = [hit for place in places for hit in recall.search(services, user_id, place).results]
+    found = [hit for place in places for hit in search.search(services, user_id, place).results]
     best: dict[UUID, Hit] = {}
     for hit in sorted(found, key=lambda hit: -hit.score):
         best.setdefault(hit.message_id, hit)

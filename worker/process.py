@@ -15,9 +15,10 @@ from uuid import UUID
 
 import psutil
 
-from memorybase import errors, sweeping, telemetry, wiring
+from memorybase import errors, telemetry, wiring
 from memorybase.embedding.background import NICENESS
 from memorybase.ingestion import recovery
+from memorybase.operations import heartbeats
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -134,7 +135,7 @@ class Pulse:
         self._wake.set()
         self._thread.join(timeout=self._services.settings.heartbeat_seconds)
         try:
-            sweeping.forget_beat(self._services, self._owner)
+            heartbeats.forget_beat(self._services, self._owner)
         except errors.DatabaseUnavailable as exc:
             log.info("heartbeat_left_behind", error=telemetry.describe_error(exc))
 
@@ -152,7 +153,7 @@ class Pulse:
                 self._predecessor_cleared = True
                 log.info("predecessor_cleared", requeued=requeued)
             if self._ready:
-                sweeping.beat(self._services, self._owner, "worker")
+                heartbeats.beat(self._services, self._owner, "worker")
             self._note(answering=True)
         except Exception as exc:  # noqa: BLE001 - a thread's edge: whatever fails, the next beat tries again
             self._note(answering=False, error=telemetry.describe_error(exc))

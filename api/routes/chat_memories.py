@@ -14,13 +14,13 @@ from api.middleware import path_text
 from api.routes.portability import JSON_LINES, LINES, STREAM_HEADERS
 from api.schemas import Identifier, ViewAnswer
 from memorybase import messages
+from memorybase.auth.api_keys import Principal
 from memorybase.conversation import chat_export, chat_log, chat_memory, chat_summaries, chat_views
 from memorybase.conversation.chat_config import ChatMemoryConfig
 from memorybase.conversation.chat_log import ChatPage, Deleted, DeletedRole, DeleteMode, Posted
 from memorybase.conversation.chat_memory import ChatMemoryView, ChatView, MemoryKey, Who
 from memorybase.conversation.chat_views import Trimmed
 from memorybase.database.paging import MAX_SIZE, MAX_SKIP, Page
-from memorybase.keys import Principal
 from memorybase.models import ID_LENGTH
 
 router = keyed_router("chat memories")

@@ -9,7 +9,8 @@ from fastapi import APIRouter
 
 from api.deps import ServicesDep
 from api.schemas import ERRORS, Liveness, Readiness
-from memorybase import __version__, errors, vitals
+from memorybase import __version__, errors
+from memorybase.operations import health
 
 router = APIRouter(tags=["health"], responses={"5XX": ERRORS["5XX"]})
 # Whoever waits for a hanging part must not take the threads that requests need.
@@ -27,12 +28,12 @@ async def health_ready(services: ServicesDep) -> Readiness:
 
     200 with `degraded` and the reason when all of them answer and the queue does not move: a restart mends nothing.
     """
-    seen = await anyio.to_thread.run_sync(vitals.parts, services, limiter=_limiter)
+    seen = await anyio.to_thread.run_sync(health.parts, services, limiter=_limiter)
     failing = [part.name for part in seen if not part.ok]
     if failing:
         raise errors.NotReady(f"Not ready: {', '.join(failing)}", failing=failing)
     parts: dict[str, Literal["ok", "degraded"]] = {part.name: "ok" for part in seen}
-    reason = await anyio.to_thread.run_sync(vitals.why_degraded, services, limiter=_limiter)
+    reason = await anyio.to_thread.run_sync(health.why_degraded, services, limiter=_limiter)
     if reason is not None:
         return Readiness(status="degraded", parts=parts | {"queue": "degraded"}, reason=reason)
     return Readiness(status="ready", parts=parts | {"queue": "ok"})

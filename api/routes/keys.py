@@ -8,7 +8,8 @@ from fastapi import Response
 
 from api.deps import Admin, PageDep, ServicesDep, keyed_router
 from api.schemas import KeyAnswer, KeyBody, NewKeyAnswer
-from memorybase import errors, keys
+from memorybase import errors
+from memorybase.auth import api_keys
 from memorybase.database.paging import Page
 
 router = keyed_router("keys")
@@ -17,7 +18,7 @@ router = keyed_router("keys")
 @router.post("/keys", status_code=201)
 def create_key(body: KeyBody, services: ServicesDep, caller: Admin) -> NewKeyAnswer:
     """Make a key; this answer alone holds the secret."""
-    key, secret = keys.create_key(
+    key, secret = api_keys.create_key(
         services, caller.user_id, name=body.name, scopes=body.scopes, expires_at=body.expires_at
     )
     return NewKeyAnswer(**KeyAnswer.model_validate(key).model_dump(), secret=secret)
@@ -28,7 +29,7 @@ def list_keys(services: ServicesDep, caller: Admin, page: PageDep) -> Page[KeyAn
     """Those that were not revoked."""
     if page.cursor is not None:
         raise errors.InvalidRequest("Keys are few and have no cursor; use page and size", field="cursor")
-    found = keys.list_keys(services, caller.user_id)
+    found = api_keys.list_keys(services, caller.user_id)
     shown = found[page.skip : page.skip + page.size]
     return Page([KeyAnswer.model_validate(key) for key in shown], len(found), page.page, page.size)
 
@@ -36,5 +37,5 @@ def list_keys(services: ServicesDep, caller: Admin, page: PageDep) -> Page[KeyAn
 @router.delete("/keys/{key_id}", status_code=204)
 def revoke_key(key_id: UUID, services: ServicesDep, caller: Admin) -> Response:
     """Revoke a key, from its next use on."""
-    keys.revoke_key(services, caller.user_id, key_id)
+    api_keys.revoke_key(services, caller.user_id, key_id)
     return Response(status_code=204)

@@ -9,9 +9,11 @@ from fastapi import Depends, Path, Query, Response
 from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.middleware import path_text
 from api.schemas import DocumentsAnswer, DocumentsBody, DocumentSearchBody, KnowledgeBaseBody
-from memorybase import knowledge, messages
+from memorybase import messages
 from memorybase.database.paging import Page
-from memorybase.knowledge import DocumentAnswer, DocumentQuery, KnowledgeBaseView, NewDocument
+from memorybase.knowledge_bases import registry
+from memorybase.knowledge_bases.documents import NewDocument
+from memorybase.knowledge_bases.registry import DocumentAnswer, DocumentQuery, KnowledgeBaseView
 
 router = keyed_router("knowledge bases")
 
@@ -32,23 +34,23 @@ def list_knowledge_bases(
     page: PageDep,
     for_retrieval: Annotated[bool, Query(description="Leave out those of memory bases.")] = False,
 ) -> Page[KnowledgeBaseView]:
-    return knowledge.list_knowledge_bases(services, caller.user_id, page, for_retrieval=for_retrieval)
+    return registry.list_knowledge_bases(services, caller.user_id, page, for_retrieval=for_retrieval)
 
 
 @router.post("/knowledge-bases", status_code=201)
 def create_knowledge_base(body: KnowledgeBaseBody, services: ServicesDep, caller: Writer) -> KnowledgeBaseView:
     """An ordinary knowledge base; a taken name is 409 with `existing_id`."""
-    return knowledge.create(services, caller.user_id, name=body.name, embedding_model=body.embedding_model)
+    return registry.create(services, caller.user_id, name=body.name, embedding_model=body.embedding_model)
 
 
 @router.get("/knowledge-bases/{name}")
 def get_knowledge_base(name: Named, services: ServicesDep, caller: Reader) -> KnowledgeBaseView:
-    return knowledge.get_knowledge_base(services, caller.user_id, name)
+    return registry.get_knowledge_base(services, caller.user_id, name)
 
 
 @router.delete("/knowledge-bases/{name}", status_code=204)
 def delete_knowledge_base(name: Named, services: ServicesDep, caller: Writer) -> Response:
-    knowledge.delete(services, caller.user_id, name)
+    registry.delete(services, caller.user_id, name)
     return Response(status_code=204)
 
 
@@ -56,14 +58,14 @@ def delete_knowledge_base(name: Named, services: ServicesDep, caller: Writer) ->
 def add_documents(name: Named, body: DocumentsBody, services: ServicesDep, caller: Writer) -> DocumentsAnswer:
     """Store texts and make them searchable; a result each, in order. Sending them again changes nothing."""
     new = [NewDocument(text=each.text, id=each.id, metadata=each.metadata) for each in body.documents]
-    return DocumentsAnswer(documents=knowledge.add_documents(services, caller.user_id, name, new))
+    return DocumentsAnswer(documents=registry.add_documents(services, caller.user_id, name, new))
 
 
 @router.post("/knowledge-bases/{name}/rebuild")
 def rebuild_knowledge_base(name: Named, services: ServicesDep, caller: Writer) -> KnowledgeBaseView:
     """Write every document into a new collection, from SQL: it mends a lost one, and takes the model as it is now."""
-    knowledge.rebuild(services, caller.user_id, name)
-    return knowledge.get_knowledge_base(services, caller.user_id, name)
+    registry.rebuild(services, caller.user_id, name)
+    return registry.get_knowledge_base(services, caller.user_id, name)
 
 
 @router.post("/knowledge-bases/{name}/search")
@@ -72,4 +74,4 @@ def search_knowledge_base(
 ) -> DocumentAnswer:
     """The chunks nearest to the query, best first."""
     query = DocumentQuery(query=body.query, top_k=body.top_k, min_score=body.min_score, metadata=body.metadata or {})
-    return knowledge.search(services, caller.user_id, name, query)
+    return registry.search(services, caller.user_id, name, query)

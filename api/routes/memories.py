@@ -25,11 +25,11 @@ from api.schemas import (
     Repairs,
     WeightsBody,
 )
-from memorybase import messages, recall
+from memorybase import messages
+from memorybase.auth.api_keys import Principal
 from memorybase.database.paging import Page
 from memorybase.ingestion import flush
 from memorybase.ingestion.flush import FlushResult
-from memorybase.keys import Principal
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage, regenerate
 from memorybase.models import JobState
 from memorybase.read_models import activity, memory_bases
@@ -37,7 +37,8 @@ from memorybase.read_models import jobs as work
 from memorybase.read_models.activity import Activity
 from memorybase.read_models.jobs import DeadLetterView, JobView
 from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView
-from memorybase.recall import StoredWeights, WeightSet, WeightsView
+from memorybase.search import weights
+from memorybase.search.weights import StoredWeights, WeightSet, WeightsView
 from memorybase.services import Services
 
 router = keyed_router("memories")
@@ -156,7 +157,7 @@ def check_mismatch(memory_base_id: UUID, services: ServicesDep, caller: Reader) 
 @router.get("/memories/{memory_base_id}/weights")
 def get_search_weights(memory_base_id: UUID, services: ServicesDep, caller: Reader) -> WeightsView:
     """The weights of a search's signals: the default ones, the memory base's own, and what it had before."""
-    return recall.get_weights(services, caller.user_id, memory_base_id)
+    return weights.get_weights(services, caller.user_id, memory_base_id)
 
 
 @router.put("/memories/{memory_base_id}/weights")
@@ -168,14 +169,14 @@ def set_search_weights(memory_base_id: UUID, body: WeightsBody, services: Servic
         questions=body.questions,
         note=body.note,
     )
-    recall.set_weights(services, caller.user_id, memory_base_id, wanted)
-    return recall.get_weights(services, caller.user_id, memory_base_id)
+    weights.set_weights(services, caller.user_id, memory_base_id, wanted)
+    return weights.get_weights(services, caller.user_id, memory_base_id)
 
 
 @router.delete("/memories/{memory_base_id}/weights", status_code=204)
 def reset_search_weights(memory_base_id: UUID, services: ServicesDep, caller: Writer) -> Response:
     """Use the default weights again; the memory base's own become the previous ones."""
-    recall.set_weights(services, caller.user_id, memory_base_id, None)
+    weights.set_weights(services, caller.user_id, memory_base_id, None)
     return Response(status_code=204)
 
 

@@ -11,8 +11,8 @@ from fastapi.responses import StreamingResponse
 
 from api.deps import FlowFilter, Reader, ServicesDep, Writer, keyed_router
 from api.schemas import Identifier
-from memorybase import portability
-from memorybase.portability import ImportAnswer
+from memorybase.import_export import exporter, importer
+from memorybase.import_export.importer import ImportAnswer
 
 router = keyed_router("portability")
 
@@ -30,10 +30,10 @@ def export_lines(
     end_user_id: Annotated[Identifier | None, Query()] = None,
 ) -> StreamingResponse:
     """Flows, sessions, runs and messages, every stored field; the last line says `end`, else it broke off."""
-    scope = portability.resolve_scope(
+    scope = exporter.resolve_scope(
         services, caller.user_id, flow_id=flow_id, memory_base_id=memory_base_id, end_user_id=end_user_id
     )
-    return StreamingResponse(portability.export(services, scope), media_type=JSON_LINES, headers=STREAM_HEADERS)
+    return StreamingResponse(exporter.export(services, scope), media_type=JSON_LINES, headers=STREAM_HEADERS)
 
 
 @router.post("/import", openapi_extra={"requestBody": {"required": True, **LINES}})
@@ -45,4 +45,4 @@ async def import_lines(
 ) -> ImportAnswer:
     """Any stretch of an export's lines: what is there stays, so that a broken import is simply sent again."""
     body = await request.body()
-    return await run_in_threadpool(portability.import_lines, services, caller.user_id, body, on_conflict=on_conflict)
+    return await run_in_threadpool(importer.import_lines, services, caller.user_id, body, on_conflict=on_conflict)

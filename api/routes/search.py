@@ -7,9 +7,11 @@ from uuid import UUID
 
 from api.deps import Reader, ServicesDep, keyed_router
 from api.schemas import FlowSearchBody, SearchBody
-from memorybase import messages, recall
-from memorybase.keys import Principal
-from memorybase.recall import SearchAnswer, SearchRequest
+from memorybase import messages
+from memorybase.auth.api_keys import Principal
+from memorybase.search import search
+from memorybase.search.request import SearchRequest
+from memorybase.search.search import SearchAnswer
 
 router = keyed_router("search")
 
@@ -17,14 +19,14 @@ router = keyed_router("search")
 @router.post("/memories/{memory_base_id}/search")
 def search_memory_base(memory_base_id: UUID, body: SearchBody, services: ServicesDep, caller: Reader) -> SearchAnswer:
     """The messages nearest to the query, best first, also those not ingested yet."""
-    return recall.search(services, caller.user_id, _request(body, caller, memory_base_id=memory_base_id))
+    return search.search(services, caller.user_id, _request(body, caller, memory_base_id=memory_base_id))
 
 
 @router.post("/search")
 def search_flow(body: FlowSearchBody, services: ServicesDep, caller: Reader) -> SearchAnswer:
     """The same over every memory base of a flow."""
     flow_id, _ = messages.resolve_id(caller.user_id, "flow", body.flow_id)
-    return recall.search(services, caller.user_id, _request(body, caller, flow_id=flow_id))
+    return search.search(services, caller.user_id, _request(body, caller, flow_id=flow_id))
 
 
 def _request(body: SearchBody, caller: Principal, **where: UUID) -> SearchRequest:

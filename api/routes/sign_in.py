@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from api.deps import AnyKey, ServicesDep, keyed_router
 from api.schemas import SignInLinkAnswer
-from memorybase import errors, sign_in
+from memorybase import errors
+from memorybase.auth import web_sessions
 
 router = keyed_router("sign-in")
 
@@ -14,5 +15,5 @@ def create_sign_in_link(services: ServicesDep, caller: AnyKey) -> SignInLinkAnsw
     """Make a link that signs a browser in as this key: once, within the hour."""
     if not services.settings.web:
         raise errors.NotFound("The web page is not served here: MEMORYBASE_WEB is off")
-    link = sign_in.make_link(services, caller)
+    link = web_sessions.make_link(services, caller)
     return SignInLinkAnswer(url_path=f"/ui/enter?token={link.token}", expires_at=link.expires_at)

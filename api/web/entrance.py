@@ -15,9 +15,10 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from api.limits import Gate
 from api.web.visits import COOKIE, services_of_host
-from memorybase import errors, sign_in
+from memorybase import errors
+from memorybase.auth import web_sessions
+from memorybase.auth.web_sessions import Ticket
 from memorybase.services import Services
-from memorybase.sign_in import Ticket
 
 router = APIRouter(include_in_schema=False)
 
@@ -51,12 +52,12 @@ def show_form(request: Request, wanted: Annotated[str, Query(alias="next")] = ""
 async def enter_with_key(
     request: Request, key: Annotated[str, Form()] = "", wanted: Annotated[str, Form(alias="next")] = ""
 ) -> Response:
-    return await _enter(request, sign_in.open_session, key.strip(), wanted)
+    return await _enter(request, web_sessions.open_session, key.strip(), wanted)
 
 
 @router.get("/enter")
 async def enter_with_link(request: Request, token: str = "") -> Response:
-    return await _enter(request, sign_in.enter, token, "")
+    return await _enter(request, web_sessions.enter, token, "")
 
 
 async def _enter(request: Request, take: Callable[[Services, str], Ticket], secret: str, wanted: str) -> Response:
@@ -77,7 +78,7 @@ async def _enter(request: Request, take: Callable[[Services, str], Ticket], secr
 
 @router.post("/sign-out")
 async def leave(request: Request) -> Response:
-    await run_in_threadpool(sign_in.close, services_of_host(), request.cookies.get(COOKIE, ""))
+    await run_in_threadpool(web_sessions.close, services_of_host(), request.cookies.get(COOKIE, ""))
     answer = RedirectResponse(f"{_root(request)}/sign-in", status_code=303)
     answer.delete_cookie(COOKIE, path=_root(request) or "/")
     return answer

@@ -13,7 +13,7 @@ from api.web import parts, shares
 from api.web.shares import Group, Piece
 from api.web.visits import Visit
 from memorybase.messages import message_text
-from memorybase.recall import Hit
+from memorybase.search.search import Hit
 
 SHOWN_CHARS = 1_200
 AROUND_MARK = 300  # characters shown on either side of a passage in a message that is longer

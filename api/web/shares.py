@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memorybase.recall.fusion import SIGNALS
+from memorybase.search.scoring import SIGNALS
 
 AGAINST = "Against"
 

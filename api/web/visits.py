@@ -15,8 +15,8 @@ from nicegui import app as nicegui_app
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memorybase import sign_in
-from memorybase.keys import Principal
+from memorybase.auth import web_sessions
+from memorybase.auth.api_keys import Principal
 from memorybase.services import Services
 
 COOKIE = "memorybase_session"
@@ -70,7 +70,7 @@ class Visit:
 
     async def _call(self, scope: str, call: Callable[[], Answer]) -> Answer:
         if time.monotonic() - self._checked > CHECKED_EVERY_SECONDS:
-            self.principal = await run_in_threadpool(sign_in.principal_of, self.services, self._token)
+            self.principal = await run_in_threadpool(web_sessions.principal_of, self.services, self._token)
             self._checked = time.monotonic()
         self.principal.require(scope)
         return await run_in_threadpool(call)
@@ -85,7 +85,7 @@ def services_of_host() -> Services:
 async def _visit(request: Request) -> Visit:
     services = services_of_host()
     token = request.cookies.get(COOKIE, "")
-    principal = await run_in_threadpool(sign_in.principal_of, services, token)
+    principal = await run_in_threadpool(web_sessions.principal_of, services, token)
     principal.require("read")
     return Visit(request, services, token, principal)
 

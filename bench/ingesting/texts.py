@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Self
 
-from memorybase import importing
+from memorybase.import_export import conversation_files
 
 WORDS = (  # noqa: SIM905 - a list of words is read as words
     "harbour boat berth winter engine oil rope captain ticket island ferry coffee market letter garden doctor school"
@@ -35,7 +35,9 @@ class Corpus:
         """The turns of a file in LoCoMo's format, and its questions."""
         raw = path.read_bytes()
         text = raw.decode()
-        messages = [message for run in importing.read_runs(text, namespace=path.stem) for message in run.messages]
+        messages = [
+            message for run in conversation_files.read_runs(text, namespace=path.stem) for message in run.messages
+        ]
         asked = [each["question"] for document in json.loads(text) for each in document.get("qa", [])]
         return cls([each["content"] for each in messages], asked, path.name, hashlib.sha256(raw).hexdigest())
 

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from memorybase import importing
+from memorybase.import_export import conversation_files
 
 LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 
@@ -86,7 +86,7 @@ def _locomo(corpus: str, document: Mapping[str, Any]) -> Conversation:
     name = str(document["sample_id"])
     runs: list[dict[str, Any]] = [
         {"session_id": run.session_id, "run_id": run.run_id, "messages": list(run.messages)}
-        for run in importing.read_runs(json.dumps([document]), namespace=name)
+        for run in conversation_files.read_runs(json.dumps([document]), namespace=name)
     ]
     turns = {message["id"] for run in runs for message in run["messages"]}
     questions: list[Question] = []

@@ -16,8 +16,8 @@ from memorybase.cli import (
     export_file,
     import_file,
     keys,
-    reconciling,
-    reindexing,
+    reconcile,
+    reindex,
     search,
     sign_in,
     stack,
@@ -43,8 +43,8 @@ app.command()(search.search)
 app.command()(evaluate.evaluate)
 app.command()(tune.tune)
 app.command()(sign_in.sign_in)
-app.command()(reconciling.reconcile)
-app.command()(reindexing.reindex)
+app.command()(reconcile.reconcile)
+app.command()(reindex.reindex)
 app.command()(stack.migrate)
 app.command()(stack.sweep)
 app.command()(stack.prepare)

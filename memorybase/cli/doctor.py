@@ -21,8 +21,8 @@ from memorybase.settings import Settings
 from memorybase.stack.state import DataDir, settings_in_use
 
 if TYPE_CHECKING:
+    from memorybase.operations.health import Vitals
     from memorybase.services import Services
-    from memorybase.vitals import Vitals
 
 SUPPORTED = ((3, 11), (3, 12))
 # Jobs are done in seconds; one that is older waits for something that does not come.
@@ -75,10 +75,10 @@ class Patient:
 
     @cached_property
     def vitals(self) -> Vitals:
-        from memorybase import vitals
+        from memorybase.operations import health
 
         _ = self.database_url
-        return vitals.take(self.services)
+        return health.take(self.services)
 
     @property
     def up(self) -> str:
@@ -171,10 +171,10 @@ def _sweeper(patient: Patient) -> str:
 
 
 def _heartbeat(patient: Patient, kind: Literal["worker", "sweeper"]) -> str:
-    from memorybase import vitals
+    from memorybase.operations import health
 
     _ = patient.database_url
-    seen = vitals.pulse(patient.services, kind)
+    seen = health.pulse(patient.services, kind)
     return f"alive {seen.age_seconds:.1f} s ago"
 
 

@@ -14,7 +14,7 @@ from memorybase import errors
 from memorybase.cli.export_file import import_export, is_export
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, progress
 from memorybase.client import Client
-from memorybase.importing import ImportedRun, read_runs
+from memorybase.import_export.conversation_files import ImportedRun, read_runs
 
 MESSAGES_PER_POST = 200  # a longer run is posted in parts: new ids append to a known run
 

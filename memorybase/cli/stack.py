@@ -38,7 +38,7 @@ def demo(
     ] = None,
 ) -> None:
     """Capture a sample conversation, kill the worker in the middle of it, and count that nothing was lost."""
-    from memorybase.demo import run_demo
+    from memorybase.cli.demo import run_demo
 
     run_demo(data_dir or Settings().data_dir / "demo")
 
@@ -59,7 +59,7 @@ def sweep(
     data_dir: DataDirOption = None,
 ) -> None:
     """Ring, requeue and finish what nobody else came back for. `up` runs it; elsewhere run one or more."""
-    from memorybase.cli.sweeping import sweep_for_ever, sweep_once
+    from memorybase.cli.sweep import sweep_for_ever, sweep_once
     from memorybase.stack.state import settings_in_use
 
     settings = settings_in_use(data_dir)
@@ -72,14 +72,15 @@ def sweep(
 
 def prepare() -> None:
     """What must be there before the worker and the API start: schema, local user, embedding model."""
-    from memorybase import keys, wiring
+    from memorybase import wiring
+    from memorybase.auth import api_keys
     from memorybase.database import migrate as migrations
 
     settings = Settings()
     migrations.upgrade(settings.resolved_database_url)
     services = wiring.build(settings)
     if settings.api_key:
-        keys.ensure_local_user(services, settings.api_key)
+        api_keys.ensure_local_user(services, settings.api_key)
     from memorybase.embedding import is_prepared
 
     if not is_prepared(settings):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize, minimize_scalar
 
-from memorybase.recall import fusion
+from memorybase.search import scoring
 
 Floats = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ class Fit:
     def chances(self, asked: Asked) -> Floats:
         """The scores of the candidates, as a search gives them."""
         sums = asked.values @ self.weights
-        logits = sums + self.bias - fusion.CROWD * fusion.strength(sums)
+        logits = sums + self.bias - scoring.CROWD * scoring.strength(sums)
         return 1 / (1 + np.exp(-np.clip(logits, -500, 500)))
 
 
@@ -200,8 +200,8 @@ def _calibrated(
 
     def loss(line: Floats) -> float:
         scaled = line[0] * sums
-        crowds = np.logaddexp(np.logaddexp.reduceat(scaled, starts), fusion.NOT_THERE)
-        logits = scaled + line[1] - fusion.CROWD * np.repeat(crowds, sizes)
+        crowds = np.logaddexp(np.logaddexp.reduceat(scaled, starts), scoring.NOT_THERE)
+        logits = scaled + line[1] - scoring.CROWD * np.repeat(crowds, sizes)
         return float(counts @ (np.logaddexp(0, logits) - hits * logits)) + held(line)
 
     def held(line: Floats) -> float:

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import knowledge
 from memorybase.database import clock, engine
+from memorybase.knowledge_bases import registry
 from memorybase.models import MemoryBase
 from memorybase.queries import cursors, jobs, memory_bases
 from memorybase.services import Services
@@ -28,9 +28,9 @@ def complete_build(session: OrmSession, services: Services, base: MemoryBase, no
     memory_bases.retire_generation(session, base.id, old, now)
     memory_bases.set_serving(session, base.id, new)
     session.refresh(base)
-    entry = knowledge.entry_of_memory_base(session, base.id)
+    entry = registry.entry_of_memory_base(session, base.id)
     if entry is not None:
-        engine.after_commit(session, lambda: knowledge.write_metadata(services, entry))
+        engine.after_commit(session, lambda: registry.write_metadata(services, entry))
     log.info("generation_serves", memory_base_id=str(base.id), generation=new)
     return True
 

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from pydantic_core import to_jsonable_python
 
-from memorybase import context, recall
+from memorybase import context
 from memorybase.client import Client, Json
 from memorybase.conversation import chat_log, chat_memory, chat_summaries, chat_views, node_executions
 from memorybase.conversation.buffer import Conversation, HistoryRequest
@@ -24,6 +24,8 @@ from memorybase.conversation.history import give_history
 from memorybase.conversation.session_memory import PRESETS
 from memorybase.ingestion import capture as ingestion
 from memorybase.messages import IdKind, normalise_all, resolve_id
+from memorybase.search import request as recall_request
+from memorybase.search import search as answer
 from memorybase.services import Services
 
 
@@ -167,8 +169,8 @@ class InProcess:
         return context.build_context(self.services, self.user_id, request).as_dict()
 
     def search(self, query: str, *, top_k: int, session_id: str | None = None) -> list[Json]:
-        request = recall.SearchRequest(query=query, flow_id=self._flow_id, top_k=top_k, session_id=session_id)
-        return [_json(hit) for hit in recall.search(self.services, self.user_id, request).results]
+        request = recall_request.SearchRequest(query=query, flow_id=self._flow_id, top_k=top_k, session_id=session_id)
+        return [_json(hit) for hit in answer.search(self.services, self.user_id, request).results]
 
     def put_chat_memory(self, node_id: str, fields: Json) -> Json:
         memory, _ = chat_memory.put_memory(self.services, self._key(node_id), ChatMemoryConfig.of(fields))

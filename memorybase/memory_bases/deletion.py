@@ -8,8 +8,9 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
-from memorybase import errors, knowledge
+from memorybase import errors
 from memorybase.database import clock
+from memorybase.knowledge_bases import registry
 from memorybase.queries import cursors, memory_bases
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -58,11 +59,11 @@ def finish_deletion(services: Services, base_id: UUID) -> bool:
         if base.deleting_at is None or (leased_until is not None and leased_until > clock.now(session)):
             return False
         names = [generation.collection_name for generation in memory_bases.generations(session, base_id)]
-        entry = knowledge.entry_of_memory_base(session, base_id)
+        entry = registry.entry_of_memory_base(session, base_id)
     for name in names:
         services.vectors.delete_collection(name)
     if entry is not None:
-        knowledge.remove_metadata(services, entry.id)
+        registry.remove_metadata(services, entry.id)
     delete_in_pages(services, partial(memory_bases.delete_rows_of_base, base_id=base_id))
     with services.database.transaction() as session:
         memory_bases.delete_base(session, base_id)
@@ -84,10 +85,10 @@ def drop_retired(services: Services) -> int:
         with services.database.transaction() as session:
             base = memory_bases.share_base(session, base_id)  # a deletion waits, and removes what is written here
             memory_bases.mark_dropped(session, base_id, generation)
-            entry = knowledge.entry_of_memory_base(session, base_id)
+            entry = registry.entry_of_memory_base(session, base_id)
             if entry is not None and base is not None and base.deleting_at is None:
                 # Again: whoever let the new generation serve may have died before this.
-                knowledge.write_metadata(services, entry)
+                registry.write_metadata(services, entry)
     return len(retired)
 
 

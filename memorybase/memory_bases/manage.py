@@ -10,9 +10,10 @@ from uuid import UUID, uuid4
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors, knowledge
+from memorybase import errors
 from memorybase.database import clock, engine
 from memorybase.embedding import Embedder, chunking
+from memorybase.knowledge_bases import registry
 from memorybase.models import Capture, Generation, GenerationState, MemoryBase
 from memorybase.queries import cursors, memory_bases, sessions
 from memorybase.services import Services
@@ -44,8 +45,8 @@ def create_memory_base(services: Services, user_id: UUID, new: NewMemoryBase) ->
     Raises NotFound (flow), NameTaken (name or kb_name, with existing_id), InvalidRequest, ModelUnavailable,
     VectorStoreUnavailable.
     """
-    knowledge.check_name(new.name, "name")
-    knowledge.check_name(new.kb_name or new.name, "kb_name")
+    registry.check_name(new.name, "name")
+    registry.check_name(new.kb_name or new.name, "kb_name")
     _check_bounds(services, threshold=new.threshold, idle_after=new.idle_after)
     base_id = uuid4()
     with services.database.reading() as session:
@@ -132,7 +133,7 @@ def _check_free(session: OrmSession, user_id: UUID, new: NewMemoryBase) -> None:
     if existing is not None:
         raise errors.NameTaken(field="name", value=new.name, existing_id=str(existing))
     kb_name = new.kb_name or new.name
-    existing = knowledge.id_of_name(session, user_id, kb_name)
+    existing = registry.id_of_name(session, user_id, kb_name)
     if existing is not None:
         raise errors.NameTaken(field="kb_name", value=kb_name, existing_id=str(existing))
 
@@ -165,11 +166,11 @@ def _insert(
                 session, base_id=base_id, generation=FIRST_GENERATION, flow_id=new.flow_id,
                 session_id=conversation.session_id, start_seq=conversation.last_seq,
             )  # fmt: skip
-    entry = knowledge.register_memory_base(
+    entry = registry.register_memory_base(
         session, user_id=user_id, kb_id=uuid4(), name=base.kb_name, memory_base_id=base_id,
         embedding_model=embedder.model, embedder=embedder.identity, chunker=generation.chunker, created_at=now,
     )  # fmt: skip
-    engine.after_commit(session, lambda: knowledge.write_metadata(services, entry))
+    engine.after_commit(session, lambda: registry.write_metadata(services, entry))
 
 
 def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes: Mapping[str, Any]) -> None:
@@ -181,7 +182,7 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
         if name not in CHANGEABLE:
             raise errors.InvalidRequest("This cannot be changed", field=name, limit=list(CHANGEABLE))
     if "name" in changes:
-        knowledge.check_name(changes["name"], "name")
+        registry.check_name(changes["name"], "name")
     _check_bounds(services, threshold=changes.get("threshold"), idle_after=changes.get("idle_after"))
     try:
         with services.database.transaction() as session:

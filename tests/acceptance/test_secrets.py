@@ -13,7 +13,7 @@ import pytest
 from harness.stack import KEY, EmbeddedStack
 from harness.waiting import wait_until
 
-from memorybase.knowledge.registry import METADATA_FILE
+from memorybase.knowledge_bases.registry import METADATA_FILE
 
 # In everything that a caller says; never part of a log line, whatever the level.
 SECRET = "xyzzy7q"

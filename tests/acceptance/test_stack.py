@@ -17,7 +17,7 @@ import pytest
 from harness.stack import KEY, NAMES, ROOT, EmbeddedStack, environment, memorybase, processes_of, run_memorybase
 from harness.waiting import wait_until
 
-from memorybase import keys
+from memorybase.auth import api_keys
 
 RESTART_SECONDS = 20.0
 
@@ -87,7 +87,7 @@ class TestRunning:
         assert all(link.startswith(begins) for link in links), said.stderr
         with closing(sqlite3.connect(warm.data / "memorybase.db")) as database:
             kept = {token_hash for (token_hash,) in database.execute("SELECT token_hash FROM web_tickets")}
-        assert {keys.hash_of(link.removeprefix(begins)) for link in links} == kept
+        assert {api_keys.hash_of(link.removeprefix(begins)) for link in links} == kept
 
     def test_redis_and_chroma_are_on_the_loopback_and_redis_asks_for_a_password(self, warm: EmbeddedStack) -> None:
         for name in ("redis", "chroma"):

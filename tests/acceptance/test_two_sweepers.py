@@ -19,7 +19,8 @@ from harness import PostgresServer, wait_until
 from harness.gates import Change, gate
 from harness.pieces import PATIENCE, SweeperServer
 
-from memorybase import keys, messages, wiring
+from memorybase import messages, wiring
+from memorybase.auth import api_keys
 from memorybase.database import migrate
 from memorybase.ingestion import capture, claim, scheduler
 from memorybase.ingestion.capture import CaptureRequest
@@ -45,7 +46,7 @@ class Scene:
     sweepers: list[SweeperServer] = field(default_factory=list)
 
     def leave_work_behind(self) -> None:
-        user_id = keys.ensure_local_user(self.services, "mb_test")
+        user_id = api_keys.ensure_local_user(self.services, "mb_test")
         flow_id = flows.create_flow(self.services, user_id, name="flow").id
         manage.create_memory_base(self.services, user_id, NewMemoryBase(name="base", flow_id=flow_id, threshold=1))
         for number in range(3 * EACH):

@@ -17,7 +17,8 @@ import sqlalchemy as sa
 from harness import ChromaServer, PostgresServer, RedisServer, wait_until
 from harness.worker import WorkerServer
 
-from memorybase import keys, messages, sweeping, wiring
+from memorybase import messages, wiring
+from memorybase.auth import api_keys
 from memorybase.conversation import summaries
 from memorybase.conversation.summaries import Wanted
 from memorybase.conversation.summarizers import EXTRACTIVE
@@ -28,6 +29,7 @@ from memorybase.ingestion.capture import CaptureRequest
 from memorybase.memory_bases import manage
 from memorybase.memory_bases.manage import NewMemoryBase
 from memorybase.models import ACTIVE_STATES, IngestionJob, JobState, MemoryBaseSession
+from memorybase.operations import sweeper
 from memorybase.services import Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings, embedded
@@ -46,7 +48,7 @@ class Stack:
         migrate.upgrade(settings.resolved_database_url)
         self.services: Services = wiring.build(settings, role="api")
         cleanup.callback(wiring.close, self.services)
-        self.user_id = keys.ensure_local_user(self.services, "mb_test")
+        self.user_id = api_keys.ensure_local_user(self.services, "mb_test")
         self.flow_id = flows.create_flow(self.services, self.user_id, name="flow").id
         self.base_id = manage.create_memory_base(
             self.services, self.user_id, NewMemoryBase(name="base", flow_id=self.flow_id, threshold=3)
@@ -91,7 +93,7 @@ class Stack:
         return bool(self.jobs()) and not any(job.state in ACTIVE_STATES for job in self.jobs())
 
     def idle_after_sweep(self) -> bool:
-        sweeping.sweep(self.services)
+        sweeper.sweep(self.services)
         return self.idle()
 
     def processed(self) -> int:

@@ -17,9 +17,10 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from api.limits import Gate
 from harness.tables import give_back, lend
-from memorybase import keys, metrics
+from memorybase.auth import api_keys
 from memorybase.ingestion import worker
 from memorybase.models import User
+from memorybase.operations import exposition
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.testing import AtOnce, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
@@ -101,7 +102,7 @@ class Api:
             user_id = uuid4()
             with self.services.database.transaction() as session:
                 session.add(User(id=user_id, name=name, created_at=datetime.now(UTC)))
-        _, secret = keys.create_key(self.services, user_id, name=name, scopes=scopes or keys.SCOPES)
+        _, secret = api_keys.create_key(self.services, user_id, name=name, scopes=scopes or api_keys.SCOPES)
         return Api(self.client, self.services, user_id, self.vectors, self.queue, self.embedders, secret)
 
 
@@ -112,7 +113,7 @@ def open_api(settings: Settings) -> Iterator[Api]:
     database = lend(settings.resolved_database_url)
     services = Services(settings, database, vectors, embedders, InMemoryLocks(), queue)
     secret = settings.api_key or ""
-    user_id = keys.ensure_local_user(services, secret)
+    user_id = api_keys.ensure_local_user(services, secret)
     with _app_over(services) as app, TestClient(app, raise_server_exceptions=False) as client:
         yield Api(client, services, user_id, vectors, queue, embedders, secret)
     give_back(database)
@@ -128,7 +129,7 @@ def _app_over(services: Services) -> Iterator[FastAPI]:
     idle = _idle[tuple(repr(getattr(services.settings, name)) for name in BUILT_IN)]
     app = idle.pop() if idle else create_app(services)
     app.state.services, app.state.settings, app.state.ending = services, services.settings, False
-    app.state.gate, app.state.exposition = Gate(services.settings), metrics.Exposition()
+    app.state.gate, app.state.exposition = Gate(services.settings), exposition.Exposition()
     try:
         yield app
     finally:

@@ -22,7 +22,7 @@ from harness.browser import NARROW, WIDE, Reader, chromium, reader
 from harness.buried import bury
 from harness.stack import KEY, EmbeddedStack
 from memorybase.client import Client
-from memorybase.importing import read_runs
+from memorybase.import_export.conversation_files import read_runs
 from memorybase.vectors.chroma import ChromaStore
 
 FLOW = "home-assistant"

@@ -17,7 +17,8 @@ import sqlalchemy as sa
 from harness.process import PortServer, Server
 from harness.waiting import wait_until
 from harness.worker import ROOT, WorkerServer
-from memorybase import keys, wiring
+from memorybase import wiring
+from memorybase.auth import api_keys
 from memorybase.database import migrate
 from memorybase.models import Generation, Heartbeat, IngestionJob, LedgerEntry, MemoryBase, MemoryBaseSession
 from memorybase.services import Services
@@ -87,7 +88,7 @@ class Topology:
         migrate.upgrade(settings.resolved_database_url)
         self.services = wiring.build(settings, role="cli")
         cleanup.callback(wiring.close, self.services)
-        keys.ensure_local_user(self.services, KEY)
+        api_keys.ensure_local_user(self.services, KEY)
         self.api = ApiServer(settings)
         self.sweeper = SweeperServer(self.services)
         self.cleanup = cleanup

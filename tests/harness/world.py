@@ -12,7 +12,6 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 
 from harness.tables import give_back, lend
-from memorybase import sweeping
 from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion import flush as flushing
 from memorybase.ingestion import worker
@@ -34,6 +33,7 @@ from memorybase.models import (
     User,
     WebTicket,
 )
+from memorybase.operations import sweeper
 from memorybase.queries import token_vectors
 from memorybase.services import FrozenJob, Services
 from memorybase.sessions import flows
@@ -104,8 +104,8 @@ class World:
         """Run every ring that waits, as one worker would."""
         return self.queue.drain(self.run)
 
-    def sweep(self) -> sweeping.SweepReport:
-        return sweeping.sweep(self.services)
+    def sweep(self) -> sweeper.SweepReport:
+        return sweeper.sweep(self.services)
 
     def settle(self) -> None:
         """Sweep and work until nothing is left to do."""

@@ -230,10 +230,10 @@ class TestHealth:
         assert answer.headers["retry-after"]
 
     def test_ready_once_every_part_answers(self, api: Api) -> None:
-        from memorybase import sweeping
+        from memorybase.operations import heartbeats
 
-        sweeping.beat(api.services, "worker@1", "worker")
-        sweeping.beat(api.services, "sweeper@1", "sweeper")
+        heartbeats.beat(api.services, "worker@1", "worker")
+        heartbeats.beat(api.services, "sweeper@1", "sweeper")
         answer = api.client.get("/health/ready")
         assert (answer.status_code, set(answer.json()["parts"].values())) == (200, {"ok"})
         api.vectors.away = api.queue.away = True

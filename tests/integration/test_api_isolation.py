@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from harness.api import Api, open_api
 from harness.contract import CONTRACT
 
-from memorybase import keys
+from memorybase.auth import api_keys
 from memorybase.conversation import Record, summaries
 from memorybase.conversation.summarising import make_summary
 from memorybase.models import ApiKey, Base, Flow, Generation, KnowledgeBase, MemoryBase, Message
@@ -513,7 +513,7 @@ def furnish(api: Api, name: str) -> Things:
     api.post("/knowledge-bases", {"name": f"{name}-book"}, expect=201)
     document = {"id": f"{name}-document", "text": f"{name}-secret cat", "metadata": {"k": f"{name}-value"}}
     api.post(f"/knowledge-bases/{name}-book/documents", {"documents": [document]})
-    key, _ = keys.create_key(api.services, api.user_id, name=f"{name}-key", scopes=["read"])
+    key, _ = api_keys.create_key(api.services, api.user_id, name=f"{name}-key", scopes=["read"])
     api.post("/sign-in-links", expect=201)
     return Things(
         of=name, flow=flow, base=base, run=run["run_id"], execution=execution, message=run["messages"][0]["id"],
@@ -533,7 +533,7 @@ def furnish_shared(owner: Api) -> None:
         said = [{"role": "assistant", "content": "owner-secret"}]
     owner.memory("shared-notes", "shared-flow", kb_name="shared-notes-kb")
     owner.post("/knowledge-bases", {"name": "shared-book"}, expect=201)
-    keys.create_key(owner.services, owner.user_id, name="shared-key", scopes=["read"])
+    api_keys.create_key(owner.services, owner.user_id, name="shared-key", scopes=["read"])
 
 
 # The walk.

@@ -9,7 +9,8 @@ import pytest
 import sqlalchemy as sa
 from harness.api import Api
 
-from memorybase import errors, keys
+from memorybase import errors
+from memorybase.auth import api_keys
 from memorybase.models import ApiKey
 
 
@@ -33,7 +34,7 @@ def test_either_header_opens_both_the_versioned_and_the_bare_path(api: Api, head
 
 
 def test_a_key_of_other_letters_than_ascii_works(api: Api) -> None:
-    keys.ensure_local_user(api.services, "schlüssel-🔑")
+    api_keys.ensure_local_user(api.services, "schlüssel-🔑")
     answer = api.client.get("/v1/flows", headers={"X-API-Key": "schlüssel-🔑".encode()})
     assert answer.status_code == 200
 
@@ -114,10 +115,10 @@ class TestLife:
         api.delete(f"/keys/{api.get('/keys')['items'][0]['id']}")
         api.refused("GET", "/keys", 401)
         with pytest.raises(errors.Unauthorized):
-            keys.authenticate(api.services, api.secret)
+            api_keys.authenticate(api.services, api.secret)
 
     def test_the_local_user_is_one_however_often_it_is_ensured(self, api: Api) -> None:
-        assert {keys.ensure_local_user(api.services, api.secret) for _ in range(3)} == {api.user_id}
+        assert {api_keys.ensure_local_user(api.services, api.secret) for _ in range(3)} == {api.user_id}
         assert api.get("/keys")["total"] == 1
 
     def test_another_users_keys_are_out_of_reach(self, api: Api) -> None:

@@ -136,10 +136,12 @@ class TestStrangers:
         self, slow: Api, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         looked_up: list[str] = []
-        from memorybase import keys
+        from memorybase.auth import api_keys
 
-        real = keys.authenticate
-        monkeypatch.setattr(keys, "authenticate", lambda services, key: looked_up.append(key) or real(services, key))
+        real = api_keys.authenticate
+        monkeypatch.setattr(
+            api_keys, "authenticate", lambda services, key: looked_up.append(key) or real(services, key)
+        )
         answers = [ask(slow, f"guess-{number}") for number in range(30)]
         seen = [answer.status_code for answer in answers]
         assert seen[:10] == [401] * 10

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from harness.api import Api, open_api
 from harness.contract import CONTRACT
 
-from memorybase import keys
+from memorybase.auth import api_keys
 from memorybase.models import ApiKey
 from memorybase.settings import Settings
 
@@ -61,7 +61,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
 
 @pytest.fixture(scope="module")
 def of_scope(api: Api) -> dict[str, Api]:
-    return {scope: api.of_user("local", scope) for scope in keys.SCOPES}
+    return {scope: api.of_user("local", scope) for scope in api_keys.SCOPES}
 
 
 def answer_of(api: Api, operation: Operation) -> tuple[int, Any]:
@@ -77,7 +77,7 @@ def answer_of(api: Api, operation: Operation) -> tuple[int, Any]:
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.id)
 def test_exactly_the_documented_scope_is_let_in(of_scope: dict[str, Api], operation: Operation) -> None:
     wanted = SCOPES.get((operation.method, operation.path))
-    assert wanted in {*keys.SCOPES, "any", "none"}, (
+    assert wanted in {*api_keys.SCOPES, "any", "none"}, (
         f"docs/reference/api.md has no row for {operation.method} {operation.path}, or its second cell is no scope"
     )
     for scope, key in of_scope.items():
@@ -110,14 +110,14 @@ def expired(api: Api) -> Api:
 @pytest.fixture(scope="module")
 def revoked(api: Api) -> Api:
     key = api.of_user("local")
-    keys.authenticate(api.services, key.secret)
+    api_keys.authenticate(api.services, key.secret)
     _change(api, key, revoked_at=datetime.now(UTC))
     return key
 
 
 def _change(api: Api, key: Api, **values: Any) -> None:
     with api.services.database.transaction() as session:
-        mine = ApiKey.key_hash == keys.hash_of(key.secret)
+        mine = ApiKey.key_hash == api_keys.hash_of(key.secret)
         session.execute(sa.update(ApiKey).where(mine).values(**values))
 
 

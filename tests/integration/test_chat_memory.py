@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import errors, sweeping
+from memorybase import errors
 from memorybase.conversation import Record, View, build_view, chat_log, uses
 from memorybase.conversation.chat_memory import MemoryKey, Who, get_memory, list_memories
 from memorybase.conversation.chat_summaries import make_owed, summarise_due
@@ -22,6 +22,7 @@ from memorybase.conversation.nodes import AddMemory, ChatMemory, DeleteMemory, F
 from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest
 from memorybase.models import Chat, ChatRecord
+from memorybase.operations import sweeper
 from memorybase.queries import chats
 from memorybase.read_models import sessions
 from memorybase.sessions import deletion as deletion_
@@ -677,7 +678,7 @@ def test_a_chats_log_is_nobody_elses(world: World) -> None:
         with pytest.raises(errors.NotFound):
             chat_log.post_messages(world.services, key, Who("c"), m(3))
     deletion_.delete_flow(world.services, world.user_id, world.flow_id)
-    sweeping.finish_deletions(world.services)
+    sweeper.finish_deletions(world.services)
     assert rows_left(world) == 0
 
 

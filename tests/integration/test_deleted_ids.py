@@ -9,9 +9,10 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import errors, recall
+from memorybase import errors
 from memorybase.models import DeletedMessage
-from memorybase.recall import SearchRequest
+from memorybase.search import search as recall_answer
+from memorybase.search.request import SearchRequest
 from memorybase.sessions import deletion as deletion_
 from memorybase.sessions import edits
 from memorybase.sessions.deletion import LATE_WRITE
@@ -133,7 +134,7 @@ class TestWholeSession:
             other_first(world, "t")
             assert sorted(entry.version for entry in world.ledger(base)) == [1, 1, 2]  # one is on its way out
             wanted = SearchRequest(memory_base_id=base, query=NEW)
-            (hit,) = recall.search(world.services, world.user_id, wanted).results
+            (hit,) = recall_answer.search(world.services, world.user_id, wanted).results
             assert (hit.session_id, hit.content, hit.pending) == ("t", NEW, False)
         rest(world)
         assert stored_texts(world, base) == [NEW]

@@ -13,13 +13,16 @@ import sqlalchemy as sa
 from harness.index import assert_index_exact
 from harness.world import World
 
-from memorybase import errors, recall
+from memorybase import errors
 from memorybase.cli import doctor
 from memorybase.keyword_index import index
 from memorybase.memory_bases import regenerate
 from memorybase.models import Posting, Speaker
-from memorybase.recall import Hit, SearchRequest, hybrid, words
-from memorybase.recall.fusion import SIGNALS
+from memorybase.search import hybrid, keyword_search
+from memorybase.search import search as answer
+from memorybase.search.request import SearchRequest
+from memorybase.search.scoring import SIGNALS
+from memorybase.search.search import Hit
 from memorybase.sessions import deletion as deletion_
 from memorybase.sessions import edits
 
@@ -28,7 +31,7 @@ LONG_AGO = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
 def search(world: World, base: UUID, query: str, **wanted: Any) -> list[Hit]:
     request = SearchRequest(memory_base_id=base, query=query, **wanted)
-    return recall.search(world.services, world.user_id, request).results
+    return answer.search(world.services, world.user_id, request).results
 
 
 def contents(hits: list[Hit]) -> list[str]:
@@ -210,7 +213,7 @@ class TestWords:
         world.say("t", "hello", "hello again", "a lone zebra")
         world.settle()
         whole = [(hit.content, hit.score) for hit in search(world, base, "zebra garden", mode="keyword", top_k=2)]
-        monkeypatch.setattr(words, "POSTINGS_READ", 4)
+        monkeypatch.setattr(keyword_search, "POSTINGS_READ", 4)
         cut = [(hit.content, hit.score) for hit in search(world, base, "zebra garden", mode="keyword", top_k=2)]
         assert (
             [content for content, _ in cut]
@@ -286,7 +289,7 @@ class TestSignals:
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(hybrid, "BY_WORDS", {"hybrid": 5})
-        monkeypatch.setattr("memorybase.recall.stored.FIRST_FETCH", 5)
+        monkeypatch.setattr("memorybase.search.stored_candidates.FIRST_FETCH", 5)
         base = world.new_base(threshold=1)
         world.say("s", *(f"the weather is grey {n}" for n in range(200)), "zebra")
         world.settle()
@@ -303,4 +306,4 @@ def test_a_flow_is_searched_over_all_its_bases_and_each_message_once(world: Worl
     world.settle()
     for mode in ("keyword", "hybrid"):
         request = SearchRequest(flow_id=world.flow_id, query="zebra", mode=mode)
-        assert len(recall.search(world.services, world.user_id, request).results) == 1
+        assert len(answer.search(world.services, world.user_id, request).results) == 1

@@ -16,11 +16,12 @@ import sqlalchemy as sa
 from harness.acts import edit, filled, texts
 from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 
-from memorybase import errors, sweeping
+from memorybase import errors
 from memorybase.ingestion import lease, recovery, worker
 from memorybase.memory_bases import dead_letters, deletion
 from memorybase.memory_bases import regenerate as builds
 from memorybase.models import Flow, Session
+from memorybase.operations import sweeper
 from memorybase.queries import cursors, jobs, ledger, memory_bases, sessions
 from memorybase.queries import dead_letters as dead_letters_
 from memorybase.sessions import deletion as deletion_
@@ -601,7 +602,7 @@ def test_a_sweep_step_that_breaks_stops_no_other(world: World, monkeypatch: pyte
     def broken(*_: object) -> int:
         raise OSError
 
-    monkeypatch.setattr(sweeping, "plan_owed", broken)
+    monkeypatch.setattr(sweeper, "plan_owed", broken)
     report = world.sweep()
     assert report.failed_steps == ["planned"]
     assert report.rung == 1

@@ -14,11 +14,14 @@ import sqlalchemy as sa
 from harness.tables import give_back, lend
 from harness.world import build_world
 
-from memorybase import errors, knowledge
+from memorybase import errors
 from memorybase.database.engine import Database
 from memorybase.database.paging import PageRequest
 from memorybase.embedding import Embedders
-from memorybase.knowledge import DocumentQuery, DocumentResult, NewDocument
+from memorybase.knowledge_bases import documents as knowledge_documents
+from memorybase.knowledge_bases import registry
+from memorybase.knowledge_bases.documents import DocumentResult, NewDocument
+from memorybase.knowledge_bases.registry import DocumentQuery
 from memorybase.memory_bases import regenerate
 from memorybase.models import Document, Flow, KnowledgeBase, MemoryBase, User
 from memorybase.services import Services
@@ -41,18 +44,18 @@ class Desk:
     user_id: UUID
 
     def create(self, name: str = "notes", **wanted: Any) -> UUID:
-        return knowledge.create(self.services, self.user_id, name=name, **wanted).id
+        return registry.create(self.services, self.user_id, name=name, **wanted).id
 
     def add(self, *documents: NewDocument, name: str = "notes") -> list[DocumentResult]:
-        return knowledge.add_documents(self.services, self.user_id, name, documents)
+        return registry.add_documents(self.services, self.user_id, name, documents)
 
-    def search(self, query: str, *, name: str = "notes", **wanted: Any) -> list[knowledge.DocumentHit]:
-        found = knowledge.search(self.services, self.user_id, name, DocumentQuery(query=query, **wanted))
+    def search(self, query: str, *, name: str = "notes", **wanted: Any) -> list[knowledge_documents.DocumentHit]:
+        found = registry.search(self.services, self.user_id, name, DocumentQuery(query=query, **wanted))
         assert found.took_ms > 0
         return found.results
 
-    def listed(self, *, for_retrieval: bool = False) -> list[knowledge.KnowledgeBaseView]:
-        page = knowledge.list_knowledge_bases(self.services, self.user_id, PageRequest(), for_retrieval=for_retrieval)
+    def listed(self, *, for_retrieval: bool = False) -> list[registry.KnowledgeBaseView]:
+        page = registry.list_knowledge_bases(self.services, self.user_id, PageRequest(), for_retrieval=for_retrieval)
         assert page.total == len(page.items)
         return page.items
 
@@ -90,7 +93,7 @@ class Desk:
                 )
             )  # fmt: skip
             session.flush()
-            knowledge.register_memory_base(
+            registry.register_memory_base(
                 session, user_id=self.user_id, kb_id=kb_id, name=name, memory_base_id=base_id,
                 embedding_model="fake", embedder="fake/fake/1", chunker="sentence-tokens/254/32", created_at=START,
             )  # fmt: skip
@@ -130,7 +133,7 @@ def statuses(results: Sequence[DocumentResult]) -> list[str]:
 
 
 def test_a_new_knowledge_base_is_listed_and_has_its_metadata_on_disk(desk: Desk) -> None:
-    made = knowledge.create(desk.services, desk.user_id, name="../my notes/ö")
+    made = registry.create(desk.services, desk.user_id, name="../my notes/ö")
 
     assert desk.listed() == [made]
     assert (made.is_memory_base, made.embedding_model, made.documents, made.status) == (False, "fake", 0, "ready")
@@ -161,7 +164,7 @@ def test_a_name_is_taken_once_a_user(desk: Desk) -> None:
     stranger = uuid4()
     with desk.services.database.transaction() as session:
         session.add(User(id=stranger, name="another", created_at=START))
-    knowledge.create(desk.services, stranger, name="notes")
+    registry.create(desk.services, stranger, name="notes")
     with pytest.raises(errors.NameTaken):
         desk.memory_base("notes")
     assert [kb.id for kb in desk.listed()] == [kb_id]
@@ -173,7 +176,7 @@ def test_a_refused_registration_leaves_the_transaction_usable(desk: Desk) -> Non
     with desk.services.database.transaction() as session:
         session.add(Flow(id=flow_id, user_id=desk.user_id, name="flow", created_at=START))
         with pytest.raises(errors.NameTaken):
-            knowledge.register_memory_base(
+            registry.register_memory_base(
                 session, user_id=desk.user_id, kb_id=uuid4(), name="notes", memory_base_id=uuid4(),
                 embedding_model="fake", embedder="e", chunker="c", created_at=START,
             )  # fmt: skip
@@ -215,18 +218,18 @@ def test_a_creation_cut_short_is_finished_by_the_first_document(desk: Desk) -> N
 def test_a_metadata_file_is_replaced_whole_and_removed_with_its_folder(desk: Desk) -> None:
     base_id = desk.memory_base()
     with desk.services.database.reading() as session:
-        entry = knowledge.entry_of_memory_base(session, base_id)
+        entry = registry.entry_of_memory_base(session, base_id)
     assert entry is not None
-    knowledge.write_metadata(desk.services, entry)
+    registry.write_metadata(desk.services, entry)
     entry.embedding_model = "another"
-    knowledge.write_metadata(desk.services, entry)
+    registry.write_metadata(desk.services, entry)
 
     written = json.loads(desk.metadata_file(entry.id).read_text())
     assert (written["is_memory_base"], written["memory_base_id"]) == (True, str(base_id))
     assert written["embedding_model"] == "another"
 
-    knowledge.remove_metadata(desk.services, entry.id)
-    knowledge.remove_metadata(desk.services, entry.id)
+    registry.remove_metadata(desk.services, entry.id)
+    registry.remove_metadata(desk.services, entry.id)
     assert list(desk.services.settings.knowledge_dir.iterdir()) == []
 
 
@@ -241,13 +244,13 @@ def test_a_disk_that_refuses_the_metadata_undoes_nothing(desk: Desk) -> None:
 def test_memory_bases_are_listed_but_not_offered_for_retrieval(tmp_path: Path) -> None:
     flow = build_world(f"sqlite:///{tmp_path / 'flow.db'}", tmp_path)
     base_id = flow.new_base(name="memory", capture="all")
-    knowledge.create(flow.services, flow.user_id, name="notes")
-    knowledge.add_documents(flow.services, flow.user_id, "notes", [NewDocument("one"), NewDocument("two")])
+    registry.create(flow.services, flow.user_id, name="notes")
+    registry.add_documents(flow.services, flow.user_id, "notes", [NewDocument("one"), NewDocument("two")])
     flow.say("a", "one", "two", "three")
     flow.say("b", "four")
 
     def listed(*, for_retrieval: bool = False) -> dict[str, tuple[bool, int, str]]:
-        page = knowledge.list_knowledge_bases(flow.services, flow.user_id, PageRequest(), for_retrieval=for_retrieval)
+        page = registry.list_knowledge_bases(flow.services, flow.user_id, PageRequest(), for_retrieval=for_retrieval)
         return {kb.name: (kb.is_memory_base, kb.documents, kb.status) for kb in page.items}
 
     notes = (False, 2, "ready")
@@ -271,8 +274,8 @@ def test_the_list_is_paged(desk: Desk) -> None:
     for number in range(3):
         desk.create(f"kb {number}")
 
-    first = knowledge.list_knowledge_bases(desk.services, desk.user_id, PageRequest(size=2))
-    rest = knowledge.list_knowledge_bases(desk.services, desk.user_id, PageRequest(size=2, cursor=first.next_cursor))
+    first = registry.list_knowledge_bases(desk.services, desk.user_id, PageRequest(size=2))
+    rest = registry.list_knowledge_bases(desk.services, desk.user_id, PageRequest(size=2, cursor=first.next_cursor))
 
     assert sorted(kb.name for kb in [*first.items, *rest.items]) == ["kb 0", "kb 1", "kb 2"]
     assert (first.total, rest.next_cursor) == (3, None)
@@ -301,8 +304,8 @@ def test_calls_of_ordinary_knowledge_bases_are_refused_for_a_memory_bases(desk: 
     for call in (
         lambda: desk.add(NewDocument("text"), name="memory"),
         lambda: desk.search("text", name="memory"),
-        lambda: knowledge.delete(desk.services, desk.user_id, "memory"),
-        lambda: knowledge.rebuild(desk.services, desk.user_id, "memory"),
+        lambda: registry.delete(desk.services, desk.user_id, "memory"),
+        lambda: registry.rebuild(desk.services, desk.user_id, "memory"),
     ):
         with pytest.raises(errors.MemoryBaseOnly) as caught:
             call()
@@ -317,8 +320,8 @@ def test_another_users_knowledge_base_is_not_there(desk: Desk) -> None:
     for call in (
         lambda: stranger.add(NewDocument("text")),
         lambda: stranger.search("text"),
-        lambda: knowledge.delete(desk.services, stranger.user_id, "notes"),
-        lambda: knowledge.get_knowledge_base(desk.services, stranger.user_id, "notes"),
+        lambda: registry.delete(desk.services, stranger.user_id, "notes"),
+        lambda: registry.get_knowledge_base(desk.services, stranger.user_id, "notes"),
     ):
         with pytest.raises(errors.NotFound):
             call()
@@ -584,12 +587,12 @@ def test_deleting_takes_the_collection_the_rows_and_the_file(desk: Desk) -> None
     kb_id = desk.create()
     desk.add(NewDocument("zebra"))
 
-    knowledge.delete(desk.services, desk.user_id, "notes")
+    registry.delete(desk.services, desk.user_id, "notes")
 
     assert (desk.listed(), desk.rows(), desk.vectors.names()) == ([], 0, [])
     assert not desk.metadata_file(kb_id).parent.exists()
     with pytest.raises(errors.NotFound):
-        knowledge.delete(desk.services, desk.user_id, "notes")
+        registry.delete(desk.services, desk.user_id, "notes")
     assert desk.create() != kb_id
 
 
@@ -598,13 +601,13 @@ def test_a_deletion_while_the_store_is_away_loses_nothing(desk: Desk) -> None:
     desk.add(NewDocument("zebra", id="z"))
     desk.vectors.away = True
     with pytest.raises(errors.VectorStoreUnavailable):
-        knowledge.delete(desk.services, desk.user_id, "notes")
+        registry.delete(desk.services, desk.user_id, "notes")
 
     desk.vectors.away = False
     assert [hit.id for hit in desk.search("zebra")] == ["z"]
     assert desk.metadata_file(kb_id).exists()
     assert statuses(desk.add(NewDocument("giraffe"))) == ["created"]
-    knowledge.delete(desk.services, desk.user_id, "notes")
+    registry.delete(desk.services, desk.user_id, "notes")
     assert desk.listed() == []
 
 
@@ -618,7 +621,7 @@ def test_a_deletion_cut_short_can_be_repeated(desk: Desk) -> None:
         desk.add(NewDocument("zebra"))
     with pytest.raises(errors.NotFound):
         desk.search("zebra")
-    knowledge.delete(desk.services, desk.user_id, "notes")
+    registry.delete(desk.services, desk.user_id, "notes")
     assert desk.listed() == []
 
 
@@ -627,7 +630,7 @@ def test_a_document_that_arrives_during_the_deletion_brings_nothing_back(desk: D
 
     def delete_meanwhile(_ref: CollectionRef, _records: Sequence[VectorRecord]) -> None:
         desk.vectors.after_upsert = None
-        knowledge.delete(desk.services, desk.user_id, "notes")
+        registry.delete(desk.services, desk.user_id, "notes")
 
     desk.vectors.after_upsert = delete_meanwhile
     with pytest.raises((errors.NotFound, errors.CollectionMissing)):
@@ -644,7 +647,7 @@ def test_a_lost_collection_is_made_again_from_the_documents(desk: Desk) -> None:
     with pytest.raises(errors.CollectionMissing):
         desk.search("text 7")
 
-    assert knowledge.rebuild(desk.services, desk.user_id, "notes") == 20
+    assert registry.rebuild(desk.services, desk.user_id, "notes") == 20
 
     assert desk.search("text 7")[0].id == "7"
     assert desk.stored() == {document.text for document in documents}
@@ -657,7 +660,7 @@ def test_a_document_added_while_the_collection_is_replaced_is_in_the_new_one(des
 
     def rebuild_meanwhile(_ref: CollectionRef, _records: Sequence[VectorRecord]) -> None:
         desk.vectors.after_upsert = None
-        knowledge.rebuild(desk.services, desk.user_id, "notes")
+        registry.rebuild(desk.services, desk.user_id, "notes")
 
     desk.vectors.after_upsert = rebuild_meanwhile
     assert statuses(desk.add(NewDocument("zebra", id="z"))) == ["created"]
@@ -671,7 +674,7 @@ def test_a_document_added_while_the_old_collection_is_still_there_is_in_the_new_
     def rebuild_meanwhile(_ref: CollectionRef, _records: Sequence[VectorRecord]) -> None:
         desk.vectors.after_upsert = None
         desk.vectors.fail_next(errors.VectorStoreUnavailable(), on="delete_collection")
-        knowledge.rebuild(desk.services, desk.user_id, "notes")
+        registry.rebuild(desk.services, desk.user_id, "notes")
 
     desk.vectors.after_upsert = rebuild_meanwhile
     assert statuses(desk.add(NewDocument("zebra", id="z"))) == ["created"]
@@ -686,7 +689,7 @@ def test_a_model_whose_weights_have_changed_is_an_error_until_the_rebuild(desk: 
     with pytest.raises(errors.ModelUnavailable, match="rebuild"):
         desk.search("zebra")
 
-    knowledge.rebuild(desk.services, desk.user_id, "notes")
+    registry.rebuild(desk.services, desk.user_id, "notes")
 
     assert [hit.id for hit in desk.search("zebra")] == ["z"]
     assert json.loads(desk.metadata_file(desk.entry().id).read_text())["embedder"] == "fake/fake/2"
@@ -717,10 +720,10 @@ def test_with_a_real_store_and_model(desk: Desk, chroma_url: str, model_cache: P
         assert statuses(real.add(NewDocument("My dog is called Hasso.", id="cat"))) == ["replaced"]
         assert [hit.snippet for hit in real.search("pet's name", top_k=1)] == ["My dog is called Hasso."]
         assert chroma.count(real.ref()) == results[2].chunks + 2
-        assert knowledge.rebuild(real.services, real.user_id, "notes") == 3
+        assert registry.rebuild(real.services, real.user_id, "notes") == 3
         assert chroma.count(real.ref()) == results[2].chunks + 2
         ref = real.ref()
-        knowledge.delete(real.services, real.user_id, "notes")
+        registry.delete(real.services, real.user_id, "notes")
         assert not chroma.collection_exists(ref)
         assert not real.metadata_file(kb_id).exists()
     finally:

@@ -17,8 +17,9 @@ import sqlalchemy as sa
 from harness.acts import edit, filled, texts
 from harness.world import WorkerKilled, World, crash_after
 
-from memorybase import errors, knowledge
+from memorybase import errors
 from memorybase.ingestion import worker
+from memorybase.knowledge_bases import registry
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage
 from memorybase.memory_bases import regenerate as builds
 from memorybase.models import KnowledgeBase, MemoryBase, MemoryBaseSession, Session
@@ -628,7 +629,7 @@ def test_taken_names_are_refused_with_the_id_of_their_owner(world: World) -> Non
 def test_metadata_of_the_knowledge_base_says_that_it_is_a_memory_bases(world: World) -> None:
     world.new_base(name="notes")
     (folder,) = world.services.settings.knowledge_dir.glob("*")
-    written = json.loads((folder / knowledge.METADATA_FILE).read_text())
+    written = json.loads((folder / registry.METADATA_FILE).read_text())
     assert written["is_memory_base"] is True
 
 
@@ -647,7 +648,7 @@ def test_a_name_that_would_lead_elsewhere_in_a_path_is_refused(world: World, nam
         manage.update_memory_base(world.services, world.user_id, base, {"name": name})
     assert refused.value.field == "name"
     with pytest.raises(errors.InvalidRequest):
-        knowledge.create(world.services, world.user_id, name=name)
+        registry.create(world.services, world.user_id, name=name)
     assert len(world.vectors.names()) == 1
 
 
@@ -659,7 +660,7 @@ def test_no_name_becomes_a_path(world: World) -> None:
     for name in names:
         base = world.new_base(name=name, kb_name=f"{name} of a base")
         manage.update_memory_base(world.services, world.user_id, base, {"name": f"{name} renamed"})
-        knowledge.create(world.services, world.user_id, name=name)
+        registry.create(world.services, world.user_id, name=name)
     with world.services.database.reading() as session:
         entries = {str(entry.id) for entry in session.scalars(sa.select(KnowledgeBase))}
     assert {path.name for path in folder.iterdir()} == entries

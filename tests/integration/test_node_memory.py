@@ -12,12 +12,12 @@ import sqlalchemy as sa
 from harness.records import Flat
 from harness.world import World
 
-from memorybase import sweeping
 from memorybase.conversation import node_executions
 from memorybase.conversation.buffer import Conversation, HistoryRequest
 from memorybase.conversation.node_buffer import NodeTokenBufferMemory, node_view
 from memorybase.errors import InvalidRequest, NotFound, RunConflict
 from memorybase.models import Heartbeat
+from memorybase.operations import sweeper
 from memorybase.sessions import edits
 
 
@@ -207,10 +207,10 @@ def test_node_memory_in_objects_is_cleaned_up_once_a_day_by_a_worker(world: Worl
     assert world.sweep().node_memory == 0, "never, unless the settings say after how long"
     services = replace(world.services, settings=world.services.settings.model_copy(update={"node_memory_days": 30}))
     world.queue.away = True
-    assert sweeping.sweep(services).node_memory == 0
+    assert sweeper.sweep(services).node_memory == 0
     world.queue.away = False
-    assert [sweeping.sweep(services).node_memory for _ in range(3)] == [1, 0, 0]
+    assert [sweeper.sweep(services).node_memory for _ in range(3)] == [1, 0, 0]
     with world.services.database.transaction() as session:
         session.scalars(sa.select(Heartbeat)).one().beat_at -= timedelta(days=1)
-    assert sweeping.sweep(services).node_memory == 1
+    assert sweeper.sweep(services).node_memory == 1
     assert world.queue.clean_up_rings == 2

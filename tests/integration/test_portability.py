@@ -14,11 +14,11 @@ from harness.api import Api, open_api
 from harness.world import World
 from typer.testing import CliRunner
 
-from memorybase import cli, errors, portability
+from memorybase import cli, errors, import_export
 from memorybase.cli import export_file, import_file
 from memorybase.client import Client
+from memorybase.import_export import exporter, lines
 from memorybase.models import Flow, LedgerEntry, SessionSummary
-from memorybase.portability import lines
 from memorybase.sessions import edits
 from memorybase.settings import Settings
 
@@ -536,12 +536,12 @@ class TestCommands:
         connected(api)
         file = tmp_path / "all.jsonl"
         file.write_text("precious")
-        whole = portability.export
+        whole = exporter.export
 
         def broken(*arguments: Any) -> Iterator[bytes]:
             yield next(whole(*arguments))
 
-        monkeypatch.setattr(portability, "export", broken)
+        monkeypatch.setattr(import_export, "export", broken)
         said = CliRunner().invoke(cli.app, ["export", str(file)])
         assert isinstance(said.exception, errors.NotReady)
         assert file.read_text() == "precious"

@@ -13,14 +13,14 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import recall
 from memorybase.conversation import captured
 from memorybase.conversation.buffer import Conversation, HistoryRequest, conversation_view
 from memorybase.database import paging
 from memorybase.models import Base, LedgerEntry, MemoryBaseSession, Message, Run, Session
 from memorybase.read_models import activity as catalog_activity
 from memorybase.read_models import branches, sessions
-from memorybase.recall import SearchRequest
+from memorybase.search import search
+from memorybase.search.request import SearchRequest
 
 THRESHOLD = 20
 HISTORY = 10_000
@@ -130,7 +130,7 @@ def test_a_search_by_words_reads_the_messages_at_its_places_and_no_others(world:
     world.settle()
     wanted = SearchRequest(memory_base_id=base, query="zebra", mode="keyword", include_pending=False)
     with recorded(world) as sent:
-        assert len(recall.search(world.services, world.user_id, wanted).results) == 2
+        assert len(search.search(world.services, world.user_id, wanted).results) == 2
     reading = [
         (statement, parameters) for statement, parameters in sent if re.search(r"messages.place (IN|= ANY)", statement)
     ]

@@ -15,7 +15,7 @@ from harness import wait_until
 from harness.tables import give_back, lend
 from harness.world import build_world
 
-from memorybase import errors, recall
+from memorybase import errors
 from memorybase.database.engine import Database
 from memorybase.embedding import Embedders
 from memorybase.memory_bases import regenerate
@@ -33,8 +33,9 @@ from memorybase.models import (
     Session,
     User,
 )
-from memorybase.recall import SearchRequest
-from memorybase.recall.snippets import SNIPPET_CHARS
+from memorybase.search import search as recall_answer
+from memorybase.search.request import SearchRequest
+from memorybase.search.snippets import SNIPPET_CHARS
 from memorybase.services import Services
 from memorybase.sessions import edits
 from memorybase.settings import Settings
@@ -196,10 +197,10 @@ class World:
         with self.services.database.transaction() as session:
             session.delete(session.get_one(Message, message_id))
 
-    def search(self, query: str, **wanted: Any) -> list[recall.Hit]:
+    def search(self, query: str, **wanted: Any) -> list[recall_answer.Hit]:
         """By vectors alone, whose scores are known here to the last digit."""
         request = SearchRequest(query=query, **{"mode": "dense", **wanted})
-        return recall.search(self.services, self.user_id, request).results
+        return recall_answer.search(self.services, self.user_id, request).results
 
 
 @pytest.fixture
@@ -245,7 +246,7 @@ def base_id(world: World, flow_id: UUID) -> UUID:
     return world.base(flow_id)
 
 
-def ids(hits: Sequence[recall.Hit]) -> list[UUID]:
+def ids(hits: Sequence[recall_answer.Hit]) -> list[UUID]:
     return [hit.message_id for hit in hits]
 
 
@@ -256,7 +257,7 @@ def test_the_nearest_message_comes_first_with_all_that_a_hit_says(world: World, 
     _, wanted = world.say(flow_id, "the weather is grey", "the cat sleeps on the sofa", metadata={"topic": "pets"})
     world.ingest(base_id)
 
-    answer = recall.search(
+    answer = recall_answer.search(
         world.services, world.user_id, SearchRequest(memory_base_id=base_id, query="where the cat sleeps", mode="dense")
     )
 
@@ -442,7 +443,7 @@ def test_a_rare_role_is_found_by_asking_for_more(
 def test_what_no_widening_reaches_is_asked_for_by_the_stores_own_filter(
     world: World, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memorybase.recall.stored.MAX_FETCH", 40)
+    monkeypatch.setattr("memorybase.search.stored_candidates.MAX_FETCH", 40)
     fill(world, flow_id, base_id, 100)
     (rare,) = world.say(flow_id, "quite unlike the query", role="user")
     world.ingest(base_id)
@@ -455,8 +456,8 @@ def test_what_no_widening_reaches_is_asked_for_by_the_stores_own_filter(
 def test_a_large_session_of_a_larger_store_is_found(
     world: World, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memorybase.recall.stored.MAX_FETCH", 40)
-    monkeypatch.setattr("memorybase.recall.stored.SMALL_SELECTION", 2)
+    monkeypatch.setattr("memorybase.search.stored_candidates.MAX_FETCH", 40)
+    monkeypatch.setattr("memorybase.search.stored_candidates.SMALL_SELECTION", 2)
     fill(world, flow_id, base_id, 100, session_id="large")
     wanted = world.say(flow_id, *(f"unlike {number}" for number in range(5)), session_id="other")
     world.ingest(base_id, "other")
@@ -620,7 +621,7 @@ def test_the_newest_of_many_pending_messages_are_looked_at(world: World, flow_id
 def test_of_many_sessions_those_captured_last_are_looked_at(
     world: World, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memorybase.recall.near.PENDING_SESSIONS", 2)
+    monkeypatch.setattr("memorybase.search.vector_search.PENDING_SESSIONS", 2)
     for name in ("one", "two", "three"):
         world.say(flow_id, f"zebra {name}", session_id=name)
     world.say(flow_id, "zebra again", session_id="one")
@@ -809,7 +810,7 @@ def test_a_message_is_found_at_every_step_of_its_life(tmp_path: Path) -> None:
 
     def found(query: str) -> list[tuple[Any, bool]]:
         request = SearchRequest(memory_base_id=base_id, query=query, mode="dense", min_score=0.7)
-        hits = recall.search(flow.services, flow.user_id, request).results
+        hits = recall_answer.search(flow.services, flow.user_id, request).results
         return [(hit.content, hit.pending) for hit in hits]
 
     (said,) = flow.say("s", "the zebra is striped").messages
@@ -868,7 +869,7 @@ def test_with_a_real_store_and_model(world: World, chroma_url: str, model_cache:
         assert (hit.message_id, hit.pending) == (wine, True)
         real.ingest(base_id, "tonight")
 
-        def found() -> recall.Hit:
+        def found() -> recall_answer.Hit:
             (one,) = real.search("white wine", memory_base_id=base_id, top_k=1)
             return one
 

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from recalling import corpora, naive
 from recalling.corpora import Conversation, Question
 
-from memorybase import recall
 from memorybase.embedding import Embedder, Embedders
 from memorybase.evaluation.metrics import TOP, judge, summarize
-from memorybase.recall import SearchRequest
+from memorybase.search import request as recall_request
+from memorybase.search import search as answer
+from memorybase.search.request import SearchRequest
 from memorybase.settings import Settings
 
 BM25, VECTORS = "plain BM25", "plain vectors"
@@ -103,7 +104,7 @@ def load(world: World, document: Mapping[str, Any]) -> Loaded:
     def searching(mode: str) -> Callable[[str], list[str]]:
         def search(query: str) -> list[str]:
             request = SearchRequest(memory_base_id=base, query=query, mode=mode, top_k=TOP)
-            return [names[hit.message_id] for hit in recall.search(world.services, world.user_id, request).results]
+            return [names[hit.message_id] for hit in answer.search(world.services, world.user_id, request).results]
 
         return search
 
@@ -112,7 +113,7 @@ def load(world: World, document: Mapping[str, Any]) -> Loaded:
         kind=document["kind"],
         conversation=conversation,
         known_items=[Question(each["question"], each["category"], frozenset(each["evidence"])) for each in known],
-        searches={mode: searching(mode) for mode in recall.MODES}
+        searches={mode: searching(mode) for mode in recall_request.MODES}
         | {BM25: naive.PlainBm25(messages).ranked, VECTORS: plain_vectors.ranked},
     )
 

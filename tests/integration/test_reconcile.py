@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from memorybase import cli, errors, wiring
 from memorybase.cli import dead_letters
-from memorybase.cli import reconciling as reconcile_cli
+from memorybase.cli import reconcile as reconcile_cli
 from memorybase.client import Client
 from memorybase.database import batches, clock
 from memorybase.memory_bases import consistency, regenerate

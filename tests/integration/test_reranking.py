@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from harness.world import World
 
-from memorybase import recall
 from memorybase.embedding import CrossEncoderReranker
 from memorybase.errors import ModelUnavailable
-from memorybase.recall import Hit, SearchRequest
+from memorybase.search import search as answer
+from memorybase.search.request import SearchRequest
+from memorybase.search.search import Hit
 from memorybase.settings import Settings
 from memorybase.wiring import build, close
 
@@ -48,7 +49,7 @@ def reranker(model: str) -> CrossEncoderReranker:
 def search(world: World, reranker: CrossEncoderReranker | None, **wanted: object) -> list[Hit]:
     services = replace(world.services, reranker=reranker)
     request = SearchRequest(flow_id=world.flow_id, query=QUERY, **wanted)  # type: ignore[arg-type]
-    return recall.search(services, world.user_id, request).results
+    return answer.search(services, world.user_id, request).results
 
 
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True)

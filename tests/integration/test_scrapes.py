@@ -8,24 +8,25 @@ import pytest
 from harness.api import Api
 from harness.world import World
 
-from memorybase import errors, metrics, vitals
+from memorybase import errors
+from memorybase.operations import exposition, health
 from memorybase.services import Services
 
 
-def value(shown: metrics.Exposition, world: World, name: str) -> float:
+def value(shown: exposition.Exposition, world: World, name: str) -> float:
     (line,) = [line for line in shown.text(world.services).decode().splitlines() if line.startswith(f"{name} ")]
     return float(line.split()[1])
 
 
 def test_a_storm_of_scrapes_asks_the_database_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    moment, asked, real = [100.0], [], vitals.take
+    moment, asked, real = [100.0], [], health.take
 
-    def take(services: Services) -> vitals.Vitals:
+    def take(services: Services) -> health.Vitals:
         asked.append(moment[0])
         return real(services)
 
-    monkeypatch.setattr(vitals, "take", take)
-    shown = metrics.Exposition(keep_seconds=2, clock=lambda: moment[0])
+    monkeypatch.setattr(health, "take", take)
+    shown = exposition.Exposition(keep_seconds=2, clock=lambda: moment[0])
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: shown.text(world.services), range(40)))
     assert len(asked) == 1
@@ -40,12 +41,12 @@ def test_a_storm_of_scrapes_asks_the_database_once(world: World, monkeypatch: py
 def test_a_database_that_is_away_is_not_asked_by_every_scrape(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     moment, asked = [100.0], []
 
-    def away(_services: Services) -> vitals.Vitals:
+    def away(_services: Services) -> health.Vitals:
         asked.append(moment[0])
         raise errors.DatabaseUnavailable
 
-    monkeypatch.setattr(vitals, "take", away)
-    shown = metrics.Exposition(keep_seconds=2, clock=lambda: moment[0])
+    monkeypatch.setattr(health, "take", away)
+    shown = exposition.Exposition(keep_seconds=2, clock=lambda: moment[0])
     for _ in range(5):
         assert value(shown, world, "memorybase_database_up") == 0
     assert len(asked) == 1

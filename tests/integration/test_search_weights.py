@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from harness.api import Api, open_api
 
-from memorybase.recall.fusion import SETS, WITHOUT_TOKENS
+from memorybase.search.scoring import SETS, WITHOUT_TOKENS
 from memorybase.settings import Settings
 
 Json = dict[str, Any]

@@ -14,11 +14,12 @@ import sqlalchemy as sa
 from harness.api import Api, open_api
 from harness.world import World
 
-from memorybase import errors, keys, sign_in
-from memorybase.keys import Principal
+from memorybase import errors
+from memorybase.auth import api_keys, web_sessions
+from memorybase.auth.api_keys import Principal
+from memorybase.auth.web_sessions import Ticket
 from memorybase.models import ApiKey, WebTicket
 from memorybase.settings import Settings
-from memorybase.sign_in import Ticket
 from memorybase.stack.children import Plan
 from memorybase.stack.run import _offer_sign_in
 from memorybase.stack.state import DataDir, RunningStack, free_port
@@ -40,8 +41,8 @@ def world(databases: World) -> World:
 @pytest.fixture
 def key(world: World) -> Key:
     """A key that may read, and no more."""
-    _, secret = keys.create_key(world.services, world.user_id, name="key", scopes=["read"])
-    return Key(secret, keys.authenticate(world.services, secret))
+    _, secret = api_keys.create_key(world.services, world.user_id, name="key", scopes=["read"])
+    return Key(secret, api_keys.authenticate(world.services, secret))
 
 
 def kept(world: World, key: Key) -> dict[bytes, str]:
@@ -53,7 +54,7 @@ def kept(world: World, key: Key) -> dict[bytes, str]:
 
 def signed_in(world: World, ticket: Ticket) -> bool:
     try:
-        sign_in.principal_of(world.services, ticket.token)
+        web_sessions.principal_of(world.services, ticket.token)
     except errors.Unauthorized:
         return False
     return True
@@ -61,15 +62,15 @@ def signed_in(world: World, ticket: Ticket) -> bool:
 
 class TestSessions:
     def test_a_session_acts_as_its_key(self, world: World, key: Key) -> None:
-        ticket = sign_in.open_session(world.services, key.secret)
-        assert sign_in.principal_of(world.services, ticket.token) == key.principal
+        ticket = web_sessions.open_session(world.services, key.secret)
+        assert web_sessions.principal_of(world.services, ticket.token) == key.principal
 
     def test_a_wrong_key_opens_none(self, world: World) -> None:
         with pytest.raises(errors.Unauthorized):
-            sign_in.open_session(world.services, "mb_wrong")
+            web_sessions.open_session(world.services, "mb_wrong")
 
     def test_it_lasts_as_long_as_the_setting_says(self, world: World, key: Key) -> None:
-        ticket = sign_in.open_session(world.services, key.secret)
+        ticket = web_sessions.open_session(world.services, key.secret)
         assert abs(ticket.expires_at - datetime.now(UTC) - timedelta(hours=168)) < timedelta(minutes=1)
         world.pass_time(167 * HOUR)
         assert signed_in(world, ticket)
@@ -78,26 +79,26 @@ class TestSessions:
 
     @pytest.mark.parametrize("column", ["revoked_at", "expires_at"])
     def test_it_ends_with_its_key(self, world: World, key: Key, column: str) -> None:
-        ticket = sign_in.open_session(world.services, key.secret)
-        link = sign_in.make_link(world.services, key.principal)
+        ticket = web_sessions.open_session(world.services, key.secret)
+        link = web_sessions.make_link(world.services, key.principal)
         assert signed_in(world, ticket)
         with world.services.database.transaction() as session:
             mine = sa.update(ApiKey).where(ApiKey.id == key.principal.key_id)
             session.execute(mine.values({column: datetime.now(UTC)}))
         assert not signed_in(world, ticket)
         with pytest.raises(errors.Unauthorized):
-            sign_in.enter(world.services, link.token)
+            web_sessions.enter(world.services, link.token)
 
     def test_closed_it_is_over_and_others_are_not(self, world: World, key: Key) -> None:
-        closed, other = (sign_in.open_session(world.services, key.secret) for _ in range(2))
+        closed, other = (web_sessions.open_session(world.services, key.secret) for _ in range(2))
         for _ in range(2):
-            sign_in.close(world.services, closed.token)
-        sign_in.close(world.services, "unknown")
+            web_sessions.close(world.services, closed.token)
+        web_sessions.close(world.services, "unknown")
         assert not signed_in(world, closed)
         assert signed_in(world, other)
 
     def test_a_look_at_it_is_one_query_and_no_write(self, world: World, key: Key) -> None:
-        ticket = sign_in.open_session(world.services, key.secret)
+        ticket = web_sessions.open_session(world.services, key.secret)
         sent: list[str] = []
 
         def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
@@ -105,28 +106,28 @@ class TestSessions:
 
         engine = world.services.database.engine
         sa.event.listen(engine, "before_cursor_execute", note)
-        sign_in.principal_of(world.services, ticket.token)
+        web_sessions.principal_of(world.services, ticket.token)
         sa.event.remove(engine, "before_cursor_execute", note)
         assert [word for word in sent if word not in {"BEGIN", "SET"}] == ["SELECT"]
 
 
 class TestLinks:
     def test_a_link_opens_one_session_and_is_refused_when_used_again(self, world: World, key: Key) -> None:
-        link = sign_in.make_link(world.services, key.principal)
-        ticket = sign_in.enter(world.services, link.token)
-        assert sign_in.principal_of(world.services, ticket.token) == key.principal
+        link = web_sessions.make_link(world.services, key.principal)
+        ticket = web_sessions.enter(world.services, link.token)
+        assert web_sessions.principal_of(world.services, ticket.token) == key.principal
         with pytest.raises(errors.Unauthorized, match=r"^This link has been used or is too old\. "):
-            sign_in.enter(world.services, link.token)
-        assert kept(world, key) == {keys.hash_of(ticket.token): "session"}
+            web_sessions.enter(world.services, link.token)
+        assert kept(world, key) == {api_keys.hash_of(ticket.token): "session"}
 
     def test_of_many_who_come_with_it_at_once_one_gets_in(self, world: World, key: Key) -> None:
-        link = sign_in.make_link(world.services, key.principal)
+        link = web_sessions.make_link(world.services, key.principal)
         together = Barrier(6)
 
         def come(_: int) -> bool:
             together.wait()
             try:
-                sign_in.enter(world.services, link.token)
+                web_sessions.enter(world.services, link.token)
             except errors.Unauthorized:
                 return False
             return True
@@ -135,34 +136,34 @@ class TestLinks:
             assert sorted(pool.map(come, range(6))) == [False] * 5 + [True]
 
     def test_after_an_hour_it_is_too_old(self, world: World, key: Key) -> None:
-        link = sign_in.make_link(world.services, key.principal)
+        link = web_sessions.make_link(world.services, key.principal)
         world.pass_time(HOUR)
         with pytest.raises(errors.Unauthorized):
-            sign_in.enter(world.services, link.token)
+            web_sessions.enter(world.services, link.token)
 
     def test_a_link_is_no_session_and_a_session_no_link(self, world: World, key: Key) -> None:
-        link = sign_in.make_link(world.services, key.principal)
-        ticket = sign_in.open_session(world.services, key.secret)
+        link = web_sessions.make_link(world.services, key.principal)
+        ticket = web_sessions.open_session(world.services, key.secret)
         assert not signed_in(world, link)
         with pytest.raises(errors.Unauthorized):
-            sign_in.enter(world.services, ticket.token)
-        sign_in.close(world.services, link.token)
-        assert signed_in(world, sign_in.enter(world.services, link.token))
+            web_sessions.enter(world.services, ticket.token)
+        web_sessions.close(world.services, link.token)
+        assert signed_in(world, web_sessions.enter(world.services, link.token))
 
     def test_a_token_shows_itself_nowhere(self, world: World, key: Key) -> None:
-        link = sign_in.make_link(world.services, key.principal)
+        link = web_sessions.make_link(world.services, key.principal)
         assert link.token not in repr(link)
-        assert kept(world, key) == {keys.hash_of(link.token): "link"}
+        assert kept(world, key) == {api_keys.hash_of(link.token): "link"}
 
 
 def test_the_sweeper_forgets_what_is_over(world: World, key: Key) -> None:
-    sign_in.make_link(world.services, key.principal)
-    ticket = sign_in.open_session(world.services, key.secret)
+    web_sessions.make_link(world.services, key.principal)
+    ticket = web_sessions.open_session(world.services, key.secret)
     world.sweep()
     assert sorted(kept(world, key).values()) == ["link", "session"]
     world.pass_time(HOUR)
     assert world.sweep().tickets_forgotten >= 1
-    assert kept(world, key) == {keys.hash_of(ticket.token): "session"}
+    assert kept(world, key) == {api_keys.hash_of(ticket.token): "session"}
     assert world.sweep().tickets_forgotten == 0
 
 
@@ -173,8 +174,8 @@ class TestTheCall:
         assert path == "/ui/enter"
         lasts = datetime.fromisoformat(made["expires_at"]) - datetime.now(UTC)
         assert timedelta(minutes=59) < lasts <= timedelta(hours=1)
-        ticket = sign_in.enter(api.services, token)
-        assert sign_in.principal_of(api.services, ticket.token).scopes == {"read"}
+        ticket = web_sessions.enter(api.services, token)
+        assert web_sessions.principal_of(api.services, ticket.token).scopes == {"read"}
 
     def test_without_the_page_there_are_no_links(self, api_settings: Settings) -> None:
         with open_api(api_settings.model_copy(update={"web": False})) as api:

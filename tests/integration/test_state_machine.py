@@ -31,11 +31,12 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from memorybase import errors, sweeping
+from memorybase import errors
 from memorybase.ingestion import recovery, scheduler
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage
 from memorybase.memory_bases import regenerate as builds
 from memorybase.models import Capture, Generation, JobKind, MemoryBase
+from memorybase.operations import sweeper
 from memorybase.services import FrozenJob
 from memorybase.sessions import edits
 from memorybase.vectors import chunk_ids
@@ -524,7 +525,7 @@ class Protocol(RuleBasedStateMachine):
         return []
 
     def _swept(self) -> int:
-        report = sweeping.sweep(self.world.services)
+        report = sweeper.sweep(self.world.services)
         if not self.world.vectors.away:
             assert report.failed_steps == []
         return report.rung + report.planned + report.requeued + report.builds + report.deletions + report.idle

@@ -10,12 +10,15 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase import errors, recall
+from memorybase import errors
 from memorybase.cli import doctor
-from memorybase.cli.reconciling import describe
+from memorybase.cli.reconcile import describe
 from memorybase.memory_bases import consistency, deletion, reconcile, regenerate
 from memorybase.models import TokenVectors
-from memorybase.recall import Hit, SearchRequest, late_interaction
+from memorybase.search import late_interaction
+from memorybase.search import search as answer
+from memorybase.search.request import SearchRequest
+from memorybase.search.search import Hit
 from memorybase.sessions import deletion as deletion_
 from memorybase.sessions import edits
 
@@ -27,7 +30,7 @@ def stored(world: World) -> dict[UUID, TokenVectors]:
 
 def search(world: World, base: UUID, query: str, **wanted: Any) -> list[Hit]:
     request = SearchRequest(memory_base_id=base, query=query, explain=True, **wanted)
-    return recall.search(world.services, world.user_id, request).results
+    return answer.search(world.services, world.user_id, request).results
 
 
 def signal(hit: Hit, name: str) -> float:

@@ -15,10 +15,11 @@ from harness.world import World
 from prometheus_client.parser import text_string_to_metric_families
 from typer.testing import CliRunner
 
-from memorybase import cli, metrics, sweeping, vitals
+from memorybase import cli
 from memorybase.cli import doctor as doctor_cli
 from memorybase.memory_bases import dead_letters, regenerate
 from memorybase.models import Heartbeat, IngestionJob, MemoryBase
+from memorybase.operations import exposition, health, heartbeats
 from memorybase.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -43,65 +44,65 @@ def scraped(api: Api) -> dict[str, float]:
 
 class TestVitals:
     def test_an_empty_installation_has_nothing_to_tell(self, world: World) -> None:
-        seen = vitals.take(world.services)
+        seen = health.take(world.services)
         assert (seen.pending_sessions, seen.pending_messages, seen.oldest_pending_seconds) == (0, 0, None)
         assert (seen.jobs_queued, seen.jobs_running, seen.stuck_jobs, seen.oldest_job_seconds) == (0, 0, 0, None)
         assert (seen.dead_letters, seen.mismatched_memory_bases, seen.queue_stands) == (0, 0, False)
-        assert seen.worker == seen.sweeper == vitals.Pulse(0, None)
+        assert seen.worker == seen.sweeper == health.Pulse(0, None)
 
     def test_what_is_owed_is_what_the_threshold_made_due(self, world: World) -> None:
         base = world.new_base(threshold=3)
         world.say("below", "a", "b")
-        assert vitals.take(world.services).pending_messages == 0
+        assert health.take(world.services).pending_messages == 0
         world.say("reached", "a", "b", "c", {"role": "system", "content": "never counted"})
         world.say("reached", "not due yet")
-        seen = vitals.take(world.services)
+        seen = health.take(world.services)
         assert (seen.pending_sessions, seen.pending_messages) == (1, 3)
         assert seen.oldest_pending_seconds is not None
         assert 0 <= seen.oldest_pending_seconds < 60
         world.settle()
-        assert vitals.take(world.services).pending_messages == 0
+        assert health.take(world.services).pending_messages == 0
         world.assert_exact(base)
 
     def test_each_generation_counts_in_its_own_way(self, world: World) -> None:
         world.new_base(threshold=1, capture="outputs")
         world.say("s", {"role": "user", "content": "question"}, "answer")
-        assert vitals.take(world.services).pending_messages == 1
+        assert health.take(world.services).pending_messages == 1
 
     def test_a_deleted_base_owes_nothing(self, world: World) -> None:
         world.new_base(threshold=1)
         world.say("s", "a")
-        assert vitals.take(world.services).pending_sessions == 1
+        assert health.take(world.services).pending_sessions == 1
         with world.services.database.transaction() as session:
             session.execute(sa.text("UPDATE memory_bases SET deleting_at = created_at"))
-        assert vitals.take(world.services).pending_sessions == 0
+        assert health.take(world.services).pending_sessions == 0
 
     def test_a_build_owes_in_place_of_what_is_served(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "a", "b")
         regenerate.regenerate(world.services, world.user_id, base)
         assert {row.target_seq - row.cursor_seq for row in world.rows(base)} == {2}
-        seen = vitals.take(world.services)
+        seen = health.take(world.services)
         assert (seen.pending_sessions, seen.pending_messages) == (1, 2)
 
     def test_a_job_at_work_is_not_stuck(self, world: World) -> None:
         world.new_base(threshold=1)
         world.say("s", "a")
         world.pass_time(61)
-        seen: list[vitals.Vitals] = []
-        world.embedder.before_embed = lambda _texts: seen.append(vitals.take(world.services))
+        seen: list[health.Vitals] = []
+        world.embedder.before_embed = lambda _texts: seen.append(health.take(world.services))
         world.drain()
         assert [(each.jobs_queued, each.jobs_running, each.stuck_jobs) for each in seen] == [(0, 1, 0)]
 
     def test_jobs_are_stuck_once_due_for_a_minute(self, world: World) -> None:
         world.new_base(threshold=1)
         world.say("s", "a")
-        seen = vitals.take(world.services)
+        seen = health.take(world.services)
         assert (seen.jobs_queued, seen.stuck_jobs, seen.queue_stands) == (1, 0, False)
         world.pass_time(61)
-        seen = vitals.take(world.services)
+        seen = health.take(world.services)
         assert (seen.jobs_queued, seen.stuck_jobs, seen.queue_stands) == (1, 1, True)
-        assert "1 jobs are due" in (vitals.why_degraded(world.services) or "")
+        assert "1 jobs are due" in (health.why_degraded(world.services) or "")
 
     def test_a_long_queue_that_moves_does_not_stand(self, world: World) -> None:
         world.new_base(threshold=1)
@@ -110,14 +111,14 @@ class TestVitals:
         world.pass_time(61)
         first = world.queue.rings[0]
         world.run(first)
-        seen = vitals.take(world.services)
+        seen = health.take(world.services)
         assert (seen.stuck_jobs, seen.queue_stands) == (1, False)
-        assert vitals.why_degraded(world.services) is None
+        assert health.why_degraded(world.services) is None
         with world.services.database.transaction() as session:
             job = session.get_one(IngestionJob, first.job_id)
             assert job.started_at is not None
             job.started_at -= timedelta(seconds=61)
-        assert vitals.take(world.services).queue_stands
+        assert health.take(world.services).queue_stands
 
     def test_a_job_that_waits_after_an_outage_is_not_stuck(self, world: World) -> None:
         world.new_base(threshold=1)
@@ -127,7 +128,7 @@ class TestVitals:
         with world.services.database.transaction() as session:
             for job in session.scalars(sa.select(IngestionJob)):
                 job.created_at -= timedelta(minutes=5)
-        seen = vitals.take(world.services)
+        seen = health.take(world.services)
         assert (seen.jobs_queued, seen.stuck_jobs) == (1, 0)
         assert (seen.oldest_job_seconds or 0) > 290
 
@@ -136,13 +137,13 @@ class TestVitals:
         world.embedder.reject("poison")
         world.say("s", "fine", "poison")
         world.settle()
-        assert vitals.take(world.services).dead_letters == 1
+        assert health.take(world.services).dead_letters == 1
         world.vectors.lose(world.ref(base), sorted(world.stored(base)))
         world.sweep()
         with world.services.database.transaction() as session:
             session.execute(sa.text("UPDATE memory_bases SET mismatch_checked_at = NULL"))
         world.sweep()
-        assert vitals.take(world.services).mismatched_memory_bases == 1
+        assert health.take(world.services).mismatched_memory_bases == 1
 
     def test_only_what_somebody_can_see_is_a_dead_letter_or_a_drift(self, world: World) -> None:
         world.embedder.reject("poison")
@@ -152,43 +153,43 @@ class TestVitals:
         regenerate.regenerate(world.services, world.user_id, base)
         world.settle()
         assert sorted(letter.generation for letter in world.dead_letters(base)) == [1, 2]
-        assert vitals.take(world.services).dead_letters == 2
+        assert health.take(world.services).dead_letters == 2
         with world.services.database.transaction() as session:
             session.execute(sa.update(MemoryBase).values(mismatch=True))
-        assert vitals.take(world.services).mismatched_memory_bases == 2
+        assert health.take(world.services).mismatched_memory_bases == 2
         with world.services.database.transaction() as session:
             session.get_one(MemoryBase, other).deleting_at = world.base(other).created_at
-        seen = vitals.take(world.services)
+        seen = health.take(world.services)
         assert (seen.dead_letters, seen.mismatched_memory_bases) == (1, 1)
         (letter,) = [each for each in world.dead_letters(base) if each.generation == 2]
         dead_letters.discard_dead_letter(world.services, world.user_id, base, letter.id)
-        assert vitals.take(world.services).dead_letters == 0
+        assert health.take(world.services).dead_letters == 0
 
     def test_a_sign_of_life_from_the_future_is_of_now(self, world: World) -> None:
-        sweeping.beat(world.services, "worker@1", "worker")
+        heartbeats.beat(world.services, "worker@1", "worker")
         with world.services.database.transaction() as session:
             session.get_one(Heartbeat, "worker@1").beat_at += timedelta(seconds=60)
-        assert vitals.take(world.services).worker == vitals.Pulse(1, 0.0)
+        assert health.take(world.services).worker == health.Pulse(1, 0.0)
 
     def test_processes_by_kind(self, world: World) -> None:
-        sweeping.beat(world.services, "worker@1", "worker")
-        sweeping.beat(world.services, "worker@2", "worker")
-        seen = vitals.take(world.services)
+        heartbeats.beat(world.services, "worker@1", "worker")
+        heartbeats.beat(world.services, "worker@2", "worker")
+        seen = health.take(world.services)
         assert seen.worker.alive == 2
         assert seen.worker.age_seconds is not None
         assert seen.worker.age_seconds < 15
         with world.services.database.transaction() as session:
             session.get_one(Heartbeat, "worker@1").beat_at -= timedelta(seconds=60)
-        seen = vitals.take(world.services)
-        assert (seen.worker.alive, seen.sweeper) == (1, vitals.Pulse(0, None))
+        seen = health.take(world.services)
+        assert (seen.worker.alive, seen.sweeper) == (1, health.Pulse(0, None))
 
 
 class TestParts:
     def test_each_says_how_it_is(self, world: World) -> None:
-        sweeping.beat(world.services, "worker@1", "worker")
+        heartbeats.beat(world.services, "worker@1", "worker")
         world.vectors.away = True
-        parts = {part.name: part for part in vitals.parts(world.services)}
-        assert tuple(parts) == vitals.PART_NAMES
+        parts = {part.name: part for part in health.parts(world.services)}
+        assert tuple(parts) == health.PART_NAMES
         assert [name for name, part in parts.items() if not part.ok] == ["chroma", "sweeper"]
         assert parts["database"].latency_seconds is not None
         assert parts["chroma"].problem
@@ -196,16 +197,16 @@ class TestParts:
         assert (parts["sweeper"].alive, parts["sweeper"].problem) == (0, "no sweeper is running")
         with world.services.database.transaction() as session:
             session.get_one(Heartbeat, "worker@1").beat_at -= timedelta(seconds=100)
-        (worker,) = [part for part in vitals.parts(world.services) if part.name == "worker"]
+        (worker,) = [part for part in health.parts(world.services) if part.name == "worker"]
         assert (worker.ok, worker.alive) == (False, 0)
         assert "no sign of life from a worker for 10" in (worker.problem or "")
 
     def test_one_that_hangs_holds_up_nobody(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         ended = threading.Event()
-        monkeypatch.setattr(vitals, "CHECK_SECONDS", 0.5)
+        monkeypatch.setattr(health, "CHECK_SECONDS", 0.5)
         monkeypatch.setattr(world.vectors, "ping", ended.wait)
         try:
-            parts = {part.name: part for part in vitals.parts(world.services)}
+            parts = {part.name: part for part in health.parts(world.services)}
         finally:
             ended.set()
         assert parts["redis"].ok
@@ -213,12 +214,12 @@ class TestParts:
 
     def test_the_oldest_pending_message_is_the_users_own(self, world: World) -> None:
         world.new_base(threshold=1)
-        assert vitals.oldest_pending_seconds(world.services, world.user_id) is None
+        assert health.oldest_pending_seconds(world.services, world.user_id) is None
         world.say("s", "a")
-        seen = vitals.oldest_pending_seconds(world.services, world.user_id)
+        seen = health.oldest_pending_seconds(world.services, world.user_id)
         assert seen is not None
         assert 0 <= seen < 60
-        assert vitals.oldest_pending_seconds(world.services, world.new_user()) is None
+        assert health.oldest_pending_seconds(world.services, world.new_user()) is None
 
 
 class TestMetrics:
@@ -239,12 +240,12 @@ class TestMetrics:
         assert done["memorybase_database_up"] == 1
 
     def test_each_number_stands_under_its_own_name(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-        told = vitals.Vitals(
+        told = health.Vitals(
             pending_sessions=1, pending_messages=2, oldest_pending_seconds=3.0, jobs_queued=4, jobs_running=5,
             oldest_job_seconds=6.0, stuck_jobs=7, queue_stands=True, dead_letters=8, mismatched_memory_bases=9,
-            worker=vitals.Pulse(10, 11.0), sweeper=vitals.Pulse(12, None),
+            worker=health.Pulse(10, 11.0), sweeper=health.Pulse(12, None),
         )  # fmt: skip
-        monkeypatch.setattr(vitals, "take", lambda _services: told)
+        monkeypatch.setattr(health, "take", lambda _services: told)
         said = scraped(api)
         names = (
             "pending_sessions", "pending_messages", "oldest_pending_message_age_seconds", "jobs{state=queued}",
@@ -255,7 +256,7 @@ class TestMetrics:
         assert said["memorybase_queue_stands"] == 1
         assert "memorybase_heartbeat_age_seconds{kind=sweeper}" not in said
         monkeypatch.setattr(
-            vitals, "take", lambda _services: replace(told, queue_stands=False, oldest_job_seconds=None)
+            health, "take", lambda _services: replace(told, queue_stands=False, oldest_job_seconds=None)
         )
         said = scraped(api)
         assert (said["memorybase_queue_stands"], said["memorybase_oldest_job_age_seconds"]) == (0, 0)
@@ -280,7 +281,7 @@ class TestMetrics:
 
     def test_the_database_away_is_a_metric(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(api.services.database, "engine", sa.create_engine("sqlite:////nowhere/at/all.db"))
-        seen = read(metrics.Exposition().text(api.services).decode())
+        seen = read(exposition.Exposition().text(api.services).decode())
         assert seen["memorybase_database_up"] == 0
         assert "memorybase_jobs{state=queued}" not in seen
         assert "memorybase_runs_captured_total" in seen
@@ -292,7 +293,7 @@ class TestMetrics:
         assert labels == {"state", "kind", "le"}
 
     def test_each_is_documented(self, api: Api) -> None:
-        sweeping.beat(api.services, "worker@1", "worker")
+        heartbeats.beat(api.services, "worker@1", "worker")
         page = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
         families = text_string_to_metric_families(api.call("GET", "/metrics").text)
         names = {
@@ -307,7 +308,7 @@ class TestMetrics:
 class TestReady:
     def test_a_queue_that_stands_is_degraded_and_says_why(self, api: Api) -> None:
         for kind in ("worker", "sweeper"):
-            sweeping.beat(api.services, f"{kind}@1", kind)  # type: ignore[arg-type]
+            heartbeats.beat(api.services, f"{kind}@1", kind)  # type: ignore[arg-type]
         api.flow()
         api.memory(threshold=1)
         api.capture("a")

@@ -22,7 +22,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase",
         "memorybase.embedding.chunking",
         "memorybase.errors",
-        "memorybase.importing",
+        "memorybase.import_export.conversation_files",
         "memorybase.keyword_index.analyzer",
         "memorybase.messages",
         "memorybase.models",
@@ -48,19 +48,19 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.ingestion.flush",
         "memorybase.keyword_index.index",
         "memorybase.ingestion.capture",
-        "memorybase.keys",
-        "memorybase.knowledge",
+        "memorybase.auth.api_keys",
+        "memorybase.knowledge_bases",
         "memorybase.ingestion.lease",
         "memorybase.sessions",
         "memorybase.metrics",
         "memorybase.ingestion.scheduler",
-        "memorybase.portability",
+        "memorybase.import_export",
         "memorybase.ingestion.pipeline",
-        "memorybase.recall",
+        "memorybase.search",
         "memorybase.ingestion.vector_reuse",
-        "memorybase.sign_in",
-        "memorybase.sweeping",
-        "memorybase.vitals",
+        "memorybase.auth.web_sessions",
+        "memorybase.operations.sweeper",
+        "memorybase.operations.health",
     },
     "wiring": {"memorybase.testing", "memorybase.wiring"},
     "edges": {
@@ -68,7 +68,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.__main__",
         "memorybase.cli",
         "memorybase.client",
-        "memorybase.demo",
+        "memorybase.cli.demo",
         "memorybase.integrations",
         "memorybase.stack",
         "worker",
@@ -77,7 +77,7 @@ LAYERS: dict[str, set[str]] = {
 
 # Of each group, none imports another: they meet in the database, or over HTTP.
 STRANGERS = (
-    {"memorybase.ingestion.capture", "memorybase.recall", "memorybase.conversation"},
+    {"memorybase.ingestion.capture", "memorybase.search", "memorybase.conversation"},
     {"api", "worker", "memorybase.cli"},
     {"api", "worker", "memorybase.stack"},
 )
@@ -382,7 +382,7 @@ def test_the_source_keeps_the_rule(rule: str) -> None:
 
 PLANTED = [
     ("memorybase.queries.cursors", "imports point downwards", "from memorybase import ingestion"),
-    ("memorybase.ingestion.capture", "imports point downwards", "from memorybase.recall import search"),
+    ("memorybase.ingestion.capture", "imports point downwards", "from memorybase.search import search"),
     ("memorybase.conversation.threads", "imports point downwards", "def f():\n    from memorybase import ingestion"),
     ("memorybase.wiring", "imports point downwards", "from worker.queue import CeleryQueue"),
     ("memorybase.wiring", "imports point downwards", "def f():\n    from worker.app import app"),
@@ -391,20 +391,20 @@ PLANTED = [
     ("memorybase.queries.cursors", "imports point downwards", "from ..ingestion import run_jobs"),
     ("memorybase.utils", "imports point downwards", ""),
     ("memorybase.ingestion.capture", "libraries stay behind their adapters", "from celery import shared_task"),
-    ("memorybase.recall", "libraries stay behind their adapters", "def f():\n    import chromadb"),
+    ("memorybase.search", "libraries stay behind their adapters", "def f():\n    import chromadb"),
     ("memorybase.services", "libraries stay behind their adapters", "import redis.client"),
     ("memorybase.conversation.nodes", "libraries stay behind their adapters", "from langchain_core import messages"),
     ("memorybase.embedding.onnx", "libraries stay behind their adapters", "import onnxruntime"),
     ("memorybase.embedding.chunking", "libraries stay behind their adapters", "def f():\n    import tokenizers"),
-    ("memorybase.keys", "libraries stay behind their adapters", "from fastapi import HTTPException"),
+    ("memorybase.auth.api_keys", "libraries stay behind their adapters", "from fastapi import HTTPException"),
     ("worker.app", "only settings reads the environment", "import os\nx = os.environ['A']"),
     ("api.app", "only settings reads the environment", "from os import getenv"),
-    ("memorybase.keys", "only database commits", "def f(session):\n    session.commit()"),
+    ("memorybase.auth.api_keys", "only database commits", "def f(session):\n    session.commit()"),
     ("worker.tasks", "tasks are doorways", "@app.task(name='t')\ndef f():\n" + "    g()\n" * 13),
-    ("memorybase.keys", "modules and functions fit a reader", "def f():\n" + "    g()\n" * 60),
-    ("memorybase.keys", "modules and functions fit a reader", "x = 1\n" * 501),
-    ("memorybase.keys", "log events are static", "log.info(f'key {x}')"),
-    ("memorybase.keys", "log events are static", "log.warning('Key was revoked')"),
+    ("memorybase.auth.api_keys", "modules and functions fit a reader", "def f():\n" + "    g()\n" * 60),
+    ("memorybase.auth.api_keys", "modules and functions fit a reader", "x = 1\n" * 501),
+    ("memorybase.auth.api_keys", "log events are static", "log.info(f'key {x}')"),
+    ("memorybase.auth.api_keys", "log events are static", "log.warning('Key was revoked')"),
 ]
 
 
@@ -427,7 +427,7 @@ ALLOWED = [
     ("worker.tasks", "@app.task(name='t')\ndef f():\n    '''What\n    it\n    does.'''\n" + "    g()\n" * 12),
     ("memorybase.database.engine", "def f(session):\n    session.commit()"),
     ("memorybase.settings", "import os\nx = os.environ"),
-    ("memorybase.keys", "log.info('key_made', key_id=1)"),
+    ("memorybase.auth.api_keys", "log.info('key_made', key_id=1)"),
 ]
 
 

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from memorybase import __version__, cli, errors
+from memorybase.cli.demo import MARKER, _fresh
 from memorybase.cli.search import table_of
-from memorybase.demo import MARKER, _fresh
 from memorybase.settings import Settings
 from memorybase.stack.children import _absolute_sqlite, import_path
 from memorybase.stack.redis_server import RedisBinary, configure

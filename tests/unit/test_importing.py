@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorybase import errors
-from memorybase.importing import ID_LENGTH, ImportedRun, read_runs
+from memorybase.import_export.conversation_files import ID_LENGTH, ImportedRun, read_runs
 
 
 def lines(*messages: dict[str, Any]) -> str:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from memorybase.conversation.tokens import estimated_tokens
 from memorybase.keyword_index.analyzer import analyzer
-from memorybase.recall import Hit
-from memorybase.recall.packing import BEST_HITS, PASSAGE_CHARS, SHORT_PASSAGE_CHARS, Packed, Packer
+from memorybase.search.packing import BEST_HITS, PASSAGE_CHARS, SHORT_PASSAGE_CHARS, Packed, Packer
+from memorybase.search.search import Hit
 
 ENGLISH = analyzer("english")
 START = datetime(2026, 1, 1, tzinfo=UTC)

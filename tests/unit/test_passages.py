@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorybase.keyword_index.analyzer import analyzer
-from memorybase.recall.passages import Passage, Reader, Span, best_passage, rarities, sentences
+from memorybase.search.passages import Passage, Reader, Span, best_passage, rarities, sentences
 
 ENGLISH = analyzer("english")
 FILLER = "Nothing of the kind is said here at all. "

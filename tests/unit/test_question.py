@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorybase.recall.question import Period, Question, possible_names, read
+from memorybase.search.query_parser import Period, Question, possible_names, read
 
 NOW = datetime(2023, 8, 16, 12, tzinfo=UTC)  # a Wednesday
 SPEAKERS = {"caroline", "melanie"}

@@ -11,9 +11,9 @@ from api.web import parts
 from api.web.frame import frame
 from api.web.parts import Live, Rows, Stat, cell
 from api.web.visits import Visit, Visitor
-from memorybase import vitals
+from memorybase.operations import health as vitals
+from memorybase.operations.health import Part
 from memorybase.services import Services
-from memorybase.vitals import Part
 
 PLACE = "/health"
 MEANINGS = {

@@ -11,8 +11,8 @@ from api.web import forms, parts
 from api.web.frame import frame
 from api.web.parts import Live, Rows, cell
 from api.web.visits import Visit, Visitor
-from memorybase import keys
-from memorybase.keys import SCOPES
+from memorybase.auth import api_keys as keys
+from memorybase.auth.api_keys import SCOPES
 from memorybase.models import ApiKey
 
 PLACE = "/keys"

@@ -10,8 +10,8 @@ from api.web import forms, parts
 from api.web.frame import frame
 from api.web.parts import Live, Mood, Pager, Rows, cell
 from api.web.visits import Visit, Visitor
-from memorybase import knowledge
-from memorybase.knowledge import KnowledgeBaseView
+from memorybase.knowledge_bases import registry
+from memorybase.knowledge_bases.registry import KnowledgeBaseView
 
 PLACE = "/knowledge-bases"
 MOODS: dict[str, Mood] = {"ready": "good", "pending": "calm"}
@@ -63,7 +63,7 @@ class KnowledgePage:
 
     async def _look(self) -> None:
         page = await self._visit.ask(
-            knowledge.list_knowledge_bases, self._pager.request, for_retrieval=bool(self._only_ordinary.value)
+            registry.list_knowledge_bases, self._pager.request, for_retrieval=bool(self._only_ordinary.value)
         )
         self._rows.show(page.items)
         self._rows.set_visibility(page.total > 0)
@@ -113,7 +113,7 @@ class KnowledgePage:
             name = forms.field(ui.input("Name").props("autofocus"))
 
             async def make() -> None:
-                if await parts.attempt(self._visit.act(knowledge.create, name=str(name.value or ""))):
+                if await parts.attempt(self._visit.act(registry.create, name=str(name.value or ""))):
                     dialog.submit(True)
 
             forms.ways(dialog, "Create", make)
@@ -124,5 +124,5 @@ class KnowledgePage:
             f"Delete {name}?", "All of its documents are deleted, for good.", action="Delete", typed=name
         )
         if sure:
-            await self._visit.act(knowledge.delete, name)
+            await self._visit.act(registry.delete, name)
             parts.tell(f"{name} is deleted.")

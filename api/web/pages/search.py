@@ -16,11 +16,13 @@ from nicegui import ui
 from api.web import hits, parts
 from api.web.frame import frame
 from api.web.visits import Visit, Visitor
-from memorybase import errors, recall
+from memorybase import errors
 from memorybase.messages import ROLES
 from memorybase.read_models import memory_bases
 from memorybase.read_models.memory_bases import MemoryBaseView
-from memorybase.recall import SearchAnswer, SearchRequest
+from memorybase.search import search as recall_answer
+from memorybase.search.request import SearchRequest
+from memorybase.search.search import SearchAnswer
 from memorybase.services import Services
 
 MODES = {
@@ -243,7 +245,7 @@ class SearchPage:
 
 
 def _find(services: Services, user_id: UUID, asked: Asked, base_id: UUID) -> SearchAnswer:
-    return recall.search(services, user_id, asked.request(base_id))
+    return recall_answer.search(services, user_id, asked.request(base_id))
 
 
 def _advice(asked: Asked, base: MemoryBaseView) -> str:

@@ -14,7 +14,8 @@ from harness.postgres import PostgresServer
 from harness.process import Server
 from harness.redis import RedisServer
 from harness.worker import WorkerServer
-from memorybase import keys, wiring
+from memorybase import wiring
+from memorybase.auth import api_keys
 from memorybase.database import migrate
 from memorybase.embedding import Embedders
 from memorybase.settings import Settings, embedded
@@ -82,7 +83,7 @@ class Cluster:
         migrate.upgrade(self.settings.resolved_database_url)
         self.services = wiring.build(self.settings, role="cli")
         cleanup.callback(wiring.close, self.services)
-        keys.ensure_local_user(self.services, KEY)
+        api_keys.ensure_local_user(self.services, KEY)
         self.api = ApiServer(self.settings)
         self._add("api", self.api)
         self._start_others()

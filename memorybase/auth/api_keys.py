@@ -1,0 +1,144 @@
+"""API keys: made, checked, revoked. Only the SHA-256 of a key is kept, so a stolen database opens nothing.
+
+A key is 256 random bits, so its plain hash cannot be guessed back, and one indexed look-up finds it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from memorybase import errors
+from memorybase.auth import queries
+from memorybase.messages import check_text
+from memorybase.models import NAME_LENGTH, ApiKey
+from memorybase.services import Services
+
+SCOPES = ("read", "write", "admin")
+LOCAL_USER = "local"
+MARK_USED_EVERY = timedelta(minutes=1)  # a write a request would make every read a writer
+
+_SECRET_PREFIX = "mb_"  # noqa: S105 - what keys begin with, so that scanners recognise them
+_SHOWN_PREFIX = 8
+_SHORT_SECRET = 24  # of a key chosen by hand nothing is shown below this length
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who calls: everything is scoped to the user, every call asks for one of the scopes."""
+
+    user_id: UUID
+    key_id: UUID
+    scopes: frozenset[str]
+
+    def require(self, scope: str) -> None:
+        """Raises Forbidden."""
+        if scope not in self.scopes:
+            raise errors.Forbidden(f"This API key lacks the scope '{scope}'", scope=scope)
+
+
+def create_key(
+    services: Services, user_id: UUID, *, name: str, scopes: Sequence[str], expires_at: datetime | None = None
+) -> tuple[ApiKey, str]:
+    """A new key and its secret, which is shown this once; raises InvalidRequest."""
+    now = datetime.now(UTC)
+    _check(name, scopes, expires_at, now)
+    secret = _SECRET_PREFIX + secrets.token_urlsafe(32)
+    values = _values(user_id, name=name, secret=secret, scopes=scopes, now=now) | {"expires_at": expires_at}
+    key = ApiKey(**values)
+    with services.database.transaction() as session:
+        session.add(key)
+    return key, secret
+
+
+def authenticate(services: Services, secret: str) -> Principal:
+    """Whose key it is; raises Unauthorized, the same for an unknown, expired and revoked key."""
+    principal = _look_up(services, secret)
+    if principal is None and _is_configured(services, secret):
+        # The key from the settings works from its first use, also on a database that came up after the API.
+        ensure_local_user(services, secret)
+        principal = _look_up(services, secret)
+    if principal is None:
+        raise errors.Unauthorized
+    return principal
+
+
+def revoke_key(services: Services, user_id: UUID, key_id: UUID) -> None:
+    """Raises NotFound."""
+    with services.database.transaction() as session:
+        if not queries.revoke_key(session, user_id, key_id, now=datetime.now(UTC)):
+            raise errors.NotFound("There is no such key", field="key_id", value=key_id)
+
+
+def list_keys(services: Services, user_id: UUID) -> Sequence[ApiKey]:
+    """The user's keys that were not revoked, oldest first."""
+    with services.database.reading() as session:
+        return queries.active_keys(session, user_id)
+
+
+def ensure_local_user(services: Services, secret: str) -> UUID:
+    """The user "local", who has this key with all scopes. Idempotent; a key that was revoked stays revoked."""
+    now = datetime.now(UTC)
+    with services.database.transaction() as session:
+        queries.insert_user_if_absent(session, {"id": uuid4(), "name": LOCAL_USER, "created_at": now})
+        user_id = queries.user_by_name(session, LOCAL_USER)
+        if user_id is None:
+            raise errors.DatabaseUnavailable("The local user could not be read back")
+        values = _values(user_id, name=LOCAL_USER, secret=secret, scopes=SCOPES, now=now)
+        queries.insert_key_if_absent(session, values)
+    return user_id
+
+
+def hash_of(secret: str) -> bytes:
+    """What is kept of it."""
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
+
+
+def _look_up(services: Services, secret: str) -> Principal | None:
+    digest = hash_of(secret)
+    now = datetime.now(UTC)
+    with services.database.reading(snapshot=False) as session:
+        key = queries.key_by_hash(session, digest)
+    if key is None or not hmac.compare_digest(key.key_hash, digest):
+        return None
+    if key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
+        return None
+    if key.last_used_at is None or now - key.last_used_at >= MARK_USED_EVERY:
+        # The look-up has succeeded; a mark that a busy database refuses costs the caller nothing.
+        with suppress(errors.DatabaseUnavailable), services.database.transaction() as session:
+            queries.mark_key_used(session, key.id, now=now)
+    return Principal(user_id=key.user_id, key_id=key.id, scopes=frozenset(key.scopes))
+
+
+def _is_configured(services: Services, secret: str) -> bool:
+    configured = services.settings.api_key
+    return bool(configured) and hmac.compare_digest(hash_of(configured or ""), hash_of(secret))
+
+
+def _values(user_id: UUID, *, name: str, secret: str, scopes: Sequence[str], now: datetime) -> dict[str, Any]:
+    return {
+        "id": uuid4(),
+        "user_id": user_id,
+        "name": name,
+        "prefix": secret[:_SHOWN_PREFIX] if len(secret) >= _SHORT_SECRET else "",
+        "key_hash": hash_of(secret),
+        "scopes": [scope for scope in SCOPES if scope in scopes],
+        "created_at": now,
+    }
+
+
+def _check(name: str, scopes: Sequence[str], expires_at: datetime | None, now: datetime) -> None:
+    check_text(name, "name")
+    if not name.strip() or len(name) > NAME_LENGTH:
+        raise errors.InvalidRequest("A name has 1 to 200 characters", field="name", value=len(name), limit=NAME_LENGTH)
+    if not scopes or not set(scopes) <= set(SCOPES):
+        raise errors.InvalidRequest(f"Scopes are some of {', '.join(SCOPES)}", field="scopes")
+    if expires_at is not None and (expires_at.tzinfo is None or expires_at <= now):
+        raise errors.InvalidRequest("expires_at is a time to come, with a zone", field="expires_at")

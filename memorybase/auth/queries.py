@@ -1,0 +1,84 @@
+"""Statements about users and their API keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.database.upsert import insert
+from memorybase.models import ApiKey, User, WebTicket
+
+_BY_HASH = sa.select(ApiKey).where(ApiKey.key_hash == sa.bindparam("key_hash"))
+
+
+def key_by_hash(session: OrmSession, key_hash: bytes) -> ApiKey | None:
+    return session.scalar(_BY_HASH, {"key_hash": key_hash})
+
+
+def mark_key_used(session: OrmSession, key_id: UUID, *, now: datetime) -> None:
+    session.execute(sa.update(ApiKey).where(ApiKey.id == key_id).values(last_used_at=now))
+
+
+def active_keys(session: OrmSession, user_id: UUID) -> Sequence[ApiKey]:
+    statement = sa.select(ApiKey).where(ApiKey.user_id == user_id, ApiKey.revoked_at.is_(None))
+    return session.execute(statement.order_by(ApiKey.created_at, ApiKey.id)).scalars().all()
+
+
+def revoke_key(session: OrmSession, user_id: UUID, key_id: UUID, *, now: datetime) -> bool:
+    """Whether there was such a key, not revoked yet."""
+    mine = (ApiKey.id == key_id) & (ApiKey.user_id == user_id) & ApiKey.revoked_at.is_(None)
+    statement = sa.update(ApiKey).where(mine).values(revoked_at=now).returning(ApiKey.id)
+    return session.execute(statement).scalar_one_or_none() is not None
+
+
+def user_by_name(session: OrmSession, name: str) -> UUID | None:
+    return session.execute(sa.select(User.id).where(User.name == name)).scalar_one_or_none()
+
+
+def insert_user_if_absent(session: OrmSession, values: Mapping[str, Any]) -> None:
+    """Two processes may start at the same time; the unique constraint lets one of them win quietly."""
+    session.execute(insert(session, User).values(**values).on_conflict_do_nothing(index_elements=["name"]))
+
+
+def insert_key_if_absent(session: OrmSession, values: Mapping[str, Any]) -> None:
+    session.execute(insert(session, ApiKey).values(**values).on_conflict_do_nothing(index_elements=["key_hash"]))
+
+
+def take_link(session: OrmSession, token_hash: bytes, now: datetime) -> UUID | None:
+    """Whose key's link this was; it is gone with this answer, so of two who come with it one gets none."""
+    statement = sa.delete(WebTicket).where(
+        WebTicket.token_hash == token_hash,
+        WebTicket.kind == "link",
+        WebTicket.expires_at > now,
+        WebTicket.key_id.in_(sa.select(ApiKey.id).where(_works(now))),
+    )
+    return session.execute(statement.returning(WebTicket.key_id)).scalar_one_or_none()
+
+
+def key_of_session(session: OrmSession, token_hash: bytes, now: datetime) -> ApiKey | None:
+    """The key in whose name the session acts, as long as both last."""
+    statement = sa.select(ApiKey).join(WebTicket, WebTicket.key_id == ApiKey.id)
+    lasts = (WebTicket.kind == "session") & (WebTicket.expires_at > now) & _works(now)
+    return session.execute(statement.where(WebTicket.token_hash == token_hash, lasts)).scalar_one_or_none()
+
+
+def delete_session(session: OrmSession, token_hash: bytes) -> None:
+    session.execute(sa.delete(WebTicket).where(WebTicket.token_hash == token_hash, WebTicket.kind == "session"))
+
+
+def forget_expired(session: OrmSession, now: datetime, *, limit: int) -> int:
+    """How many went, at most `limit`; those that another sweeper is at are left to it."""
+    doomed = sa.select(WebTicket.token_hash).where(WebTicket.expires_at <= now).limit(limit)
+    hashes = session.scalars(doomed.with_for_update(skip_locked=True)).all()
+    if hashes:
+        session.execute(sa.delete(WebTicket).where(WebTicket.token_hash.in_(hashes)))
+    return len(hashes)
+
+
+def _works(now: datetime) -> sa.ColumnElement[bool]:
+    return ApiKey.revoked_at.is_(None) & (ApiKey.expires_at.is_(None) | (ApiKey.expires_at > now))

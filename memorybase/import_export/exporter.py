@@ -1,0 +1,160 @@
+"""Export: flows, sessions, runs, messages, chats and what nodes gave out and were given, a JSON object a line.
+
+Each line stands alone: it names its flow and its run by both of their ids, so that any stretch of an export can be
+imported. The last line is of type `end`: without it the export broke off.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from memorybase import __version__, errors
+from memorybase.conversation import chat_export
+from memorybase.database import clock
+from memorybase.import_export import lines, node_memory, queries
+from memorybase.import_export.lines import columns, pages, written
+from memorybase.import_export.queries import ExportedMessage
+from memorybase.models import Flow, Message, Run, Session
+from memorybase.queries import memory_bases, sessions
+from memorybase.services import Services
+
+FORMAT = 1
+
+_MESSAGE_FIELDS = (
+    "id", "external_id", "seq", "role", "is_output", "content", "tool_calls", "tool_call_id", "name", "sender_name",
+    "parent_message_id", "files", "status", "version", "timestamp", "captured_at", "edited_at",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ExportScope:
+    """Whose and which: everything that is not None must hold."""
+
+    user_id: UUID
+    flow_id: UUID | None = None
+    end_user_id: str | None = None
+
+
+def resolve_scope(
+    services: Services, user_id: UUID, *, flow_id: UUID | None, memory_base_id: UUID | None, end_user_id: str | None
+) -> ExportScope:
+    """Every id checked to be the user's; a memory base stands for its flow. Raises NotFound, InvalidRequest."""
+    with services.database.reading() as session:
+        if flow_id is not None and not sessions.has_flow(session, user_id, flow_id):
+            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+        if memory_base_id is not None:
+            base = memory_bases.fetch_base(session, user_id, memory_base_id)
+            if base is None:
+                raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(memory_base_id))
+            if flow_id not in {None, base.flow_id}:
+                raise errors.InvalidRequest(
+                    "flow_id is not the flow of this memory base", field="flow_id", value=str(flow_id)
+                )
+            flow_id = base.flow_id
+    return ExportScope(user_id, flow_id, end_user_id)
+
+
+def export(services: Services, scope: ExportScope) -> Iterator[bytes]:
+    """Lines, each with its newline. Any number of short reads: what changes meanwhile shows as it is when reached."""
+    counts: Counter[str] = Counter()
+    with services.database.reading() as session:
+        now = clock.now(session)
+    yield written("export", format=FORMAT, memorybase=__version__, exported_at=now)
+    for flow in _flows(services, scope):
+        counts["flows"] += 1
+        yield written("flow", **columns(flow, "id", "external_id", "name", "created_at"))
+        for conversation in _sessions(services, flow, scope):
+            yield from _session_lines(services, flow, conversation, counts)
+        yield from chat_export.flow_lines(services, flow, counts, end_user_id=scope.end_user_id)
+        if scope.end_user_id is None:
+            yield from node_memory.other_use_lines(services, flow, counts)
+    kinds = ("flows", "sessions", "runs", "messages", *chat_export.KINDS, *node_memory.KINDS)
+    yield written("end", **{kind: counts[kind] for kind in kinds})
+
+
+def _flows(services: Services, scope: ExportScope) -> Iterator[Flow]:
+    for page in pages(services, lambda session, after, limit: queries.flows_after(
+        session, scope.user_id, after, flow_id=scope.flow_id, limit=limit
+    )):  # fmt: skip
+        for flow in page:
+            if scope.end_user_id is None or _has_end_user(services, flow, scope.end_user_id):
+                yield flow
+
+
+def _has_end_user(services: Services, flow: Flow, end_user_id: str) -> bool:
+    with services.database.reading() as session:
+        return queries.has_end_user(session, flow.id, end_user_id)
+
+
+def _sessions(services: Services, flow: Flow, scope: ExportScope) -> Iterator[Session]:
+    for page in pages(services, lambda session, after, limit: queries.sessions_after(
+        session, flow.id, after, end_user_id=scope.end_user_id, limit=limit
+    )):  # fmt: skip
+        yield from page
+
+
+def _session_lines(services: Services, flow: Flow, conversation: Session, counts: Counter[str]) -> Iterator[bytes]:
+    where = {
+        "flow_id": flow.id,
+        "flow_external_id": flow.external_id,
+        "session_id": conversation.session_id,
+        "end_user_id": conversation.end_user_id,
+    }
+    counts["sessions"] += 1
+    times = columns(conversation, "created_at", "last_captured_at")
+    yield written("session", **where, metadata=conversation.meta, **times)
+    said: set[UUID] = set()
+    for page, runs in _message_pages(services, conversation):
+        for exported in page:
+            run = runs.get(exported.message.run_id)
+            if run is not None and run.id not in said:
+                said.add(run.id)
+                yield _run_line(run, where, counts)
+            counts["messages"] += 1
+            yield _message_line(exported, run, where)
+    for run in _empty_runs(services, conversation):
+        yield _run_line(run, where, counts)
+    yield from node_memory.session_lines(services, flow, conversation, where, counts)
+
+
+def _message_pages(
+    services: Services, conversation: Session
+) -> Iterator[tuple[list[ExportedMessage], dict[UUID, Run]]]:
+    seq = 0
+    while True:
+        with services.database.reading() as session:
+            page = queries.messages_after(session, conversation.id, seq, limit=lines.PAGE)
+            runs = queries.runs_of_ids(session, {each.message.run_id for each in page})
+        yield page, runs
+        if len(page) < lines.PAGE:
+            return
+        seq = page[-1].message.seq
+
+
+def _empty_runs(services: Services, conversation: Session) -> Iterator[Run]:
+    for page in pages(services, lambda session, after, limit: queries.empty_runs_after(
+        session, conversation.id, after, limit=limit
+    )):  # fmt: skip
+        yield from page
+
+
+def _run_line(run: Run, where: dict[str, Any], counts: Counter[str]) -> bytes:
+    counts["runs"] += 1
+    return written("run", **where, **columns(run, "id", "external_id", "created_at"))
+
+
+def _message_line(exported: ExportedMessage, run: Run | None, where: dict[str, Any]) -> bytes:
+    message: Message = exported.message
+    return written(
+        "message",
+        **where,
+        run_id=message.run_id,
+        run_external_id=run.external_id if run else None,
+        parent_external_id=exported.parent_external_id,
+        **columns(message, *_MESSAGE_FIELDS),
+        metadata=message.meta,
+    )

@@ -1,0 +1,277 @@
+"""Import: the lines of an export, through capture like everything else. Ids are kept, and repeating changes nothing.
+
+What has an id of its owner's is known by that id again, whoever imports it; the rest keeps its UUID. What memorybase
+gives out itself is given anew: seq, version, and the times of capture.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+from uuid import UUID
+
+from memorybase import errors
+from memorybase.conversation import chat_log, chat_memory
+from memorybase.conversation.chat_config import ChatMemoryConfig
+from memorybase.conversation.chat_memory import MemoryKey, Who
+from memorybase.import_export import node_memory
+from memorybase.import_export.exporter import FORMAT
+from memorybase.import_export.lines import ChatPlace, Line, Place
+from memorybase.import_export.node_memory import Execution, Use
+from memorybase.ingestion import capture, idempotency
+from memorybase.ingestion.capture import CapturedMessage, CaptureRequest
+from memorybase.messages import NewMessage
+from memorybase.models import NAME_LENGTH
+from memorybase.queries import sessions as conversations
+from memorybase.services import Services
+from memorybase.sessions import flows as flows_
+
+OnConflict = Literal["error", "keep", "update"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    created: int = 0
+    known: int = 0
+
+    def plus(self, *, created: bool) -> Tally:
+        return Tally(self.created + created, self.known + (not created))
+
+
+@dataclass(frozen=True, slots=True)
+class MessageTally:
+    """`deleted`: were deleted out of a session that lives on, and stay so."""
+
+    created: int = 0
+    known: int = 0
+    deleted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ImportAnswer:
+    """How many lines were read, of what; of the messages, how many were new."""
+
+    lines: int = 0
+    flows: int = 0
+    sessions: int = 0
+    runs: int = 0
+    messages: MessageTally = field(default_factory=MessageTally)
+    chat_memories: int = 0
+    chat_messages: MessageTally = field(default_factory=MessageTally)
+    node_executions: Tally = field(default_factory=Tally)
+    memory_uses: Tally = field(default_factory=Tally)
+
+
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    line: int
+    id: UUID
+    external_id: str | None
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    line: int
+    place: Place
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Capture:
+    """A run, or messages of one."""
+
+    line: int
+    place: Place
+    run_id: UUID
+    run_external_id: str | None
+    messages: list[NewMessage]
+    is_run: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    line: int
+    key: MemoryKey
+    config: ChatMemoryConfig
+
+
+@dataclass(frozen=True, slots=True)
+class _ChatPost:
+    """Messages of a chat that one request has written."""
+
+    line: int
+    place: ChatPlace
+    run_id: UUID | None
+    messages: list[dict[str, Any]]
+    is_run: bool = False
+
+
+_Item = _Flow | _Session | _Capture | _Memory | _ChatPost | Execution | Use
+
+
+def import_lines(services: Services, user_id: UUID, body: bytes, *, on_conflict: OnConflict = "error") -> ImportAnswer:
+    """Read every line, then store item by item; what an error leaves behind is what the next import continues from.
+
+    Raises InvalidRequest naming the line, before anything is stored; later what a capture raises, with `details.line`.
+    """
+    lines = list(_lines(body))
+    items = [item for number, line in lines if (item := _read(services, user_id, number, line)) is not None]
+    answer = ImportAnswer(lines=len(lines))
+    for item in _joined(items, services.settings.max_messages_per_run):
+        try:
+            answer = _store(services, user_id, item, answer, on_conflict)
+        except errors.MemorybaseError as error:
+            error.details["line"] = item.line
+            raise
+    return answer
+
+
+def _lines(body: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, raw in enumerate(body.split(b"\n"), start=1):
+        if not raw.strip():
+            continue
+        try:
+            value = json.loads(raw)
+        except (ValueError, RecursionError):
+            raise errors.InvalidRequest("The line is not valid JSON", field=f"line {number}") from None
+        if not isinstance(value, dict):
+            raise errors.InvalidRequest("The line is not a JSON object", field=f"line {number}")
+        yield number, value
+
+
+def _read(services: Services, user_id: UUID, number: int, line: dict[str, Any]) -> _Item | None:
+    kind, reader = line.get("type"), Line(user_id, number, line)
+    if kind == "export":
+        if line.get("format") != FORMAT:
+            raise errors.InvalidRequest("This format is not known", field=f"line {number}.format", limit=FORMAT)
+        return None
+    if kind in {"end", "chat", "summary"}:  # a chat is made by its messages, and a summary anew
+        return None
+    if kind == "node_execution":
+        return node_memory.read_execution(services, reader)
+    if kind == "memory_use":
+        return node_memory.read_use(reader)
+    if kind in {"chat_memory", "chat_message"}:
+        return _read_of_chats(reader, is_memory=kind == "chat_memory")
+    return _read_captured(services, reader)
+
+
+def _read_of_chats(reader: Line, *, is_memory: bool) -> _Memory | _ChatPost:
+    if is_memory:
+        return _Memory(reader.number, reader.memory_key(), reader.memory_config())
+    return _ChatPost(reader.number, reader.chat_place(), reader.optional_uuid("run_id"), [reader.raw_message()])
+
+
+def _read_captured(services: Services, reader: Line) -> _Flow | _Session | _Capture:
+    kind, number = reader.values.get("type"), reader.number
+    if kind == "flow":
+        flow_id, external_id = reader.identity("flow", "id", "external_id")
+        return _Flow(number, flow_id, external_id, reader.text("name", NAME_LENGTH))
+    if kind == "session":
+        return _Session(number, reader.place(), reader.metadata())
+    if kind == "run":
+        return _Capture(number, reader.place(), *reader.identity("run", "id", "external_id"), [], is_run=True)
+    if kind == "message":
+        message = reader.message(services.settings.max_message_bytes)
+        run = reader.identity("run", "run_id", "run_external_id")
+        return _Capture(number, reader.place(), *run, [message], is_run=False)
+    raise errors.InvalidRequest("The line's type is none of an export's", field=f"line {number}.type")
+
+
+def _joined(items: Sequence[_Item], most: int) -> Iterator[_Item]:
+    """Messages of one run that follow each other, and the run before them, as one capture."""
+    waiting: _Capture | _ChatPost | None = None
+    for item in items:
+        if isinstance(item, _Capture) and isinstance(waiting, _Capture) and _same_run(waiting, item, most):
+            waiting.messages.extend(item.messages)
+            continue
+        if isinstance(item, _ChatPost) and isinstance(waiting, _ChatPost) and _same_run(waiting, item, most):
+            waiting.messages.extend(item.messages)
+            continue
+        if waiting is not None:
+            yield waiting
+        waiting = item if isinstance(item, _Capture | _ChatPost) else None
+        if waiting is None:
+            yield item
+    if waiting is not None:
+        yield waiting
+
+
+def _same_run(one: _Capture | _ChatPost, other: _Capture | _ChatPost, most: int) -> bool:
+    return (one.place, one.run_id) == (other.place, other.run_id) and len(one.messages) < most and not other.is_run
+
+
+def _store(
+    services: Services, user_id: UUID, item: _Item, answer: ImportAnswer, on_conflict: OnConflict
+) -> ImportAnswer:
+    if isinstance(item, _Flow):
+        flows_.put_flow(services, user_id, name=item.name, flow_id=item.id, external_id=item.external_id,
+                           rename=False)  # fmt: skip
+        return replace(answer, flows=answer.flows + 1)
+    if isinstance(item, _Session):
+        _open_session(services, user_id, item)
+        return replace(answer, sessions=answer.sessions + 1)
+    if isinstance(item, _Memory):
+        chat_memory.put_memory(services, item.key, item.config, replace=False)  # as it is, if it is there
+        return replace(answer, chat_memories=answer.chat_memories + 1)
+    if isinstance(item, _ChatPost):
+        return _store_chat_messages(services, item, answer)
+    if isinstance(item, Execution | Use):
+        return _store_of_nodes(services, user_id, item, answer)
+    return _store_capture(services, user_id, item, answer, on_conflict)
+
+
+def _store_of_nodes(services: Services, user_id: UUID, item: Execution | Use, answer: ImportAnswer) -> ImportAnswer:
+    if isinstance(item, Use):
+        return replace(answer, memory_uses=answer.memory_uses.plus(created=node_memory.store_use(services, item)))
+    _open_session(services, user_id, _Session(item.line, item.place, {}))
+    created = node_memory.store_execution(services, user_id, item)
+    return replace(answer, node_executions=answer.node_executions.plus(created=created))
+
+
+def _store_capture(
+    services: Services, user_id: UUID, item: _Capture, answer: ImportAnswer, on_conflict: OnConflict
+) -> ImportAnswer:
+    request = CaptureRequest(
+        session_id=item.place.session_id, messages=item.messages, run_id=item.run_id,
+        run_external_id=item.run_external_id, end_user_id=item.place.end_user_id, on_conflict=on_conflict,
+    )  # fmt: skip
+    result = capture.capture(services, user_id, item.place.flow_id, request)
+    tally = _counted(answer.messages, result.messages)
+    return replace(answer, runs=answer.runs + item.is_run, messages=tally)
+
+
+def _store_chat_messages(services: Services, item: _ChatPost, answer: ImportAnswer) -> ImportAnswer:
+    place = item.place
+    posted = chat_log.post_messages(
+        services, place.key, Who(place.chat_id), item.messages, run_id=item.run_id, end_user_id=place.end_user_id
+    )
+    created = sum(message.created for message in posted.messages)
+    before = answer.chat_messages
+    tally = MessageTally(before.created + created, before.known + len(posted.messages) - created)
+    return replace(answer, chat_messages=tally)
+
+
+def _counted(tally: MessageTally, captured: Sequence[CapturedMessage]) -> MessageTally:
+    created = sum(message.created for message in captured)
+    kept_out = sum(message.deleted for message in captured)
+    return MessageTally(
+        tally.created + created, tally.known + len(captured) - created - kept_out, tally.deleted + kept_out
+    )
+
+
+def _open_session(services: Services, user_id: UUID, item: _Session) -> None:
+    """The session, made when new; metadata that it has stays."""
+    place = item.place
+    with services.database.transaction() as session:
+        if not conversations.has_flow(session, user_id, place.flow_id):
+            raise errors.NotFound("There is no such flow", field="flow_id", value=str(place.flow_id))
+        conversation = conversations.open_session(
+            session, flow_id=place.flow_id, session_id=place.session_id, end_user_id=place.end_user_id
+        )
+        idempotency.bind_end_user(conversation, place.end_user_id)
+        if not conversation.meta:
+            conversation.meta = item.metadata

@@ -1,0 +1,208 @@
+"""Export and import of what nodes gave out and what their models were given, with the summaries of sessions.
+
+A summary is exported and not imported: it is made anew. So what a use holds of one does not come along either, since no
+deletion could find it there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, get_args
+from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import errors
+from memorybase.conversation import node_executions, uses
+from memorybase.conversation.node_executions import MAX_INDEX, ExecutionStatus, NewExecution
+from memorybase.import_export import queries
+from memorybase.import_export.lines import Line, Place, columns, pages, written
+from memorybase.messages import resolve_id
+from memorybase.models import ID_LENGTH, Flow, MemoryUse, NodeExecution, Session
+from memorybase.queries import memory_uses
+from memorybase.services import Services
+
+KINDS = ("summaries", "node_executions", "memory_uses")  # counted in the last line
+
+_EXECUTION_FIELDS = (
+    "id", "external_id", "run_id", "node_id", "index", "status", "outputs", "few_shots", "created_at", "updated_at",
+)  # fmt: skip
+_USE_FIELDS = (
+    "session_id", "run_id", "node_id", "messages", "sources", "report", "memory_use_summary", "recorded_at",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What a node gave out in a run, as a line has it."""
+
+    line: int
+    place: Place
+    run_id: UUID
+    execution: NewExecution
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a node's model was given in a run, as a line has it."""
+
+    line: int
+    user_id: UUID
+    flow_id: UUID
+    use: uses.PastUse
+
+
+def session_lines(
+    services: Services, flow: Flow, conversation: Session, where: Mapping[str, Any], counts: Counter[str]
+) -> Iterator[bytes]:
+    """What belongs to a session besides its runs and messages."""
+    with services.database.reading() as session:
+        made = queries.summaries_of(session, flow.id, conversation.session_id)
+    for summary in made:
+        counts["summaries"] += 1
+        covers = None if summary.text is None else {"from_seq": 1, "to_seq": summary.to_seq}
+        fields = columns(summary, "preset", "summarizer", "stale", "updated_at")
+        yield written("summary", **where, summary=summary.text, covers=covers, **fields)
+    for page in pages(
+        services, lambda session, after, limit: queries.executions_after(session, conversation.id, after, limit=limit)
+    ):
+        runs = _external_ids(services, flow.id, page)
+        for one in page:
+            counts["node_executions"] += 1
+            run = runs["run"].get(str(one.run_id))
+            yield written("node_execution", **where, run_external_id=run, **columns(one, *_EXECUTION_FIELDS))
+    yield from _use_lines(
+        services, flow, counts,
+        lambda session, after, limit: queries.uses_of_session_after(session, conversation.id, after, limit=limit),
+    )  # fmt: skip
+
+
+def other_use_lines(services: Services, flow: Flow, counts: Counter[str]) -> Iterator[bytes]:
+    """Of uses that belong to no session that is here."""
+    return _use_lines(
+        services, flow, counts,
+        lambda session, after, limit: queries.other_uses_after(session, flow.id, after, limit=limit),
+    )  # fmt: skip
+
+
+def _use_lines(
+    services: Services,
+    flow: Flow,
+    counts: Counter[str],
+    page_after: Callable[[OrmSession, UUID | None, int], list[MemoryUse]],
+) -> Iterator[bytes]:
+    where = {"flow_id": flow.id, "flow_external_id": flow.external_id}
+    for page in pages(services, page_after):
+        known = _external_ids(services, flow.id, page)
+        for use in page:
+            counts["memory_uses"] += 1
+            named = {str(each) for each in memory_uses.ids_in(use.sources)}
+            external = {
+                kind: {each: known[kind][each] for each in sorted(named & known[kind].keys())}
+                for kind in ("message", "node_execution")
+            }
+            run = known["run"].get(str(use.run_id))
+            yield written(
+                "memory_use", **where, run_external_id=run, external_ids=external, **columns(use, *_USE_FIELDS)
+            )
+
+
+def _external_ids(
+    services: Services, flow_id: UUID, page: Sequence[NodeExecution | MemoryUse]
+) -> dict[str, dict[str, str]]:
+    """What the owner calls the runs of these rows, and the messages and executions that they are made of."""
+    named = {each for one in page if isinstance(one, MemoryUse) for each in memory_uses.ids_in(one.sources)}
+    with services.database.reading() as session:
+        return queries.external_ids(session, flow_id, runs={one.run_id for one in page}, named=named)
+
+
+# In again.
+
+
+def read_execution(services: Services, reader: Line) -> Execution:
+    status = reader.text("status", ID_LENGTH)
+    if status not in get_args(ExecutionStatus):
+        where = f"line {reader.number}.status"
+        raise errors.InvalidRequest("This is no status", field=where, limit=get_args(ExecutionStatus))
+    identity, external_id = reader.identity("node_execution", "id", "external_id")
+    raw = {
+        "node_id": reader.text("node_id", ID_LENGTH),
+        "index": reader.number_of("index", MAX_INDEX),
+        "status": status,
+        "outputs": reader.object("outputs"),
+        "few_shots": reader.objects("few_shots"),
+    }
+    new = node_executions.new_execution(
+        services, reader.user_id, raw, where=f"line {reader.number}", id=identity, external_id=external_id
+    )
+    run_id, _ = reader.identity("run", "run_id", "run_external_id")
+    return Execution(reader.number, reader.place(), run_id, new, reader.moment("created_at"))
+
+
+def read_use(reader: Line) -> Use:
+    flow_id, _ = reader.identity("flow", "flow_id", "flow_external_id")
+    run_id, _ = reader.identity("run", "run_id", "run_external_id")
+    sources, told, report = reader.objects("sources"), reader.objects("messages"), reader.object("report")
+    if len(told) != len(sources) or not all(_is_source(source) for source in sources):
+        raise errors.InvalidRequest("There is a source for each message", field=f"line {reader.number}.sources")
+    new_ids = _new_ids(reader)
+    use = uses.PastUse(
+        session_id=None if reader.values.get("session_id") is None else reader.text("session_id", ID_LENGTH),
+        run_id=run_id,
+        node_id=reader.text("node_id", ID_LENGTH),
+        messages=told,
+        sources=[
+            {**source, "message_ids": [_renamed(each, new_ids) for each in source["message_ids"]]} for source in sources
+        ],
+        report=_report(report, new_ids),
+        memory_use_summary=(
+            None if reader.values.get("memory_use_summary") is None else reader.object("memory_use_summary")
+        ),
+        recorded_at=reader.moment("recorded_at"),
+    )
+    return Use(reader.number, reader.user_id, flow_id, use)
+
+
+def _is_source(source: Mapping[str, Any]) -> bool:
+    ids = source.get("message_ids")
+    return isinstance(source.get("kind"), str) and isinstance(ids, list) and all(isinstance(each, str) for each in ids)
+
+
+def _new_ids(reader: Line) -> dict[str, str]:
+    """What the stored ids are here, for those that have one of their owner's."""
+    named = reader.object("external_ids") if reader.values.get("external_ids") else {}
+    return {
+        each: str(resolve_id(reader.user_id, kind, external)[0])
+        for kind in ("message", "node_execution")
+        for each, external in (named.get(kind) or {}).items()
+    }
+
+
+def _renamed(stored: str, new_ids: Mapping[str, str]) -> str:
+    """An id, or the place in an execution that it names."""
+    identity, colon, place = stored.partition(":")
+    return new_ids.get(identity, identity) + colon + place
+
+
+def _report(report: dict[str, Any], new_ids: Mapping[str, str]) -> dict[str, Any]:
+    kept = [_renamed(str(each), new_ids) for each in report.get("kept") or ()]
+    removed = [{**one, "id": _renamed(str(one.get("id")), new_ids)} for one in report.get("removed") or ()]
+    return {**report, "kept": kept, "removed": removed}
+
+
+def store_execution(services: Services, user_id: UUID, item: Execution) -> bool:
+    """Whether it is new; one that is here stays as it is."""
+    _, created = node_executions.put_execution(
+        services, user_id, item.place.flow_id, item.place.session_id, item.run_id, item.execution,
+        past=item.created_at,
+    )  # fmt: skip
+    return created
+
+
+def store_use(services: Services, item: Use) -> bool:
+    """Whether it is new; one that is here stays as it is."""
+    return uses.import_use(services, item.user_id, item.flow_id, item.use)

@@ -1,0 +1,409 @@
+"""Documents of an ordinary knowledge base: rows in SQL, chunks in its collection.
+
+A document's version says in its high bits which write it is, and in its low 16 what text: two writers with different
+texts never share chunk ids, no id is used a second time, and one that repeats itself after a crash overwrites its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import UUID, uuid5
+
+from memorybase import errors
+from memorybase.database import clock
+from memorybase.embedding.chunking import split_text
+from memorybase.knowledge_bases import queries
+from memorybase.knowledge_bases.queries import DocumentFacts, StoredDocument
+from memorybase.messages import check_json, check_text
+from memorybase.models import ID_LENGTH, KnowledgeBase
+from memorybase.services import Services
+from memorybase.telemetry import get_logger
+from memorybase.vectors.chunk_ids import chunk_id, chunk_ids, parse_chunk_id
+from memorybase.vectors.store import CollectionRef, VectorHit, VectorRecord
+from memorybase.vectors.visibility import find_hidden, read_back, write_again
+
+if TYPE_CHECKING:
+    from memorybase.embedding import Embedder
+    from memorybase.settings import Settings
+
+DocumentStatus = Literal["created", "replaced", "updated", "unchanged", "failed"]
+
+MAX_DOCUMENT_CHARS = 1_000_000  # the caller waits while it is embedded
+MAX_FILTER_KEYS = 20
+DOCUMENTS_A_WRITE = 16  # embedded, upserted and committed together: what a retry finds done
+WRITE_ATTEMPTS = 5  # while others keep replacing the same document
+WRITES_A_DOCUMENT = 2**15  # what the version's high bits can count; then it starts over
+
+# Chunks of replaced documents are dropped after the store has answered, so ask for more than is wanted.
+FIRST_FETCH = 32
+FETCH_GROWTH = 4
+FETCH_ROUNDS = 3
+MAX_FETCH = 2_000
+SCORE_DIGITS = 6  # beyond these, two computations of one cosine differ
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    """A text to store; its id is any string of up to 128 characters. Metadata of None keeps what is stored."""
+
+    text: str
+    id: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentResult:
+    """What became of a document. updated: the same text with other metadata; failed: error_code says why."""
+
+    id: str
+    document_id: UUID
+    status: DocumentStatus
+    chunks: int
+    error_code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentHit:
+    """A found chunk of a document; `id` is the caller's, or the document_id where none was given."""
+
+    id: str
+    document_id: UUID
+    chunk_index: int
+    snippet: str
+    score: float
+    metadata: dict[str, Any]
+
+
+# Bounds.
+
+
+def check(settings: Settings, new: Sequence[NewDocument]) -> None:
+    """Raises InvalidRequest naming the document's field."""
+    limit = settings.max_documents_per_request
+    if not 1 <= len(new) <= limit:
+        raise errors.InvalidRequest(f"From 1 to {limit} documents", field="documents", value=len(new), limit=limit)
+    seen: set[str] = set()
+    for index, document in enumerate(new):
+        where = f"documents[{index}]"
+        _check_text(document.text, f"{where}.text")
+        check_json(document.metadata, f"{where}.metadata")
+        if document.id is None:
+            continue
+        _check_id(document.id, f"{where}.id")
+        if document.id in seen:
+            raise errors.InvalidRequest("This id appears twice", field=f"{where}.id", value=document.id)
+        seen.add(document.id)
+
+
+def _check_text(text: str, field: str) -> None:
+    if not text.strip():
+        raise errors.InvalidRequest("The text is empty", field=field)
+    if len(text) > MAX_DOCUMENT_CHARS:
+        raise errors.InvalidRequest("The text is too long", field=field, value=len(text), limit=MAX_DOCUMENT_CHARS)
+    check_text(text, field)
+
+
+def _check_id(value: str, field: str) -> None:
+    if not value.strip():
+        raise errors.InvalidRequest("The id is empty", field=field)
+    if len(value) > ID_LENGTH:
+        raise errors.InvalidRequest("The id is too long", field=field, value=len(value), limit=ID_LENGTH)
+    check_text(value, field)
+
+
+def check_query(
+    settings: Settings, query: str, top_k: int, min_score: float | None, metadata: Mapping[str, Any]
+) -> None:
+    """Raises InvalidRequest naming the field and its bound."""
+    if not query.strip():
+        raise errors.InvalidRequest("The query is empty", field="query")
+    if len(query) > settings.max_query_chars:
+        raise errors.InvalidRequest(
+            "The query is too long", field="query", value=len(query), limit=settings.max_query_chars
+        )
+    check_text(query, "query")
+    if not 1 <= top_k <= settings.max_top_k:
+        limit = settings.max_top_k
+        raise errors.InvalidRequest(f"top_k is from 1 to {limit}", field="top_k", value=top_k, limit=limit)
+    if min_score is not None and not 0 <= min_score <= 1:
+        raise errors.InvalidRequest("A score is between 0 and 1", field="min_score", limit=1)
+    if len(metadata) > MAX_FILTER_KEYS:
+        raise errors.InvalidRequest("Too many keys", field="metadata", value=len(metadata), limit=MAX_FILTER_KEYS)
+
+
+# Adding.
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What is to be done with a few documents, given what is stored."""
+
+    settled: dict[UUID, DocumentResult]
+    updates: list[StoredDocument]  # metadata alone
+    writes: list[StoredDocument]
+
+
+def add(services: Services, entry: KnowledgeBase, new: Sequence[NewDocument]) -> list[DocumentResult]:
+    """Store and embed; a result each, in order. Committed in groups, so that a retry goes on where this stopped."""
+    wanted = {_document_id(entry.id, document): document for document in new}
+    results: dict[UUID, DocumentResult] = {}
+    ids = list(wanted)
+    for start in range(0, len(ids), DOCUMENTS_A_WRITE):
+        group = {id_: wanted[id_] for id_ in ids[start : start + DOCUMENTS_A_WRITE]}
+        results |= _add_group(services, entry, group)
+    return [results[_document_id(entry.id, document)] for document in new]
+
+
+def _document_id(kb_id: UUID, document: NewDocument) -> UUID:
+    """Of its id, else of what it says: sending it again is not another document."""
+    if document.id is not None:
+        return uuid5(kb_id, f"id:{document.id}")
+    said = json.dumps([document.text, document.metadata or {}], sort_keys=True, separators=(",", ":"))
+    return uuid5(kb_id, f"text:{hashlib.sha256(said.encode()).hexdigest()}")
+
+
+def _add_group(services: Services, entry: KnowledgeBase, group: dict[UUID, NewDocument]) -> dict[UUID, DocumentResult]:
+    results: dict[UUID, DocumentResult] = {}
+    for _ in range(WRITE_ATTEMPTS):
+        with services.database.reading() as session:
+            stored = queries.stored_documents(session, entry.id, list(group))
+        plan = _plan(group, stored)
+        results |= plan.settled
+        try:
+            written, failed = _write(services, entry, plan.writes)
+        except errors.CollectionMissing:
+            entry = _replaced(services, entry)
+            continue
+        results |= failed
+        entry, kept = _commit(services, entry, written, plan.updates, stored)
+        results |= kept
+        _sweep_chunks(services, entry, written, stored)
+        group = {id_: document for id_, document in group.items() if id_ not in results}
+        if not group:
+            return results
+    raise errors.Conflict("Others keep replacing these documents", field="documents")
+
+
+def _replaced(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
+    """The entry with its new collection, when a rebuild has made one; else its collection is missing indeed."""
+    with services.database.reading() as session:
+        current = queries.fetch_living(session, entry.id)
+    if current is None or current.collection_id == entry.collection_id:
+        raise errors.CollectionMissing
+    return current
+
+
+def _plan(group: Mapping[UUID, NewDocument], stored: Mapping[UUID, StoredDocument]) -> _Plan:
+    plan = _Plan({}, [], [])
+    for id_, document in group.items():
+        old = stored.get(id_)
+        if old is None or old.text != document.text:
+            version = _next_version(old.version if old else 0, document.text)
+            metadata = document.metadata if document.metadata is not None else (old.metadata if old else {})
+            plan.writes.append(StoredDocument(id_, document.id, document.text, metadata, version, 0))
+        elif document.metadata is None or document.metadata == old.metadata:
+            plan.settled[id_] = _result(old, "unchanged")
+        else:
+            plan.updates.append(old._replace(metadata=document.metadata))
+    return plan
+
+
+def _next_version(version: int, text: str) -> int:
+    count = (version >> 16) % (WRITES_A_DOCUMENT - 1) + 1
+    return (count << 16) | int.from_bytes(hashlib.sha256(text.encode()).digest()[:2])
+
+
+def _result(document: StoredDocument, status: DocumentStatus, error_code: str | None = None) -> DocumentResult:
+    return DocumentResult(document.external_id or str(document.id), document.id, status, document.chunks, error_code)
+
+
+def _write(
+    services: Services, entry: KnowledgeBase, documents: Sequence[StoredDocument]
+) -> tuple[list[StoredDocument], dict[UUID, DocumentResult]]:
+    """The documents that are in the collection now, with their chunks counted; and those refused, one by one."""
+    if not documents:
+        return [], {}
+    try:
+        return _upsert(services, entry, documents), {}
+    except errors.MessageFailure as exc:
+        if len(documents) == 1:
+            log.warning("document_failed", document_id=str(documents[0].id), error_code=exc.code)
+            return [], {documents[0].id: _result(documents[0], "failed", exc.code)}
+    written: list[StoredDocument] = []
+    failed: dict[UUID, DocumentResult] = {}
+    for document in documents:
+        one, refused = _write(services, entry, [document])
+        written += one
+        failed |= refused
+    return written, failed
+
+
+def _upsert(services: Services, entry: KnowledgeBase, documents: Sequence[StoredDocument]) -> list[StoredDocument]:
+    embedder = _embedder(services, entry)
+    settings = services.settings
+    max_tokens = min(settings.chunk_tokens, embedder.max_tokens)
+    pieces = [
+        split_text(document.text, embedder.token_offsets, max_tokens=max_tokens, overlap=settings.chunk_overlap)
+        for document in documents
+    ]
+    vectors = iter(embedder.embed([chunk.text for chunks in pieces for chunk in chunks]))
+    records = [
+        VectorRecord(
+            id=chunk_id(entry.id, document.id, document.version, chunk.index),
+            vector=next(vectors),
+            text=chunk.text,
+            metadata={"document_id": str(document.id), "chunk_index": chunk.index},
+        )
+        for document, chunks in zip(documents, pieces, strict=True)
+        for chunk in chunks
+    ]
+    collection = _collection(entry)
+    services.vectors.upsert(collection, records)
+    read_back(services.vectors, collection, [record.id for record in records])
+    write_again(services.vectors, collection, find_hidden(services.vectors, collection, records))
+    return [document._replace(chunks=len(chunks)) for document, chunks in zip(documents, pieces, strict=True)]
+
+
+def _commit(
+    services: Services,
+    entry: KnowledgeBase,
+    written: Sequence[StoredDocument],
+    updates: Sequence[StoredDocument],
+    stored: Mapping[UUID, StoredDocument],
+) -> tuple[KnowledgeBase, dict[UUID, DocumentResult]]:
+    """Compare and set each row; the entry as it is now, and the documents that are done. The others try again."""
+    done: dict[UUID, DocumentResult] = {}
+    if not written and not updates:
+        return entry, done
+    with services.database.transaction() as session:
+        current = queries.share_knowledge_base(session, entry.id)
+        if current is None:
+            raise errors.NotFound("There is no such knowledge base", field="name", value=entry.name)
+        moved = current.collection_id != entry.collection_id  # rebuilt meanwhile: these chunks are in the old one
+        for document in [] if moved else written:
+            old = stored.get(document.id)
+            if old is None and queries.insert_document(session, entry.id, document, clock.now(session)):
+                done[document.id] = _result(document, "created")
+            elif old is not None and queries.compare_and_replace(session, document, old.version):
+                done[document.id] = _result(document, "replaced")
+        for document in updates:
+            if queries.compare_and_replace(session, document, document.version):
+                done[document.id] = _result(document, "updated")
+    return current, done
+
+
+def _sweep_chunks(
+    services: Services,
+    entry: KnowledgeBase,
+    written: Sequence[StoredDocument],
+    stored: Mapping[UUID, StoredDocument],
+) -> None:
+    """Remove the chunks of versions that are no longer, or never became, the document. Search drops them anyway."""
+    if not written:
+        return
+    with services.database.reading() as session:
+        current = queries.document_facts(session, [document.id for document in written])
+    candidates = [*written, *(stored[document.id] for document in written if document.id in stored)]
+    doomed = [
+        chunk
+        for document in candidates
+        if document.id not in current or current[document.id].version != document.version
+        for chunk in chunk_ids(entry.id, document.id, document.version, document.chunks)
+    ]
+    if not doomed:
+        return
+    try:
+        services.vectors.delete(_collection(entry), doomed)
+    except errors.EnvironmentFailure as exc:
+        # The new version is committed and searchable: what is left over costs room only.
+        log.warning("old_chunks_left", knowledge_base_id=str(entry.id), chunks=len(doomed), error_code=exc.code)
+
+
+def write_all(services: Services, entry: KnowledgeBase) -> int:
+    """Every document into the entry's collection, from SQL; how many."""
+    count, last = 0, None
+    while True:
+        with services.database.reading() as session:
+            page = queries.documents_after(session, entry.id, last, limit=DOCUMENTS_A_WRITE)
+        if not page:
+            return count
+        written, _ = _write(services, entry, page)
+        with services.database.transaction() as session:
+            queries.set_chunks(session, [(document.id, document.version, document.chunks) for document in written])
+        count += len(written)
+        last = page[-1].id
+
+
+# Searching.
+
+
+def nearest(
+    services: Services, entry: KnowledgeBase, query: str, *, top_k: int, min_score: float, metadata: Mapping[str, Any]
+) -> list[DocumentHit]:
+    """The best chunks whose document is stored in just this version and has this metadata."""
+    try:
+        vector = _embedder(services, entry).embed_query(query)
+    except errors.TextRejected as exc:
+        raise errors.InvalidRequest("The embedding model cannot encode this query", field="query") from exc
+    found: list[DocumentHit] = []
+    for round_ in range(FETCH_ROUNDS):
+        limit = min(max(FIRST_FETCH, 2 * top_k) * FETCH_GROWTH**round_, MAX_FETCH)
+        hits = services.vectors.query(_collection(entry), vector, limit)
+        found = _verified(services, entry, [hit for hit in hits if hit.score >= min_score], metadata)
+        if len(found) >= top_k or len(hits) < limit or hits[-1].score < min_score:
+            break
+    return sorted(found, key=lambda hit: (-hit.score, hit.id, hit.chunk_index))[:top_k]
+
+
+def _verified(
+    services: Services, entry: KnowledgeBase, hits: Sequence[VectorHit], metadata: Mapping[str, Any]
+) -> list[DocumentHit]:
+    chunks = [(parsed, hit) for hit in hits if (parsed := parse_chunk_id(hit.id)) is not None]
+    if not chunks:
+        return []
+    with services.database.reading() as session:
+        known = queries.document_facts(session, {chunk.message_id for chunk, _ in chunks})
+    found: list[DocumentHit] = []
+    for chunk, hit in chunks:
+        facts = known.get(chunk.message_id)
+        if facts is None or not _is_current(entry, facts, chunk.version, chunk.index):
+            continue
+        if all(key in facts.metadata and _same_json(facts.metadata[key], value) for key, value in metadata.items()):
+            id_ = facts.external_id or str(facts.id)
+            found.append(
+                DocumentHit(id_, facts.id, chunk.index, hit.text, round(hit.score, SCORE_DIGITS), facts.metadata)
+            )
+    return found
+
+
+def _is_current(entry: KnowledgeBase, facts: DocumentFacts, version: int, index: int) -> bool:
+    return facts.knowledge_base_id == entry.id and facts.version == version and index < facts.chunks
+
+
+def _same_json(one: Any, other: Any) -> bool:
+    # In JSON, true is not 1.
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+
+
+def _collection(entry: KnowledgeBase) -> CollectionRef:
+    if entry.collection_name is None or entry.collection_id is None:
+        raise errors.CollectionMissing
+    return CollectionRef(entry.collection_name, entry.collection_id)
+
+
+def _embedder(services: Services, entry: KnowledgeBase) -> Embedder:
+    """The embedder that the collection was filled with; raises ModelUnavailable when its weights have changed."""
+    embedder = services.embedders.get(entry.embedding_model)
+    # The backend may differ, its vectors agree within a stated tolerance; model and revision may not.
+    if embedder.identity.partition("/")[2] != entry.embedder.partition("/")[2]:
+        raise errors.ModelUnavailable(
+            f"The store was built with {entry.embedder}, this process has {embedder.identity}: rebuild",
+            field="embedding_model",
+        )
+    return embedder

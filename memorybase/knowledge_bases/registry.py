@@ -1,0 +1,335 @@
+"""The registry of all knowledge bases, and the calls of the ordinary ones."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+from uuid import UUID, uuid4
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import errors
+from memorybase.database import clock
+from memorybase.database.paging import AnyRow, Page, PageRequest
+from memorybase.embedding.chunking import chunker_identity
+from memorybase.knowledge_bases import documents, queries
+from memorybase.knowledge_bases.documents import DocumentHit, DocumentResult, NewDocument
+from memorybase.messages import check_text
+from memorybase.models import NAME_LENGTH, KnowledgeBase
+from memorybase.services import Services
+from memorybase.telemetry import get_logger
+
+Status = Literal["ready", "pending", "regenerating", "deleting"]
+
+METADATA_FILE = "embedding_metadata.json"
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeBaseView:
+    """One entry of the list. `documents`: of a memory base, the messages in its serving ledger.
+
+    status: pending while a memory base owes ingestion, or an ordinary one has no collection yet.
+    """
+
+    id: UUID
+    name: str
+    is_memory_base: bool
+    memory_base_id: UUID | None
+    embedding_model: str
+    documents: int
+    status: Status
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentQuery:
+    """What to look for. metadata: each named key of the document's metadata has exactly this value."""
+
+    query: str
+    top_k: int = 10
+    min_score: float | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentAnswer:
+    """Chunks, best first; ties by document and place in it."""
+
+    results: list[DocumentHit]
+    took_ms: float
+
+
+# The registry.
+
+
+def id_of_name(session: OrmSession, user_id: UUID, name: str) -> UUID | None:
+    """The user's knowledge base of that name, also one that is being deleted."""
+    found = queries.fetch_knowledge_base(session, user_id, name)
+    return found.id if found else None
+
+
+def entry_of_memory_base(session: OrmSession, memory_base_id: UUID) -> KnowledgeBase | None:
+    return queries.knowledge_base_of_memory_base(session, memory_base_id)
+
+
+def register_memory_base(
+    session: OrmSession,
+    *,
+    user_id: UUID,
+    kb_id: UUID,
+    name: str,
+    memory_base_id: UUID,
+    embedding_model: str,
+    embedder: str,
+    chunker: str,
+    created_at: datetime,
+) -> KnowledgeBase:
+    """A memory base's entry, inside the caller's transaction; raises NameTaken with existing_id."""
+    entry = KnowledgeBase(
+        id=kb_id, user_id=user_id, name=name, memory_base_id=memory_base_id, embedding_model=embedding_model,
+        embedder=embedder, chunker=chunker, created_at=created_at,
+    )  # fmt: skip
+    _add(session, entry, "kb_name")
+    return entry
+
+
+def _add(session: OrmSession, entry: KnowledgeBase, name_field: str) -> None:
+    if not queries.add_knowledge_base(session, entry):
+        existing = id_of_name(session, entry.user_id, entry.name)
+        raise errors.NameTaken(field=name_field, value=entry.name, existing_id=str(existing))
+
+
+def write_metadata(services: Services, entry: KnowledgeBase) -> None:
+    """The entry's embedding_metadata.json, whole or not at all; SQL stays the truth when the disk refuses it."""
+    content = {
+        "id": str(entry.id),
+        "name": entry.name,
+        "is_memory_base": entry.is_memory_base,
+        "memory_base_id": str(entry.memory_base_id) if entry.memory_base_id else None,
+        "embedding_model": entry.embedding_model,
+        "embedder": entry.embedder,
+        "chunker": entry.chunker,
+        "created_at": entry.created_at.isoformat(),
+    }
+    folder = services.settings.knowledge_dir / str(entry.id)  # names never become paths
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _replace(folder / METADATA_FILE, json.dumps(content, indent=2).encode())
+    except OSError:
+        log.exception("knowledge_metadata_not_written", knowledge_base_id=str(entry.id))
+
+
+def remove_metadata(services: Services, kb_id: UUID) -> None:
+    """Remove the entry's file and its folder; already gone is fine."""
+    folder = services.settings.knowledge_dir / str(kb_id)
+    (folder / METADATA_FILE).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # somebody else's file may lie beside it
+        folder.rmdir()
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Written beside, synced, renamed: a reader sees the old file or the new one."""
+    beside = path.with_name(f".{path.name}.{uuid4().hex}")
+    try:
+        with beside.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+# The calls.
+
+
+def list_knowledge_bases(
+    services: Services, user_id: UUID, page: PageRequest, *, for_retrieval: bool = False
+) -> Page[KnowledgeBaseView]:
+    """The user's knowledge bases, oldest first; for_retrieval leaves out those of memory bases."""
+    with services.database.reading() as session:
+        found = queries.knowledge_bases_page(session, user_id, page, for_retrieval=for_retrieval)
+    return Page([_view(row) for row in found.rows], found.total, page.page, page.size, found.next_cursor)
+
+
+def get_knowledge_base(services: Services, user_id: UUID, name: str) -> KnowledgeBaseView:
+    """One of them; raises NotFound."""
+    with services.database.reading() as session:
+        row = queries.knowledge_base_view(session, user_id, name)
+    if row is None:
+        raise errors.NotFound("There is no such knowledge base", field="name", value=name)
+    return _view(row)
+
+
+def create(services: Services, user_id: UUID, *, name: str, embedding_model: str | None = None) -> KnowledgeBaseView:
+    """An ordinary knowledge base; raises NameTaken with existing_id, ModelUnavailable, VectorStoreUnavailable."""
+    check_name(name, "name")
+    settings = services.settings
+    embedder = services.embedders.get(services.settings.allowed_model(embedding_model))
+    kb_id = uuid4()
+    with services.database.transaction() as session:
+        entry = KnowledgeBase(
+            id=kb_id, user_id=user_id, name=name, embedding_model=embedder.model, embedder=embedder.identity,
+            chunker=chunker_identity(min(settings.chunk_tokens, embedder.max_tokens), settings.chunk_overlap),
+            collection_name=_collection_name(kb_id), created_at=clock.now(session),
+        )  # fmt: skip
+        _add(session, entry, "name")
+    try:
+        _with_collection(services, entry)
+    except errors.EnvironmentFailure:
+        # Refused whole: the name is free again. After a crash here the first add makes the collection.
+        with services.database.transaction() as session:
+            queries.delete_knowledge_base(session, kb_id)
+        raise
+    write_metadata(services, entry)
+    return get_knowledge_base(services, user_id, name)
+
+
+def delete(services: Services, user_id: UUID, name: str) -> None:
+    """The collection, then the rows. With the store away nothing is lost: VectorStoreUnavailable, and try again."""
+    with services.database.transaction() as session:
+        entry = queries.lock_knowledge_base(session, _ordinary(session, user_id, name, deleting=True).id)
+        if entry is None:
+            raise errors.NotFound("There is no such knowledge base", field="name", value=name)
+        entry.deleting_at = clock.now(session)  # no document is added from here on
+    try:
+        services.vectors.delete_collection(entry.collection_name or _collection_name(entry.id))
+    except errors.EnvironmentFailure:
+        with services.database.transaction() as session:
+            kept = queries.lock_knowledge_base(session, entry.id)
+            if kept is not None:
+                kept.deleting_at = None
+        raise
+    with services.database.transaction() as session:
+        queries.delete_knowledge_base(session, entry.id)
+    remove_metadata(services, entry.id)
+    log.info("knowledge_base_deleted", knowledge_base_id=str(entry.id))
+
+
+def add_documents(services: Services, user_id: UUID, name: str, new: Sequence[NewDocument]) -> list[DocumentResult]:
+    """Store documents and make them searchable; a result each, in order.
+
+    One without an id is known by its text and metadata. Adding an equal id and text again changes nothing but the
+    metadata, where given; another text replaces the old one. A text that cannot be embedded fails alone. After an
+    environment error part of them may be stored: send them again.
+    Raises InvalidRequest, NotFound, MemoryBaseOnly, VectorStoreUnavailable, CollectionMissing, ModelUnavailable.
+    """
+    documents.check(services.settings, new)
+    return documents.add(services, _ready(services, user_id, name), new)
+
+
+def search(services: Services, user_id: UUID, name: str, query: DocumentQuery) -> DocumentAnswer:
+    """The nearest chunks of the documents as they are now.
+
+    Raises InvalidRequest, NotFound, MemoryBaseOnly, VectorStoreUnavailable, CollectionMissing, ModelUnavailable.
+    """
+    started = time.perf_counter()
+    documents.check_query(services.settings, query.query, query.top_k, query.min_score, query.metadata)
+    results = documents.nearest(
+        services,
+        _ready(services, user_id, name),
+        query.query,
+        top_k=query.top_k,
+        min_score=query.min_score or 0.0,
+        metadata=query.metadata,
+    )
+    return DocumentAnswer(results=results, took_ms=round((time.perf_counter() - started) * 1_000, 3))
+
+
+def rebuild(services: Services, user_id: UUID, name: str) -> int:
+    """A new collection made from the documents in SQL, for one that is lost or damaged; how many documents.
+
+    Search sees the new collection at once and so finds more and more. Safe to repeat.
+    """
+    with services.database.reading() as session:
+        old = _ordinary(session, user_id, name)
+    embedder = services.embedders.get(old.embedding_model)
+    collection = services.vectors.create_collection(f"{_collection_name(old.id)}-{uuid4().hex[:8]}", {})
+    with services.database.transaction() as session:
+        entry = queries.lock_knowledge_base(session, old.id)
+        if entry is None or entry.deleting_at is not None:
+            raise errors.NotFound("There is no such knowledge base", field="name", value=name)
+        replaced = entry.collection_name
+        entry.collection_name, entry.collection_id, entry.embedder = collection.name, collection.id, embedder.identity
+    count = documents.write_all(services, entry)
+    write_metadata(services, entry)
+    try:
+        services.vectors.delete_collection(replaced or _collection_name(old.id))
+    except errors.EnvironmentFailure as exc:
+        # Nothing reads it any more: it costs room only.
+        log.warning("old_collection_left", knowledge_base_id=str(entry.id), error_code=exc.code)
+    return count
+
+
+def _ready(services: Services, user_id: UUID, name: str) -> KnowledgeBase:
+    """An ordinary knowledge base with its collection."""
+    with services.database.reading() as session:
+        entry = _ordinary(session, user_id, name)
+    return entry if entry.collection_id else _with_collection(services, entry)
+
+
+def _with_collection(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
+    # By name: whoever comes second gets the same one.
+    collection = services.vectors.create_collection(entry.collection_name or _collection_name(entry.id), {})
+    with services.database.transaction() as session:
+        kept = queries.lock_knowledge_base(session, entry.id)
+        if kept is None or kept.deleting_at is not None:
+            raise errors.NotFound("There is no such knowledge base", field="name", value=entry.name)
+        if kept.collection_id is None:
+            kept.collection_name, kept.collection_id = collection.name, collection.id
+    return kept
+
+
+def _ordinary(session: OrmSession, user_id: UUID, name: str, *, deleting: bool = False) -> KnowledgeBase:
+    found = queries.fetch_knowledge_base(session, user_id, name)
+    if found is None or (found.deleting_at is not None and not deleting):
+        raise errors.NotFound("There is no such knowledge base", field="name", value=name)
+    if found.memory_base_id is not None:
+        raise errors.MemoryBaseOnly(field="name", value=name, memory_base_id=str(found.memory_base_id))
+    return found
+
+
+def _collection_name(kb_id: UUID) -> str:
+    return f"knowledge-{kb_id}"
+
+
+def check_name(name: str, field: str) -> None:
+    """Raises InvalidRequest for what no knowledge base, and no memory base, may be called."""
+    if not name.strip():
+        raise errors.InvalidRequest("The name is empty", field=field)
+    # Clients take these out of an address, so nobody could ask for it; and a tool that makes a folder of it is misled.
+    if name in {".", ".."}:
+        raise errors.InvalidRequest("The name cannot stand in a path", field=field, value=name)
+    if len(name) > NAME_LENGTH:
+        raise errors.InvalidRequest("The name is too long", field=field, value=len(name), limit=NAME_LENGTH)
+    check_text(name, field)
+
+
+def _view(row: AnyRow) -> KnowledgeBaseView:
+    is_memory_base = row.memory_base_id is not None
+    status: Status = "ready"
+    if row.deleting_at is not None:
+        status = "deleting"
+    elif row.building is not None:
+        status = "regenerating"
+    elif row.owed if is_memory_base else row.collection_id is None:
+        status = "pending"
+    return KnowledgeBaseView(
+        id=row.id,
+        name=row.name,
+        is_memory_base=is_memory_base,
+        memory_base_id=row.memory_base_id,
+        embedding_model=row.embedding_model,
+        documents=int(row.documents),  # PostgreSQL sums to a decimal
+        status=status,
+        created_at=row.created_at,
+    )

@@ -1,0 +1,19 @@
+"""Signs of life of workers and sweepers, in SQL."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from memorybase.database import clock
+from memorybase.queries import heartbeats
+from memorybase.services import Services
+
+
+def beat(services: Services, name: str, kind: Literal["worker", "sweeper"]) -> None:
+    with services.database.transaction() as session:
+        heartbeats.beat(session, name, kind, clock.now(session))
+
+
+def forget_beat(services: Services, name: str) -> None:
+    with services.database.transaction() as session:
+        heartbeats.forget(session, name)

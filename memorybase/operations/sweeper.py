@@ -1,0 +1,103 @@
+"""Sweep: what nobody else came back for. The last part of the flow that ingestion.py begins.
+
+Any number of sweepers, each in a process of its own; every step is its own short transactions. No threshold is
+evaluated here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from memorybase import errors
+from memorybase.auth import queries
+from memorybase.conversation import chat_summaries, node_objects, summarising
+from memorybase.database import clock
+from memorybase.ingestion import build
+from memorybase.ingestion.recovery import plan_owed, requeue_expired, ring_waiting, wake_idle
+from memorybase.memory_bases import consistency, deletion
+from memorybase.memory_bases.deletion import finish_deletion
+from memorybase.queries import memory_bases, sessions
+from memorybase.services import Services
+from memorybase.sessions import deletion as deletion_
+from memorybase.sessions.deletion import finish_flow_deletion
+from memorybase.telemetry import get_logger
+
+log = get_logger(__name__)
+
+
+@dataclass(slots=True)
+class SweepReport:
+    """What one pass found to do."""
+
+    requeued: int = 0
+    idle: int = 0
+    planned: int = 0
+    rung: int = 0
+    deletions: int = 0
+    builds: int = 0
+    retired: int = 0
+    sessions_removed: int = 0
+    ids_forgotten: int = 0
+    mismatches: int = 0
+    summaries: int = 0
+    tickets_forgotten: int = 0
+    node_memory: int = 0
+    failed_steps: list[str] = field(default_factory=list)
+
+
+TICKETS_LIMIT = 5_000  # any key may make links, faster than a pass is long
+
+
+def sweep(services: Services) -> SweepReport:
+    """One pass. A step whose surroundings fail is named in the report and tried again in the next pass."""
+    report = SweepReport()
+    steps: dict[str, Callable[[Services], int]] = {
+        "requeued": requeue_expired,
+        "idle": wake_idle,
+        "planned": plan_owed,
+        "rung": ring_waiting,
+        "deletions": finish_deletions,
+        "builds": build.finish_builds,
+        "retired": deletion.drop_retired,
+        "sessions_removed": deletion_.remove_deleted_sessions,
+        "ids_forgotten": deletion_.forget_deleted,
+        "mismatches": consistency.compare_counts,
+        "summaries": ring_summaries,
+        "tickets_forgotten": forget_tickets,
+        "node_memory": node_objects.ring_clean_up,
+    }
+    for name, step in steps.items():
+        try:
+            setattr(report, name, step(services))
+        except errors.EnvironmentFailure as error:
+            log.warning("sweep_step_failed", step=name, error_code=error.code)
+            report.failed_steps.append(name)
+        except Exception:  # the pass's edge: one step's defect must not keep deletions and rings waiting
+            log.exception("sweep_step_broken", step=name)
+            report.failed_steps.append(name)
+    return report
+
+
+def ring_summaries(services: Services) -> int:
+    """For summaries of sessions and of chats that nobody makes."""
+    return summarising.ring_owed(services) + chat_summaries.ring_owed(services)
+
+
+def forget_tickets(services: Services) -> int:
+    """Links and sessions of the web page that are over; how many are forgotten now."""
+    with services.database.transaction() as session:
+        return queries.forget_expired(session, clock.now(session), limit=TICKETS_LIMIT)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Signs of life: in SQL, so that they work while Redis is away.
+
+
+def finish_deletions(services: Services) -> int:
+    """Finish what requests left behind; how many memory bases and flows are gone now."""
+    with services.database.reading() as session:
+        doomed_bases = memory_bases.bases_in_deletion(session)
+        doomed_flows = sessions.flows_in_deletion(session)
+    finished = sum(finish_deletion(services, base_id) for base_id in doomed_bases)
+    return finished + sum(finish_flow_deletion(services, flow_id) for flow_id in doomed_flows)

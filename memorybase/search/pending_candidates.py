@@ -1,0 +1,130 @@
+"""Candidates that no store holds yet: pending messages, embedded while the caller waits."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybase import errors
+from memorybase.embedding.chunking import chunker_identity, split_text
+from memorybase.messages import message_text
+from memorybase.search.queries import PendingMessage, Target
+from memorybase.search.request import SearchRequest, passes
+from memorybase.search.stored_candidates import SCORE_DIGITS, Candidate
+from memorybase.services import Services
+
+if TYPE_CHECKING:
+    from memorybase.embedding import Embedder
+
+PENDING_CHUNKS = 128
+PENDING_CHUNKS_PER_MESSAGE = 4
+PENDING_CHARS_PER_MESSAGE = 8_000  # enough for the chunks above in most languages, and cheap to tokenize
+CACHED_TEXTS = 2_048
+
+
+def nearest_pending(
+    services: Services,
+    target: Target,
+    embedder: Embedder,
+    vector: NDArray[np.float32],
+    pending: Sequence[PendingMessage],
+    request: SearchRequest,
+) -> list[Candidate]:
+    passing = [each for each in pending if passes(each.facts, request)]
+    if not passing:
+        return []
+    texts = [message_text(each.content)[:PENDING_CHARS_PER_MESSAGE] for each in passing]
+    embedded = _pending_vectors.of(services, embedder, texts)
+    candidates: list[Candidate] = []
+    for each, text in zip(passing, texts, strict=True):
+        chunks = embedded.get(text)
+        if not chunks:
+            continue
+        scores = chunks.vectors @ vector
+        best = int(np.argmax(scores))
+        score = round(min(1.0, max(0.0, float(scores[best]))), SCORE_DIGITS)
+        facts = each.facts
+        candidates.append(Candidate(target, facts.id, facts.version, score, chunks.texts[best], best, "pending", facts))
+    return [each for each in candidates if each.score >= (request.min_score or 0)]
+
+
+@dataclass(frozen=True, slots=True)
+class _EmbeddedText:
+    """A text's chunks and their vectors, row by row."""
+
+    texts: tuple[str, ...]
+    vectors: NDArray[np.float32]
+
+    def __bool__(self) -> bool:
+        return bool(self.texts)
+
+
+class _PendingVectors:
+    """Texts that were pending when a search met them, with their vectors; the least recently used go first."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._guard = threading.Lock()
+        self._known: OrderedDict[tuple[str, str, bytes], _EmbeddedText] = OrderedDict()
+
+    def of(self, services: Services, embedder: Embedder, texts: Sequence[str]) -> dict[str, _EmbeddedText]:
+        """By text, as far as the bound on chunks reaches; a text that the model refuses has no chunks."""
+        max_tokens = min(services.settings.chunk_tokens, embedder.max_tokens)
+        overlap = services.settings.chunk_overlap
+        chunker = chunker_identity(max_tokens, overlap)
+        keys = {text: (embedder.identity, chunker, hashlib.sha256(text.encode()).digest()) for text in texts}
+        with self._guard:
+            known = {text: self._known[key] for text, key in keys.items() if key in self._known}
+        split: dict[str, Sequence[str]] = {}
+        room = PENDING_CHUNKS
+        for text in keys:
+            if room <= 0:  # what is remembered of the rest is left out too: the answer must not depend on it
+                break
+            if text in known:
+                split[text] = known[text].texts
+            else:
+                chunks = split_text(text, embedder.token_offsets, max_tokens=max_tokens, overlap=overlap)
+                split[text] = [chunk.text for chunk in chunks[:PENDING_CHUNKS_PER_MESSAGE]]
+            room -= len(split[text])
+        fresh = _embed_each(embedder, {text: pieces for text, pieces in split.items() if text not in known})
+        chosen = {text: known[text] if text in known else fresh[text] for text in split}
+        with self._guard:
+            for text, embedded in chosen.items():
+                self._known[keys[text]] = embedded
+                self._known.move_to_end(keys[text])
+            while len(self._known) > self._capacity:
+                self._known.popitem(last=False)
+        return chosen
+
+
+_pending_vectors = _PendingVectors(CACHED_TEXTS)
+
+
+def _embed_each(embedder: Embedder, split: Mapping[str, Sequence[str]]) -> dict[str, _EmbeddedText]:
+    """One batch for all; where the model refuses it, text by text, so that one bad message hides no other."""
+    chunks = [chunk for each in split.values() for chunk in each]
+    if not chunks:
+        return {text: _EmbeddedText((), _no_vectors(embedder)) for text in split}
+    try:
+        vectors = embedder.embed(chunks)
+    except (errors.MessageFailure, errors.EmbeddingFailed):  # it has just embedded the query: a message is at fault
+        if len(split) == 1:
+            return {text: _EmbeddedText((), _no_vectors(embedder)) for text in split}
+        return {k: v for text, each in split.items() for k, v in _embed_each(embedder, {text: each}).items()}
+    embedded: dict[str, _EmbeddedText] = {}
+    start = 0
+    for text, each in split.items():
+        embedded[text] = _EmbeddedText(tuple(each), vectors[start : start + len(each)].copy())
+        start += len(each)
+    return embedded
+
+
+def _no_vectors(embedder: Embedder) -> NDArray[np.float32]:
+    return np.empty((0, embedder.dimension), dtype=np.float32)

@@ -1,0 +1,178 @@
+"""Candidates from the store, verified in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.search import queries
+from memorybase.search.queries import Facts, Target
+from memorybase.search.request import SearchRequest, passes
+from memorybase.search.scoring import Weights
+from memorybase.services import Services
+from memorybase.vectors import chunk_ids
+from memorybase.vectors.store import CollectionRef, VectorHit
+
+# A metadata filter costs the store as much as 350 unfiltered results (25 ms against 5 ms for 32 at 40,000 records) and
+# grows with the store. So ask unfiltered first and for more when SQL let too few through.
+FIRST_FETCH = 32
+CHUNKS_A_MESSAGE = 4  # asked for; an assistant's answer has about four
+VERIFIED_AT_ONCE = 96  # messages, the nearest first, until there are enough
+FETCH_GROWTH = 5
+FETCH_ROUNDS = 3
+MAX_FETCH = 2_000
+# A session or end user with no more messages than this is asked for by message id: exact, in one request.
+SMALL_SELECTION = 512
+
+SCORE_DIGITS = 6  # beyond these, two computations of one cosine differ
+
+
+class Candidate(NamedTuple):
+    """A message's best chunk, before and after SQL has confirmed it. A tuple: a search copies hundreds of them."""
+
+    target: Target
+    message_id: UUID
+    version: int
+    score: float
+    text: str | None  # the chunk's; None: as the store has it; empty: not known which chunk
+    chunk: int
+    source: Literal["store", "pending"]
+    facts: Facts | None = None
+    values: Mapping[str, float] | None = None  # of each signal, where the score is a fused one, to be explained
+    weights: Weights | None = None  # and what each of them counts
+    bias: float = 0.0  # what their sum began with
+    recency: float = 1.0
+    reranked: float | None = None  # the reranker's score, where there is one
+    cosine: float | None = None  # in mode dense, before the correction for length
+
+    @property
+    def chunk_id(self) -> str:
+        return chunk_ids.chunk_id(self.target.memory_base_id, self.message_id, self.version, self.chunk)
+
+    @property
+    def order(self) -> tuple[float, float, str, bool, str]:
+        """Best first. Of one message the stored chunk goes before its like computed here."""
+        said = self.facts.timestamp.timestamp() if self.facts else 0.0
+        return (
+            -self.score, -said, str(self.message_id), self.source == "pending", str(self.target.memory_base_id)
+        )  # fmt: skip
+
+
+def collection_of(target: Target) -> CollectionRef:
+    return CollectionRef(target.collection_name, target.collection_id)
+
+
+def nearest_stored(
+    services: Services, target: Target, vector: NDArray[np.float32], request: SearchRequest
+) -> list[Candidate]:
+    """Verified candidates, enough for top_k where there are so many within the bounds of the widening."""
+    found: list[Candidate] = []
+    for where, limit in _widening(services, target, request):
+        hits = services.vectors.query(collection_of(target), vector, limit, where, texts=False)
+        found = _verified(services, target, _best_chunks(target, hits), request)
+        settled = len(hits) < limit or hits[-1].score < (request.min_score or 0)
+        if settled or len(found) >= request.top_k:
+            break
+    return found
+
+
+def _widening(
+    services: Services, target: Target, request: SearchRequest
+) -> Iterator[tuple[Mapping[str, Any] | None, int]]:
+    """What to ask of the store, one after the other until enough has passed: (filter, limit)."""
+    first = max(FIRST_FETCH, CHUNKS_A_MESSAGE * request.top_k)
+    limits = [min(first * FETCH_GROWTH**round_, MAX_FETCH) for round_ in range(FETCH_ROUNDS)]
+    yield None, limits[0]
+    if request.session_id is not None or request.end_user_id is not None:
+        chosen = _small_selection(services, target, request)
+        if chosen is not None:
+            # By message id, since a session may have been renamed after its chunks were written.
+            yield from (({"message_id": {"$in": chosen}}, limit) for limit in limits if chosen)
+            return
+    yield from ((None, limit) for limit in limits[1:])
+    where = _store_filter(request)
+    if where is not None:
+        yield from ((where, limit) for limit in limits)
+
+
+def _small_selection(services: Services, target: Target, request: SearchRequest) -> list[str] | None:
+    with services.database.reading() as session:
+        ids = queries.small_selection(
+            session,
+            target,
+            session_id=request.session_id,
+            end_user_id=request.end_user_id,
+            at_most=SMALL_SELECTION,
+        )
+    return None if ids is None else [str(id_) for id_ in ids]
+
+
+def _store_filter(request: SearchRequest) -> dict[str, Any] | None:
+    """The filters that a chunk's own metadata can answer."""
+    conditions: list[dict[str, Any]] = []
+    if request.session_id is not None:
+        conditions.append({"session_id": request.session_id})
+    if request.end_user_id is not None:
+        conditions.append({"end_user_id": request.end_user_id})
+    if request.roles is not None:
+        conditions.append({"role": {"$in": list(request.roles)}})
+    if request.since is not None:
+        conditions.append({"timestamp": {"$gte": request.since.timestamp()}})
+    if request.until is not None:
+        conditions.append({"timestamp": {"$lte": request.until.timestamp()}})
+    if not conditions:
+        return None
+    return conditions[0] if len(conditions) == 1 else {"$and": conditions}
+
+
+def _best_chunks(target: Target, hits: Sequence[VectorHit]) -> list[Candidate]:
+    """The best chunk of each version of each message; the hits come best first."""
+    best: dict[tuple[UUID, int], Candidate] = {}
+    for hit in hits:
+        chunk = chunk_ids.parse_chunk_id(hit.id)
+        if chunk is None or chunk.base_id != target.memory_base_id:
+            continue
+        candidate = Candidate(
+            target, chunk.message_id, chunk.version, round(hit.score, SCORE_DIGITS), None, chunk.index, "store"
+        )
+        best.setdefault((chunk.message_id, chunk.version), candidate)
+    return list(best.values())
+
+
+def _verified(
+    services: Services, target: Target, candidates: Sequence[Candidate], request: SearchRequest
+) -> list[Candidate]:
+    """The first whose message exists in this version, in this flow, and passes the filters: top_k of them or more."""
+    good_enough = [each for each in candidates if each.score >= (request.min_score or 0)]
+    at_once = max(VERIFIED_AT_ONCE, 2 * request.top_k)
+    verified: list[Candidate] = []
+    with services.database.reading() as session:
+        for start in range(0, len(good_enough), at_once):
+            verified += _true(session, target, good_enough[start : start + at_once], request)
+            if len(verified) >= request.top_k:
+                break
+    return verified
+
+
+def _true(
+    session: OrmSession, target: Target, candidates: Sequence[Candidate], request: SearchRequest
+) -> list[Candidate]:
+    known = queries.fetch_facts(
+        session, target, {each.message_id for each in candidates}, metadata=bool(request.metadata)
+    )
+    verified: list[Candidate] = []
+    for each in candidates:
+        facts = known.get(each.message_id)
+        if facts is None or facts.version != each.version or not facts.in_flow:
+            continue
+        # Written by a worker that has not advanced yet: found early, or not at all by who asks for ingested ones.
+        if not request.include_pending and facts.held != facts.version:
+            continue
+        if passes(facts, request):
+            verified.append(each._replace(facts=facts))
+    return verified
