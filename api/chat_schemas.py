@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from api.schemas import Body, Identifier, ModelName, Stored
-from memorybase.conversation.chat_config import MAX_MESSAGES
-from memorybase.conversation.rendering import Align, Format
+from memorybase.conversation.chat_memory.config import MAX_MESSAGES
+from memorybase.conversation.view.rendering import Align, Format
 
 
 class WhoBody(Body):

@@ -8,13 +8,18 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema, model_validator
 
-from memorybase.context import ContextReport
 from memorybase.conversation import Report, Source
-from memorybase.conversation.buffer import DEFAULT_MAX_TOKENS
-from memorybase.conversation.memory_config import MAX_ROWS, Mode, OnMissing
-from memorybase.conversation.node_executions import MAX_EXECUTIONS, MAX_INDEX, ExecutionStatus, ReportedExecution
-from memorybase.conversation.rendering import Format
-from memorybase.conversation.summaries import PRESET_NAME
+from memorybase.conversation.context import ContextReport
+from memorybase.conversation.history.node_executions import (
+    MAX_EXECUTIONS,
+    MAX_INDEX,
+    ExecutionStatus,
+    ReportedExecution,
+)
+from memorybase.conversation.history.prompt import MAX_ROWS, Mode, OnMissing
+from memorybase.conversation.history.token_buffer import DEFAULT_MAX_TOKENS
+from memorybase.conversation.session_memory.summaries import PRESET_NAME
+from memorybase.conversation.view.rendering import Format
 from memorybase.ingestion.capture import CapturedMessage
 from memorybase.ingestion.trigger import IngestionState
 from memorybase.knowledge_bases import documents as knowledge_documents
@@ -318,7 +323,7 @@ class ContextBody(Body):
     preset: Literal["token_buffer", "window", "flowx_5", "flowx_6"] = "token_buffer"
     config: ContextConfig = Field(default_factory=ContextConfig)
     memory_base_ids: list[UUID] = Field(default_factory=list, max_length=20)
-    search: RecallBody = Field(default_factory=RecallBody)
+    recall: RecallBody = Field(default_factory=RecallBody)
 
 
 class KnowledgeBaseBody(Body):

@@ -23,9 +23,9 @@ import sqlalchemy as sa
 from history import services_in
 
 from memorybase.auth import api_keys
-from memorybase.conversation import node_executions
-from memorybase.conversation.node_objects import NodeTokenBufferMemory
-from memorybase.conversation.objects import objects_at
+from memorybase.conversation.history import node_executions
+from memorybase.conversation.node_object_memory.node_memory import NodeTokenBufferMemory
+from memorybase.conversation.node_object_memory.object_store import objects_at
 from memorybase.models import NodeExecution
 from memorybase.sessions import flows
 

@@ -36,7 +36,7 @@ from recalling.loading import Loaded, stack
 from memorybase import __version__, errors
 from memorybase.client import Client
 from memorybase.conversation import ESTIMATE
-from memorybase.conversation.records import Record
+from memorybase.conversation.view.records import Record
 from memorybase.messages import message_text
 
 BUDGETS = (1_000, 2_000, 4_000, 8_000)

@@ -22,9 +22,10 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 
 from memorybase.auth import api_keys
-from memorybase.conversation import View, node_executions
-from memorybase.conversation.buffer import Conversation, HistoryRequest, conversation_view
-from memorybase.conversation.node_buffer import node_view
+from memorybase.conversation import View
+from memorybase.conversation.history import node_executions
+from memorybase.conversation.history.node_token_buffer import node_view
+from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
 from memorybase.database.engine import Database
 from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion.capture import CaptureRequest

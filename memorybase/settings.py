@@ -9,11 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
+import Stemmer
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from memorybase import errors
-from memorybase.keyword_index import analyzer
 
 ENVIRONMENT_PREFIX = "MEMORYBASE_"
 
@@ -159,8 +159,9 @@ class Settings(BaseSettings):
             if low >= high:
                 message = f"{lower}={low:g} must be below {upper}={high:g}: timeouts nest"
                 raise ValueError(message)
-        if self.keyword_language not in analyzer.languages():
-            message = f"keyword_language={self.keyword_language} must be one of {', '.join(analyzer.languages())}"
+        languages = ["none", *sorted(Stemmer.algorithms())]
+        if self.keyword_language not in languages:
+            message = f"keyword_language={self.keyword_language} must be one of {', '.join(languages)}"
             raise ValueError(message)
         if self.summary_tokens * 4 > self.summarizer_input_tokens:
             message = f"summary_tokens={self.summary_tokens} must be at most a quarter of summarizer_input_tokens"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from memorybase.conversation import chat_summaries, node_objects, summarising
+from memorybase.conversation.chat_memory import summaries
+from memorybase.conversation.node_object_memory import node_memory
+from memorybase.conversation.session_memory import summary_job
 from memorybase.ingestion import worker
 from memorybase.services import FrozenJob
 from worker.app import app, this_process
@@ -27,11 +29,11 @@ def summarize(summary_id: str) -> None:
     process = this_process()
     row_id = UUID(summary_id)
     with process.watchdog.watching(row_id):
-        if not summarising.make_summary(process.services, row_id):
-            chat_summaries.make_owed(process.services, row_id)
+        if not summary_job.make_summary(process.services, row_id):
+            summaries.make_owed(process.services, row_id)
 
 
 @app.task(name=CLEAN_NODE_MEMORY_TASK)
 def clean_node_memory() -> None:
     """Delete node memory in objects that nobody has written to for long."""
-    node_objects.clean_up(this_process().services.settings)
+    node_memory.clean_up(this_process().services.settings)

@@ -15,12 +15,13 @@ from api.routes.portability import JSON_LINES, LINES, STREAM_HEADERS
 from api.schemas import Identifier, ViewAnswer
 from memorybase import messages
 from memorybase.auth.api_keys import Principal
-from memorybase.conversation import chat_export, chat_log, chat_memory, chat_summaries, chat_views
-from memorybase.conversation.chat_config import ChatMemoryConfig
-from memorybase.conversation.chat_log import ChatPage, Deleted, DeletedRole, DeleteMode, Posted
-from memorybase.conversation.chat_memory import ChatMemoryView, ChatView, MemoryKey, Who
-from memorybase.conversation.chat_views import Trimmed
+from memorybase.conversation.chat_memory import memories, message_log, summaries, views
+from memorybase.conversation.chat_memory.config import ChatMemoryConfig
+from memorybase.conversation.chat_memory.memories import ChatMemoryView, ChatView, MemoryKey, Who
+from memorybase.conversation.chat_memory.message_log import ChatPage, Deleted, DeletedRole, DeleteMode, Posted
+from memorybase.conversation.chat_memory.views import Trimmed
 from memorybase.database.paging import MAX_SIZE, MAX_SKIP, Page
+from memorybase.import_export import chats
 from memorybase.models import ID_LENGTH
 
 router = keyed_router("chat memories")
@@ -41,7 +42,7 @@ ChatId = Annotated[Identifier, Query()]
 
 @router.get(MEMORIES)
 def list_chat_memories(flow_id: FlowId, services: ServicesDep, caller: Reader, page: PageDep) -> Page[ChatMemoryView]:
-    return chat_memory.list_memories(services, caller.user_id, flow_id, page)
+    return memories.list_memories(services, caller.user_id, flow_id, page)
 
 
 @router.put(MEMORY, responses={201: {"model": ChatMemoryView}})
@@ -49,20 +50,20 @@ def put_chat_memory(
     flow_id: FlowId, node_id: NodeId, body: ChatMemoryConfig, services: ServicesDep, caller: Writer, response: Response
 ) -> ChatMemoryView:
     """Make the memory of a node (201), or configure it anew (200); its chats stay."""
-    memory, created = chat_memory.put_memory(services, MemoryKey(caller.user_id, flow_id, node_id), body)
+    memory, created = memories.put_memory(services, MemoryKey(caller.user_id, flow_id, node_id), body)
     response.status_code = 201 if created else 200
     return memory
 
 
 @router.get(MEMORY)
 def get_chat_memory(flow_id: FlowId, node_id: NodeId, services: ServicesDep, caller: Reader) -> ChatMemoryView:
-    return chat_memory.get_memory(services, MemoryKey(caller.user_id, flow_id, node_id))
+    return memories.get_memory(services, MemoryKey(caller.user_id, flow_id, node_id))
 
 
 @router.delete(MEMORY, status_code=204)
 def delete_chat_memory(flow_id: FlowId, node_id: NodeId, services: ServicesDep, caller: Writer) -> None:
     """Delete a memory with every chat."""
-    chat_memory.delete_memory(services, MemoryKey(caller.user_id, flow_id, node_id))
+    memories.delete_memory(services, MemoryKey(caller.user_id, flow_id, node_id))
 
 
 @router.get(f"{MEMORY}/chats")
@@ -76,7 +77,7 @@ def list_chats(
 ) -> Page[ChatView]:
     """Oldest first; messages and tokens are those of the whole log."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
-    return chat_memory.list_chats(services, key, page, end_user_id=end_user_id)
+    return memories.list_chats(services, key, page, end_user_id=end_user_id)
 
 
 @router.post(f"{MEMORY}/messages", status_code=201, responses={200: {"model": Posted}})
@@ -92,8 +93,8 @@ def post_chat_messages(
     key = MemoryKey(caller.user_id, flow_id, node_id)
     who = Who(body.chat_id, body.variables)
     run_id = _run(caller, body.run_id)
-    posted = chat_log.post_messages(services, key, who, body.messages, run_id=run_id, end_user_id=body.end_user_id)
-    chat_summaries.ask_if_due(services, key, posted.chat_id)
+    posted = message_log.post_messages(services, key, who, body.messages, run_id=run_id, end_user_id=body.end_user_id)
+    summaries.ask_if_due(services, key, posted.chat_id)
     response.status_code = 201 if any(message.created for message in posted.messages) else 200
     return posted
 
@@ -113,7 +114,7 @@ def list_chat_messages(
 ) -> ChatPage:
     """As they are stored, oldest first."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
-    return chat_log.read_messages(services, key, chat_id, limit=limit, offset=offset, cursor=cursor)
+    return message_log.read_messages(services, key, chat_id, limit=limit, offset=offset, cursor=cursor)
 
 
 @router.delete(f"{MEMORY}/messages")
@@ -128,7 +129,7 @@ def delete_chat_messages(
 ) -> Deleted:
     """Delete what the request that wrote last has written, or all, in these roles; both are everything."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
-    return chat_log.delete_messages(services, key, chat_id, mode=mode, roles=roles)
+    return message_log.delete_messages(services, key, chat_id, mode=mode, roles=roles)
 
 
 @router.post(f"{MEMORY}/view")
@@ -136,7 +137,7 @@ def view_chat(
     flow_id: FlowId, node_id: NodeId, body: ChatViewBody, services: ServicesDep, caller: Reader
 ) -> ViewAnswer:
     """What a model reads of a chat. With run_id the use is recorded."""
-    view = chat_views.view_chat(
+    view = views.view_chat(
         services,
         MemoryKey(caller.user_id, flow_id, node_id),
         Who(body.chat_id, body.variables),
@@ -152,7 +153,7 @@ def view_chat(
 def trim_chat(flow_id: FlowId, node_id: NodeId, body: ChatTrimBody, services: ServicesDep, caller: Writer) -> Trimmed:
     """Leave all but the newest messages out of every view; the log keeps them."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
-    return chat_views.trim_chat(services, key, body.chat_id, body.max_messages)
+    return views.trim_chat(services, key, body.chat_id, body.max_messages)
 
 
 @router.post(f"{MEMORY}/summarize")
@@ -161,7 +162,7 @@ def summarize_chat(
 ) -> Trimmed:
     """Put a summary in place of all but the newest messages; the log keeps them."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
-    return chat_summaries.summarize_chat(
+    return summaries.summarize_chat(
         services, key, body.chat_id, keep_last_n=body.keep_last_n, prompt=body.summarize_prompt
     )
 
@@ -175,7 +176,7 @@ def export_chats(
     chat_id: Annotated[Identifier | None, Query()] = None,
 ) -> StreamingResponse:
     """The memory, its chats and their messages as JSON lines; the last line says `end`, else it broke off."""
-    lines = chat_export.export_memory(services, MemoryKey(caller.user_id, flow_id, node_id), chat_id=chat_id)
+    lines = chats.export_memory(services, MemoryKey(caller.user_id, flow_id, node_id), chat_id=chat_id)
     return StreamingResponse(lines, media_type=JSON_LINES, headers=STREAM_HEADERS)
 
 

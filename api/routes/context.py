@@ -7,12 +7,12 @@ from typing import Any
 
 from api.deps import Reader, ServicesDep, keyed_router
 from api.schemas import ContextAnswer, ContextBody, ContextConfig
-from memorybase import context, messages
-from memorybase.context import ContextRequest, RecallOptions
-from memorybase.conversation import Limits
-from memorybase.conversation.counters import counter_for
-from memorybase.conversation.session_memory import PRESETS, SessionPreset
-from memorybase.conversation.summarizers import checked_name
+from memorybase import messages
+from memorybase.conversation import Limits, context
+from memorybase.conversation.context import ContextRequest, RecallOptions
+from memorybase.conversation.session_memory.presets import PRESETS, SessionPreset
+from memorybase.conversation.summarizers.llm import checked_name
+from memorybase.conversation.view.token_counters import counter_for
 
 router = keyed_router("context")
 

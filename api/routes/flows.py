@@ -12,8 +12,8 @@ from api.deps import FlowId, PageDep, Reader, RunId, ServicesDep, Writer, keyed_
 from api.middleware import path_text
 from api.schemas import Accepted, CaptureAnswer, CaptureBody, FlowBody
 from memorybase import messages
-from memorybase.conversation import node_executions
-from memorybase.conversation.node_executions import NewExecution
+from memorybase.conversation.history import node_executions
+from memorybase.conversation.history.node_executions import NewExecution
 from memorybase.database.paging import Page
 from memorybase.ingestion import capture
 from memorybase.models import ID_LENGTH, Flow

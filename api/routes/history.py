@@ -10,11 +10,13 @@ from fastapi import Path, Response
 from api.deps import FlowId, NodeExecutionId, Reader, RunId, ServicesDep, Writer, keyed_router
 from api.middleware import path_text
 from api.schemas import HistoryAnswer, HistoryBody, NodeExecutionBody
-from memorybase.conversation import Prefixes, node_executions, uses
-from memorybase.conversation.buffer import Conversation, HistoryRequest
-from memorybase.conversation.history import give_history
-from memorybase.conversation.node_executions import NodeExecutionView
-from memorybase.conversation.uses import RunMemory
+from memorybase.conversation import Prefixes
+from memorybase.conversation.history import node_executions
+from memorybase.conversation.history.node_executions import NodeExecutionView
+from memorybase.conversation.history.read import give_history
+from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
+from memorybase.conversation.memory_use import record
+from memorybase.conversation.memory_use.record import RunMemory
 from memorybase.messages import IdKind, resolve_id
 from memorybase.models import ID_LENGTH
 
@@ -84,4 +86,4 @@ def delete_node_execution(execution_id: NodeExecutionId, services: ServicesDep, 
 @router.get("/flows/{flow_id}/runs/{run_id}/memory")
 def get_run_memory(flow_id: FlowId, run_id: RunId, services: ServicesDep, caller: Reader) -> RunMemory:
     """The memory that each node of a run was given, as it was sent."""
-    return uses.run_memory(services, caller.user_id, flow_id, run_id)
+    return record.run_memory(services, caller.user_id, flow_id, run_id)

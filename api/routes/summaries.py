@@ -9,9 +9,9 @@ from fastapi import Query
 from api.deps import FlowNamed, Reader, ServicesDep, Writer, keyed_router
 from api.schemas import DEFAULT_PRESET, Identifier, Name, SummaryBody, SummaryPreset
 from memorybase import messages
-from memorybase.conversation import summaries
-from memorybase.conversation.summaries import SummaryView, Wanted
-from memorybase.conversation.summarizers import checked_name
+from memorybase.conversation.session_memory import summaries
+from memorybase.conversation.session_memory.summaries import SummaryView, Wanted
+from memorybase.conversation.summarizers.llm import checked_name
 
 router = keyed_router("summaries")
 

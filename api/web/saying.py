@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from api.web import parts
-from memorybase.conversation.records import call_parts
+from memorybase.conversation.view.records import call_parts
 from memorybase.read_models.sessions import MessageView
 
 # Of a longer text so much is shown at once: a page of fifty stays quick.

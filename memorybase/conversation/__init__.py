@@ -1,6 +1,15 @@
 """Conversation memory: what a model reads on its next turn.
 
-One engine for every kind of memory. The engine is pure: records in, a view out; no SQL, no HTTP, no clock, no model.
+    context              POST /context: summary, recalled memories and history within one budget
+    view/                the pure engine: records in, a view out; no SQL, no HTTP, no clock, no model
+    history/             POST /history: token buffers of a conversation or of one node, node executions (Dify)
+    chat_memory/         /chat-memories: logs of chats, their views, summaries and nodes (Splox)
+    session_memory/      presets and summaries of captured sessions (FlowX)
+    summarizers/         who writes summaries: chat models, or sentences of the conversation itself
+    memory_use/          what each node's model was given, and what deletions take out of it
+    node_object_memory/  node memory as objects in a store, without a database
+
+One engine serves every kind of memory:
 
     view = build_view(
         records,                                    # any order; seq decides
@@ -12,43 +21,18 @@ One engine for every kind of memory. The engine is pure: records in, a view out;
     view.messages, view.sources, view.text, view.report; view.overflow is what to summarise next
 
 A log is never changed by a view: a larger limit, an undo or a new summary later finds everything there.
-
-    records        Record, what a log holds and a view is made of; NIL parents
-    files          FileRef, and the resolver that turns one into a content part
-    groups         a tool call with its results; turns; what no model accepts
-    threads        the thread of a conversation with branches, and Dify's walk to compare with
-    tokens         TokenCounter, and what is counted beside text
-    counters       counters by name: the estimate, a Hugging Face tokenizer, tiktoken
-    clearing       tool results emptied
-    images         the image budget
-    trimming       Limits: what fits, in whole units
-    clipping       one message cut to fit
-    fitting        limits and a summary together
-    rendering      aligned, in OpenAI's or LangChain's shape
-    transcripts    as text: role prefixes; session memory's structure
-    view           the order of all this, and the report
-    memory_config  Dify's MemoryConfig, and where history goes in a prompt
-
-Around it is what stores and makes:
-
-    captured        a session's messages as records, newest first
-    session_memory  what a model is told of a session: presets (pure too)
-    summaries       summaries of sessions: what there is, and asking for one
-    summarising     making them, in a worker
-    summarizers     who writes them: a protocol, the extractive one, chat models
-    extracting      a summary out of the conversation's own sentences
 """
 
 from __future__ import annotations
 
-from memorybase.conversation.clearing import Clearing
-from memorybase.conversation.files import FileRef, FileResolver
-from memorybase.conversation.fitting import Summary
-from memorybase.conversation.records import UUID_NIL, Record
-from memorybase.conversation.tokens import ESTIMATE, TextCounter, TokenCounter
-from memorybase.conversation.transcripts import Prefixes
-from memorybase.conversation.trimming import Cut, Limits, Threshold
-from memorybase.conversation.view import Report, Source, View, ViewOptions, build_view
+from memorybase.conversation.view.budget import Summary
+from memorybase.conversation.view.build import Report, Source, View, ViewOptions, build_view
+from memorybase.conversation.view.files import FileRef, FileResolver
+from memorybase.conversation.view.limits import Cut, Limits, Threshold
+from memorybase.conversation.view.records import UUID_NIL, Record
+from memorybase.conversation.view.tokens import ESTIMATE, TextCounter, TokenCounter
+from memorybase.conversation.view.tool_results import Clearing
+from memorybase.conversation.view.transcript import Prefixes
 
 __all__ = [
     "ESTIMATE",

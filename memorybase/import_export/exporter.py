@@ -13,9 +13,8 @@ from typing import Any
 from uuid import UUID
 
 from memorybase import __version__, errors
-from memorybase.conversation import chat_export
 from memorybase.database import clock
-from memorybase.import_export import lines, node_memory, queries
+from memorybase.import_export import chats, lines, node_memory, queries
 from memorybase.import_export.lines import columns, pages, written
 from memorybase.import_export.queries import ExportedMessage
 from memorybase.models import Flow, Message, Run, Session
@@ -69,10 +68,10 @@ def export(services: Services, scope: ExportScope) -> Iterator[bytes]:
         yield written("flow", **columns(flow, "id", "external_id", "name", "created_at"))
         for conversation in _sessions(services, flow, scope):
             yield from _session_lines(services, flow, conversation, counts)
-        yield from chat_export.flow_lines(services, flow, counts, end_user_id=scope.end_user_id)
+        yield from chats.flow_lines(services, flow, counts, end_user_id=scope.end_user_id)
         if scope.end_user_id is None:
             yield from node_memory.other_use_lines(services, flow, counts)
-    kinds = ("flows", "sessions", "runs", "messages", *chat_export.KINDS, *node_memory.KINDS)
+    kinds = ("flows", "sessions", "runs", "messages", *chats.KINDS, *node_memory.KINDS)
     yield written("end", **{kind: counts[kind] for kind in kinds})
 
 

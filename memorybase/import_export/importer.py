@@ -13,9 +13,9 @@ from typing import Any, Literal
 from uuid import UUID
 
 from memorybase import errors
-from memorybase.conversation import chat_log, chat_memory
-from memorybase.conversation.chat_config import ChatMemoryConfig
-from memorybase.conversation.chat_memory import MemoryKey, Who
+from memorybase.conversation.chat_memory import memories, message_log
+from memorybase.conversation.chat_memory.config import ChatMemoryConfig
+from memorybase.conversation.chat_memory.memories import MemoryKey, Who
 from memorybase.import_export import node_memory
 from memorybase.import_export.exporter import FORMAT
 from memorybase.import_export.lines import ChatPlace, Line, Place
@@ -215,7 +215,7 @@ def _store(
         _open_session(services, user_id, item)
         return replace(answer, sessions=answer.sessions + 1)
     if isinstance(item, _Memory):
-        chat_memory.put_memory(services, item.key, item.config, replace=False)  # as it is, if it is there
+        memories.put_memory(services, item.key, item.config, replace=False)  # as it is, if it is there
         return replace(answer, chat_memories=answer.chat_memories + 1)
     if isinstance(item, _ChatPost):
         return _store_chat_messages(services, item, answer)
@@ -246,7 +246,7 @@ def _store_capture(
 
 def _store_chat_messages(services: Services, item: _ChatPost, answer: ImportAnswer) -> ImportAnswer:
     place = item.place
-    posted = chat_log.post_messages(
+    posted = message_log.post_messages(
         services, place.key, Who(place.chat_id), item.messages, run_id=item.run_id, end_user_id=place.end_user_id
     )
     created = sum(message.created for message in posted.messages)

@@ -12,8 +12,8 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, messages
-from memorybase.conversation.chat_config import ChatMemoryConfig
-from memorybase.conversation.chat_memory import MemoryKey
+from memorybase.conversation.chat_memory.config import ChatMemoryConfig
+from memorybase.conversation.chat_memory.memories import MemoryKey
 from memorybase.messages import IdKind, NewMessage
 from memorybase.models import ID_LENGTH, Flow, MemoryUse, NodeExecution, Run, Session
 from memorybase.services import Services

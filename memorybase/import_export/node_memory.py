@@ -16,8 +16,9 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.conversation import node_executions, uses
-from memorybase.conversation.node_executions import MAX_INDEX, ExecutionStatus, NewExecution
+from memorybase.conversation.history import node_executions
+from memorybase.conversation.history.node_executions import MAX_INDEX, ExecutionStatus, NewExecution
+from memorybase.conversation.memory_use import record
 from memorybase.import_export import queries
 from memorybase.import_export.lines import Line, Place, columns, pages, written
 from memorybase.messages import resolve_id
@@ -53,7 +54,7 @@ class Use:
     line: int
     user_id: UUID
     flow_id: UUID
-    use: uses.PastUse
+    use: record.PastUse
 
 
 def session_lines(
@@ -150,7 +151,7 @@ def read_use(reader: Line) -> Use:
     if len(told) != len(sources) or not all(_is_source(source) for source in sources):
         raise errors.InvalidRequest("There is a source for each message", field=f"line {reader.number}.sources")
     new_ids = _new_ids(reader)
-    use = uses.PastUse(
+    use = record.PastUse(
         session_id=None if reader.values.get("session_id") is None else reader.text("session_id", ID_LENGTH),
         run_id=run_id,
         node_id=reader.text("node_id", ID_LENGTH),
@@ -205,4 +206,4 @@ def store_execution(services: Services, user_id: UUID, item: Execution) -> bool:
 
 def store_use(services: Services, item: Use) -> bool:
     """Whether it is new; one that is here stays as it is."""
-    return uses.import_use(services, item.user_id, item.flow_id, item.use)
+    return record.import_use(services, item.user_id, item.flow_id, item.use)

@@ -46,7 +46,7 @@ class CapturedMessage:
     external_id: str | None
     seq: int
     created: bool
-    deleted_messages: bool  # known, deleted by itself, and therefore not stored again
+    deleted: bool  # known, deleted by itself, and therefore not stored again
 
 
 @dataclass(frozen=True, slots=True)

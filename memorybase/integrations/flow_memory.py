@@ -13,15 +13,16 @@ from uuid import UUID
 
 from pydantic_core import to_jsonable_python
 
-from memorybase import context
 from memorybase.client import Client, Json
-from memorybase.conversation import chat_log, chat_memory, chat_summaries, chat_views, node_executions
-from memorybase.conversation.buffer import Conversation, HistoryRequest
-from memorybase.conversation.chat_config import ChatMemoryConfig
-from memorybase.conversation.chat_log import DeletedRole, DeleteMode
-from memorybase.conversation.chat_memory import MemoryKey, Who
-from memorybase.conversation.history import give_history
-from memorybase.conversation.session_memory import PRESETS
+from memorybase.conversation import context
+from memorybase.conversation.chat_memory import memories, message_log, summaries, views
+from memorybase.conversation.chat_memory.config import ChatMemoryConfig
+from memorybase.conversation.chat_memory.memories import MemoryKey, Who
+from memorybase.conversation.chat_memory.message_log import DeletedRole, DeleteMode
+from memorybase.conversation.history import node_executions
+from memorybase.conversation.history.read import give_history
+from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
+from memorybase.conversation.session_memory.presets import PRESETS
 from memorybase.ingestion import capture as ingestion
 from memorybase.messages import IdKind, normalise_all, resolve_id
 from memorybase.search import request as recall_request
@@ -173,25 +174,25 @@ class InProcess:
         return [_json(hit) for hit in answer.search(self.services, self.user_id, request).results]
 
     def put_chat_memory(self, node_id: str, fields: Json) -> Json:
-        memory, _ = chat_memory.put_memory(self.services, self._key(node_id), ChatMemoryConfig.of(fields))
+        memory, _ = memories.put_memory(self.services, self._key(node_id), ChatMemoryConfig.of(fields))
         return _json(memory)
 
     def post_chat(self, node_id: str, chat_id: str, messages: Sequence[Json], run_id: str | None = None) -> Json:
         key = self._key(node_id)
         run = None if run_id is None else self._id("run", run_id)
-        posted = chat_log.post_messages(self.services, key, Who(chat_id), messages, run_id=run)
-        chat_summaries.ask_if_due(self.services, key, posted.chat_id)
+        posted = message_log.post_messages(self.services, key, Who(chat_id), messages, run_id=run)
+        summaries.ask_if_due(self.services, key, posted.chat_id)
         return _json(posted)
 
     def view_chat(self, node_id: str, chat_id: str, run_id: str | None = None) -> Json:
         run = None if run_id is None else self._id("run", run_id)
-        return chat_views.view_chat(self.services, self._key(node_id), Who(chat_id), run_id=run).as_dict()
+        return views.view_chat(self.services, self._key(node_id), Who(chat_id), run_id=run).as_dict()
 
     def read_chat(self, node_id: str, chat_id: str, *, limit: int = 50, offset: int | None = None) -> Json:
-        return _json(chat_log.read_messages(self.services, self._key(node_id), chat_id, limit=limit, offset=offset))
+        return _json(message_log.read_messages(self.services, self._key(node_id), chat_id, limit=limit, offset=offset))
 
     def delete_chat(self, node_id: str, chat_id: str, *, mode: DeleteMode, roles: Sequence[DeletedRole]) -> Json:
-        return _json(chat_log.delete_messages(self.services, self._key(node_id), chat_id, mode=mode, roles=roles))
+        return _json(message_log.delete_messages(self.services, self._key(node_id), chat_id, mode=mode, roles=roles))
 
     @property
     def _flow_id(self) -> UUID:

@@ -23,8 +23,8 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, co
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from memorybase.client import Json
-from memorybase.conversation.chat_log import DeletedRole, DeleteMode
-from memorybase.conversation.templates import check_template, render
+from memorybase.conversation.chat_memory.message_log import DeletedRole, DeleteMode
+from memorybase.conversation.chat_memory.templates import check_template, render
 from memorybase.errors import InvalidRequest
 from memorybase.integrations.flow_memory import FlowMemory
 from memorybase.integrations.langchain import to_dicts, to_messages

@@ -141,11 +141,6 @@ def analyzer(language: str) -> Analyzer:
     return Analyzer(language)
 
 
-def languages() -> list[str]:
-    """What an analyzer may be made for."""
-    return ["none", *sorted(Stemmer.algorithms())]
-
-
 def traits_of(text: str) -> Traits:
     traits = Traits(0)
     if "?" in text or "\uff1f" in text or "\u061f" in text:

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 
 from memorybase import errors
 from memorybase.auth import queries
-from memorybase.conversation import chat_summaries, node_objects, summarising
+from memorybase.conversation.chat_memory import summaries as chat_summaries
+from memorybase.conversation.node_object_memory import node_memory as node_objects
+from memorybase.conversation.session_memory import summary_job
 from memorybase.database import clock
 from memorybase.ingestion import build
 from memorybase.ingestion.recovery import plan_owed, requeue_expired, ring_waiting, wake_idle
@@ -81,7 +83,7 @@ def sweep(services: Services) -> SweepReport:
 
 def ring_summaries(services: Services) -> int:
     """For summaries of sessions and of chats that nobody makes."""
-    return summarising.ring_owed(services) + chat_summaries.ring_owed(services)
+    return summary_job.ring_owed(services) + chat_summaries.ring_owed(services)
 
 
 def forget_tickets(services: Services) -> int:

@@ -13,8 +13,8 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.conversation.captured import LONGEST_TURN
-from memorybase.conversation.records import UUID_NIL
+from memorybase.conversation.history.session_reader import LONGEST_TURN
+from memorybase.conversation.view.records import UUID_NIL
 from memorybase.queries import threads
 from memorybase.queries.ownership import found_flow
 from memorybase.queries.threads import Link, Placed

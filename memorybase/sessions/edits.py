@@ -11,7 +11,8 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.conversation import chat_log, quotes
+from memorybase.conversation.chat_memory import message_log
+from memorybase.conversation.memory_use import redaction
 from memorybase.database import clock
 from memorybase.ingestion import edit, scheduler
 from memorybase.ingestion import scheduler as scheduler_
@@ -90,7 +91,7 @@ def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[
         index.remove(session, conversation, message)
         memory_uses.redact_uses(session, [message.id])
         now = clock.now(session)
-        quotes.strike(session, message, now)
+        redaction.strike(session, message, now)
         summaries.mark_deleted(session, message.flow_id, message.session_id, message.seq, now)
         session.delete(message)
         session.flush()
@@ -192,7 +193,7 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
                 total += delete_session(services, user_id, flow_id, session_id)
         if len(page) < ERASE_PAGE:
             break
-    erased = chat_log.erase_chats(services, user_id, end_user_id)
+    erased = message_log.erase_chats(services, user_id, end_user_id)
     total += Erasure(chats=erased.chats, chat_messages=erased.messages, summaries=erased.summaries)
     if total == Erasure():
         raise errors.NotFound("There is no session or chat of this end user", field="end_user_id", value=end_user_id)

@@ -19,9 +19,9 @@ from harness.worker import WorkerServer
 
 from memorybase import messages, wiring
 from memorybase.auth import api_keys
-from memorybase.conversation import summaries
-from memorybase.conversation.summaries import Wanted
-from memorybase.conversation.summarizers import EXTRACTIVE
+from memorybase.conversation.session_memory import summaries
+from memorybase.conversation.session_memory.summaries import Wanted
+from memorybase.conversation.summarizers.llm import EXTRACTIVE
 from memorybase.database import migrate
 from memorybase.embedding.background import NICENESS
 from memorybase.ingestion import capture as ingestion

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from harness.api import Api
 
-from memorybase.conversation.chat_summaries import make_owed
+from memorybase.conversation.chat_memory.summaries import make_owed
 
 C = "/flows/support/chat-memories/llm%2F1"
 CONFIG = {"name": "Support", "chat_id": "user-{{ start.user }}", "user_message_content": "{{ start.text }}"}

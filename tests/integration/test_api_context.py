@@ -6,7 +6,7 @@ from typing import Any
 
 from harness.api import Api
 
-from memorybase.conversation.summarising import make_summary
+from memorybase.conversation.session_memory.summary_job import make_summary
 
 ASKED = {"flow_id": "support", "session_id": "s1"}
 

@@ -20,8 +20,9 @@ from harness.api import Api, open_api
 from harness.contract import CONTRACT
 
 from memorybase.auth import api_keys
-from memorybase.conversation import Record, summaries
-from memorybase.conversation.summarising import make_summary
+from memorybase.conversation import Record
+from memorybase.conversation.session_memory import summaries
+from memorybase.conversation.session_memory.summary_job import make_summary
 from memorybase.models import ApiKey, Base, Flow, Generation, KnowledgeBase, MemoryBase, Message
 from memorybase.read_models import sessions
 from memorybase.settings import Settings

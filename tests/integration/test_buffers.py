@@ -10,7 +10,7 @@ from harness.records import Flat
 from harness.world import World
 
 from memorybase.conversation import UUID_NIL
-from memorybase.conversation.buffer import Conversation, TokenBufferMemory
+from memorybase.conversation.history.token_buffer import Conversation, TokenBufferMemory
 from memorybase.errors import NotFound
 
 

@@ -6,11 +6,11 @@ from uuid import uuid4
 
 import pytest
 from harness.world import World
-from memorybase.read_models.builds import BuildView, GenerationsView
 
 from memorybase import errors
 from memorybase.memory_bases import regenerate
 from memorybase.read_models import builds as catalog_builds
+from memorybase.read_models.memory_bases import BuildView, GenerationsView
 
 
 def test_a_build_is_shown_as_far_as_it_is_and_no_longer(world: World) -> None:

@@ -10,9 +10,10 @@ import pytest
 from harness.records import Flat
 from harness.world import World
 
-from memorybase.conversation import UUID_NIL, Limits, Record, Summary, View, ViewOptions, build_view, captured
-from memorybase.conversation.captured import UNREAD, captured_view
-from memorybase.conversation.threads import inferred_parents, thread
+from memorybase.conversation import UUID_NIL, Limits, Record, Summary, View, ViewOptions, build_view
+from memorybase.conversation.history import session_reader
+from memorybase.conversation.history.session_reader import UNREAD, captured_view
+from memorybase.conversation.view.threads import inferred_parents, thread
 from memorybase.errors import NotFound
 
 
@@ -24,7 +25,7 @@ def view(world: World, session_id: str = "s", summary: Summary | None = None, **
 
 
 def stored(world: World, session_id: str = "s") -> list[Record]:
-    return [captured.as_record(message) for message in world.messages(session_id)]
+    return [session_reader.as_record(message) for message in world.messages(session_id)]
 
 
 def random_log(world: World, chance: random.Random, linked: float) -> None:
@@ -50,7 +51,7 @@ def random_log(world: World, chance: random.Random, linked: float) -> None:
 def test_a_thread_in_the_database_is_the_engines(
     world: World, monkeypatch: pytest.MonkeyPatch, seed: int, linked: float
 ) -> None:
-    monkeypatch.setattr(captured, "FIRST_PAGE", 2)
+    monkeypatch.setattr(session_reader, "FIRST_PAGE", 2)
     chance = random.Random(seed)
     random_log(world, chance, linked)
     log = stored(world)
@@ -67,7 +68,7 @@ def test_a_thread_in_the_database_is_the_engines(
 def test_a_view_of_the_tail_is_that_of_the_whole(
     world: World, monkeypatch: pytest.MonkeyPatch, max_tokens: int
 ) -> None:
-    monkeypatch.setattr(captured, "FIRST_PAGE", 2)
+    monkeypatch.setattr(session_reader, "FIRST_PAGE", 2)
     for turn in range(12):
         call = {"id": f"t{turn}", "type": "function", "function": {"name": "f", "arguments": "{}"}}
         tools = [{"role": "assistant", "content": None, "tool_calls": [call]},
@@ -86,7 +87,7 @@ def test_a_view_of_the_tail_is_that_of_the_whole(
 
 
 def test_what_no_summary_covers_is_read_however_old(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(captured, "FIRST_PAGE", 2)
+    monkeypatch.setattr(session_reader, "FIRST_PAGE", 2)
     for turn in range(1, 11):
         world.say("s", {"role": "user", "content": f"q{turn}"}, f"a{turn}")
     summary = Summary(text="before", from_seq=1, to_seq=4)

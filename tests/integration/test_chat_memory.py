@@ -14,11 +14,13 @@ import sqlalchemy as sa
 from harness.world import World
 
 from memorybase import errors
-from memorybase.conversation import Record, View, build_view, chat_log, uses
-from memorybase.conversation.chat_memory import MemoryKey, Who, get_memory, list_memories
-from memorybase.conversation.chat_summaries import make_owed, summarise_due
-from memorybase.conversation.chat_views import record_of
-from memorybase.conversation.nodes import AddMemory, ChatMemory, DeleteMemory, FlowPlace, GetMemoryData
+from memorybase.conversation import Record, View, build_view
+from memorybase.conversation.chat_memory import message_log
+from memorybase.conversation.chat_memory.memories import MemoryKey, Who, get_memory, list_memories
+from memorybase.conversation.chat_memory.nodes import AddMemory, ChatMemory, DeleteMemory, FlowPlace, GetMemoryData
+from memorybase.conversation.chat_memory.summaries import make_owed, summarise_due
+from memorybase.conversation.chat_memory.views import record_of
+from memorybase.conversation.memory_use import record as uses
 from memorybase.database.paging import PageRequest
 from memorybase.errors import InvalidRequest
 from memorybase.models import Chat, ChatRecord
@@ -78,12 +80,12 @@ def seen(node: ChatMemory, chat_id: str = "c") -> list[str]:
 
 
 def log_of(node: ChatMemory, chat_id: str = "c", **page: Any) -> list[str]:
-    found = chat_log.read_messages(node.services, node.key, chat_id, **({"limit": 200} | page))
+    found = message_log.read_messages(node.services, node.key, chat_id, **({"limit": 200} | page))
     return [str(item.content) for item in found.items]
 
 
-def delete(node: ChatMemory, mode: Any, *roles: Any) -> chat_log.Deleted:
-    return chat_log.delete_messages(node.services, node.key, "c", mode=mode, roles=roles)
+def delete(node: ChatMemory, mode: Any, *roles: Any) -> message_log.Deleted:
+    return message_log.delete_messages(node.services, node.key, "c", mode=mode, roles=roles)
 
 
 def chat_row(world: World) -> Chat | None:
@@ -564,7 +566,7 @@ def test_what_is_deleted_while_it_is_summarised_is_in_no_summary(world: World) -
 def test_get_memory_data(world: World, page: dict[str, Any], items: str, next_offset: int | None) -> None:
     node = memory(world)
     node.add(m(*range(1, 6)), chat_id="c")
-    found = chat_log.read_messages(node.services, node.key, "c", **page)
+    found = message_log.read_messages(node.services, node.key, "c", **page)
     assert [item.content for item in found.items] == items.split()
     assert (found.total, found.next_offset) == (5, next_offset)
     if "cursor" not in page:
@@ -581,14 +583,14 @@ def test_a_cursor_is_not_shifted_by_writes_and_deletes(world: World) -> None:
     ):
         pages, step = [], dict(begin)
         while step:
-            page = chat_log.read_messages(node.services, node.key, "c", **step)
+            page = message_log.read_messages(node.services, node.key, "c", **step)
             pages.append(" ".join(str(item.content) for item in page.items))
             step = {"limit": 2, "cursor": page.next_cursor} if page.has_more else {}
         assert pages == order
     for bad in ({"limit": -1}, {"limit": 201}, {"offset": -1}, {"cursor": "x"}, {"cursor": "after:1", "offset": 0},
                 {"cursor": f"after:{2**63}"}):  # fmt: skip
         with pytest.raises(InvalidRequest):
-            chat_log.read_messages(node.services, node.key, "c", **bad)
+            message_log.read_messages(node.services, node.key, "c", **bad)
     assert log_of(node, "unknown") == []
 
 
@@ -613,7 +615,7 @@ def two_runs(node: ChatMemory) -> None:
 def test_delete_memory(world: World, mode: Any, roles: str, left: str) -> None:
     node = memory(world)
     two_runs(node)
-    before = chat_log.read_messages(node.services, node.key, "c").items
+    before = message_log.read_messages(node.services, node.key, "c").items
     done = DeleteMemory(memory=node, name="undo", chat_id=CHAT, mode=mode, roles=roles.split()).run(VARIABLES)  # type: ignore[arg-type]
     assert log_of(node) == left.split()
     assert done.deleted == [item.id for item in before if item.content not in left.split()]
@@ -621,7 +623,7 @@ def test_delete_memory(world: World, mode: Any, roles: str, left: str) -> None:
     row = chat_row(world)
     assert (row is None) == (not left)
     if row is not None:
-        items = chat_log.read_messages(node.services, node.key, "c").items
+        items = message_log.read_messages(node.services, node.key, "c").items
         assert (row.messages, row.tokens) == (len(items), sum(item.tokens for item in items))
 
 
@@ -631,7 +633,7 @@ def test_deleting_again_undoes_one_more_request(world: World) -> None:
     for _ in range(2):
         delete(node, "latest_request", "user", "assistant")
     assert log_of(node) == []
-    assert delete(node, "all", "user") == chat_log.Deleted([], 0)
+    assert delete(node, "all", "user") == message_log.Deleted([], 0)
     node.add(m(1, 2), chat_id="c")
     node.add(m(3), chat_id="c")  # without a run each post is a request of its own
     delete(node, "latest_request", "user", "assistant")
@@ -649,7 +651,7 @@ def test_add_memory_renders_its_fields(world: World) -> None:
     )  # fmt: skip
     for _ in range(2):
         add.run(VARIABLES, "r1", message_id="once")
-    (item,) = chat_log.read_messages(node.services, node.key, "c").items
+    (item,) = message_log.read_messages(node.services, node.key, "c").items
     assert (item.role, item.content, item.files[0]["content_type"]) == ("assistant", "Said: hello", "application/pdf")
     assert item.run_id is not None
     for wrong in ({"role": "system", "content": "x"}, {"role": "user", "content": "{{"}, {"role": "user", "name": " "}):
@@ -676,7 +678,7 @@ def test_a_chats_log_is_nobody_elses(world: World) -> None:
         with pytest.raises(errors.NotFound):
             get_memory(world.services, key)
         with pytest.raises(errors.NotFound):
-            chat_log.post_messages(world.services, key, Who("c"), m(3))
+            message_log.post_messages(world.services, key, Who("c"), m(3))
     deletion_.delete_flow(world.services, world.user_id, world.flow_id)
     sweeper.finish_deletions(world.services)
     assert rows_left(world) == 0

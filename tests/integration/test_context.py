@@ -9,11 +9,12 @@ from uuid import UUID, uuid4
 import pytest
 from harness.world import World
 
-from memorybase.context import RECALL_HEADING, ContextReport, ContextRequest, RecallOptions, build_context
-from memorybase.conversation import Limits, View, uses
-from memorybase.conversation.clipping import MARK
-from memorybase.conversation.session_memory import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW
-from memorybase.conversation.summarising import make_summary
+from memorybase.conversation import Limits, View
+from memorybase.conversation.context import RECALL_HEADING, ContextReport, ContextRequest, RecallOptions, build_context
+from memorybase.conversation.memory_use import record as uses
+from memorybase.conversation.session_memory.presets import FLOWX_5, FLOWX_6, TOKEN_BUFFER, WINDOW
+from memorybase.conversation.session_memory.summary_job import make_summary
+from memorybase.conversation.view.truncate import MARK
 from memorybase.errors import InvalidRequest, NotFound, SessionConflict, VectorStoreUnavailable
 
 

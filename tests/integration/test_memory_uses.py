@@ -9,11 +9,13 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase.conversation import Record, View, build_view, node_executions, uses
-from memorybase.conversation.buffer import Conversation, HistoryRequest
-from memorybase.conversation.history import give_history
-from memorybase.conversation.node_buffer import NodeHistory
-from memorybase.conversation.standing import Origin
+from memorybase.conversation import Record, View, build_view
+from memorybase.conversation.history import node_executions
+from memorybase.conversation.history.node_token_buffer import NodeHistory
+from memorybase.conversation.history.read import give_history
+from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
+from memorybase.conversation.memory_use import record as uses
+from memorybase.conversation.memory_use.provenance import Origin
 from memorybase.errors import NotFound
 from memorybase.models import MemoryUse, MemoryUseMessage
 from memorybase.sessions import deletion as deletion_

@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from harness.records import Flat
 from harness.world import World
 
-from memorybase.conversation import node_executions
-from memorybase.conversation.buffer import Conversation, HistoryRequest
-from memorybase.conversation.node_buffer import NodeTokenBufferMemory, node_view
+from memorybase.conversation.history import node_executions
+from memorybase.conversation.history.node_token_buffer import NodeTokenBufferMemory, node_view
+from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
 from memorybase.errors import InvalidRequest, NotFound, RunConflict
 from memorybase.models import Heartbeat
 from memorybase.operations import sweeper

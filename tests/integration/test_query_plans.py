@@ -13,8 +13,8 @@ import pytest
 import sqlalchemy as sa
 from harness.world import World
 
-from memorybase.conversation import captured
-from memorybase.conversation.buffer import Conversation, HistoryRequest, conversation_view
+from memorybase.conversation.history import session_reader
+from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
 from memorybase.database import paging
 from memorybase.models import Base, LedgerEntry, MemoryBaseSession, Message, Run, Session
 from memorybase.read_models import activity as catalog_activity
@@ -162,7 +162,7 @@ def test_a_view_reads_no_more_of_a_long_session_than_it_returns(world: World) ->
                 assert not any(step.startswith("SCAN") or "TEMP B-TREE" in step for step in plan), plan
             else:
                 # The rows of the last page, and to each the one before it in its run.
-                assert rows_touched(world, statement, parameters) <= 4 * captured.LONGEST_TURN, statement
+                assert rows_touched(world, statement, parameters) <= 4 * session_reader.LONGEST_TURN, statement
 
     check(10)
     world.say("long", {"role": "user", "content": "go on"}, "yes")
@@ -226,4 +226,4 @@ def test_the_branches_of_a_page_are_read_in_a_few_statements(world: World) -> No
             assert scans(world, statement, parameters) == [], statement
         else:
             # The newest turn of the run, and what is beside each message of the page.
-            assert rows_touched(world, statement, parameters) <= captured.LONGEST_TURN + 500, statement
+            assert rows_touched(world, statement, parameters) <= session_reader.LONGEST_TURN + 500, statement

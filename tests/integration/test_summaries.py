@@ -14,12 +14,13 @@ import sqlalchemy as sa
 from harness.waiting import wait_until
 from harness.world import World
 
-from memorybase.context import ContextRequest, build_context
-from memorybase.conversation import Record, View, uses
-from memorybase.conversation.session_memory import FLOWX_5, SessionPreset
-from memorybase.conversation.standing import Origin
-from memorybase.conversation.summaries import Wanted, delete_summary, get_summary, request_summary
-from memorybase.conversation.summarising import PAGE, make_summary, make_wanted
+from memorybase.conversation import Record, View
+from memorybase.conversation.context import ContextRequest, build_context
+from memorybase.conversation.memory_use import record as uses
+from memorybase.conversation.memory_use.provenance import Origin
+from memorybase.conversation.session_memory.presets import FLOWX_5, SessionPreset
+from memorybase.conversation.session_memory.summaries import Wanted, delete_summary, get_summary, request_summary
+from memorybase.conversation.session_memory.summary_job import PAGE, make_summary, make_wanted
 from memorybase.errors import EmbeddingFailed, NotFound, SummarizerUnavailable, SummaryRejected
 from memorybase.messages import NewMessage
 from memorybase.models import MemoryUse, SessionSummary

@@ -20,55 +20,35 @@ PACKAGES = ("memorybase", "worker", "api", "migrations")
 LAYERS: dict[str, set[str]] = {
     "ground": {
         "memorybase",
-        "memorybase.embedding.chunking",
         "memorybase.errors",
-        "memorybase.import_export.conversation_files",
-        "memorybase.keyword_index.analyzer",
         "memorybase.messages",
+        "memorybase.metrics",
         "memorybase.models",
         "memorybase.settings",
     },
     "adapters": {
-        "memorybase.database.engine",
+        "memorybase.client",
+        "memorybase.database",
         "memorybase.embedding",
         "memorybase.locks",
-        "memorybase.database.migrate",
-        "memorybase.queries",
         "memorybase.telemetry",
-        "memorybase.vectors.store",
+        "memorybase.vectors",
         "migrations",
     },
     "services": {"memorybase.services"},
-    "domain": {
-        "memorybase.ingestion.idempotency",
-        "memorybase.read_models",
-        "memorybase.context",
-        "memorybase.conversation",
-        "memorybase.evaluation",
-        "memorybase.ingestion.flush",
-        "memorybase.keyword_index.index",
-        "memorybase.ingestion.capture",
-        "memorybase.auth.api_keys",
-        "memorybase.knowledge_bases",
-        "memorybase.ingestion.lease",
-        "memorybase.sessions",
-        "memorybase.metrics",
-        "memorybase.ingestion.scheduler",
-        "memorybase.import_export",
-        "memorybase.ingestion.pipeline",
-        "memorybase.search",
-        "memorybase.ingestion.vector_reuse",
-        "memorybase.auth.web_sessions",
-        "memorybase.operations.sweeper",
-        "memorybase.operations.health",
-    },
+    "queries": {"memorybase.queries"},
+    "indexes": {"memorybase.auth", "memorybase.keyword_index", "memorybase.knowledge_bases"},
+    "flow": {"memorybase.conversation", "memorybase.ingestion", "memorybase.search"},
+    # The only part of conversation memory that searches.
+    "context": {"memorybase.conversation.context"},
+    "memory bases": {"memorybase.memory_bases"},
+    "sessions": {"memorybase.read_models", "memorybase.sessions"},
+    "operations": {"memorybase.evaluation", "memorybase.import_export", "memorybase.operations"},
     "wiring": {"memorybase.testing", "memorybase.wiring"},
     "edges": {
         "api",
         "memorybase.__main__",
         "memorybase.cli",
-        "memorybase.client",
-        "memorybase.cli.demo",
         "memorybase.integrations",
         "memorybase.stack",
         "worker",
@@ -77,7 +57,7 @@ LAYERS: dict[str, set[str]] = {
 
 # Of each group, none imports another: they meet in the database, or over HTTP.
 STRANGERS = (
-    {"memorybase.ingestion.capture", "memorybase.search", "memorybase.conversation"},
+    {"memorybase.ingestion", "memorybase.search", "memorybase.conversation"},
     {"api", "worker", "memorybase.cli"},
     {"api", "worker", "memorybase.stack"},
 )
@@ -117,7 +97,7 @@ ONLY_HERE = (
     ),
     OnlyHere(
         frozenset({"chromadb"}),
-        ("memorybase.vectors.store",),
+        ("memorybase.vectors",),
         "Use services.vectors, the VectorStore protocol.",
     ),
     OnlyHere(
@@ -139,7 +119,7 @@ ONLY_HERE = (
     ),
     OnlyHere(
         frozenset({"prometheus_client"}),
-        ("memorybase.metrics",),
+        ("memorybase.metrics", "memorybase.operations.exposition"),
         "Every metric is named in memorybase/metrics.py; count through it.",
     ),
     OnlyHere(
@@ -380,10 +360,30 @@ def test_the_source_keeps_the_rule(rule: str) -> None:
     assert not broken, f"{rule}:\n" + "\n".join(broken)
 
 
+def test_ingestion_and_conversation_do_not_meet_through_others_either() -> None:
+    imported: dict[str, set[str]] = {}
+    for module in source_modules():
+        here = part_of(module.name)
+        parts = {part_of(found.target) for found in imports_of(module)} - {None, here}
+        imported.setdefault(str(here), set()).update(str(part) for part in parts)
+    flow = LAYERS["flow"]
+    for start in flow:
+        reached, ahead = set(), {start}
+        while ahead:
+            part = ahead.pop()
+            reached.add(part)
+            ahead |= imported.get(part, set()) - reached
+        assert reached & flow == {start}
+
+
 PLANTED = [
     ("memorybase.queries.cursors", "imports point downwards", "from memorybase import ingestion"),
     ("memorybase.ingestion.capture", "imports point downwards", "from memorybase.search import search"),
-    ("memorybase.conversation.threads", "imports point downwards", "def f():\n    from memorybase import ingestion"),
+    (
+        "memorybase.conversation.view.threads",
+        "imports point downwards",
+        "def f():\n    from memorybase.ingestion import flush",
+    ),
     ("memorybase.wiring", "imports point downwards", "from worker.queue import CeleryQueue"),
     ("memorybase.wiring", "imports point downwards", "def f():\n    from worker.app import app"),
     ("memorybase.ingestion.capture", "imports point downwards", "def f():\n    from worker.queue import CeleryQueue"),
@@ -393,9 +393,13 @@ PLANTED = [
     ("memorybase.ingestion.capture", "libraries stay behind their adapters", "from celery import shared_task"),
     ("memorybase.search", "libraries stay behind their adapters", "def f():\n    import chromadb"),
     ("memorybase.services", "libraries stay behind their adapters", "import redis.client"),
-    ("memorybase.conversation.nodes", "libraries stay behind their adapters", "from langchain_core import messages"),
+    (
+        "memorybase.conversation.chat_memory.nodes",
+        "libraries stay behind their adapters",
+        "from langchain_core import messages",
+    ),
     ("memorybase.embedding.onnx", "libraries stay behind their adapters", "import onnxruntime"),
-    ("memorybase.embedding.chunking", "libraries stay behind their adapters", "def f():\n    import tokenizers"),
+    ("memorybase.embedding.chunking", "libraries stay behind their adapters", "import tokenizers"),
     ("memorybase.auth.api_keys", "libraries stay behind their adapters", "from fastapi import HTTPException"),
     ("worker.app", "only settings reads the environment", "import os\nx = os.environ['A']"),
     ("api.app", "only settings reads the environment", "from os import getenv"),
@@ -418,7 +422,7 @@ def test_a_planted_break_of_the_rule_is_found(name: str, rule: str, source: str)
 ALLOWED = [
     (
         "memorybase.ingestion.capture",
-        "from memorybase import errors, lifecycle\nfrom memorybase.queries.cursors import lock_row",
+        "from memorybase import errors\nfrom memorybase.queries.cursors import lock_row",
     ),
     ("memorybase.wiring", "def f():\n    from worker.queue import CeleryQueue"),
     ("memorybase.cli.stack", "from memorybase import __version__\nfrom memorybase.stack.run import run_stack"),

@@ -11,7 +11,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorybase.conversation.tokens import estimated_tokens
+from memorybase.conversation.view.tokens import estimated_tokens
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.search.packing import BEST_HITS, PASSAGE_CHARS, SHORT_PASSAGE_CHARS, Packed, Packer
 from memorybase.search.search import Hit

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from uuid import UUID
 
-from memorybase.read_models.builds import BuildView
 from nicegui import ui
 
 from api.web import parts
@@ -14,8 +13,8 @@ from api.web.visits import Visit
 from memorybase import errors
 from memorybase.memory_bases import consistency, regenerate
 from memorybase.memory_bases.consistency import Mismatch
-from memorybase.read_models import builds as catalog_builds
-from memorybase.read_models.memory_bases import MemoryBaseView
+from memorybase.read_models import memory_bases
+from memorybase.read_models.memory_bases import BuildView, MemoryBaseView
 
 AWAY = "The vector store does not answer, so nothing was compared. That is no mismatch: check again when it is back."
 QUESTION = (
@@ -88,7 +87,7 @@ class Store:
                 ui.timer(0.1, self._compare, once=True)
 
     async def _show_build(self) -> None:
-        found = await self._visit.ask(catalog_builds.get_generations, self._base_id)
+        found = await self._visit.ask(memory_bases.get_generations, self._base_id)
         if found.building:
             self._building = found.building.generation
             self._bar.show(found.building.messages_passed, found.building.messages, _progress(found.building))

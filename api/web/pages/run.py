@@ -17,9 +17,9 @@ from api.web.pages.flows import run_words
 from api.web.parts import Bar, Keyed, Live, Mood, Pager
 from api.web.visits import Visit, Visitor
 from memorybase import errors
-from memorybase.conversation import uses
-from memorybase.conversation.records import call_parts
-from memorybase.conversation.uses import NodeUse, RunMemory
+from memorybase.conversation.memory_use import record
+from memorybase.conversation.memory_use.record import NodeUse, RunMemory
+from memorybase.conversation.view.records import call_parts
 from memorybase.messages import message_text, resolve_id
 from memorybase.read_models import sessions
 from memorybase.read_models.sessions import MessageQuery, MessageView, RunView
@@ -72,7 +72,7 @@ class RunPage:
 
     async def build(self) -> None:
         visit = self._visit
-        memory = await visit.ask(uses.run_memory, self._flow_id, self._run_id)
+        memory = await visit.ask(record.run_memory, self._flow_id, self._run_id)
         self._run = await self._captured()
         flow = await visit.ask(sessions.get_flow, self._flow_id)
         name = run_words(self._run.external_id if self._run else None, self._run_id)
@@ -115,7 +115,7 @@ class RunPage:
         await self._live.now()
 
     async def _look(self) -> None:
-        memory = await self._visit.ask(uses.run_memory, self._flow_id, self._run_id)
+        memory = await self._visit.ask(record.run_memory, self._flow_id, self._run_id)
         if self._run is None:
             self._run = await self._captured()
         self._nodes.show(memory.nodes)

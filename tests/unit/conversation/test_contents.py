@@ -9,12 +9,12 @@ import pytest
 from harness.records import ids, log, numbered, record
 
 from memorybase.conversation import ESTIMATE, Clearing, FileRef, Record, TextCounter
-from memorybase.conversation.clearing import clear_tool_results
-from memorybase.conversation.clipping import MARK, clip, clip_longest
-from memorybase.conversation.counters import counter_named
-from memorybase.conversation.files import read_files, remote_images, url_label
-from memorybase.conversation.images import keep_newest_images
-from memorybase.conversation.records import parts_of, with_files
+from memorybase.conversation.view.files import read_files, remote_images, url_label
+from memorybase.conversation.view.images import keep_newest_images
+from memorybase.conversation.view.records import parts_of, with_files
+from memorybase.conversation.view.token_counters import counter_named
+from memorybase.conversation.view.tool_results import clear_tool_results
+from memorybase.conversation.view.truncate import MARK, clip, clip_longest
 from memorybase.errors import InvalidRequest, ModelUnavailable
 
 WORDS = TextCounter("words", lambda text: len(text.split()))

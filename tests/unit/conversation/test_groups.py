@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from harness.records import ids, log, record
 
-from memorybase.conversation.groups import groups_of, mend, open_question, turns_of
+from memorybase.conversation.view.turns import groups_of, mend, open_question, turns_of
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memorybase.conversation import Prefixes
-from memorybase.conversation.memory_config import (
+from memorybase.conversation.history.prompt import (
     MemoryConfig,
     Window,
     chat_prompt,

@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 from harness.records import Flat
 
-from memorybase.conversation import FileRef, journal, node_objects
-from memorybase.conversation.node_objects import NodeTokenBufferMemory, key_of, objects_of
-from memorybase.conversation.objects import objects_at
+from memorybase.conversation import FileRef
+from memorybase.conversation.node_object_memory import append_log, node_memory
+from memorybase.conversation.node_object_memory.node_memory import NodeTokenBufferMemory, key_of, objects_of
+from memorybase.conversation.node_object_memory.object_store import objects_at
 from memorybase.errors import InvalidRequest
 from memorybase.settings import Settings
 
@@ -102,8 +103,8 @@ def test_keys_of_other_ids_are_other_keys(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from memorybase.conversation import journal
-from memorybase.conversation.node_objects import NodeTokenBufferMemory
-from memorybase.conversation.objects import objects_at
+from memorybase.conversation.node_object_memory.node_memory import NodeTokenBufferMemory
+from memorybase.conversation.node_object_memory.object_store import objects_at
 journal.WHOLE_BYTES = 4_000
 mine = NodeTokenBufferMemory("a", "c", "n", objects=objects_at(sys.argv[1]))
 for number in range(200):
@@ -136,7 +137,7 @@ def test_two_processes_append_at_once_and_none_is_lost(tmp_path: Path) -> None:
 
 
 def test_threads_append_to_a_store_of_objects(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "APPENDS", 3)
+    monkeypatch.setattr(append_log, "APPENDS", 3)
     where = f"memory://{time.monotonic_ns()}"
     writers = [threading.Thread(target=append_many, args=(where, who, 15)) for who in "ab"]
     for writer in writers:
@@ -184,7 +185,7 @@ def test_a_damaged_document_is_put_aside_and_nothing_is_lost(tmp_path: Path, dam
 
 
 def test_a_damaged_append_keeps_its_place_and_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "WHOLE_BYTES", -1)
+    monkeypatch.setattr(append_log, "WHOLE_BYTES", -1)
     append_many(str(tmp_path), "a", 3)
     (tmp_path / "node_memory/a/c/n.json.d/000000000002.append").write_bytes(b"{")
     assert [record.content for record in memory(tmp_path).view("a2").records] == ["question 2 of a", "answer"]
@@ -218,6 +219,6 @@ def test_what_nobody_writes_to_is_cleaned_up(tmp_path: Path) -> None:
         os.utime(file, (long_ago, long_ago))
     for file in tmp_path.rglob("old.json.d/*"):
         os.utime(file, (long_ago, long_ago))
-    assert node_objects.clean_up(settings.model_copy(update={"node_memory_days": 0})) == 0
-    assert node_objects.clean_up(settings) == 1
+    assert node_memory.clean_up(settings.model_copy(update={"node_memory_days": 0})) == 0
+    assert node_memory.clean_up(settings) == 1
     assert {file.name for file in (tmp_path / "node_memory/a/c").iterdir()} == {"new.json", "new.json.d"}

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorybase.conversation import Prefixes, Record
-from memorybase.conversation.rendering import align, message_ids, to_langchain, to_openai
-from memorybase.conversation.transcripts import history_text, memory_use_summary, pairs_of, session_text
+from memorybase.conversation.session_memory.transcript import memory_use_summary, pairs_of, session_text
+from memorybase.conversation.view.rendering import align, message_ids, to_langchain, to_openai
+from memorybase.conversation.view.transcript import history_text
 
 H_A = Prefixes("H", "A")
 IMAGE = {"type": "image_url", "image_url": {"url": "https://x.org/1.png"}}

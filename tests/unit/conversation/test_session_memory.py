@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorybase.conversation import Limits, Record, Summary, View
-from memorybase.conversation.captured import Tail
-from memorybase.conversation.fitting import GAP, SUMMARY_DROPPED
-from memorybase.conversation.session_memory import (
+from memorybase.conversation.history.session_reader import Tail
+from memorybase.conversation.session_memory.presets import (
     FLOWX_5,
     FLOWX_6,
     TOKEN_BUFFER,
@@ -24,6 +23,7 @@ from memorybase.conversation.session_memory import (
     StoredSummary,
     session_memory,
 )
+from memorybase.conversation.view.budget import GAP, SUMMARY_DROPPED
 
 WITH_CURRENT = replace(FLOWX_5, count_current=True)
 

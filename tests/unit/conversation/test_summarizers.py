@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from memorybase.conversation import Record
-from memorybase.conversation.summarizers import (
+from memorybase.conversation.summarizers.llm import (
     ExtractiveSummarizer,
     LangChainSummarizer,
     OpenAiSummarizer,
@@ -19,7 +19,7 @@ from memorybase.conversation.summarizers import (
     names,
     summarizer_named,
 )
-from memorybase.conversation.tokens import estimated_tokens
+from memorybase.conversation.view.tokens import estimated_tokens
 from memorybase.errors import (
     EmbeddingFailed,
     InvalidRequest,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memorybase.conversation.templates import MAX_RENDERED_CHARS, MAX_TEMPLATE_CHARS, check_template, render
+from memorybase.conversation.chat_memory.templates import MAX_RENDERED_CHARS, MAX_TEMPLATE_CHARS, check_template, render
 from memorybase.errors import InvalidRequest
 
 START: dict[str, Any] = {

@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorybase.conversation import UUID_NIL, Record
-from memorybase.conversation.threads import BROKEN_LINK, CYCLE, dify_thread, inferred_parents, thread, thread_length
+from memorybase.conversation.view.threads import (
+    BROKEN_LINK,
+    CYCLE,
+    dify_thread,
+    inferred_parents,
+    thread,
+    thread_length,
+)
 from memorybase.errors import NotFound
 
 

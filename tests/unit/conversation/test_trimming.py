@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorybase.conversation import Cut, Limits, Record, Threshold
-from memorybase.conversation.groups import groups_of, open_question
-from memorybase.conversation.trimming import Taken, Trimmed, trim
+from memorybase.conversation.view.limits import Taken, Trimmed, trim
+from memorybase.conversation.view.turns import groups_of, open_question
 from memorybase.errors import InvalidRequest
 
 COUNTER = Flat(10)

@@ -23,9 +23,9 @@ from memorybase.conversation import (
     ViewOptions,
     build_view,
 )
-from memorybase.conversation.clipping import MARK
-from memorybase.conversation.groups import groups_of, open_question
-from memorybase.conversation.transcripts import pairs_of
+from memorybase.conversation.session_memory.transcript import pairs_of
+from memorybase.conversation.view.truncate import MARK
+from memorybase.conversation.view.turns import groups_of, open_question
 
 COUNTER = Flat(10)
 PREFIX = "[Previous Conversation Summary]\n"

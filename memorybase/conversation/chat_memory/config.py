@@ -1,0 +1,150 @@
+"""How a Chat Memory node keeps memory: its fields with their defaults, checked, and the limits that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from memorybase.conversation.chat_memory.templates import MAX_TEMPLATE_CHARS, check_template
+from memorybase.conversation.view.build import ViewOptions
+from memorybase.conversation.view.limits import Cut, Limits, Strategy, Threshold
+from memorybase.conversation.view.records import Record
+from memorybase.conversation.view.rendering import Align, Format
+from memorybase.conversation.view.tool_results import Clearing
+from memorybase.errors import InvalidRequest
+from memorybase.messages import not_blank, storable
+from memorybase.models import NAME_LENGTH
+
+SUMMARIZE_PROMPT = "Summarize the key points of the removed messages, preserving important context and decisions made."
+MAX_MESSAGES = 10_000  # in any limit: a view reads no more
+MAX_TOKENS = 2_000_000
+MAX_PREDEFINED = 100
+UNCOVERED_TOKENS = 4_000  # of what no summary covers yet, given verbatim beyond a limit of messages
+
+
+_Text = Annotated[str, AfterValidator(storable), AfterValidator(not_blank)]
+_Template = Annotated[_Text, Field(max_length=MAX_TEMPLATE_CHARS)]
+_Count = Annotated[int, Field(ge=0, le=MAX_MESSAGES)]
+
+
+class PredefinedMessage(BaseModel):
+    """A message that stands before the history, never stored in it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    role: Literal["user", "assistant", "system"]
+    content: Annotated[_Text, Field(max_length=100_000)]
+
+
+class ChatMemoryConfig(BaseModel):
+    """The fields of a Chat Memory node. Those of the limit that is not chosen are kept and mean nothing."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[_Text, Field(max_length=NAME_LENGTH)]
+    chat_id: _Template = Field(description="Template of the chat's id, such as user-{{ start.user_id }}.")
+    user_message_content: _Template = Field("{{ start | json }}", description="Template of a user's message.")
+    limit_type: Literal["messages", "tokens"] = "messages"
+    trim_strategy: Strategy = "drop_oldest"
+    clear_tool_results: bool = False
+    enable_summarization: bool = False
+    summarize_prompt: Annotated[_Text, Field(max_length=4_000)] = SUMMARIZE_PROMPT
+    use_predefined_messages: bool = False
+    predefined_messages: Annotated[list[PredefinedMessage], Field(max_length=MAX_PREDEFINED)] = Field(
+        default_factory=list
+    )
+    trim_mode: Literal["continuous", "threshold"] = Field("continuous", description="With a limit of messages.")
+    max_messages: _Count = Field(20, description="Kept by continuous trimming.")
+    threshold_trigger: Annotated[int, Field(ge=1, le=MAX_MESSAGES)] = Field(500, description="Trims from so many on.")
+    threshold_target: _Count = Field(100, description="Kept then; below the trigger.")
+    max_images: Annotated[int, Field(ge=0, le=1_000)] = 1
+    max_tokens: Annotated[int, Field(ge=0, le=MAX_TOKENS)] = 2000
+    min_messages: _Count = Field(0, description="Kept whatever max_tokens says.")
+    pin_predefined: bool = Field(default=False, description="Predefined messages count and never go.")
+    keep_first: Annotated[int, Field(ge=0, le=1_000)] | None = Field(
+        None, description="Kept at the start by drop_middle; by default the predefined ones, at least 2."
+    )
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Self:
+        """The configuration of these fields; raises InvalidRequest naming the first that does not fit."""
+        try:
+            return cls(**fields)
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False)[0]
+            field = ".".join(map(str, first["loc"])) or None
+            raise InvalidRequest(first["msg"], field=field) from None
+
+    @model_validator(mode="after")
+    def _templates_and_threshold(self) -> Self:
+        check_template(self.chat_id, "chat_id")
+        check_template(self.user_message_content, "user_message_content")
+        if self.threshold_trigger <= self.threshold_target:
+            raise InvalidRequest(
+                "The threshold's trigger is above its target",
+                field="threshold_trigger",
+                value=self.threshold_trigger,
+                limit=self.threshold_target + 1,
+            )
+        return self
+
+    @property
+    def threshold(self) -> Threshold | None:
+        if self.limit_type == "tokens" or self.trim_mode == "continuous":
+            return None
+        return Threshold(trigger=self.threshold_trigger, target=self.threshold_target)
+
+    @property
+    def predefined(self) -> list[Record]:
+        """The predefined messages, if they are used."""
+        chosen = self.predefined_messages if self.use_predefined_messages else []
+        return [
+            Record(id=f"predefined-{place}", seq=0, role=each.role, content=each.content)
+            for place, each in enumerate(chosen, 1)
+        ]
+
+    @property
+    def head(self) -> int:
+        """How many of the first messages drop_middle may keep."""
+        if self.trim_strategy == "drop_oldest":
+            return 0
+        return max(2, len(self.predefined)) if self.keep_first is None else self.keep_first
+
+    @property
+    def trims_like(self) -> dict[str, Any]:
+        """Whatever decides where a threshold cuts; None of it has changed: old cuts hold."""
+        names = {"limit_type", "trim_mode", "trim_strategy", "threshold_trigger", "threshold_target", "keep_first",
+                 "pin_predefined", "use_predefined_messages", "predefined_messages"}  # fmt: skip
+        return self.model_dump(include=names)
+
+    def limits(self, cuts: tuple[Cut, ...] = ()) -> Limits:
+        """What a view may hold. Where a threshold has cut is stored, and comes in its stead."""
+        if self.limit_type == "tokens":
+            return Limits(
+                max_tokens=self.max_tokens,
+                min_messages=self.min_messages,
+                strategy=self.trim_strategy,
+                keep_first=self.keep_first,
+                cuts=cuts,
+            )
+        return Limits(
+            max_messages=self.max_messages if self.trim_mode == "continuous" else None,
+            strategy=self.trim_strategy,
+            keep_first=self.keep_first,
+            cuts=cuts,
+        )
+
+    def options(self, cuts: tuple[Cut, ...], *, exclude_run_id: str | None, align: Align, shape: Format) -> ViewOptions:
+        """How a view is made. While summaries are made, what none covers yet is given verbatim."""
+        return ViewOptions(
+            exclude_run_id=exclude_run_id,
+            clearing=Clearing() if self.clear_tool_results else None,
+            max_images=self.max_images,
+            limits=self.limits(cuts),
+            uncovered_tokens=UNCOVERED_TOKENS if self.enable_summarization else None,
+            pin_predefined=self.pin_predefined,
+            align=align,
+            format=shape,
+        )

@@ -1,0 +1,181 @@
+"""Chat Memory nodes of a flow: their configuration, and which chat a call is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID, uuid4
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import errors
+from memorybase.conversation.chat_memory.config import ChatMemoryConfig
+from memorybase.conversation.chat_memory.templates import render
+from memorybase.database import clock
+from memorybase.database.paging import Page, PageRequest, page_of
+from memorybase.messages import check_json, check_text
+from memorybase.models import ID_LENGTH, Chat, ChatMemory
+from memorybase.queries import chats, memory_uses
+from memorybase.queries.ownership import found_flow
+from memorybase.services import Services
+from memorybase.telemetry import get_logger
+
+log = get_logger(__name__)
+
+DELETE_PAGE = 5_000  # rows a statement, so that no deletion holds its locks for long
+
+
+class MemoryKey(NamedTuple):
+    """A Chat Memory node: whose, of which flow."""
+
+    user_id: UUID
+    flow_id: UUID
+    node_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """The chat that is meant: by its id, or by variables for the memory's template of it."""
+
+    chat_id: str | None = None
+    variables: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.chat_id is None) == (self.variables is None):
+            raise errors.InvalidRequest("Either chat_id or variables says which chat is meant", field="chat_id")
+        if self.chat_id is not None:
+            checked_chat_id(self.chat_id)
+        check_json(self.variables, "variables")
+
+    def resolve(self, template: str) -> str:
+        """The chat's id; raises InvalidRequest where the variables give none."""
+        if self.chat_id is not None:
+            return self.chat_id
+        return chat_id_of(template, self.variables or {})
+
+
+class ChatMemoryView(ChatMemoryConfig):
+    """A memory's configuration as it is stored."""
+
+    id: UUID
+    flow_id: UUID
+    node_id: str
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ChatView:
+    """A chat; messages and tokens are those of its whole log."""
+
+    chat_id: str
+    end_user_id: str | None
+    messages: int
+    tokens: int
+    created_at: datetime
+    updated_at: datetime
+
+
+def chat_id_of(template: str, variables: Mapping[str, Any], field: str = "variables") -> str:
+    """The id that a template makes. A value in it that is missing, null or empty is an error: it would put the chats of
+    two users together."""
+    check_json(variables, "variables")
+    return checked_chat_id(render(template, variables, field=field, blanks=False), field)
+
+
+def checked_chat_id(chat_id: str, field: str = "chat_id") -> str:
+    check_text(chat_id, field)
+    if not chat_id.strip():
+        raise errors.InvalidRequest("The chat's id is empty", field=field)
+    if len(chat_id) > ID_LENGTH:
+        raise errors.InvalidRequest("The chat's id is too long", field=field, value=len(chat_id), limit=ID_LENGTH)
+    return chat_id
+
+
+def put_memory(
+    services: Services, key: MemoryKey, config: ChatMemoryConfig, *, replace: bool = True
+) -> tuple[ChatMemoryView, bool]:
+    """Make a node's memory, or configure it anew if it may; whether it was made. Its chats stay. Raises NotFound."""
+    with services.database.transaction() as session:
+        found_flow(session, key.user_id, key.flow_id)
+        now = clock.now(session)
+        options = config.model_dump(exclude={"name"})
+        values = {"id": uuid4(), "flow_id": key.flow_id, "node_id": key.node_id, "name": config.name,
+                  "options": options, "revision": 1, "created_at": now, "updated_at": now}  # fmt: skip
+        created = chats.insert_memory(session, values)
+        memory = chats.lock_memory(session, key.flow_id, key.node_id)
+        if memory is None:
+            raise errors.NotFound("There is no such chat memory", field="node_id", value=key.node_id)
+        if replace and not created:
+            memory.revision += config_of(memory).trims_like != config.trims_like
+            memory.name, memory.options, memory.updated_at = config.name, options, now
+            session.flush()
+        return _view(memory), created
+
+
+def get_memory(services: Services, key: MemoryKey) -> ChatMemoryView:
+    """Raises NotFound."""
+    with services.database.reading() as session:
+        return _view(found_memory(session, key))
+
+
+def list_memories(services: Services, user_id: UUID, flow_id: UUID, request: PageRequest) -> Page[ChatMemoryView]:
+    """A flow's memories, oldest first. Raises NotFound."""
+    with services.database.reading() as session:
+        found_flow(session, user_id, flow_id)
+        found = chats.memories_page(session, flow_id, request)
+        return page_of(found, lambda row: _view(row.ChatMemory))
+
+
+def list_chats(
+    services: Services, key: MemoryKey, request: PageRequest, *, end_user_id: str | None = None
+) -> Page[ChatView]:
+    """A memory's chats, oldest first. Raises NotFound."""
+    with services.database.reading() as session:
+        memory = found_memory(session, key)
+        found = chats.chats_page(session, memory.id, request, end_user_id=end_user_id)
+        return page_of(found, lambda row: _chat_view(row.Chat))
+
+
+def delete_memory(services: Services, key: MemoryKey) -> None:
+    """The configuration, every chat, and what of them models were given. Raises NotFound; safe to repeat."""
+    with services.database.reading() as session:
+        memory = found_memory(session, key)
+    more = True
+    while more:
+        with services.database.transaction() as session:
+            more = chats.delete_rows_of_memory(session, memory.id, limit=DELETE_PAGE)
+    with services.database.transaction() as session:
+        memory_uses.delete_uses_of_node(session, key.flow_id, key.node_id)
+        chats.delete_memory(session, memory.id)
+    log.info("chat_memory_deleted", chat_memory_id=str(memory.id))
+
+
+def found_memory(session: OrmSession, key: MemoryKey) -> ChatMemory:
+    """Raises NotFound."""
+    memory = chats.fetch_memory(session, key.user_id, key.flow_id, key.node_id)
+    if memory is None:
+        raise errors.NotFound("There is no such chat memory", field="node_id", value=key.node_id)
+    return memory
+
+
+def config_of(memory: ChatMemory) -> ChatMemoryConfig:
+    return ChatMemoryConfig(name=memory.name, **memory.options)
+
+
+def _view(memory: ChatMemory) -> ChatMemoryView:
+    return ChatMemoryView(
+        name=memory.name,
+        **memory.options,
+        id=memory.id,
+        flow_id=memory.flow_id,
+        node_id=memory.node_id,
+        created_at=memory.created_at,
+        updated_at=memory.updated_at,
+    )
+
+
+def _chat_view(chat: Chat) -> ChatView:
+    return ChatView(chat.chat_id, chat.end_user_id, chat.messages, chat.tokens, chat.created_at, chat.updated_at)

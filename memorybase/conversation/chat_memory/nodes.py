@@ -1,0 +1,187 @@
+"""The memory nodes of a flow, in Python: Chat Memory, Add Memory, Get Memory Data, Delete Memory.
+
+    at = FlowPlace(services, user_id, flow_id)
+    memory = ChatMemory(at, "support", name="Support", chat_id="user-{{ start.user_id }}", max_messages=50)
+    memory.add([{"role": "user"}], variables=variables, run_id=run_id)      # by the template of a user's message
+    memory.view(variables=variables, run_id=run_id).messages                # what the model reads
+    memory.add([{"role": "assistant", "content": answer}], variables=variables, run_id=run_id)
+    DeleteMemory(memory, name="Undo", chat_id="...", mode="latest_request", roles=("user", "assistant")).run(variables)
+
+Variables are what the flow's templates may name. A run is the invocation that a node is part of.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+from uuid import UUID
+
+from memorybase.conversation.chat_memory import message_log, summaries, views
+from memorybase.conversation.chat_memory.config import ChatMemoryConfig
+from memorybase.conversation.chat_memory.memories import MemoryKey, Who, chat_id_of, put_memory
+from memorybase.conversation.chat_memory.message_log import ChatPage, Deleted, DeletedRole, DeleteMode, Posted
+from memorybase.conversation.chat_memory.templates import check_template, render
+from memorybase.conversation.chat_memory.views import Trimmed
+from memorybase.conversation.summarizers.llm import Summarizer
+from memorybase.conversation.view.build import View
+from memorybase.conversation.view.rendering import Align, Format
+from memorybase.errors import InvalidRequest
+from memorybase.messages import resolve_id
+from memorybase.services import Services
+
+Variables = Mapping[str, Any]
+
+
+class FlowPlace(NamedTuple):
+    """A flow of a user's, and the services to work with."""
+
+    services: Services
+    user_id: UUID
+    flow_id: UUID
+
+
+class ChatMemory:
+    """A Chat Memory node with the fields of ChatMemoryConfig, stored when it is made. Raises NotFound, InvalidRequest.
+
+    With `enable_summarization` a write has a worker bring the summary up to date, or with a summarizer of the caller's
+    does so before it returns.
+    """
+
+    def __init__(self, at: FlowPlace, node_id: str, *, summarizer: Summarizer | None = None, **fields: Any) -> None:
+        self.services = at.services
+        self.key = MemoryKey(at.user_id, at.flow_id, node_id)
+        self.config = ChatMemoryConfig.of(fields)
+        self._summarizer = summarizer
+        put_memory(at.services, self.key, self.config)
+
+    def add(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        chat_id: str | None = None,
+        variables: Variables | None = None,
+        run_id: UUID | str | None = None,
+        end_user_id: str | None = None,
+    ) -> Posted:
+        """Write to the chat."""
+        who = Who(chat_id, variables)
+        posted = message_log.post_messages(
+            self.services, self.key, who, messages, run_id=self._run(run_id), end_user_id=end_user_id
+        )
+        if self._summarizer is None:
+            summaries.ask_if_due(self.services, self.key, posted.chat_id)
+        else:
+            summaries.summarise_due(self.services, self.key, posted.chat_id, summarizer=self._summarizer)
+        return posted
+
+    def view(
+        self,
+        *,
+        chat_id: str | None = None,
+        variables: Variables | None = None,
+        run_id: UUID | str | None = None,
+        align: Align = "none",
+        shape: Format = "openai",
+        model: str | None = None,
+    ) -> View:
+        """What the model reads; the run's own messages are left out."""
+        who = Who(chat_id, variables)
+        return views.view_chat(
+            self.services, self.key, who, run_id=self._run(run_id), align=align, shape=shape, model=model
+        )
+
+    def trim(self, chat_id: str, max_messages: int = 10) -> Trimmed:
+        return views.trim_chat(self.services, self.key, chat_id, max_messages)
+
+    def summarize(self, chat_id: str, keep_last_n: int = 2, summarize_prompt: str | None = None) -> Trimmed:
+        return summaries.summarize_chat(
+            self.services, self.key, chat_id, keep_last_n=keep_last_n, prompt=summarize_prompt,
+            summarizer=self._summarizer,
+        )  # fmt: skip
+
+    def _run(self, run_id: UUID | str | None) -> UUID | None:
+        return resolve_id(self.key.user_id, "run", run_id)[0] if isinstance(run_id, str) else run_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Node:
+    """A node that works on a memory's chat, which its own template names."""
+
+    memory: ChatMemory
+    name: str
+    chat_id: str
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise InvalidRequest("A node has a name", field="name")
+        check_template(self.chat_id, "chat_id")
+
+    def _chat(self, variables: Variables) -> str:
+        return chat_id_of(self.chat_id, variables, "chat_id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddMemory(_Node):
+    """Adds one message. `files` is a template of JSON, {"files": [...]} or the list, and needs `enable_files`."""
+
+    role: Literal["user", "assistant"]
+    content: str = ""
+    enable_files: bool = False
+    files: str = ""
+
+    def __post_init__(self) -> None:
+        _Node.__post_init__(self)
+        if self.role not in {"user", "assistant"}:
+            raise InvalidRequest("The role is user or assistant", field="role", value=self.role)
+        for field, template in (("content", self.content), ("files", self.files if self.enable_files else "")):
+            if template:
+                check_template(template, field)
+
+    def run(self, variables: Variables, run_id: UUID | str | None = None, *, message_id: str | None = None) -> Posted:
+        """With a message id it may be repeated."""
+        content = render(self.content, variables, field="content") if self.content else ""
+        message: dict[str, Any] = {"role": self.role, "content": content, "files": self._files(variables)}
+        if message_id is not None:
+            message["id"] = message_id
+        return self.memory.add([message], chat_id=self._chat(variables), run_id=run_id)
+
+    def _files(self, variables: Variables) -> list[Any]:
+        if not (self.enable_files and self.files):
+            return []
+        try:
+            read = json.loads(render(self.files, variables, field="files"))
+        except ValueError:
+            raise InvalidRequest("The files are no JSON", field="files") from None
+        found = read.get("files") if isinstance(read, Mapping) else read
+        if not isinstance(found, list):
+            raise InvalidRequest("The files are a list", field="files")
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetMemoryData(_Node):
+    """The last `limit` messages as they are stored; with an offset, 0 too, those behind so many from the beginning."""
+
+    limit: int = 50
+    offset: int | None = None
+
+    def run(self, variables: Variables) -> ChatPage:
+        chat = self._chat(variables)
+        return message_log.read_messages(
+            self.memory.services, self.memory.key, chat, limit=self.limit, offset=self.offset
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteMemory(_Node):
+    """Deletes what the request that wrote last has written, or all, in these roles."""
+
+    mode: DeleteMode
+    roles: Collection[DeletedRole]
+
+    def run(self, variables: Variables) -> Deleted:
+        return message_log.delete_messages(
+            self.memory.services, self.memory.key, self._chat(variables), mode=self.mode, roles=self.roles
+        )

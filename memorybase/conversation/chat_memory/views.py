@@ -1,0 +1,301 @@
+"""What of a chat a model reads: a view of its newest records, and what moves the places where views begin.
+
+A chat's log is never replayed. It is read from its end until the limits are full, and a threshold keeps the place where
+it has cut. What is left out stays in the log: only a deletion removes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.conversation.chat_memory.config import ChatMemoryConfig
+from memorybase.conversation.chat_memory.memories import MemoryKey, Who, checked_chat_id, config_of, found_memory
+from memorybase.conversation.memory_use.provenance import Origin
+from memorybase.conversation.memory_use.record import record_use
+from memorybase.conversation.view.budget import LIMIT, SUMMARISED, Summary
+from memorybase.conversation.view.build import View, ViewOptions, build_view
+from memorybase.conversation.view.files import read_files
+from memorybase.conversation.view.limits import Cut, Limits, trim
+from memorybase.conversation.view.records import Record
+from memorybase.conversation.view.rendering import Align, Format
+from memorybase.conversation.view.token_counters import counter_for
+from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
+from memorybase.conversation.view.turns import groups_of
+from memorybase.models import Chat, ChatMemory, ChatRecord
+from memorybase.queries import chats
+from memorybase.services import Services
+
+PAGE = 64  # records read beyond a limit of messages, so that no group of calls and results is cut through
+FIRST_READ = 1_000  # at most; each further read is twice as long
+
+
+class Standing(NamedTuple):
+    """What a threshold has left out, and how many predefined messages it has left; None: it has cut nothing."""
+
+    cut: Cut | None
+    predefined_left: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trimmed:
+    """`deleted_count`: messages that views no longer show; the log keeps them. A summary counts among the remaining."""
+
+    deleted_count: int
+    remaining_count: int
+    summary: str | None = None
+
+
+def view_chat(
+    services: Services,
+    key: MemoryKey,
+    who: Who,
+    *,
+    run_id: UUID | None = None,
+    align: Align = "none",
+    shape: Format = "openai",
+    model: str | None = None,
+) -> View:
+    """The view of a chat; one that nothing was written to yet is empty. With a run, its own messages are left out, and
+    the use is recorded. Tokens are counted as settings say of the model. Raises NotFound, InvalidRequest."""
+    counter = counter_for(services.settings, model)
+    with services.database.reading() as session:
+        memory = found_memory(session, key)
+        config = config_of(memory)
+        chat = chats.fetch_chat(session, memory.id, who.resolve(config.chat_id))
+        view = read_view(
+            session, memory, config, chat, exclude_run_id=run_id, align=align, shape=shape, counter=counter
+        )
+    if run_id is not None:
+        shown = view if chat is None else _with_summary_named(view, chat.id)
+        record_use(
+            services, user_id=key.user_id, flow_id=key.flow_id, run_id=run_id, node_id=key.node_id, view=shown,
+            origin=Origin(chat_row_id=None if chat is None else chat.id),
+        )  # fmt: skip
+    return view
+
+
+def read_view(
+    session: OrmSession,
+    memory: ChatMemory,
+    config: ChatMemoryConfig,
+    chat: Chat | None,
+    *,
+    exclude_run_id: UUID | None = None,
+    align: Align = "none",
+    shape: Format = "openai",
+    verbatim: bool = True,
+    counter: TokenCounter = ESTIMATE,
+) -> View:
+    """The chat is read from its end, page by page, until the limits leave something out. Without `verbatim` nothing is
+    given beyond them, though summaries are made."""
+    run = None if exclude_run_id is None else str(exclude_run_id)
+    standing = Standing(None) if chat is None else standing_of(session, memory, config, chat)
+    cuts = () if chat is None else _cuts(chat, standing)
+    options = config.options(cuts, exclude_run_id=run, align=align, shape=shape)
+    if not verbatim:
+        options = replace(options, uncovered_tokens=None)
+    predefined = config.predefined[: standing.predefined_left]
+    if chat is None:
+        return build_view([], options, predefined=predefined, counter=counter)
+    return _paged(session, config, chat, options, predefined, counter)
+
+
+def _paged(
+    session: OrmSession,
+    config: ChatMemoryConfig,
+    chat: Chat,
+    options: ViewOptions,
+    predefined: Sequence[Record],
+    counter: TokenCounter,
+) -> View:
+    summary = summary_of(chat)
+    front = _front(session, config, chat, summary)
+    known = {record.seq for record in front}
+    tail: list[Record] = []
+    size, before = _first_read(config, chat), None
+    while True:
+        page = chats.newest(session, chat, limit=size, after=chat.trimmed_seq, before=before)
+        tail += [record_of(row) for row in page if row.seq not in known]
+        view = build_view([*front, *tail], options, summary=summary, predefined=predefined, counter=counter)
+        if len(page) < size or _is_enough(view, tail):
+            return view
+        before, size = page[-1].seq, size * 2
+
+
+def _front(session: OrmSession, config: ChatMemoryConfig, chat: Chat, summary: Summary | None) -> list[Record]:
+    """What of the beginning a view needs: what drop_middle may keep, and of what was trimmed away the last message that
+    the summary covers, so that the summary is known to stand for something."""
+    front = _head(session, config, chat)
+    if summary is not None and chat.trimmed_seq:
+        covered = chats.newest(session, chat, limit=1, before=min(summary.to_seq, chat.trimmed_seq) + 1)
+        front += map(record_of, covered)
+    return front
+
+
+def _first_read(config: ChatMemoryConfig, chat: Chat) -> int:
+    if config.limit_type == "tokens":
+        return PAGE
+    if config.trim_mode == "continuous":
+        return min(config.max_messages + 8, FIRST_READ)
+    return min(chat.last_seq - max(chat.cut_seq, chat.trimmed_seq) + 8, FIRST_READ)
+
+
+def _is_enough(view: View, tail: Sequence[Record]) -> bool:
+    """Whether nothing older could be shown: units are kept from the newest backwards and none is skipped. Only the
+    question that is being answered is kept from wherever it stands, so it must have been met."""
+    read = {record.id for record in tail}
+    is_full = any(each.id in read and each.reason in {LIMIT, SUMMARISED} for each in view.report.removed)
+    return is_full and any(record.role == "user" or _is_answer(record) for record in tail)
+
+
+def _is_answer(record: Record) -> bool:
+    return record.role == "assistant" and not record.tool_calls
+
+
+def _with_summary_named(view: View, chat_row_id: UUID) -> View:
+    """With the chat's id where a summary is, so that a deletion in the chat finds the uses that hold one."""
+    named = (str(chat_row_id),)
+    sources = [replace(one, message_ids=named) if one.kind == "summary" else one for one in view.sources]
+    return replace(view, sources=tuple(sources))
+
+
+def record_of(row: ChatRecord) -> Record:
+    return Record(
+        id=str(row.message_id),
+        seq=row.seq,
+        role=row.role,  # type: ignore[arg-type]  # checked when it was written
+        content=row.content,
+        tool_calls=row.tool_calls or (),
+        tool_call_id=row.tool_call_id,
+        name=row.name,
+        files=read_files(row.files),
+        run_id=None if row.run_id is None else str(row.run_id),
+        status=row.status,  # type: ignore[arg-type]  # the same
+        created_at=row.created_at,
+        metadata=row.meta,
+    )
+
+
+def summary_of(chat: Chat) -> Summary | None:
+    if chat.summary is None:
+        return None
+    return Summary(text=chat.summary, from_seq=chat.summary_from_seq, to_seq=chat.summary_to_seq)
+
+
+# Where views begin.
+
+
+def standing_of(session: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, chat: Chat) -> Standing:
+    """What is left out by now. A threshold is looked at over what its last cut has left, never over the whole log."""
+    stored = _stored(memory, chat)
+    threshold = config.threshold
+    if threshold is None:
+        return Standing(None)
+    since = chat.trimmed_seq if stored.cut is None else stored.cut.to_seq
+    predefined = [] if config.pin_predefined else config.predefined[: stored.predefined_left]
+    if chat.last_seq - since + config.head + len(predefined) < threshold.trigger:
+        return stored
+    most = threshold.trigger + FIRST_READ
+    tail = [record_of(row) for row in chats.newest(session, chat, limit=most, after=since)][::-1]
+    first = tail[0].seq if tail else since
+    head_to = first - 1 if stored.cut is None else stored.cut.after_seq
+    front = _head(session, config, chat, to=head_to)
+    if stored.cut is None and len(tail) == most:  # more than one cut's worth: the configuration was another one
+        stored = Standing(Cut(front[-1].seq if front else chat.trimmed_seq, first - 1))
+    limits = replace(config.limits(), threshold=threshold)
+    return _cut_anew([*front, *tail], predefined, limits, chat.trimmed_seq) or stored
+
+
+def _cut_anew(
+    history: Sequence[Record], predefined: Sequence[Record], limits: Limits, trimmed_seq: int
+) -> Standing | None:
+    """What the threshold leaves out of this, or None if nothing."""
+    leading = len(predefined)
+    records = [*predefined, *history]
+    kept = set(trim(records, [0] * len(records), limits, leading=leading).kept)
+    gone = [record.seq for place, record in enumerate(records) if place not in kept and place >= leading]
+    if not gone:
+        return None
+    seqs = [records[place].seq for place in sorted(kept) if place >= leading]
+    head = max((seq for seq in seqs if seq < gone[0]), default=trimmed_seq)
+    to = min((seq for seq in seqs if seq > gone[0]), default=history[-1].seq + 1) - 1
+    return Standing(Cut(head, to), sum(place < leading for place in kept))
+
+
+def _stored(memory: ChatMemory, chat: Chat) -> Standing:
+    if chat.cut_seq > chat.trimmed_seq and chat.cut_revision == memory.revision:
+        return Standing(Cut(chat.head_seq, chat.cut_seq), chat.predefined_left)
+    return Standing(None)
+
+
+def _cuts(chat: Chat, standing: Standing) -> tuple[Cut, ...]:
+    """Whatever is left out before limits are looked at."""
+    trimmed = (Cut(0, chat.trimmed_seq),) if chat.trimmed_seq else ()
+    return trimmed if standing.cut is None else (*trimmed, standing.cut)
+
+
+def _head(session: OrmSession, config: ChatMemoryConfig, chat: Chat, to: int | None = None) -> list[Record]:
+    """What drop_middle may keep of the beginning."""
+    if not config.head:
+        return []
+    rows = chats.oldest(session, chat, limit=config.head + PAGE, after=chat.trimmed_seq, to=to)
+    return [record_of(row) for row in rows]
+
+
+def keep_standing(session: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, chat: Chat) -> None:
+    """After a write: the place where the threshold has cut, if it has."""
+    if config.threshold is None:
+        return
+    cut, predefined_left = standing_of(session, memory, config, chat)
+    if cut is not None:
+        chat.head_seq, chat.cut_seq = cut.after_seq, cut.to_seq
+        chat.cut_revision = memory.revision
+        chat.predefined_left = None if config.pin_predefined else predefined_left
+
+
+def messages_left(session: OrmSession, chat: Chat, standing: Standing) -> int:
+    """How many messages are not left out."""
+    gone = sum(chats.count_behind(session, chat, cut.after_seq, cut.to_seq) for cut in _cuts(chat, standing))
+    return chat.messages - gone
+
+
+def place_before(session: OrmSession, chat: Chat, standing: Standing, newest: int) -> int:
+    """The seq behind which at most so many of the newest messages lie, whole groups, and nothing that is left out."""
+    records = [record_of(row) for row in chats.newest(session, chat, limit=newest + PAGE)][::-1]
+    place, count = chat.last_seq, 0
+    for group in reversed(groups_of(records)):
+        count += len(group)
+        if count > newest:
+            break
+        place = records[group[0]].seq - 1
+    return max([place, *(cut.to_seq for cut in _cuts(chat, standing))])
+
+
+def move_trimmed(chat: Chat, place: int) -> None:
+    """Views begin behind this place, whatever a threshold has cut before."""
+    chat.trimmed_seq = place
+    chat.head_seq = chat.cut_seq = 0
+    chat.predefined_left = None
+    chat.revision += 1
+
+
+def trim_chat(services: Services, key: MemoryKey, chat_id: str, max_messages: int = 10) -> Trimmed:
+    """Leave all but the newest messages out of every view from now on. Raises NotFound."""
+    checked_chat_id(chat_id)
+    with services.database.transaction() as session:
+        memory = found_memory(session, key)
+        chat = chats.lock_chat(session, memory.id, chat_id)
+        if chat is None:
+            return Trimmed(0, 0)
+        standing = standing_of(session, memory, config_of(memory), chat)
+        left = messages_left(session, chat, standing)
+        if left <= max_messages:
+            return Trimmed(0, left)
+        move_trimmed(chat, place_before(session, chat, standing, max_messages))
+        remaining = chats.count_behind(session, chat, chat.trimmed_seq)
+        return Trimmed(left - remaining, remaining)

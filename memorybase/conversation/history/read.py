@@ -1,0 +1,37 @@
+"""History for a model's next turn: of the conversation, or of one node in it."""
+
+from __future__ import annotations
+
+from memorybase.conversation.history.node_token_buffer import NodeHistory, node_view
+from memorybase.conversation.history.prompt import Mode
+from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
+from memorybase.conversation.memory_use.provenance import Origin
+from memorybase.conversation.memory_use.record import record_use
+from memorybase.conversation.view.token_counters import counter_for
+
+
+def give_history(
+    conversation: Conversation,
+    request: HistoryRequest,
+    *,
+    mode: Mode = "conversation",
+    node_id: str | None = None,
+    model: str | None = None,
+) -> NodeHistory:
+    """The view that the mode asks for, recorded as used where both run and node are known."""
+    counter = counter_for(conversation.services.settings, model)
+    if mode == "node":
+        given = node_view(conversation, node_id, request, counter=counter)
+    else:
+        given = NodeHistory(conversation_view(conversation, request, counter=counter))
+    if request.run_id is not None and node_id is not None:
+        record_use(
+            conversation.services,
+            user_id=conversation.user_id,
+            flow_id=conversation.flow_id,
+            run_id=request.run_id,
+            node_id=node_id,
+            view=given.view,
+            origin=Origin(session_id=conversation.session_id, execution=given.as_of),
+        )
+    return given

@@ -1,0 +1,208 @@
+"""History of a whole conversation: Dify's TokenBufferMemory over the captured messages of a session."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+from memorybase import errors
+from memorybase.conversation.history.prompt import OnMissing, row_limit
+from memorybase.conversation.history.session_reader import LONGEST_TURN, Walk, captured_view
+from memorybase.conversation.view.build import View, ViewOptions, build_view
+from memorybase.conversation.view.files import FileResolver, remote_images
+from memorybase.conversation.view.limits import Limits, Prune
+from memorybase.conversation.view.rendering import Align, Format
+from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
+from memorybase.conversation.view.transcript import Prefixes
+from memorybase.queries import sessions
+from memorybase.services import Services
+
+DEFAULT_MAX_TOKENS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A session of a user's flow."""
+
+    services: Services
+    user_id: UUID
+    flow_id: UUID
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRequest:
+    """What is asked of a conversation's history. `message_limit` counts turns, as Dify counts a question with its
+    answer; `run_id` is the run under way, whose own messages are left out.
+
+    For a node's history, `execution_id` and `index` say which execution of that run is under way: it, and what the node
+    gave out after it in that run, is of an earlier try and left out."""
+
+    leaf_id: UUID | None = None
+    run_id: UUID | None = None
+    execution_id: UUID | None = None
+    index: int | None = None
+    max_tokens: int = DEFAULT_MAX_TOKENS
+    message_limit: int | None = None
+    on_missing: OnMissing = "empty"
+    prune: Prune = "turn"
+    align: Align = "strict"
+    format: Format = "openai"
+    prefixes: Prefixes | None = None
+
+    def options(self) -> ViewOptions:
+        """As the options of a view."""
+        turns = row_limit(self.message_limit)
+        if self.prune == "message":
+            limits = Limits(max_tokens=self.max_tokens, max_messages=2 * turns, prune="message")
+        else:
+            limits = Limits(max_tokens=self.max_tokens, max_turns=turns, prune="turn")
+        return ViewOptions(
+            leaf_id=None if self.leaf_id is None else str(self.leaf_id),
+            exclude_run_id=None if self.run_id is None else str(self.run_id),
+            limits=limits,
+            align=self.align,
+            format=self.format,
+            prefixes=self.prefixes or Prefixes(),
+        )
+
+
+def conversation_view(
+    conversation: Conversation,
+    request: HistoryRequest,
+    *,
+    counter: TokenCounter = ESTIMATE,
+    resolve: FileResolver = remote_images,
+) -> View:
+    """The history of a session; raises NotFound for a flow that is not the user's, an unknown leaf, and with
+    on_missing="error" a session that is not there."""
+    if not has_session(conversation, request.on_missing):
+        return build_view((), request.options(), counter=counter)
+
+    options = request.options()
+    if request.prune == "turn" and not _has_question(conversation, request):
+        limits = Limits(max_tokens=request.max_tokens, max_messages=2 * row_limit(request.message_limit))
+        options = replace(options, limits=limits, align="none")
+    return captured_view(
+        conversation.services,
+        user_id=conversation.user_id,
+        flow_id=conversation.flow_id,
+        session_id=conversation.session_id,
+        options=options,
+        counter=counter,
+        resolve=resolve,
+    )
+
+
+def _has_question(conversation: Conversation, request: HistoryRequest) -> bool:
+    """A flow that captures its outputs alone has no turns, but a history: single messages fit or go."""
+    with conversation.services.database.reading() as session:
+        walk = Walk(session, conversation.flow_id, conversation.session_id)
+        links = islice(walk.from_leaf(request.leaf_id, run_id=request.run_id), LONGEST_TURN)
+        return any(link.role == "user" for link in links)
+
+
+def has_session(conversation: Conversation, on_missing: OnMissing) -> bool:
+    """Whether there is anything to remember by; raises NotFound for it where that is asked, and for the flow."""
+    with conversation.services.database.reading() as session:
+        if not sessions.has_flow(session, conversation.user_id, conversation.flow_id):
+            raise errors.NotFound("There is no such flow", field="flow_id", value=str(conversation.flow_id))
+        found = sessions.fetch_session(session, conversation.flow_id, conversation.session_id)
+    if found is not None and found.deleted_at is None:
+        return True
+    if on_missing == "error":
+        raise errors.NotFound("There is no such session", field="session_id", value=conversation.session_id)
+    return False
+
+
+class BufferMemory(ABC):
+    """History in the words of Dify's memory classes; `message_limit` counts turns."""
+
+    def __init__(
+        self, conversation: Conversation, model_instance: TokenCounter, asked: HistoryRequest, resolve: FileResolver
+    ) -> None:
+        self.conversation = conversation
+        self.model_instance = model_instance
+        self._asked = asked
+        self._resolve = resolve
+
+    def get_history_prompt_messages(
+        self, max_token_limit: int = DEFAULT_MAX_TOKENS, message_limit: int | None = None
+    ) -> Sequence[dict[str, Any]]:
+        """Chat completion messages, oldest first."""
+        return self.view(max_token_limit, message_limit).messages
+
+    def get_history_prompt_text(
+        self,
+        human_prefix: str = "Human",
+        ai_prefix: str = "Assistant",
+        max_token_limit: int = DEFAULT_MAX_TOKENS,
+        message_limit: int | None = None,
+    ) -> str:
+        """The same as lines "prefix: content"."""
+        return self.view(max_token_limit, message_limit, Prefixes(human_prefix, ai_prefix)).text
+
+    @abstractmethod
+    def view(
+        self,
+        max_token_limit: int = DEFAULT_MAX_TOKENS,
+        message_limit: int | None = None,
+        prefixes: Prefixes | None = None,
+    ) -> View:
+        """The same with sources and report."""
+
+    def _request(self, max_tokens: int, message_limit: int | None, prefixes: Prefixes | None) -> HistoryRequest:
+        return replace(
+            self._asked, max_tokens=max(0, max_tokens), message_limit=message_limit, prefixes=prefixes or Prefixes()
+        )
+
+
+class TokenBufferMemory(BufferMemory):
+    """The newest turns of a conversation that fit a number of tokens.
+
+    The question that is being answered, if it is captured already, is not part of its history. `prune="message"` is
+    Dify's way: single messages go, an answer may stand without its question, and one message always stays.
+    """
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        model_instance: TokenCounter = ESTIMATE,
+        *,
+        leaf_id: UUID | None = None,
+        run_id: UUID | None = None,
+        on_missing: OnMissing = "empty",
+        prune: Prune = "turn",
+        resolve: FileResolver = remote_images,
+    ) -> None:
+        align: Align = "none" if prune == "message" else "strict"
+        asked = HistoryRequest(leaf_id=leaf_id, run_id=run_id, on_missing=on_missing, prune=prune, align=align)
+        super().__init__(conversation, model_instance, asked, resolve)
+
+    def view(
+        self,
+        max_token_limit: int = DEFAULT_MAX_TOKENS,
+        message_limit: int | None = None,
+        prefixes: Prefixes | None = None,
+    ) -> View:
+        """The history with sources and report."""
+        request = self._request(max_token_limit, message_limit, prefixes)
+        if request.run_id is None:
+            request = self._without_question(request)
+        return conversation_view(self.conversation, request, counter=self.model_instance, resolve=self._resolve)
+
+    def _without_question(self, request: HistoryRequest) -> HistoryRequest:
+        """Up to the message before, where the thread ends with a question."""
+        where = self.conversation
+        with where.services.database.reading() as session:
+            links = Walk(session, where.flow_id, where.session_id).from_leaf(request.leaf_id)
+            last, before = next(links, None), next(links, None)
+        if last is None or last.role != "user":
+            return request
+        if before is None:
+            return replace(request, leaf_id=last.id, run_id=last.run_id)  # the thread is that question
+        return replace(request, leaf_id=before.id)

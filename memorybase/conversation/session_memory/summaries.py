@@ -1,0 +1,169 @@
+"""Summaries of captured sessions: what there is of them, and how one is asked for.
+
+A read that leaves something out asks for a summary: a row says what is wanted, a ring tells a worker, and the sweeper
+rings again. The read itself waits for nothing. Making them is summarising.py's part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid5
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import errors
+from memorybase.conversation.history.session_reader import tails
+from memorybase.conversation.session_memory.presets import Call, SessionPreset, StoredSummary, session_memory
+from memorybase.conversation.summarizers.enqueue import ring_after_commit
+from memorybase.conversation.summarizers.llm import names
+from memorybase.conversation.view.budget import Summary
+from memorybase.conversation.view.records import Record
+from memorybase.database import clock
+from memorybase.models import Session, SessionSummary
+from memorybase.queries import sessions, summaries
+from memorybase.services import Services
+
+KEPT_PAIRS = 3  # what a summary that is asked for leaves to be given verbatim
+PRESET_NAME = r"token_buffer|window|pairs_[1-9][0-9]?"  # summaries are made for these; see SessionPreset.summary_of
+
+
+@dataclass(frozen=True, slots=True)
+class Covers:
+    from_seq: int
+    to_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryView:
+    """A session's summary as it is now. `summary` is null until one is made, and once what it covered is deleted.
+
+    stale: a message that it covers was edited. `wanted_seq`: so far the next one is to reach; `error`: why it does not.
+    """
+
+    summary: str | None
+    covers: Covers | None
+    stale: bool
+    preset: str
+    summarizer: str
+    wanted_seq: int
+    error: str | None
+    updated_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Whose summary, by whom."""
+
+    flow_id: UUID
+    session_id: str
+    preset: str
+    summarizer: str
+
+
+def stored_summary(session: OrmSession, wanted: Wanted) -> StoredSummary | None:
+    """The summary to give a model, if one is made."""
+    row = _fetch(session, wanted)
+    if row is None or row.text is None or row.last_message_id is None:
+        return None
+    # Its own id stands for what it covers: a use on record is found by it when a covered message is deleted.
+    text = Summary(text=row.text, from_seq=1, to_seq=row.to_seq, message_ids=(str(row.id),))
+    return StoredSummary(text, str(row.last_message_id))
+
+
+def want(services: Services, wanted: Wanted, expired: Record, *, anew: bool = False) -> None:
+    """Ask for a summary that ends with this record; nothing happens if that is asked for already."""
+    with services.database.transaction() as session:
+        conversation = sessions.fetch_session(session, wanted.flow_id, wanted.session_id)
+        if conversation is None or conversation.deleted_at is not None:
+            return
+        now = clock.now(session)
+        is_known = wanted.summarizer in names(services.settings)  # else whoever has it makes it
+        values: dict[str, Any] = {
+            "id": _id(conversation, wanted),
+            "flow_id": wanted.flow_id,
+            "session_id": wanted.session_id,
+            "preset": wanted.preset,
+            "summarizer": wanted.summarizer,
+            "wanted_seq": expired.seq,
+            "wanted_message_id": UUID(expired.id),
+            "ring_at": now + timedelta(seconds=services.settings.ring_after_seconds) if is_known else None,
+            "to_seq": 0,
+            "created_at": now,
+            "updated_at": now,
+        }
+        if summaries.want(session, values, anew=anew) and is_known:
+            ring_after_commit(session, services, [values["id"]])
+
+
+def is_wanted(session: OrmSession, wanted: Wanted, expired: Record) -> bool:
+    """Whether a summary that far is asked for already."""
+    row = _fetch(session, wanted)
+    return row is not None and row.wanted_seq >= expired.seq
+
+
+def get_summary(services: Services, user_id: UUID, wanted: Wanted) -> SummaryView:
+    """Raises NotFound for a flow, a session or a summary that is not there."""
+    with services.database.reading() as session:
+        _check_session(session, user_id, wanted)
+        row = _fetch(session, wanted)
+    if row is None:
+        raise errors.NotFound("This session has no such summary", field="session_id", value=wanted.session_id)
+    return _view(row)
+
+
+def delete_summary(
+    services: Services, user_id: UUID, flow_id: UUID, session_id: str, *, preset: str | None, summarizer: str | None
+) -> None:
+    """Delete a session's summaries, or those of a preset or summarizer. Raises NotFound when there is none."""
+    with services.database.transaction() as session:
+        asked = Wanted(flow_id=flow_id, session_id=session_id, preset=preset or "", summarizer=summarizer or "")
+        _check_session(session, user_id, asked)
+        gone = summaries.delete_of_session(session, flow_id, session_id, preset=preset, summarizer=summarizer)
+        if not gone:
+            raise errors.NotFound("This session has no such summary", field="session_id", value=session_id)
+
+
+def request_summary(services: Services, user_id: UUID, wanted: Wanted) -> SummaryView:
+    """Ask for a summary of all but the latest pairs, made anew. Raises NotFound."""
+    _, _, pairs = wanted.preset.partition("pairs_")
+    keeping = SessionPreset(name=wanted.preset, pairs=int(pairs or KEPT_PAIRS), summary=True)
+    with services.database.reading() as session:
+        _check_session(session, user_id, wanted)
+        for tail in tails(session, wanted.flow_id, wanted.session_id):
+            memory = session_memory(tail, keeping, Call(), use_memory=True)
+            if memory.enough:
+                break
+    if memory.expired is not None:
+        want(services, wanted, memory.expired, anew=True)
+    with services.database.reading() as session:
+        row = _fetch(session, wanted)
+    if row is None:
+        return SummaryView(None, None, False, wanted.preset, wanted.summarizer, 0, None, None)
+    return _view(row)
+
+
+def _fetch(session: OrmSession, wanted: Wanted) -> SessionSummary | None:
+    return summaries.fetch(
+        session, wanted.flow_id, wanted.session_id, preset=wanted.preset, summarizer=wanted.summarizer
+    )
+
+
+def _check_session(session: OrmSession, user_id: UUID, wanted: Wanted) -> None:
+    if not sessions.has_flow(session, user_id, wanted.flow_id):
+        raise errors.NotFound("There is no such flow", field="flow_id", value=str(wanted.flow_id))
+    found = sessions.fetch_session(session, wanted.flow_id, wanted.session_id)
+    if found is None or found.deleted_at is not None:
+        raise errors.NotFound("There is no such session", field="session_id", value=wanted.session_id)
+
+
+def _id(conversation: Session, wanted: Wanted) -> UUID:
+    return uuid5(conversation.id, f"summary:{wanted.preset}:{wanted.summarizer}")
+
+
+def _view(row: SessionSummary) -> SummaryView:
+    covers = None if row.text is None else Covers(1, row.to_seq)
+    return SummaryView(
+        row.text, covers, row.stale, row.preset, row.summarizer, row.wanted_seq, row.error, row.updated_at
+    )

@@ -1,0 +1,209 @@
+"""The step of a view that decides what is sent: limits, and a summary in place of what it covers.
+
+Where a summary covers messages from..to and the limits leave something out, the summary stands for exactly those and
+none of them is given verbatim. What is left out and not covered yet is given verbatim up to `uncovered_tokens`, so that
+a summary that is behind leaves no gap. A conversation that fits whole needs no summary and gets none. Where it is asked
+for, the room that whole units leave goes to the next older one, with its longest message cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from memorybase.conversation.view.limits import Limits, Taken, Trimmed, trim
+from memorybase.conversation.view.records import Record, Role
+from memorybase.conversation.view.tokens import TokenCounter
+from memorybase.conversation.view.truncate import clip_longest
+from memorybase.conversation.view.turns import groups_of, turns_of
+
+GAP = "gap"  # messages left out that no summary covers, although there is one or there will be
+CLIPPED = "clipped"
+SUMMARY_DROPPED = "summary_dropped"  # beside it there was no room for the newest turn
+
+SUMMARISED = "summarised"
+LIMIT = "limit"
+
+_SUMMARY_ID = "summary"
+# Less of a turn is no use to a reader.
+EDGE_TOKENS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A summary of exactly the messages from_seq..to_seq of the view's thread."""
+
+    text: str
+    from_seq: int
+    to_seq: int
+    message_ids: Sequence[str] = ()
+
+    def covers(self, record: Record) -> bool:
+        return record.kind == "history" and self.from_seq <= record.seq <= self.to_seq
+
+    def as_record(self, role: Role, prefix: str) -> Record:
+        return Record(
+            id=_SUMMARY_ID,
+            seq=self.from_seq,
+            role=role,
+            content=prefix + self.text,
+            kind="summary",
+            message_ids=tuple(self.message_ids),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """By what is fitted. `leading`: so many records at the front are predefined; `taken`: what is sent anyway."""
+
+    limits: Limits
+    taken: Taken
+    leading: int
+    counter: TokenCounter
+    cost: Callable[[Record], int]
+    clip_oversized: bool
+    clip_edge: bool
+    uncovered_tokens: int | None
+
+
+@dataclass(slots=True)
+class Fitted:
+    """What is sent, in order, the summary among it; what is not, and why.
+
+    `overflow` is what the limits leave out and no summary covers: what the next summary is for."""
+
+    records: list[Record]
+    removed: list[tuple[Record, str]] = field(default_factory=list)
+    overflow: list[Record] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
+    over: bool = False
+
+
+def fit(records: Sequence[Record], rules: Rules, summary: Summary | None, shown: Record | None) -> Fitted:
+    """Choose what is sent of the records. `shown` is the summary as a message."""
+    body = list(records)
+    base = _trim(body, rules)
+    fitted = Fitted(body, over=base.over)
+    if base.over and rules.clip_oversized and (clipped := _clipped(body, base, rules)):
+        body, base = clipped, _trim(clipped, rules)
+        fitted = Fitted(body, over=base.over, flags=[CLIPPED])
+    if len(base.kept) == len(body):
+        return fitted
+    covered = _covered(body, summary)
+    uncovered = [place for place in range(rules.leading, len(body)) if place not in covered]
+    kept = set(base.kept)
+    fitted.overflow = [body[place] for place in uncovered if place not in kept]
+    if summary is not None and shown is not None:
+        beside = _beside_summary(body, kept - covered, rules, rules.cost(shown))
+        if beside is None:
+            shown = None
+            fitted.flags.append(SUMMARY_DROPPED)
+        else:
+            kept = beside
+    if rules.uncovered_tokens is not None:
+        kept |= _verbatim(body, [place for place in uncovered if place not in kept], kept, rules, shown)
+    edge = _edge(body, kept, rules, shown, covered) if rules.clip_edge else {}
+    if edge:
+        body = [edge.get(place, record) for place, record in enumerate(body)]
+        kept |= edge.keys()
+        fitted.flags.append(CLIPPED)
+    if (shown is not None or rules.uncovered_tokens is not None) and not kept.issuperset(uncovered):
+        fitted.flags.append(GAP)
+    fitted.removed = [
+        (record, SUMMARISED if shown is not None and place in covered else LIMIT)
+        for place, record in enumerate(body)
+        if place not in kept
+    ]
+    fitted.records = _placed(body, sorted(kept), rules.leading, shown)
+    return fitted
+
+
+def _covered(body: Sequence[Record], summary: Summary | None) -> set[int]:
+    """Places that the summary stands for; a group that it covers in part stays whole."""
+    if summary is None:
+        return set()
+    groups = (group for group in groups_of(body) if all(summary.covers(body[place]) for place in group))
+    return {place for group in groups for place in group}
+
+
+def _trim(body: Sequence[Record], rules: Rules) -> Trimmed:
+    costs = [rules.cost(record) for record in body]
+    return trim(body, costs, rules.limits, leading=rules.leading, taken=rules.taken)
+
+
+def _clipped(body: list[Record], base: Trimmed, rules: Rules) -> list[Record] | None:
+    """The records with the newest unit cut to fit."""
+    if rules.limits.max_tokens is None:
+        return None
+    left = rules.limits.max_tokens - rules.taken.tokens
+    cut = clip_longest([body[place] for place in base.newest], rules.counter, left)
+    if cut is None:
+        return None
+    by_place = dict(zip(base.newest, cut, strict=True))
+    return [by_place.get(place, record) for place, record in enumerate(body)]
+
+
+def _beside_summary(body: Sequence[Record], kept: set[int], rules: Rules, summary_tokens: int) -> set[int] | None:
+    """What still fits of what is kept once the summary has its place; None if the newest unit then would not."""
+    places = sorted(kept)
+    taken = Taken(rules.taken.messages, rules.taken.tokens + summary_tokens)
+    mine = [body[place] for place in places]
+    leading = sum(place < rules.leading for place in places)
+    limits = replace(rules.limits, threshold=None)
+    again = trim(mine, [rules.cost(record) for record in mine], limits, leading=leading, taken=taken)
+    return None if again.over else {places[place] for place in again.kept}
+
+
+def _verbatim(
+    body: Sequence[Record], missing: Sequence[int], kept: set[int], rules: Rules, shown: Record | None
+) -> set[int]:
+    """The newest of what is missing, in whole units, as far as the tokens go."""
+    tokens = rules.uncovered_tokens or 0
+    if rules.limits.max_tokens is not None:
+        spent = rules.taken.tokens + sum(rules.cost(body[place]) for place in kept)
+        spent += 0 if shown is None else rules.cost(shown)
+        tokens = max(0, min(tokens, rules.limits.max_tokens - spent))
+    mine = [body[place] for place in missing]
+    limits = Limits(max_tokens=tokens, prune=rules.limits.prune)
+    return {missing[place] for place in trim(mine, [rules.cost(record) for record in mine], limits).kept}
+
+
+def _edge(
+    body: Sequence[Record], kept: set[int], rules: Rules, shown: Record | None, covered: set[int]
+) -> dict[int, Record]:
+    """The unit before the oldest one that is kept, with its longest message cut to what is left, by place; empty where
+    that is not allowed or says too little."""
+    limits = rules.limits
+    oldest = min((place for place in kept if place >= rules.leading), default=None)
+    if oldest is None or limits.max_tokens is None or limits.strategy != "drop_oldest" or limits.prune == "message":
+        return {}
+    before = body[rules.leading : oldest]
+    groups = groups_of(before)
+    turns = turns_of(before, groups) if limits.prune == "turn" else [[group] for group in groups]
+    unit = [rules.leading + place for group in turns[-1] for place in group] if turns else []
+    is_covered = shown is not None and not covered.isdisjoint(unit)
+    if not unit or is_covered or not _may_be_more(body, kept, unit, rules):
+        return {}
+    spent = rules.taken.tokens + sum(rules.cost(body[place]) for place in kept)
+    left = limits.max_tokens - spent - (0 if shown is None else rules.cost(shown))
+    cut = clip_longest([body[place] for place in unit], rules.counter, left) if left >= EDGE_TOKENS else None
+    return {} if cut is None else dict(zip(unit, cut, strict=True))
+
+
+def _may_be_more(body: Sequence[Record], kept: set[int], unit: Sequence[int], rules: Rules) -> bool:
+    """Whether tokens alone are what keeps the unit out."""
+    limits = rules.limits
+    messages = rules.taken.messages + len(kept) + len(unit)
+    turns = sum(body[place].role == "user" for place in kept if place >= rules.leading)
+    return (limits.max_messages is None or messages <= limits.max_messages) and (
+        limits.max_turns is None or turns < limits.max_turns
+    )
+
+
+def _placed(body: Sequence[Record], kept: Sequence[int], leading: int, shown: Record | None) -> list[Record]:
+    """The summary behind predefined messages and whatever is older than what it covers."""
+    records = [body[place] for place in kept]
+    if shown is None:
+        return records
+    before = sum(place < leading or body[place].seq < shown.seq for place in kept)
+    return [*records[:before], shown, *records[before:]]

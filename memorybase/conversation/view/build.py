@@ -1,0 +1,335 @@
+"""The view: what a model reads on its next turn, made from a log that is never changed.
+
+    log -> thread -> filters -> clearing -> images -> trim -> summary -> rendering
+
+Each step is a module of this package; here is their order, and the report of what each one did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+from memorybase.conversation.view.budget import Rules, Summary, fit
+from memorybase.conversation.view.files import FileResolver, remote_images
+from memorybase.conversation.view.images import keep_newest_images
+from memorybase.conversation.view.limits import Limits, Taken
+from memorybase.conversation.view.records import Kind, Record, Role, with_files
+from memorybase.conversation.view.rendering import Align, Format, align, message_ids, to_langchain, to_openai
+from memorybase.conversation.view.threads import dify_thread, inferred_parents, thread
+from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
+from memorybase.conversation.view.tool_results import Clearing, clear_tool_results
+from memorybase.conversation.view.transcript import Prefixes, history_text
+from memorybase.conversation.view.turns import mend
+
+# none: the whole log is one line; parents: by parent_id; inferred: by inferred_parents; dify: by its single pass.
+ThreadRule = Literal["none", "parents", "inferred", "dify"]
+
+SUMMARY_PREFIX = "[Previous Conversation Summary]\n"
+FILE_DEGRADED = "files"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewOptions:
+    """How a view is made.
+
+    leaf_id            the message that the thread ends with; by default the newest, of exclude_run_id if that has one
+    roles              only these
+    exclude_run_id     a run's own messages: it knows them
+    max_images         images sent, newest first; None is no limit
+    reserved_tokens    of limits.max_tokens, for what the caller sends beside the view; inserts are paid from it
+    uncovered_tokens   summaries are being made: what none covers yet is given verbatim, up to this
+    pin_predefined     predefined messages count, but never go
+    clip_oversized     a newest turn that is too large is cut rather than left out
+    clip_edge          the room that whole units leave goes to the next older one, with its longest message cut
+    """
+
+    thread: ThreadRule = "none"
+    leaf_id: str | None = None
+    roles: frozenset[Role] | None = None
+    exclude_run_id: str | None = None
+    drop_empty: bool = True
+    clearing: Clearing | None = None
+    max_images: int | None = None
+    limits: Limits = field(default_factory=Limits)
+    reserved_tokens: int = 0
+    uncovered_tokens: int | None = None
+    pin_predefined: bool = False
+    clip_oversized: bool = False
+    clip_edge: bool = False
+    summary_role: Role = "user"
+    summary_prefix: str = SUMMARY_PREFIX
+    align: Align = "none"
+    format: Format = "openai"
+    prefixes: Prefixes = field(default_factory=Prefixes)
+    faithful_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a message of the view comes from; `message_ids` are the stored messages that it stands for.
+
+    Of messages that strict alignment has joined, the source is history if one of them is."""
+
+    kind: Kind
+    message_ids: tuple[str, ...]
+    tokens: int
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What became of the log. tokens_before: thread and filters applied, nothing cleared or trimmed."""
+
+    kept: tuple[str, ...]
+    removed: tuple[Removed, ...]
+    tokens_before: int
+    tokens_after: int
+    budget: int | None
+    over_budget: bool
+    counter: str
+    flags: tuple[str, ...] = ()
+    degraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """`sources` is parallel to `messages`; `text` is the same as a transcript.
+
+    `records` are the messages as records. `overflow` is what the limits leave out and no summary covers, oldest first,
+    as it was stored: what the next summary is made of.
+    """
+
+    messages: list[dict[str, Any]]
+    sources: tuple[Source, ...]
+    text: str
+    report: Report
+    records: tuple[Record, ...] = ()
+    overflow: tuple[Record, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """messages, sources, text and report as JSON."""
+        return {
+            "messages": self.messages,
+            "sources": [asdict(source) for source in self.sources],
+            "text": self.text,
+            "report": asdict(self.report),
+        }
+
+
+@dataclass(slots=True)
+class _Notes:
+    """The report as it grows."""
+
+    removed: list[tuple[Record, str]] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
+    degraded: list[str] = field(default_factory=list)
+
+    def remove(self, records: Iterable[Record], reason: str) -> None:
+        self.removed += [(record, reason) for record in records]
+
+
+class _Costs:
+    """Each record counted once; a changed one is another record."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self.counter = counter
+        self._known: dict[int, int] = {}  # by identity
+        self._held: list[Record] = []  # so that no identity is given anew
+
+    def of(self, record: Record) -> int:
+        tokens = self._known.get(id(record))
+        if tokens is None:
+            tokens = self._known[id(record)] = self.counter.count(record)
+            self._held.append(record)
+        return tokens
+
+    def total(self, records: Iterable[Record]) -> int:
+        return sum(self.of(record) for record in records)
+
+
+def build_view(
+    records: Sequence[Record],
+    options: ViewOptions | None = None,
+    *,
+    counter: TokenCounter = ESTIMATE,
+    summary: Summary | None = None,
+    predefined: Sequence[Record] = (),
+    inserts: Sequence[Record] = (),
+    resolve: FileResolver = remote_images,
+    flags: Iterable[str] = (),
+    degraded: Iterable[str] = (),
+) -> View:
+    """The view of a log. `inserts` (recalled memories) stand behind predefined messages and a summary at the front."""
+    options = options or ViewOptions()
+    notes = _Notes(flags=list(flags), degraded=list(degraded))
+    costs = _Costs(counter)
+    chosen = _chosen(records, options, notes)
+    chosen = _with_files(chosen, resolve, notes)
+    before = [*(replace(record, kind="predefined") for record in predefined), *chosen]
+    shaped = _shaped(before, len(predefined), options, costs)
+    rules = _rules(shaped[: len(predefined)], options, costs, inserts)
+    pinned = shaped[: len(predefined)] if options.pin_predefined else []
+    shown = None if summary is None else summary.as_record(options.summary_role, options.summary_prefix)
+    fitted = fit(shaped[len(pinned) :], rules, summary, shown)
+    notes.removed += fitted.removed
+    notes.flags += fitted.flags
+    sent = _with_inserts([*pinned, *fitted.records], inserts)
+    aligned = align(sent, options.align)
+    notes.removed += aligned.removed
+    unsent = {id(record) for record, _ in aligned.removed}
+    unshaped = {record.id: record for record in chosen}
+    return _rendered(
+        aligned.records,
+        options,
+        costs,
+        notes,
+        kept=tuple(record.id for record in sent if record.kind == "history" and id(record) not in unsent),
+        tokens_before=costs.total(before),
+        over=fitted.over,
+        inserted=costs.total(inserts),
+        overflow=tuple(unshaped[record.id] for record in fitted.overflow),
+    )
+
+
+def _chosen(records: Sequence[Record], options: ViewOptions, notes: _Notes) -> list[Record]:
+    """Thread and filters; then whatever no model accepts goes, unless single messages are pruned as Dify does."""
+    walked = _walked(records, options, notes)
+    chosen: list[Record] = []
+    for record in walked:
+        reason = _why_not(record, options)
+        if reason is None:
+            chosen.append(record)
+        else:
+            notes.remove([record], reason)
+    if options.limits.prune == "message":
+        return chosen
+    mended = mend(chosen)
+    notes.removed += mended.removed
+    if mended.stripped:
+        notes.flags.append("tool_calls_stripped")
+    return mended.records
+
+
+def _walked(records: Sequence[Record], options: ViewOptions, notes: _Notes) -> list[Record]:
+    ordered = sorted(records, key=lambda record: (record.seq, record.id))
+    if options.thread == "none":
+        return ordered
+    if options.thread == "dify":
+        walked = dify_thread(ordered[::-1])[::-1]
+    else:
+        parents = inferred_parents(ordered) if options.thread == "inferred" else None
+        found = thread(ordered, _leaf_id(ordered, options), parents=parents)
+        walked = found.rows
+        notes.flags += found.flags
+    on_thread = {record.id for record in walked}
+    notes.remove((record for record in ordered if record.id not in on_thread), "not_in_thread")
+    return walked
+
+
+def _leaf_id(ordered: Sequence[Record], options: ViewOptions) -> str | None:
+    """A run that is under way continues its own branch, not that of whoever wrote last."""
+    if options.leaf_id is not None or options.exclude_run_id is None:
+        return options.leaf_id
+    mine = (record.id for record in reversed(ordered) if record.run_id == options.exclude_run_id)
+    return next(mine, None)
+
+
+def _why_not(record: Record, options: ViewOptions) -> str | None:
+    if options.exclude_run_id is not None and record.run_id == options.exclude_run_id:
+        return "current_run"
+    if options.roles is not None and record.role not in options.roles:
+        return "role"
+    if options.drop_empty and record.is_empty:
+        return "empty"
+    return None
+
+
+def _with_files(records: Sequence[Record], resolve: FileResolver, notes: _Notes) -> list[Record]:
+    attached: list[Record] = []
+    for record in records:
+        shown, is_stub = with_files(record, resolve) if record.files else (record, False)
+        attached.append(shown)
+        if is_stub:
+            notes.degraded.append(FILE_DEGRADED)
+    return attached
+
+
+def _shaped(records: Sequence[Record], leading: int, options: ViewOptions, costs: _Costs) -> list[Record]:
+    """Tool results emptied and images counted out; as many records as before."""
+    shaped = list(records)
+    clearing = options.clearing
+    if clearing is not None and (clearing.above_tokens is None or costs.total(shaped) > clearing.above_tokens):
+        shaped = [*shaped[:leading], *clear_tool_results(shaped[leading:], clearing)]
+    return shaped if options.max_images is None else keep_newest_images(shaped, options.max_images)
+
+
+def _rules(predefined: Sequence[Record], options: ViewOptions, costs: _Costs, inserts: Sequence[Record]) -> Rules:
+    limits = options.limits
+    if limits.max_tokens is not None:
+        limits = replace(limits, max_tokens=max(0, limits.max_tokens - options.reserved_tokens))
+    is_pinned = options.pin_predefined
+    beyond_reserve = max(0, costs.total(inserts) - options.reserved_tokens)
+    return Rules(
+        limits=limits,
+        taken=Taken(
+            messages=len(predefined) if is_pinned else 0,
+            tokens=beyond_reserve + (costs.total(predefined) if is_pinned else 0),
+        ),
+        leading=0 if is_pinned else len(predefined),
+        counter=costs.counter,
+        cost=costs.of,
+        clip_oversized=options.clip_oversized,
+        clip_edge=options.clip_edge,
+        uncovered_tokens=options.uncovered_tokens,
+    )
+
+
+def _with_inserts(records: Sequence[Record], inserts: Sequence[Record]) -> list[Record]:
+    place = next((place for place, record in enumerate(records) if record.kind == "history"), len(records))
+    return [*records[:place], *inserts, *records[place:]]
+
+
+def _rendered(
+    records: Sequence[Record],
+    options: ViewOptions,
+    costs: _Costs,
+    notes: _Notes,
+    *,
+    kept: tuple[str, ...],
+    tokens_before: int,
+    over: bool,
+    inserted: int,
+    overflow: tuple[Record, ...],
+) -> View:
+    sources = tuple(Source(record.kind, message_ids(record), costs.of(record), record.score) for record in records)
+    tokens_after = sum(source.tokens for source in sources)
+    budget = options.limits.max_tokens
+    spent = tokens_after + max(0, options.reserved_tokens - inserted)
+    report = Report(
+        kept=kept,
+        removed=tuple(Removed(record.id, reason) for record, reason in notes.removed),
+        tokens_before=tokens_before,
+        tokens_after=tokens_after,
+        budget=budget,
+        over_budget=over or (budget is not None and spent > budget),
+        counter=costs.counter.name,
+        flags=tuple(dict.fromkeys(notes.flags)),
+        degraded=tuple(dict.fromkeys(notes.degraded)),
+    )
+    write = to_langchain if options.format == "langchain" else to_openai
+    return View(
+        messages=[write(record) for record in records],
+        sources=sources,
+        text=history_text(records, options.prefixes, faithful=options.faithful_text),
+        report=report,
+        records=tuple(records),
+        overflow=overflow,
+    )

@@ -1,0 +1,118 @@
+"""The records of a conversation: what the log holds and what a view is made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Literal, Self
+
+from memorybase.conversation.view.files import FileRef, FileResolver
+from memorybase.messages import message_text
+
+Role = Literal["user", "assistant", "system", "tool"]
+Status = Literal["in_progress", "completed", "failed", "stopped"]
+Kind = Literal["history", "summary", "recall", "predefined"]
+Content = str | list[dict[str, Any]] | None
+
+# As a parent: "whatever came just before". Runtimes without threads send it.
+UUID_NIL = "00000000-0000-0000-0000-000000000000"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One message of a log, in OpenAI's shape. `seq` alone orders it; `run_id` is the write that it belongs to."""
+
+    id: str
+    seq: int
+    role: Role
+    content: Content = None
+    tool_calls: Sequence[Mapping[str, Any]] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+    files: Sequence[FileRef] = ()
+    parent_id: str | None = None
+    run_id: str | None = None
+    status: Status = "completed"
+    created_at: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    # What it is to the view, and which stored messages it stands for where those are not itself.
+    kind: Kind = "history"
+    message_ids: Sequence[str] = ()
+    score: float | None = None
+
+    @classmethod
+    def from_openai(cls, message: Mapping[str, Any], *, id: str, seq: int, **fields: Any) -> Self:  # noqa: A002 - the field's name
+        """A chat completion message; developer is system."""
+        role = message["role"]
+        return cls(
+            id=id,
+            seq=seq,
+            role="system" if role == "developer" else role,
+            content=message.get("content"),
+            tool_calls=message.get("tool_calls") or (),
+            tool_call_id=message.get("tool_call_id"),
+            name=message.get("name"),
+            **fields,
+        )
+
+    @property
+    def text(self) -> str:
+        """Its text: the string, or the text parts one a line."""
+        return message_text(self.content)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says and does nothing."""
+        return not (self.tool_calls or self.files or self.role == "tool") and not content_says(self.content)
+
+    def with_content(self, content: Content) -> Record:
+        return replace(self, content=content)
+
+
+def content_says(content: Content) -> bool:
+    """Whether there is anything in it but white space."""
+    if isinstance(content, str):
+        return bool(content.strip())
+    return any(part.get("type") != "text" or str(part.get("text", "")).strip() for part in content or ())
+
+
+def call_parts(call: Mapping[str, Any]) -> tuple[str, str]:
+    """A tool call's name and its arguments as JSON text, from OpenAI's shape or LangChain's."""
+    function = call["function"] if isinstance(call.get("function"), Mapping) else call
+    arguments = function.get("arguments", function.get("args"))
+    if arguments is not None and not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    return str(function.get("name") or ""), arguments or "{}"
+
+
+def call_ids(record: Record) -> set[str]:
+    """The ids that results of its tool calls bear."""
+    return {str(call.get("id") or "") for call in record.tool_calls}
+
+
+def text_part(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def parts_of(content: Content) -> list[dict[str, Any]]:
+    """The content as parts; an empty one has none."""
+    if isinstance(content, list):
+        return content
+    return [text_part(content)] if content else []
+
+
+def plain(parts: Sequence[dict[str, Any]]) -> Content:
+    """The parts, or a string where they are nothing but text: models that read no parts read that."""
+    if all(part.get("type") == "text" for part in parts):
+        return "\n".join(part["text"] for part in parts)
+    return list(parts)
+
+
+def with_files(record: Record, resolve: FileResolver) -> tuple[Record, bool]:
+    """The record with its files as content parts, files first and the text last, and whether one became a stub."""
+    found = [(file, resolve(file)) for file in record.files]
+    parts = [part if part is not None else text_part(file.stub) for file, part in found]
+    content = plain([*parts, *parts_of(record.content)])
+    return replace(record, content=content, files=()), any(part is None for _, part in found)

@@ -1,0 +1,79 @@
+"""What a message costs: everything that is sent counts, not its text alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from memorybase.conversation.view.records import Record, call_parts
+
+IMAGE_TYPES = frozenset({"image_url", "image", "input_image"})
+
+
+class TokenCounter(Protocol):
+    """Counts the tokens of one message as it is sent; its name stands in the report."""
+
+    @property
+    def name(self) -> str: ...
+
+    def count(self, record: Record) -> int:
+        """Never negative; a conversation costs the sum of its messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overheads:
+    """What is sent beside text. OpenAI's published numbers where there are any; the others lean to the high side."""
+
+    message: int = 3  # role and delimiters
+    name: int = 1
+    tool_call: int = 8  # its id, type and braces; the result repeats the id
+    image: int = 765  # 1024 x 1024 in high detail
+    small_image: int = 85  # detail low
+    other_part: int = 1000  # audio, video or a document whose length nobody knows
+
+
+class TextCounter:
+    """A counter made of a function that counts a text's tokens."""
+
+    def __init__(self, name: str, tokens_of: Callable[[str], int], overheads: Overheads | None = None) -> None:
+        self.name = name
+        self._tokens_of = tokens_of
+        self._overheads = overheads or Overheads()
+
+    def count(self, record: Record) -> int:
+        over = self._overheads
+        total = over.message + self._content(record.content)
+        if record.name:
+            total += over.name + self._tokens_of(record.name)
+        for call in record.tool_calls:
+            total += over.tool_call + self._tokens_of(" ".join(call_parts(call)))
+        return total + (over.tool_call if record.tool_call_id else 0)
+
+    def _content(self, content: Any) -> int:
+        if isinstance(content, str):
+            return self._tokens_of(content)
+        return sum(self._part(part) for part in content or ())
+
+    def _part(self, part: dict[str, Any]) -> int:
+        if isinstance(part.get("text"), str):
+            return self._tokens_of(part["text"])
+        if part.get("type") in IMAGE_TYPES:
+            image = part.get("image_url")
+            detail = image.get("detail") if isinstance(image, dict) else part.get("detail")
+            return self._overheads.small_image if detail == "low" else self._overheads.image
+        return self._overheads.other_part
+
+
+def estimated_tokens(text: str) -> int:
+    """Four ASCII characters a token, three UTF-8 bytes of anything else: near for prose, high for other scripts."""
+    if text.isascii():
+        return math.ceil(len(text) / 4)
+    plain = len(text.encode("ascii", "ignore"))
+    other = len(text.encode("utf-8", "surrogatepass")) - plain
+    return math.ceil(plain / 4 + other / 3)
+
+
+# Needs no model and no network, and is wrong by some tens of percent.
+ESTIMATE = TextCounter("estimate", estimated_tokens)
