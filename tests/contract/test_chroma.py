@@ -24,7 +24,7 @@ from memorybase.errors import (
     VectorRejected,
     VectorStoreUnavailable,
 )
-from memorybase.vectors import store as vectors
+from memorybase.vectors import chroma
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
@@ -149,7 +149,7 @@ class TestClose:
 class TestIterIds:
     @pytest.fixture(autouse=True)
     def _small_pages(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(vectors, "ID_PAGE", 10)
+        monkeypatch.setattr(chroma, "ID_PAGE", 10)
 
     @pytest.mark.parametrize("count", [9, 10, 11, 19, 20, 95])
     def test_pages_hold_every_id_once(self, chroma_url: str, make_store: MakeStore, count: int) -> None:
@@ -338,7 +338,9 @@ FIRST_USE = """
 import sys, threading
 from uuid import uuid4
 import numpy as np
-from memorybase import errors, vectors
+from memorybase import errors
+from memorybase.vectors import chroma
+from memorybase.vectors.store import CollectionRef
 
 asked = threading.Semaphore(0)
 
@@ -351,8 +353,8 @@ class Watched:
     def __exit__(self, *_):
         self.lock.release()
 
-watched = vectors._loading = Watched()
-store = vectors.ChromaStore("http://127.0.0.1:9", timeout_seconds=5)
+watched = chroma._loading = Watched()
+store = chroma.ChromaStore("http://127.0.0.1:9", timeout_seconds=5)
 reasons = []
 
 def call(function, *arguments):
@@ -363,7 +365,7 @@ def call(function, *arguments):
 
 calls = [
     threading.Thread(target=call, args=(store.create_collection, "some-name", {"a": 1})),
-    threading.Thread(target=call, args=(store.query, vectors.CollectionRef("some-name", uuid4()), np.ones(3), 3)),
+    threading.Thread(target=call, args=(store.query, CollectionRef("some-name", uuid4()), np.ones(3), 3)),
 ]
 watched.lock.acquire()
 for each in calls:

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from harness.world import WorkerKilled, World
-from memorybase.ingestion import capture, lease, repair
+from memorybase.ingestion import advance, lease, repair
+from memorybase.ingestion import worker as worker_
 from memorybase.ingestion.worker import JobOutcome
 from memorybase.services import FrozenJob
 from memorybase.vectors.store import CollectionRef, VectorRecord
@@ -137,13 +138,13 @@ class Stage:
         return worker
 
     def _hook(self) -> None:
-        self._after(capture, "claim_job", "claimed", unless=None)
+        self._after(worker_, "claim_job", "claimed", unless=None)
         self._before(lease.Guard, "check", "embedded")
-        self._before(capture, "advance", "advancing")
-        self._after(capture, "advance", "advanced")
+        self._before(worker_, "advance", "advancing")
+        self._after(worker_, "advance", "advanced")
         self._before(repair, "_record", "advancing")
         self._after(repair, "_record", "advanced")
-        self._after(lease, "finish", "committing")
+        self._after(advance, "finish", "committing")
         self._before(self.world.queue, "ring", "ringing")
         self._before(self.world.vectors, "delete", "checked")
         self._after(self.world.vectors, "delete", "removed")

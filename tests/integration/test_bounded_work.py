@@ -16,7 +16,7 @@ from memorybase.database import clock
 from memorybase.ingestion import flush
 from memorybase.memory_bases import deletion, regenerate
 from memorybase.memory_bases import deletion as lifecycle_deletion
-from memorybase.memory_bases import regenerate as lifecycle_builds
+from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Base
 from memorybase.queries import cursors, dead_letters, ledger, memory_bases, sessions
 from memorybase.sessions import deletion as deletion_
@@ -98,7 +98,7 @@ class TestDeletion:
 
     def test_a_large_replaced_generation_goes_in_pages(self, world: World) -> None:
         base = filled(world)
-        lifecycle_builds.regenerate(world.services, world.user_id, base)
+        regeneration.regenerate(world.services, world.user_id, base)
         world.settle()
         world.pass_time(61)
         with most_rows_deleted(world) as gone:
@@ -147,7 +147,7 @@ class TestBuilds:
         monkeypatch.setattr(regenerate, "PLANNED_AT_ONCE", PAGE)
         before = {row.session_id: row for row in world.rows(base)}
         with rows_written_by_one(world) as written:
-            begun = lifecycle_builds.regenerate(world.services, world.user_id, base)
+            begun = regeneration.regenerate(world.services, world.user_id, base)
         assert len(written) == 1
         assert len(begun.jobs) == PAGE
         built = [row for row in world.rows(base) if row.generation == 2]
@@ -161,11 +161,11 @@ class TestBuilds:
 
     def test_a_build_is_given_up_in_one_statement(self, world: World) -> None:
         base = filled(world)
-        begun = lifecycle_builds.regenerate(world.services, world.user_id, base)
+        begun = regeneration.regenerate(world.services, world.user_id, base)
         world.say("s0", "captured during the build", "and more of it")
         world.say("never seen by the old generation", "one", "two")
         with rows_written_by_one(world) as written:
-            lifecycle_builds.cancel_job(world.services, world.user_id, begun.jobs[0].id)
+            regeneration.cancel_job(world.services, world.user_id, begun.jobs[0].id)
         assert len(written) == 1
         world.settle()
         world.assert_all_ingested(base)

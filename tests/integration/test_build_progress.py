@@ -9,7 +9,7 @@ from harness.world import World
 
 from memorybase import errors
 from memorybase.memory_bases import regenerate
-from memorybase.read_models import builds as catalog_builds
+from memorybase.read_models import memory_bases
 from memorybase.read_models.memory_bases import BuildView, GenerationsView
 
 
@@ -20,7 +20,7 @@ def test_a_build_is_shown_as_far_as_it_is_and_no_longer(world: World) -> None:
     world.settle()
 
     def seen() -> GenerationsView:
-        return catalog_builds.get_generations(world.services, world.user_id, base)
+        return memory_bases.get_generations(world.services, world.user_id, base)
 
     assert seen() == GenerationsView(1, None)
     regenerate.regenerate(world.services, world.user_id, base)
@@ -30,4 +30,4 @@ def test_a_build_is_shown_as_far_as_it_is_and_no_longer(world: World) -> None:
     world.settle()
     assert seen() == GenerationsView(2, None)
     with pytest.raises(errors.NotFound):
-        catalog_builds.get_generations(world.services, uuid4(), base)
+        memory_bases.get_generations(world.services, uuid4(), base)

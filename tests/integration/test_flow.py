@@ -16,7 +16,7 @@ from harness.acts import texts
 from harness.world import WORKER, WorkerKilled, World, crash_after
 
 from memorybase import errors
-from memorybase.ingestion import lease, pipeline, recovery
+from memorybase.ingestion import advance, pipeline, recovery
 from memorybase.ingestion import worker as worker_
 from memorybase.ingestion.scheduler import freeze
 from memorybase.memory_bases import consistency, manage, regenerate
@@ -716,8 +716,8 @@ def test_a_capture_and_an_advance_that_wait_for_each_other_lose_no_turn(
     world.say("s", "the first")
     ring = world.queue.rings[0]
     world.queue.clear()
-    # The advance (in leases.finish) plans the next job with the row locked, the trigger looks for the active one.
-    module, name = (lease, "plan_next") if waits == "capture" else (jobs, "active_job")
+    # The advance (in advance.finish) plans the next job with the row locked, the trigger looks for the active one.
+    module, name = (advance, "plan_next") if waits == "capture" else (jobs, "active_job")
     original = getattr(module, name)
     other = threading.Thread(
         target=(lambda: world.say("s", "the second")) if waits == "capture" else (lambda: world.run(ring))

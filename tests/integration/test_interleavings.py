@@ -17,12 +17,12 @@ from harness.acts import edit, filled, texts
 from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 
 from memorybase import errors
-from memorybase.ingestion import lease, recovery, worker
+from memorybase.ingestion import recovery, retry, worker
 from memorybase.memory_bases import dead_letters, deletion
 from memorybase.memory_bases import regenerate as builds
 from memorybase.models import Flow, Session
 from memorybase.operations import sweeper
-from memorybase.queries import cursors, jobs, ledger, memory_bases, sessions
+from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.queries import dead_letters as dead_letters_
 from memorybase.sessions import deletion as deletion_
 from memorybase.sessions import edits
@@ -337,7 +337,7 @@ def test_a_database_that_is_away_when_a_job_fails_costs_the_job_no_life(
 ) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "harmless")
-    monkeypatch.setattr(lease, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(retry, "RETRY_SECONDS", 0.01)
     left = [3]
     lock_job = jobs.lock_job
 
@@ -363,7 +363,7 @@ def test_a_database_that_stays_away_leaves_the_job_to_its_lease(world: World, mo
     world.say("s", "harmless")
     settings = world.services.settings
     impatient = settings.model_copy(update={"job_deadline_seconds": 0.05})
-    monkeypatch.setattr(lease, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(retry, "RETRY_SECONDS", 0.01)
 
     def away(*_: object) -> None:
         raise errors.DatabaseUnavailable
@@ -484,7 +484,7 @@ def test_a_dead_letter_that_is_healed_meanwhile_is_not_found(
         if args[2] and not asking:  # the letter is gone, and nobody sees it yet
             asking.append(beside(ask))
 
-    monkeypatch.setattr(ledger, "unbury", ask_meanwhile)
+    monkeypatch.setattr(dead_letters_, "unbury", ask_meanwhile)
     assert world.run(ring) == worker.JobOutcome.DONE
     asking[0].join(30)
     assert answers == [errors.NotFound]

@@ -101,7 +101,8 @@ def test_only_one_active_job_per_session_in_the_migrated_schema(database_url: st
 def test_two_migrators_at_once_both_succeed(database_url: str, database: Database) -> None:
     """Two deployments, each a process: both are loaded before either may begin."""
     script = (
-        "import sys; from memorybase import migrate; print(flush=True); migrate.upgrade(sys.stdin.readline().strip())"
+        "import sys; from memorybase.database import migrate; print(flush=True); "
+        "migrate.upgrade(sys.stdin.readline().strip())"
     )
     migrators = [
         subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -14,7 +14,7 @@ from harness.api import Api, open_api
 from harness.world import World
 from typer.testing import CliRunner
 
-from memorybase import cli, errors, import_export
+from memorybase import cli, errors
 from memorybase.cli import export_file, import_file
 from memorybase.client import Client
 from memorybase.import_export import exporter, lines
@@ -541,7 +541,7 @@ class TestCommands:
         def broken(*arguments: Any) -> Iterator[bytes]:
             yield next(whole(*arguments))
 
-        monkeypatch.setattr(import_export, "export", broken)
+        monkeypatch.setattr(exporter, "export", broken)
         said = CliRunner().invoke(cli.app, ["export", str(file)])
         assert isinstance(said.exception, errors.NotReady)
         assert file.read_text() == "precious"

@@ -119,7 +119,7 @@ def test_a_claim_that_is_undone_leaves_its_job_to_the_next_worker(
         raise WorkerKilled
 
     with monkeypatch.context() as patch:
-        patch.setattr("memorybase.ingestion.capture.projection.begin", killed)
+        patch.setattr("memorybase.ingestion.pipeline.begin", killed)
         with pytest.raises(WorkerKilled):
             world.drain()
     assert [job.state for job in world.jobs(base)] == [JobState.RUNNING]

@@ -102,10 +102,10 @@ def test_keys_of_other_ids_are_other_keys(tmp_path: Path) -> None:
 # A process that appends as append_many does, to a document that counts as large early.
 WRITER = """
 import sys
-from memorybase.conversation import journal
+from memorybase.conversation.node_object_memory import append_log
 from memorybase.conversation.node_object_memory.node_memory import NodeTokenBufferMemory
 from memorybase.conversation.node_object_memory.object_store import objects_at
-journal.WHOLE_BYTES = 4_000
+append_log.WHOLE_BYTES = 4_000
 mine = NodeTokenBufferMemory("a", "c", "n", objects=objects_at(sys.argv[1]))
 for number in range(200):
     mine.add_messages(f"{sys.argv[2]}{number}", None, "question", [], "answer", [])
