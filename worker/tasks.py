@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from memorybase.conversation.chat_memory import summaries
 from memorybase.conversation.node_object_memory import node_memory
@@ -36,4 +36,6 @@ def summarize(summary_id: str) -> None:
 @app.task(name=CLEAN_NODE_MEMORY_TASK)
 def clean_node_memory() -> None:
     """Delete node memory in objects that nobody has written to for long."""
-    node_memory.clean_up(this_process().services.settings)
+    process = this_process()
+    with process.watchdog.watching(uuid4()):  # an object store that hangs must not hold the worker for good
+        node_memory.clean_up(process.services.settings)

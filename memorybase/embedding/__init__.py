@@ -3,9 +3,10 @@
     source     a model's name or path to its files, checked
     prompts    what the model wants before a query and before a passage
     export     those files to ONNX, once, in a process of its own, since torch takes seconds and 500 MB to load
-    quantize   an export to int8, in the same process
     exported   the exported models, kept in Settings.model_cache_dir
-    quantize   the exported model in whole numbers, which is the default
+    quantize   the exported model in whole numbers, which is the default, made in the same process
+    chunking   long texts cut to what the model reads
+    compatibility  whether a model's vectors compare with those that a store holds
     onnx       the adapter for both: ONNX Runtime, no torch
     reference  sentence-transformers itself
     token_vectors  a vector for each token, from the same pass, packed
@@ -20,7 +21,6 @@ The libraries are imported where they are used: importing this package loads no 
 from __future__ import annotations
 
 from memorybase.embedding.counting import text_counter
-from memorybase.embedding.prompts import without_passage_prompt
 from memorybase.embedding.protocol import Embedder, QueryTokens, Reranker
 from memorybase.embedding.registry import Embedders, is_prepared
 from memorybase.embedding.reranker import CrossEncoderReranker
@@ -33,5 +33,4 @@ __all__ = [
     "Reranker",
     "is_prepared",
     "text_counter",
-    "without_passage_prompt",
 ]

@@ -16,6 +16,7 @@ from uuid import UUID, uuid5
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.embedding.chunking import split_text
+from memorybase.embedding.compatibility import check_searchable, check_writable
 from memorybase.knowledge_bases import queries
 from memorybase.knowledge_bases.queries import DocumentFacts, StoredDocument
 from memorybase.messages import check_json, check_text
@@ -27,7 +28,6 @@ from memorybase.vectors.store import CollectionRef, VectorHit, VectorRecord
 from memorybase.vectors.visibility import find_hidden, read_back, write_again
 
 if TYPE_CHECKING:
-    from memorybase.embedding import Embedder
     from memorybase.settings import Settings
 
 DocumentStatus = Literal["created", "replaced", "updated", "unchanged", "failed"]
@@ -245,7 +245,8 @@ def _write(
 
 
 def _upsert(services: Services, entry: KnowledgeBase, documents: Sequence[StoredDocument]) -> list[StoredDocument]:
-    embedder = _embedder(services, entry)
+    embedder = services.embedders.get(entry.embedding_model)
+    check_writable(embedder, entry.embedder, remedy="rebuild")
     settings = services.settings
     max_tokens = min(settings.chunk_tokens, embedder.max_tokens)
     pieces = [
@@ -347,8 +348,10 @@ def nearest(
     services: Services, entry: KnowledgeBase, query: str, *, top_k: int, min_score: float, metadata: Mapping[str, Any]
 ) -> list[DocumentHit]:
     """The best chunks whose document is stored in just this version and has this metadata."""
+    embedder = services.embedders.get(entry.embedding_model)
+    check_searchable(embedder, entry.embedder, remedy="rebuild")
     try:
-        vector = _embedder(services, entry).embed_query(query)
+        vector = embedder.embed_query(query)
     except errors.TextRejected as exc:
         raise errors.InvalidRequest("The embedding model cannot encode this query", field="query") from exc
     found: list[DocumentHit] = []
@@ -395,15 +398,3 @@ def _collection(entry: KnowledgeBase) -> CollectionRef:
     if entry.collection_name is None or entry.collection_id is None:
         raise errors.CollectionMissing
     return CollectionRef(entry.collection_name, entry.collection_id)
-
-
-def _embedder(services: Services, entry: KnowledgeBase) -> Embedder:
-    """The embedder that the collection was filled with; raises ModelUnavailable when its weights have changed."""
-    embedder = services.embedders.get(entry.embedding_model)
-    # The backend may differ, its vectors agree within a stated tolerance; model and revision may not.
-    if embedder.identity.partition("/")[2] != entry.embedder.partition("/")[2]:
-        raise errors.ModelUnavailable(
-            f"The store was built with {entry.embedder}, this process has {embedder.identity}: rebuild",
-            field="embedding_model",
-        )
-    return embedder

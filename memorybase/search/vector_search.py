@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.embedding import QueryTokens, without_passage_prompt
+from memorybase.embedding import QueryTokens
+from memorybase.embedding.compatibility import check_searchable
 from memorybase.search import queries, signals
 from memorybase.search.pending_candidates import nearest_pending
 from memorybase.search.queries import PendingMessage, Target
@@ -124,29 +125,13 @@ def _asked(services: Services, query: str, whole: str | None, targets: Sequence[
     by_model: dict[str, _Asked] = {}
     asked: list[_Asked] = []
     for target in targets:
-        embedder = _embedder(services, target)
+        embedder = services.embedders.get(target.embedding_model)
+        check_searchable(embedder, target.embedder, remedy="regenerate")
         if embedder.model not in by_model:
             wanted = whole if target.token_encoding is not None else None
             by_model[embedder.model] = _embedded(embedder, query, wanted)
         asked.append(by_model[embedder.model])
     return asked
-
-
-def _embedder(services: Services, target: Target) -> Embedder:
-    """Raises ModelUnavailable when the model's weights have changed since the generation was built."""
-    embedder = services.embedders.get(target.embedding_model)
-    # The backend may differ, its vectors agree within a stated tolerance; so may the passage prompt, which no query is
-    # put behind, so that the old store answers until it is regenerated. Model and revision may not.
-    if _model_and_revision(embedder.identity) != _model_and_revision(target.embedder):
-        raise errors.ModelUnavailable(
-            f"The store was built with {target.embedder}, this process has {embedder.identity}: regenerate",
-            field="embedding_model",
-        )
-    return embedder
-
-
-def _model_and_revision(identity: str) -> str:
-    return without_passage_prompt(identity).partition("/")[2]
 
 
 def _embedded(embedder: Embedder, query: str, whole: str | None) -> _Asked:

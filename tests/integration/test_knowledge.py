@@ -695,6 +695,19 @@ def test_a_model_whose_weights_have_changed_is_an_error_until_the_rebuild(desk: 
     assert json.loads(desk.metadata_file(desk.entry().id).read_text())["embedder"] == "fake/fake/2"
 
 
+def test_another_passage_prompt_leaves_documents_found_and_refuses_new_ones_until_the_rebuild(desk: Desk) -> None:
+    desk.create()
+    desk.add(NewDocument("zebra", id="z"))
+    desk.embedders.get().identity = "fake/fake/1/passage-0123abcd"
+    assert [hit.id for hit in desk.search("zebra")] == ["z"]
+    with pytest.raises(errors.ModelUnavailable, match="rebuild"):
+        desk.add(NewDocument("lion", id="l"))
+
+    registry.rebuild(desk.services, desk.user_id, "notes")
+
+    assert statuses(desk.add(NewDocument("lion", id="l"))) == ["created"]
+
+
 # The real parts.
 
 

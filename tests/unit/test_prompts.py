@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memorybase.embedding import without_passage_prompt
-from memorybase.embedding.prompts import Prompts
+from memorybase.embedding.prompts import Prompts, without_passage_prompt
 
 
 @pytest.mark.parametrize("model", ["onnx-fp32/all-MiniLM-L6-v2/12345678", "onnx-fp32/owner/model/12345678"])

@@ -77,6 +77,20 @@ def test_a_job_within_its_deadline_and_an_idle_worker_are_left_alone() -> None:
     assert result.returncode == 0, result.stderr
 
 
+def test_a_clean_up_that_hangs_ends_the_process() -> None:
+    result = watched(
+        "from types import SimpleNamespace\n"
+        "from worker import tasks\n"
+        "services = SimpleNamespace(settings=None)\n"
+        "running = SimpleNamespace(watchdog=process.Watchdog(0.2), services=services)\n"
+        "tasks.this_process = lambda: running\n"
+        "tasks.node_memory.clean_up = lambda settings: time.sleep(50)\n"
+        "tasks.clean_node_memory()\n"
+    )
+
+    assert result.returncode == process.EXIT_SOFTWARE
+
+
 def test_a_stop_that_hangs_is_cut_short() -> None:
     result = watched("process.DRAIN_SECONDS = 0.2\nprocess.Watchdog(900).drain()\ntime.sleep(50)")
 

@@ -9,6 +9,7 @@ answer of the turn before.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -145,9 +146,13 @@ class NodeTokenBufferMemory:
 
 
 def clean_up(settings: Settings, *, now: datetime | None = None) -> int:
-    """Delete documents that nobody has written to for node_memory_days; how many. 0 days keep them for good."""
+    """Delete documents that nobody has written to for node_memory_days; how many. 0 days keep them for good.
+
+    Stops at half of job_deadline_seconds, beyond which a worker ends itself; the next day's clean-up goes on.
+    """
     if settings.node_memory_days == 0:
         return 0
+    until = time.monotonic() + settings.job_deadline_seconds / 2
     before = (now or datetime.now(UTC)) - timedelta(days=settings.node_memory_days)
     objects = objects_of(settings)
     written: dict[str, list[tuple[str, datetime]]] = {}
@@ -155,12 +160,16 @@ def clean_up(settings: Settings, *, now: datetime | None = None) -> int:
         document = key.partition(".json.d/")[0].removesuffix(".json")
         written.setdefault(document, []).append((key, moment))
     old = {document: parts for document, parts in written.items() if max(moment for _, moment in parts) < before}
+    deleted = 0
     for document, parts in old.items():
+        if time.monotonic() > until:
+            break
         for key, _ in parts:  # one by one: what is written meanwhile stays
             objects.delete(key)
         objects.remove_empty(f"{document}.json.d")
         objects.remove_empty(document.rpartition("/")[0])
-    return len(old)
+        deleted += 1
+    return deleted
 
 
 def ring_clean_up(services: Services) -> int:
