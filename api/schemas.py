@@ -27,8 +27,7 @@ from memorybase.knowledge_bases.documents import DocumentResult
 from memorybase.memory_bases.manage import MAX_IDLE_SECONDS
 from memorybase.messages import not_blank, storable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture, JobState
-from memorybase.search import request
-from memorybase.search import weights as recall_weights
+from memorybase.search import request, weights
 from memorybase.settings import Settings
 
 Role = Literal["user", "assistant", "system", "tool"]
@@ -250,7 +249,7 @@ class FlowSearchBody(SearchBody):
     flow_id: Identifier
 
 
-Weight = Annotated[float, Field(ge=-recall_weights.MAX_WEIGHT, le=recall_weights.MAX_WEIGHT, allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=-weights.MAX_WEIGHT, le=weights.MAX_WEIGHT, allow_inf_nan=False)]
 
 
 class WeightSetBody(Body):
@@ -268,7 +267,7 @@ class WeightsBody(Body):
     questions: int | None = Field(
         default=None, ge=0, le=1_000_000, description="How many questions they were fitted on."
     )
-    note: Annotated[Stored, StringConstraints(max_length=recall_weights.MAX_NOTE_CHARS)] | None = None
+    note: Annotated[Stored, StringConstraints(max_length=weights.MAX_NOTE_CHARS)] | None = None
 
 
 class SummaryBody(Body):

@@ -20,7 +20,7 @@ from memorybase.models import ID_LENGTH, Flow
 from memorybase.read_models import sessions
 from memorybase.read_models.sessions import FlowView, RunView
 from memorybase.services import Services
-from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import flows
 from memorybase.settings import Settings
 
@@ -61,7 +61,7 @@ def get_flow(flow_id: FlowId, services: ServicesDep, caller: Reader) -> FlowView
 @router.delete("/flows/{flow_id}", status_code=204, responses={202: {"model": Accepted}})
 def delete_flow(flow_id: FlowId, services: ServicesDep, caller: Writer) -> Response:
     """Delete a flow with everything in it: 204, or 202 while jobs drain. It is gone for everyone at once."""
-    return deleted(deletion_.delete_flow(services, caller.user_id, flow_id))
+    return deleted(session_deletion.delete_flow(services, caller.user_id, flow_id))
 
 
 @router.post(

@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from api.deps import BEARER, HEADER, KeyedRoute, ServicesDep
 from api.schemas import ERRORS
 from memorybase.auth.api_keys import Principal
-from memorybase.operations import exposition as exposition_
+from memorybase.operations import exposition as metrics_text
 
 
 class _UnlessPublic(KeyedRoute):
@@ -41,8 +41,8 @@ router = APIRouter(
 )
 def get_metrics(services: ServicesDep, request: Request) -> Response:
     """Prometheus's text format. The numbers are of the whole installation; what is counted, of this process."""
-    exposition: exposition_.Exposition = request.app.state.exposition
+    exposition: metrics_text.Exposition = request.app.state.exposition
     caller: Principal | None = getattr(request.state, "principal", None)
     if caller is not None:
         caller.require("read")
-    return Response(exposition.text(services), media_type=exposition_.CONTENT_TYPE)
+    return Response(exposition.text(services), media_type=metrics_text.CONTENT_TYPE)

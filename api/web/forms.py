@@ -18,7 +18,7 @@ from memorybase.memory_bases import deletion, manage
 from memorybase.models import Capture
 from memorybase.read_models import memory_bases, sessions
 from memorybase.read_models.sessions import FlowView
-from memorybase.sessions import flows as flows_
+from memorybase.sessions import flows as session_flows
 
 NEW_FLOW = "A new flow"
 CAPTURES = {Capture.OUTPUTS: "The flow's answers", Capture.ALL: "Questions and answers"}
@@ -110,7 +110,7 @@ async def delete(visit: Visit, base_id: UUID) -> bool:
 
 async def _new_flow(visit: Visit, named: str) -> UUID:
     flow_id, external_id = messages.resolve_id(visit.principal.user_id, "flow", named)
-    await visit.act(flows_.put_flow, name=named, flow_id=flow_id, external_id=external_id)
+    await visit.act(session_flows.put_flow, name=named, flow_id=flow_id, external_id=external_id)
     return flow_id
 
 

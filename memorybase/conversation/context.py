@@ -37,7 +37,7 @@ from memorybase.conversation.view.build import Report
 from memorybase.conversation.view.tokens import ESTIMATE
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.queries import memory_bases, sessions
-from memorybase.search import request as recall_request
+from memorybase.search import request as search_request
 from memorybase.search import search
 from memorybase.search.packing import Memory, Packer
 from memorybase.search.request import Mode, SearchRequest
@@ -360,7 +360,7 @@ def _asked(
         end_user_id=end_user_id,
         min_score=request.recall.min_score,
         neighbors=TURNS_AROUND,
-        exclude_message_ids=sorted(given)[: recall_request.MAX_EXCLUDED],
+        exclude_message_ids=sorted(given)[: search_request.MAX_EXCLUDED],
         passages=False,
     )
 

@@ -26,7 +26,7 @@ from memorybase.messages import NewMessage
 from memorybase.models import NAME_LENGTH
 from memorybase.queries import sessions as conversations
 from memorybase.services import Services
-from memorybase.sessions import flows as flows_
+from memorybase.sessions import flows as session_flows
 
 OnConflict = Literal["error", "keep", "update"]
 
@@ -208,7 +208,7 @@ def _store(
     services: Services, user_id: UUID, item: _Item, answer: ImportAnswer, on_conflict: OnConflict
 ) -> ImportAnswer:
     if isinstance(item, _Flow):
-        flows_.put_flow(services, user_id, name=item.name, flow_id=item.id, external_id=item.external_id,
+        session_flows.put_flow(services, user_id, name=item.name, flow_id=item.id, external_id=item.external_id,
                            rename=False)  # fmt: skip
         return replace(answer, flows=answer.flows + 1)
     if isinstance(item, _Session):

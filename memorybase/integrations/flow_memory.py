@@ -25,7 +25,7 @@ from memorybase.conversation.history.token_buffer import Conversation, HistoryRe
 from memorybase.conversation.session_memory.presets import PRESETS
 from memorybase.ingestion import capture as ingestion
 from memorybase.messages import IdKind, normalise_all, resolve_id
-from memorybase.search import request as recall_request
+from memorybase.search import request as search_request
 from memorybase.search import search as answer
 from memorybase.services import Services
 
@@ -170,7 +170,7 @@ class InProcess:
         return context.build_context(self.services, self.user_id, request).as_dict()
 
     def search(self, query: str, *, top_k: int, session_id: str | None = None) -> list[Json]:
-        request = recall_request.SearchRequest(query=query, flow_id=self._flow_id, top_k=top_k, session_id=session_id)
+        request = search_request.SearchRequest(query=query, flow_id=self._flow_id, top_k=top_k, session_id=session_id)
         return [_json(hit) for hit in answer.search(self.services, self.user_id, request).results]
 
     def put_chat_memory(self, node_id: str, fields: Json) -> Json:

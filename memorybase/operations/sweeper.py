@@ -21,7 +21,7 @@ from memorybase.memory_bases import consistency, deletion
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.queries import memory_bases, sessions
 from memorybase.services import Services
-from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions.deletion import finish_flow_deletion
 from memorybase.telemetry import get_logger
 
@@ -62,8 +62,8 @@ def sweep(services: Services) -> SweepReport:
         "deletions": finish_deletions,
         "builds": build.finish_builds,
         "retired": deletion.drop_retired,
-        "sessions_removed": deletion_.remove_deleted_sessions,
-        "ids_forgotten": deletion_.forget_deleted,
+        "sessions_removed": session_deletion.remove_deleted_sessions,
+        "ids_forgotten": session_deletion.forget_deleted,
         "mismatches": consistency.compare_counts,
         "summaries": ring_summaries,
         "tickets_forgotten": forget_tickets,

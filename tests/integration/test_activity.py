@@ -15,20 +15,18 @@ from harness.world import World
 from memorybase import errors
 from memorybase.memory_bases import regenerate
 from memorybase.models import Capture, LedgerEntry, MemoryBase, Message
-from memorybase.read_models import activity as catalog_activity
+from memorybase.read_models import activity as activity_view
 from memorybase.sessions import edits
 
 HOUR = timedelta(hours=1)
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def seen(world: World, base: UUID, **window: Any) -> catalog_activity.Activity:
-    return catalog_activity.activity(
-        world.services, world.user_id, base, **({"since": datetime.now(UTC) - HOUR} | window)
-    )
+def seen(world: World, base: UUID, **window: Any) -> activity_view.Activity:
+    return activity_view.activity(world.services, world.user_id, base, **({"since": datetime.now(UTC) - HOUR} | window))
 
 
-def totals(activity: catalog_activity.Activity) -> tuple[int, int]:
+def totals(activity: activity_view.Activity) -> tuple[int, int]:
     return sum(b.captured for b in activity.buckets), sum(b.ingested for b in activity.buckets)
 
 
@@ -85,7 +83,7 @@ class TestBuckets:
 
     def test_of_another_user_there_is_none(self, world: World) -> None:
         with pytest.raises(errors.NotFound):
-            catalog_activity.activity(world.services, world.new_user(), world.new_base(), since=START)
+            activity_view.activity(world.services, world.new_user(), world.new_base(), since=START)
 
 
 class TestCounting:

@@ -15,11 +15,11 @@ from harness.world import World, build_world
 from memorybase.database import clock
 from memorybase.ingestion import flush
 from memorybase.memory_bases import deletion, regenerate
-from memorybase.memory_bases import deletion as lifecycle_deletion
+from memorybase.memory_bases import deletion as base_deletion
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Base
 from memorybase.queries import cursors, dead_letters, ledger, memory_bases, sessions
-from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
 PAGE = 10
@@ -80,7 +80,7 @@ class TestDeletion:
     def test_a_large_base_goes_in_pages(self, world: World) -> None:
         base = filled(world)
         with most_rows_deleted(world) as gone:
-            assert lifecycle_deletion.delete_memory_base(world.services, world.user_id, base)
+            assert base_deletion.delete_memory_base(world.services, world.user_id, base)
         assert world.rows(base) == world.jobs(base) == world.ledger(base) == world.dead_letters(base) == []
         assert sum(gone) >= SESSIONS * 4
         assert max(gone) <= PAGE
@@ -91,7 +91,7 @@ class TestDeletion:
             edits.delete_message(world.services, world.user_id, message.id)
         world.settle()
         with most_rows_deleted(world) as gone:
-            assert deletion_.delete_flow(world.services, world.user_id, world.flow_id)
+            assert session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
         assert world.messages() == world.rows(base) == []
         assert sum(gone) >= SESSIONS * 8
         assert max(gone) <= PAGE
@@ -102,7 +102,7 @@ class TestDeletion:
         world.settle()
         world.pass_time(61)
         with most_rows_deleted(world) as gone:
-            assert lifecycle_deletion.drop_retired(world.services) == 1
+            assert base_deletion.drop_retired(world.services) == 1
         assert {row.generation for row in [*world.rows(base), *world.jobs(base), *world.ledger(base)]} == {2}
         assert sum(gone) >= SESSIONS * 4
         assert max(gone) <= PAGE
@@ -120,7 +120,7 @@ class TestDeletion:
 
         monkeypatch.setattr(memory_bases, "delete_rows_of_base", beaten)
         with most_rows_deleted(world) as gone:
-            assert lifecycle_deletion.delete_memory_base(world.services, world.user_id, base)
+            assert base_deletion.delete_memory_base(world.services, world.user_id, base)
         assert max(gone) <= PAGE
 
 

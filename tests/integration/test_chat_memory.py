@@ -27,7 +27,7 @@ from memorybase.models import Chat, ChatRecord
 from memorybase.operations import sweeper
 from memorybase.queries import chats
 from memorybase.read_models import sessions
-from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
 CHAT = "{{ start.chat_id }}"
@@ -679,7 +679,7 @@ def test_a_chats_log_is_nobody_elses(world: World) -> None:
             get_memory(world.services, key)
         with pytest.raises(errors.NotFound):
             message_log.post_messages(world.services, key, Who("c"), m(3))
-    deletion_.delete_flow(world.services, world.user_id, world.flow_id)
+    session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
     sweeper.finish_deletions(world.services)
     assert rows_left(world) == 0
 

@@ -11,9 +11,9 @@ from harness.world import World
 
 from memorybase import errors
 from memorybase.models import DeletedMessage
-from memorybase.search import search as recall_answer
+from memorybase.search import search as message_search
 from memorybase.search.request import SearchRequest
-from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 from memorybase.sessions.deletion import LATE_WRITE
 
@@ -134,7 +134,7 @@ class TestWholeSession:
             other_first(world, "t")
             assert sorted(entry.version for entry in world.ledger(base)) == [1, 1, 2]  # one is on its way out
             wanted = SearchRequest(memory_base_id=base, query=NEW)
-            (hit,) = recall_answer.search(world.services, world.user_id, wanted).results
+            (hit,) = message_search.search(world.services, world.user_id, wanted).results
             assert (hit.session_id, hit.content, hit.pending) == ("t", NEW, False)
         rest(world)
         assert stored_texts(world, base) == [NEW]
@@ -220,5 +220,5 @@ class TestForgetting:
         assert {column.name for column in sa.inspect(DeletedMessage).columns} == {
             "flow_id", "message_id", "conversation_id", "seq", "version", "kept_out", "expires_at",
         }  # fmt: skip
-        deletion_.delete_flow(world.services, world.user_id, world.flow_id)
+        session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
         assert remembered(world) == []

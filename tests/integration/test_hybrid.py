@@ -23,7 +23,7 @@ from memorybase.search import search as answer
 from memorybase.search.request import SearchRequest
 from memorybase.search.scoring import SIGNALS
 from memorybase.search.search import Hit
-from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
 LONG_AGO = datetime(2023, 5, 8, 12, tzinfo=UTC)
@@ -80,7 +80,7 @@ class TestIndex:
         base = world.new_base()
         for number in range(3):
             world.say(f"s{number}", said("Ada", "a cat"))
-        deletion_.delete_flow(world.services, world.user_id, world.flow_id)
+        session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
         with world.services.database.reading() as session:
             assert [session.scalar(sa.select(sa.func.count()).select_from(t)) for t in (Posting, Speaker)] == [0, 0]
         with pytest.raises(errors.NotFound):

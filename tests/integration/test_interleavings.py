@@ -19,12 +19,12 @@ from harness.world import WORKER, WorkerKilled, World, build_world, crash_after
 from memorybase import errors
 from memorybase.ingestion import recovery, retry, worker
 from memorybase.memory_bases import dead_letters, deletion
-from memorybase.memory_bases import regenerate as builds
+from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Flow, Session
 from memorybase.operations import sweeper
 from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.queries import dead_letters as dead_letters_
-from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
@@ -33,8 +33,8 @@ def rename(world: World, old: str, new: str) -> None:
     edits.update_session(world.services, world.user_id, world.flow_id, old, new_session_id=new)
 
 
-def regenerate(world: World, base: UUID) -> builds.RegenerateResult:
-    return builds.regenerate(world.services, world.user_id, base)
+def regenerate(world: World, base: UUID) -> regeneration.RegenerateResult:
+    return regeneration.regenerate(world.services, world.user_id, base)
 
 
 def rest(world: World) -> None:
@@ -84,7 +84,7 @@ def test_a_slow_sweeper_does_not_drop_a_build_that_was_begun_after_another_swept
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = filled(world)
-    builds.cancel_job(world.services, world.user_id, regenerate(world, base).jobs[0].id)
+    regeneration.cancel_job(world.services, world.user_id, regenerate(world, base).jobs[0].id)
     world.pass_time(61)
     delete_collection = world.vectors.delete_collection
 
@@ -208,7 +208,7 @@ def test_a_build_that_cannot_go_on_can_be_given_up_whatever_its_job_is(world: Wo
     assert (job.kind, job.state, job.generation) == ("repair", "queued", 2)
     with pytest.raises(errors.BuildActive):
         regenerate(world, base)
-    builds.cancel_job(world.services, world.user_id, job.id)
+    regeneration.cancel_job(world.services, world.user_id, job.id)
     rest(world)
     assert world.base(base).serving == 1
     world.assert_all_ingested(base)
@@ -221,7 +221,7 @@ def test_a_repair_of_what_is_served_cannot_be_cancelled(world: World) -> None:
     base = filled(world)
     (job_id,) = edit(world, world.messages()[0].id, "edited")
     with pytest.raises(errors.Conflict):
-        builds.cancel_job(world.services, world.user_id, job_id)
+        regeneration.cancel_job(world.services, world.user_id, job_id)
     world.settle()
     world.assert_all_ingested(base)
 
@@ -424,7 +424,7 @@ def test_a_base_made_while_its_flow_is_deleted_does_not_keep_the_flow(
         return found
 
     monkeypatch.setattr(memory_bases, "base_ids_of_flow", another_is_made)
-    deletion_.delete_flow(world.services, world.user_id, world.flow_id)
+    session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
     creating[0].join(30)
     world.sweep()
     world.sweep()
@@ -438,7 +438,7 @@ def test_a_flow_deleted_during_a_capture_leaves_nothing_of_it(world: World, monk
     deleting: list[threading.Thread] = []
 
     def delete() -> None:
-        deletion_.delete_flow(world.services, world.user_id, world.flow_id)
+        session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
 
     def delete_the_flow_first(*args: Any) -> None:
         monkeypatch.undo()

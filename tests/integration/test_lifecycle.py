@@ -21,10 +21,10 @@ from memorybase import errors
 from memorybase.ingestion import worker
 from memorybase.knowledge_bases import registry
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage
-from memorybase.memory_bases import regenerate as builds
+from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import KnowledgeBase, MemoryBase, MemoryBaseSession, Session
 from memorybase.queries import cursors
-from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits, flows
 
 
@@ -32,8 +32,8 @@ def delete(world: World, message_id: UUID) -> list[UUID]:
     return edits.delete_message(world.services, world.user_id, message_id)
 
 
-def regenerate(world: World, base: UUID, **changes: object) -> builds.RegenerateResult:
-    return builds.regenerate(world.services, world.user_id, base, **changes)  # type: ignore[arg-type]
+def regenerate(world: World, base: UUID, **changes: object) -> regeneration.RegenerateResult:
+    return regeneration.regenerate(world.services, world.user_id, base, **changes)  # type: ignore[arg-type]
 
 
 # Edits and deletes
@@ -385,7 +385,7 @@ def test_a_cancelled_build_leaves_the_old_generation_with_what_it_is_owed(world:
     regenerate(world, base)
     world.say("s", *texts(2, start=50))
     world.say("fresh", "a session the old generation has never seen")
-    builds.cancel_job(world.services, world.user_id, world.active_jobs(base)[0].id)
+    regeneration.cancel_job(world.services, world.user_id, world.active_jobs(base)[0].id)
     assert world.base(base).building is None
     world.settle()
     assert world.base(base).serving == 1
@@ -465,7 +465,7 @@ def test_what_a_cancelled_job_has_written_is_no_mismatch_before_its_audit(world:
     def cancel(*_: object) -> None:
         world.vectors.after_upsert = None
         (job,) = world.active_jobs(base)
-        builds.cancel_job(world.services, world.user_id, job.id)
+        regeneration.cancel_job(world.services, world.user_id, job.id)
 
     world.vectors.after_upsert = cancel
     world.say("s", *texts(3, start=10))
@@ -586,7 +586,7 @@ def test_a_deletion_waits_for_the_store_and_is_finished_by_the_sweeper(world: Wo
 
 def test_a_deleted_flow_leaves_nothing(world: World) -> None:
     base = filled(world)
-    assert deletion_.delete_flow(world.services, world.user_id, world.flow_id)
+    assert session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
     assert world.vectors.names() == []
     assert world.messages() == []
     assert world.rows(base) == []
@@ -598,13 +598,13 @@ def test_what_belongs_to_somebody_else_is_not_there(world: World) -> None:
     calls = [
         lambda: deletion.delete_memory_base(world.services, stranger, base),
         lambda: manage.update_memory_base(world.services, stranger, base, {"threshold": 1}),
-        lambda: builds.regenerate(world.services, stranger, base),
+        lambda: regeneration.regenerate(world.services, stranger, base),
         lambda: consistency.check_mismatch(world.services, stranger, base),
         lambda: edits.edit_message(world.services, stranger, message, {"content": "x"}),
         lambda: edits.delete_message(world.services, stranger, message),
         lambda: edits.delete_session(world.services, stranger, world.flow_id, "s"),
-        lambda: deletion_.delete_flow(world.services, stranger, world.flow_id),
-        lambda: builds.cancel_job(world.services, stranger, world.jobs(base)[0].id),
+        lambda: session_deletion.delete_flow(world.services, stranger, world.flow_id),
+        lambda: regeneration.cancel_job(world.services, stranger, world.jobs(base)[0].id),
         lambda: flows.put_flow(world.services, stranger, name="mine", flow_id=world.flow_id),
     ]
     for call in calls:

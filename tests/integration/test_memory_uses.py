@@ -18,7 +18,7 @@ from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.memory_use.provenance import Origin
 from memorybase.errors import NotFound
 from memorybase.models import MemoryUse, MemoryUseMessage
-from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
 
@@ -105,7 +105,7 @@ def test_uses_go_with_their_flow(world: World) -> None:
     record(world, uuid4(), view_of(run.messages[0].id), session_id=None)
     assert rows_left(world) == 4
 
-    deletion_.delete_flow(world.services, world.user_id, world.flow_id)
+    session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
 
     assert rows_left(world) == 0
 

@@ -17,7 +17,7 @@ from memorybase.conversation.history import session_reader
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
 from memorybase.database import paging
 from memorybase.models import Base, LedgerEntry, MemoryBaseSession, Message, Run, Session
-from memorybase.read_models import activity as catalog_activity
+from memorybase.read_models import activity as activity_view
 from memorybase.read_models import branches, sessions
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
@@ -192,7 +192,7 @@ def test_an_activity_reads_what_is_in_its_window_and_no_more(world: World) -> No
     world.say("other", "one", "two")
     world.settle()
     with recorded(world) as sent:
-        activity = catalog_activity.activity(
+        activity = activity_view.activity(
             world.services, world.user_id, base, since=datetime.now(UTC) - timedelta(hours=1)
         )
     assert sum(bucket.ingested for bucket in activity.buckets) == 2

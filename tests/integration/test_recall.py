@@ -33,7 +33,7 @@ from memorybase.models import (
     Session,
     User,
 )
-from memorybase.search import search as recall_answer
+from memorybase.search import search as message_search
 from memorybase.search.request import SearchRequest
 from memorybase.search.snippets import SNIPPET_CHARS
 from memorybase.services import Services
@@ -197,10 +197,10 @@ class World:
         with self.services.database.transaction() as session:
             session.delete(session.get_one(Message, message_id))
 
-    def search(self, query: str, **wanted: Any) -> list[recall_answer.Hit]:
+    def search(self, query: str, **wanted: Any) -> list[message_search.Hit]:
         """By vectors alone, whose scores are known here to the last digit."""
         request = SearchRequest(query=query, **{"mode": "dense", **wanted})
-        return recall_answer.search(self.services, self.user_id, request).results
+        return message_search.search(self.services, self.user_id, request).results
 
 
 @pytest.fixture
@@ -246,7 +246,7 @@ def base_id(world: World, flow_id: UUID) -> UUID:
     return world.base(flow_id)
 
 
-def ids(hits: Sequence[recall_answer.Hit]) -> list[UUID]:
+def ids(hits: Sequence[message_search.Hit]) -> list[UUID]:
     return [hit.message_id for hit in hits]
 
 
@@ -257,7 +257,7 @@ def test_the_nearest_message_comes_first_with_all_that_a_hit_says(world: World, 
     _, wanted = world.say(flow_id, "the weather is grey", "the cat sleeps on the sofa", metadata={"topic": "pets"})
     world.ingest(base_id)
 
-    answer = recall_answer.search(
+    answer = message_search.search(
         world.services, world.user_id, SearchRequest(memory_base_id=base_id, query="where the cat sleeps", mode="dense")
     )
 
@@ -810,7 +810,7 @@ def test_a_message_is_found_at_every_step_of_its_life(tmp_path: Path) -> None:
 
     def found(query: str) -> list[tuple[Any, bool]]:
         request = SearchRequest(memory_base_id=base_id, query=query, mode="dense", min_score=0.7)
-        hits = recall_answer.search(flow.services, flow.user_id, request).results
+        hits = message_search.search(flow.services, flow.user_id, request).results
         return [(hit.content, hit.pending) for hit in hits]
 
     (said,) = flow.say("s", "the zebra is striped").messages
@@ -869,7 +869,7 @@ def test_with_a_real_store_and_model(world: World, chroma_url: str, model_cache:
         assert (hit.message_id, hit.pending) == (wine, True)
         real.ingest(base_id, "tonight")
 
-        def found() -> recall_answer.Hit:
+        def found() -> message_search.Hit:
             (one,) = real.search("white wine", memory_base_id=base_id, top_k=1)
             return one
 

@@ -22,7 +22,7 @@ from recalling.corpora import Conversation, Question
 
 from memorybase.embedding import Embedder, Embedders
 from memorybase.evaluation.metrics import TOP, judge, summarize
-from memorybase.search import request as recall_request
+from memorybase.search import request as search_request
 from memorybase.search import search as answer
 from memorybase.search.request import SearchRequest
 from memorybase.settings import Settings
@@ -113,7 +113,7 @@ def load(world: World, document: Mapping[str, Any]) -> Loaded:
         kind=document["kind"],
         conversation=conversation,
         known_items=[Question(each["question"], each["category"], frozenset(each["evidence"])) for each in known],
-        searches={mode: searching(mode) for mode in recall_request.MODES}
+        searches={mode: searching(mode) for mode in search_request.MODES}
         | {BM25: naive.PlainBm25(messages).ranked, VECTORS: plain_vectors.ranked},
     )
 

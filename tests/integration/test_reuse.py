@@ -14,7 +14,7 @@ from harness.world import World
 
 from memorybase import errors
 from memorybase.memory_bases import deletion
-from memorybase.memory_bases import regenerate as builds
+from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Base
 from memorybase.queries import ledger
 from memorybase.sessions import edits
@@ -36,7 +36,7 @@ def regenerate(world: World, base: UUID, **changes: Any) -> list[str]:
     """What was embedded for it."""
     world.embedder.embedded.clear()
     world.vectors.calls.clear()
-    builds.regenerate(world.services, world.user_id, base, **changes)
+    regeneration.regenerate(world.services, world.user_id, base, **changes)
     world.settle()
     world.assert_all_ingested(base)
     return world.embedder.embedded

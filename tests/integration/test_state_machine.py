@@ -34,7 +34,7 @@ from hypothesis.stateful import (
 from memorybase import errors
 from memorybase.ingestion import recovery, scheduler
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage
-from memorybase.memory_bases import regenerate as builds
+from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Capture, Generation, JobKind, MemoryBase
 from memorybase.operations import sweeper
 from memorybase.services import FrozenJob
@@ -318,13 +318,15 @@ class Protocol(RuleBasedStateMachine):
     def regenerate(self, which: int, capture: Capture | None, model: str | None) -> None:
         base = one_of(list(self.bases), which)
         with refused(errors.BuildActive, errors.VectorStoreUnavailable):
-            builds.regenerate(self.world.services, self.world.user_id, base, capture=capture, embedding_model=model)
+            regeneration.regenerate(
+                self.world.services, self.world.user_id, base, capture=capture, embedding_model=model
+            )
 
     @rule(which=pick)
     def stop_job(self, which: int) -> None:
         active = [job for base in self.bases for job in self.world.active_jobs(base) if job.kind != JobKind.REPAIR]
         if active:
-            builds.cancel_job(self.world.services, self.world.user_id, one_of(active, which).id)
+            regeneration.cancel_job(self.world.services, self.world.user_id, one_of(active, which).id)
 
     @rule(which=pick, retried=st.booleans())
     def dead_letter(self, which: int, retried: bool) -> None:

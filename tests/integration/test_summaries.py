@@ -24,7 +24,7 @@ from memorybase.conversation.session_memory.summary_job import PAGE, make_summar
 from memorybase.errors import EmbeddingFailed, NotFound, SummarizerUnavailable, SummaryRejected
 from memorybase.messages import NewMessage
 from memorybase.models import MemoryUse, SessionSummary
-from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
 S = "session"
@@ -402,7 +402,7 @@ def test_summaries_go_with_an_end_user_and_with_a_flow(world: World) -> None:
     talk(world, 1, 2, 3, 4, session_id="other")
     read(world, session_id="other")
     assert rows(world) == 1
-    assert deletion_.delete_flow(world.services, world.user_id, world.flow_id)
+    assert session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
     assert rows(world) == 0
 
 

@@ -19,7 +19,7 @@ from memorybase.search import late_interaction
 from memorybase.search import search as answer
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import Hit
-from memorybase.sessions import deletion as deletion_
+from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
 
@@ -86,7 +86,7 @@ class TestKeeping:
         if way == "base":
             assert deletion.delete_memory_base(world.services, world.user_id, base)
         else:
-            assert deletion_.delete_flow(world.services, world.user_id, world.flow_id)
+            assert session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
         assert stored(world) == {}
 
     def test_a_regenerate_takes_them_over_without_embedding(self, world: World) -> None:

@@ -20,7 +20,7 @@ from memorybase import errors
 from memorybase.messages import ROLES
 from memorybase.read_models import memory_bases
 from memorybase.read_models.memory_bases import MemoryBaseView
-from memorybase.search import search as recall_answer
+from memorybase.search import search as message_search
 from memorybase.search.request import SearchRequest
 from memorybase.search.search import SearchAnswer
 from memorybase.services import Services
@@ -245,7 +245,7 @@ class SearchPage:
 
 
 def _find(services: Services, user_id: UUID, asked: Asked, base_id: UUID) -> SearchAnswer:
-    return recall_answer.search(services, user_id, asked.request(base_id))
+    return message_search.search(services, user_id, asked.request(base_id))
 
 
 def _advice(asked: Asked, base: MemoryBaseView) -> str:
