@@ -1,4 +1,4 @@
-"""Signs of life of workers and sweepers, in SQL."""
+"""Signs of life of workers and sweepers, in SQL, so that they work while Redis is away."""
 
 from __future__ import annotations
 

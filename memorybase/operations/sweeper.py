@@ -92,10 +92,6 @@ def forget_tickets(services: Services) -> int:
         return queries.forget_expired(session, clock.now(session), limit=TICKETS_LIMIT)
 
 
-# ---------------------------------------------------------------------------------------------------------------
-# Signs of life: in SQL, so that they work while Redis is away.
-
-
 def finish_deletions(services: Services) -> int:
     """Finish what requests left behind; how many memory bases and flows are gone now."""
     with services.database.reading() as session:

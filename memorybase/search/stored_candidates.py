@@ -149,6 +149,8 @@ def _verified(
 ) -> list[Candidate]:
     """The first whose message exists in this version, in this flow, and passes the filters: top_k of them or more."""
     good_enough = [each for each in candidates if each.score >= (request.min_score or 0)]
+    if not good_enough:
+        return []
     at_once = max(VERIFIED_AT_ONCE, 2 * request.top_k)
     verified: list[Candidate] = []
     with services.database.reading() as session:

@@ -2,8 +2,8 @@
 
 A document for each node of a conversation at `node_memory/{app}/{conversation}/{node}.json`, in the store that the
 setting node_memory_url names: `{"version": 1, "messages": [...]}`. Appends of several processes are all kept: see
-journal. A turn is two messages, `ID` and `ID:assistant`; the answer's parent is the question, a question's parent the
-answer of the turn before.
+append_log. A turn is two messages, `ID` and `ID:assistant`; the answer's parent is the question, a question's parent
+the answer of the turn before.
 """
 
 from __future__ import annotations
