@@ -130,7 +130,7 @@ def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture
 def ready_postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
-    """A database of the session's PostgreSQL with the tables of the models and nothing in them."""
+    """A database of the session's PostgreSQL with all tables and no rows."""
     name = postgres_server.borrow()
     yield postgres_server.url(name)
     postgres_server.give_back(name)
