@@ -22,6 +22,8 @@ from memorybase.models import Generation, IngestionJob, JobState, KnowledgeBase,
 from memorybase.settings import embedded
 from memorybase.vectors.store import CollectionRef
 
+pytestmark = pytest.mark.slow
+
 MESSAGES = 20
 JOB_MESSAGES = 12  # a build of two jobs
 SERVES = Change("memory_bases", "NEW.serving > OLD.serving")

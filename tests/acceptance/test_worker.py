@@ -175,6 +175,7 @@ def test_two_workers_on_one_session_do_each_job_once_and_one_at_a_time(stack: St
         assert earlier.finished_at <= later.started_at
 
 
+@pytest.mark.slow
 def test_a_worker_survives_redis_being_killed_and_takes_jobs_again(stack: Stack, own_redis: RedisServer) -> None:
     worker = stack.start_worker()
     for round_number in range(1, 4):
@@ -190,6 +191,7 @@ def test_a_worker_survives_redis_being_killed_and_takes_jobs_again(stack: Stack,
     assert stack.stored() == 18
 
 
+@pytest.mark.slow
 def test_a_worker_survives_redis_being_frozen(stack: Stack, own_redis: RedisServer) -> None:
     worker = stack.start_worker()
     own_redis.freeze()
@@ -203,6 +205,7 @@ def test_a_worker_survives_redis_being_frozen(stack: Stack, own_redis: RedisServ
     assert stack.processed() == 3
 
 
+@pytest.mark.slow
 def test_a_worker_that_starts_before_redis_waits_for_it(stack: Stack, own_redis: RedisServer) -> None:
     own_redis.kill()
     stack.capture()
@@ -220,6 +223,7 @@ def test_a_worker_that_starts_before_redis_waits_for_it(stack: Stack, own_redis:
         wait_until(worker.heartbeat, WORK_SECONDS, "the worker signs life")
 
 
+@pytest.mark.slow
 def test_a_killed_workers_job_is_taken_over_long_before_its_lease_ends(
     data_dir: Path, own_redis: RedisServer, own_chroma: ChromaServer, make_stack: Callable[[Settings], Stack]
 ) -> None:
@@ -275,6 +279,7 @@ def test_a_worker_without_its_default_model_runs_on_and_serves_bases_of_other_mo
     assert stack.processed() == 3
 
 
+@pytest.mark.slow
 def test_the_sign_of_life_outlasts_an_outage_of_the_database(
     data_dir: Path,
     redis_url: str,

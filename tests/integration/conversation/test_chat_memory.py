@@ -314,6 +314,7 @@ def test_what_says_nothing_is_refused(world: World, message: dict[str, Any], fie
     assert chat_row(world) is None
 
 
+@pytest.mark.both_databases
 def test_appends_at_once_lose_nothing_and_have_one_order(world: World) -> None:
     node = memory(world, trim_mode="threshold", threshold_trigger=10, threshold_target=4)
 

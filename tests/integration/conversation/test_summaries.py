@@ -475,6 +475,7 @@ def test_a_long_session_is_not_read_as_a_whole(world: World) -> None:
     assert len(view.report.kept) == 6
 
 
+@pytest.mark.both_databases
 def test_reads_and_workers_at_once_end_with_one_exact_summary(world: World) -> None:
     """From many threads, as in life: whatever wins, the row is what its range says."""
     talk(world, *range(1, 13))

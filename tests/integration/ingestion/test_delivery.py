@@ -109,6 +109,7 @@ def test_flush_ingests_what_is_below_the_threshold(world: World) -> None:
     assert world.flush(base).jobs == []
 
 
+@pytest.mark.both_databases
 def test_fifty_flushes_at_once_start_one_job(world: World) -> None:
     base = world.new_base(threshold=100)
     world.say("s", *texts(5))
@@ -453,6 +454,7 @@ def test_equal_and_backward_timestamps_are_all_ingested(world: World) -> None:
     assert world.row(base, "s").total_processed == 6
 
 
+@pytest.mark.both_databases
 def test_captures_of_one_session_at_once_number_its_messages_densely(world: World) -> None:
     base = world.new_base(threshold=7)
     with ThreadPoolExecutor(8) as pool:
@@ -466,6 +468,7 @@ def test_captures_of_one_session_at_once_number_its_messages_densely(world: Worl
     world.assert_all_ingested(base)
 
 
+@pytest.mark.both_databases
 def test_a_capture_during_an_advance_neither_wedges_nor_loses_its_turn(world: World) -> None:
     """Captures and advances of one session meet on its row again and again; whatever the order, all is ingested."""
     base = world.new_base(threshold=1)
@@ -546,6 +549,7 @@ def test_a_flush_takes_back_a_job_whose_worker_is_lost(world: World) -> None:
     world.assert_all_ingested(base)
 
 
+@pytest.mark.both_databases
 def test_two_sweepers_at_once_do_not_step_on_each_other(world: World) -> None:
     base = world.new_base(threshold=100, idle_after=60)
     for n in range(10):
@@ -630,6 +634,7 @@ def test_what_a_killed_worker_wrote_and_no_query_comes_upon_is_written_again(wor
     assert not hidden_ids(world.vectors, ref, list(world.vectors.records(ref)))
 
 
+@pytest.mark.both_databases
 def test_the_index_allows_one_active_job_a_session_and_base(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
@@ -685,6 +690,7 @@ def test_a_session_renamed_between_claim_and_read_is_not_passed_over(
     world.assert_all_ingested(base)
 
 
+@pytest.mark.both_databases
 def test_transactions_that_commit_in_the_opposite_order_of_their_start_are_all_ingested(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -708,6 +714,7 @@ def test_transactions_that_commit_in_the_opposite_order_of_their_start_are_all_i
 
 
 @pytest.mark.parametrize("waits", ["capture", "advance"])
+@pytest.mark.both_databases
 def test_a_capture_and_an_advance_that_wait_for_each_other_lose_no_turn(
     world: World, monkeypatch: pytest.MonkeyPatch, waits: str
 ) -> None:

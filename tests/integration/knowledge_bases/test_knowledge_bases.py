@@ -31,6 +31,8 @@ from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chunk_ids import parse_chunk_id
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
+pytestmark = pytest.mark.both_databases
+
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 

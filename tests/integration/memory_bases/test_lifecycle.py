@@ -296,6 +296,7 @@ def test_captures_and_edits_during_a_build_are_in_the_new_generation(world: Worl
     assert world.row(base, "s").total_processed == 302
 
 
+@pytest.mark.both_databases
 def test_two_last_advances_at_once_let_the_new_generation_serve(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "hello")

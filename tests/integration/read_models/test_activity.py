@@ -18,6 +18,8 @@ from memorybase.models import Capture, LedgerEntry, MemoryBase, Message
 from memorybase.read_models import activity as activity_view
 from memorybase.sessions import edits
 
+pytestmark = pytest.mark.both_databases
+
 HOUR = timedelta(hours=1)
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

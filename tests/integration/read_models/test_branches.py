@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID, uuid4
 
+import pytest
 from harness.world import World
 
 from memorybase.database.paging import PageRequest
 from memorybase.read_models import branches, sessions
 from memorybase.read_models.sessions import MessageQuery
+
+pytestmark = pytest.mark.both_databases
 
 
 def shown(world: World, session_id: str = "s") -> dict[str, tuple[int, int, bool]]:

@@ -45,6 +45,8 @@ from memorybase.vectors.chunk_ids import chunk_id
 from memorybase.vectors.store import CollectionRef, VectorRecord
 from memorybase.vectors.visibility import find_hidden, write_again
 
+pytestmark = pytest.mark.both_databases
+
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
