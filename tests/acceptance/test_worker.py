@@ -248,7 +248,7 @@ def test_a_killed_workers_job_is_taken_over_long_before_its_lease_ends(
     assert (stack.processed(), stack.stored()) == (3, 3)
 
 
-def test_a_stopped_worker_ends_its_job_first_and_takes_its_sign_of_life_away(
+def test_a_stopped_worker_ends_its_job_first_and_removes_its_heartbeat(
     data_dir: Path, own_redis: RedisServer, own_chroma: ChromaServer, make_stack: Callable[[Settings], Stack]
 ) -> None:
     stack = make_stack(embedded(data_dir, redis_url=own_redis.url, chroma_url=own_chroma.url))
@@ -280,7 +280,7 @@ def test_a_worker_without_its_default_model_runs_on_and_serves_bases_of_other_mo
 
 
 @pytest.mark.slow
-def test_the_sign_of_life_outlasts_an_outage_of_the_database(
+def test_the_heartbeat_survives_an_outage_of_the_database(
     data_dir: Path,
     redis_url: str,
     chroma_url: str,

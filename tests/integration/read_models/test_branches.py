@@ -80,7 +80,7 @@ def test_what_follows_unnamed_is_a_sibling_of_what_names_the_same(world: World) 
     assert (told["q2"], told["q2 again"]) == ((2, 1, False), (2, 2, True))
 
 
-def test_siblings_whose_parent_is_gone(world: World) -> None:
+def test_siblings_of_a_deleted_parent_are_branches(world: World) -> None:
     gone = str(uuid4())
     world.say("s", user("one", parent_message_id=gone))
     world.say("s", user("other", parent_message_id=gone))

@@ -102,7 +102,7 @@ class TestDataDir:
         assert not data.key_file.exists()
         assert data.known_api_key(Settings()) is None
 
-    def test_a_second_holder_is_refused_and_told_where(self, tmp_path: Path) -> None:
+    def test_a_second_holder_is_refused_with_the_address_of_the_first(self, tmp_path: Path) -> None:
         data = DataDir(tmp_path)
         data.make()
         data.write_stack(RunningStack(1, "http://127.0.0.1:8000", "redis://", "http://chroma"))
@@ -112,7 +112,7 @@ class TestDataDir:
                 pytest.fail("both hold the lock")
         assert not data.is_locked()
 
-    def test_what_a_killed_stack_left_is_not_taken_for_a_running_one(self, tmp_path: Path) -> None:
+    def test_the_state_of_a_killed_stack_does_not_count_as_running(self, tmp_path: Path) -> None:
         data = DataDir(tmp_path)
         data.make()
         stack = RunningStack(1, "http://127.0.0.1:8000", "redis://here", "http://chroma")
@@ -153,7 +153,7 @@ class TestDataDir:
 
 
 class TestChildren:
-    def test_redis_is_told_its_directory_however_it_is_named(self, tmp_path: Path) -> None:
+    def test_redis_gets_its_directory_whatever_its_name(self, tmp_path: Path) -> None:
         data = DataDir(tmp_path / 'a "quoted" name')
         data.make()
         path = configure(RedisBinary(Path("redis-server"), (7, 2)), data, port=1234, password="secret")
