@@ -24,8 +24,8 @@ from memorybase.sessions import edits
 
 pytestmark = pytest.mark.both_databases
 
-PAGE = 10
-SESSIONS = 25
+PAGE = 6
+SESSIONS = 13
 
 
 def filled(world: World) -> UUID:
@@ -42,12 +42,11 @@ def filled(world: World) -> UUID:
 def most_rows_deleted(world: World) -> Iterator[list[int]]:
     """How many rows each DELETE of the meantime took away, those of its cascades too."""
     gone: list[int] = []
+    tables = Base.metadata.tables.values()
+    counts = [sa.select(sa.func.count()).select_from(table).scalar_subquery() for table in tables]
+    wanted = str(sa.select(sum(counts[1:], counts[0])).compile(world.services.database.engine))
 
     def count(connection: sa.Connection) -> int:
-        counts = [
-            sa.select(sa.func.count()).select_from(table).scalar_subquery() for table in Base.metadata.tables.values()
-        ]
-        wanted = str(sa.select(sum(counts[1:], counts[0])).compile(connection))
         cursor = connection.connection.cursor()
         cursor.execute(wanted)
         (number,) = cursor.fetchone() or (0,)
