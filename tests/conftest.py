@@ -50,9 +50,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.slow)
 
 
-PAGES = "tests/acceptance/web/"
-# The one that exports the model, which takes half a minute, and two long ones that do without it: what comes next finds
-# it there.
+# Files that share what takes seconds to start: one process runs each group.
+TOGETHER = (
+    ("tests/acceptance/web/",),  # an embedded stack
+    ("tests/integration/embedding/test_embedders.py", "tests/integration/search/test_reranking.py"),  # torch
+)
+# The first one exports the model, which takes half a minute. The others take long and need no model.
 FIRST = (
     "integration/embedding/test_embedders.py",
     "integration/import_export/test_export_and_import.py",
@@ -65,15 +68,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
-    return ByStack(config, log)
+    return ByGroup(config, log)
 
 
-class ByStack(LoadFileScheduling):
-    """A file is one process's, and the pages, which share a stack, are too."""
+class ByGroup(LoadFileScheduling):
+    """One process runs all tests of a file, and all files of a group."""
 
     def _split_scope(self, nodeid: str) -> str:
         scope = super()._split_scope(nodeid)
-        return PAGES if scope.startswith(PAGES) else scope
+        return next((str(group) for group in TOGETHER if scope.startswith(group)), scope)
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 import httpx
+import pytest
 from harness.stack import EmbeddedStack, processes_of, run_memorybase
 
 import memorybase
@@ -13,6 +14,7 @@ import memorybase
 QUESTIONS = Path(memorybase.__file__).parent / "samples" / "questions.json"
 
 
+@pytest.mark.slow
 def test_the_demo_loses_nothing_answers_its_questions_and_can_be_opened_again(tmp_path: Path) -> None:
     """One test, since one demo takes half a minute."""
     stack = EmbeddedStack(tmp_path)

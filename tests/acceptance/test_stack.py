@@ -111,6 +111,7 @@ class TestRunning:
         assert f"Port {warm.port} on 127.0.0.1 is taken by process {warm.child('api')}" in said.stderr
         assert processes_of(tmp_path) == []
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", NAMES)
     def test_a_killed_child_is_replaced(self, warm: EmbeddedStack, name: str) -> None:
         killed = warm.child(name)
@@ -176,6 +177,7 @@ class TestEnding:
         assert worn.ready()
         assert httpx.get(flow, headers=headers, trust_env=False).json()["name"] == "kept"
 
+    @pytest.mark.slow
     def test_what_a_killed_supervisor_leaves_is_ended_by_the_next(self, worn: EmbeddedStack) -> None:
         left = [worn.child(name) for name in NAMES]
         worn.kill()
@@ -194,6 +196,7 @@ class TestEnding:
         stopped = [line.removeprefix("stopping ") for line in worn.output().splitlines() if "stopping" in line]
         assert stopped[-len(NAMES) :] == list(reversed(NAMES))
 
+    @pytest.mark.slow
     def test_a_child_that_keeps_dying_ends_the_stack_with_its_log(self, own: EmbeddedStack) -> None:
         (own.data / "chroma").write_text("a file where Chroma wants its directory")
         said = subprocess.run(

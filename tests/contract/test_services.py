@@ -15,6 +15,7 @@ def server(request: pytest.FixtureRequest) -> RedisServer | ChromaServer | Postg
     return server
 
 
+@pytest.mark.slow
 def test_a_killed_server_starts_again(server: RedisServer | ChromaServer | PostgresServer) -> None:
     before = server.pid
     server.kill()
@@ -34,6 +35,7 @@ def test_a_stopped_server_starts_again(server: RedisServer | ChromaServer | Post
     assert server.answers()
 
 
+@pytest.mark.slow
 def test_a_frozen_server_is_alive_and_silent(server: RedisServer | ChromaServer | PostgresServer) -> None:
     server.freeze()
     assert server.running
@@ -43,6 +45,7 @@ def test_a_frozen_server_is_alive_and_silent(server: RedisServer | ChromaServer 
     assert server.answers()
 
 
+@pytest.mark.slow
 def test_a_frozen_server_can_be_stopped(server: RedisServer | ChromaServer | PostgresServer) -> None:
     server.freeze()
     server.stop()
@@ -76,6 +79,7 @@ def test_a_database_can_be_copied(postgres_server: PostgresServer) -> None:
         postgres_server.execute("SELECT 1", copy)
 
 
+@pytest.mark.slow
 def test_postgres_keeps_what_was_committed_when_it_crashes(own_postgres: PostgresServer) -> None:
     name = own_postgres.create_database()
     own_postgres.execute("CREATE TABLE kept (n int)", name)

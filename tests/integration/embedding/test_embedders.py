@@ -235,6 +235,7 @@ def test_int8_is_near_fp32_and_does_not_depend_on_the_batch(int8: Embedder, onnx
     assert cosines(vectors, int8.embed(TEXTS[::-1])[::-1]).min() > 0.9999
 
 
+@pytest.mark.slow
 def test_int8_is_made_of_the_export_that_is_there(
     model_settings: Settings, onnx: OnnxEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,6 +267,7 @@ def test_batches_hold_texts_of_like_length(onnx: OnnxEmbedder, monkeypatch: pyte
     assert lengths == sorted(lengths, reverse=True)
 
 
+@pytest.mark.slow
 def test_other_models_of_the_kind_are_exported_too(make_model: Make, tmp_path: Path, plain: Embedder) -> None:
     folder, target = make_model("mine", pooling="cls_token", normalize=False), tmp_path / "target"
     target.mkdir()
@@ -454,6 +456,7 @@ def test_models_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         embedders.get(str(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_model_that_onnx_does_not_take_works_by_the_other_backend(make_model: Make, tmp_path: Path) -> None:
     folder = make_model("largest", pooling="max_tokens")
     settings = Settings(data_dir=tmp_path / "data", embedding_model=str(folder))
@@ -465,6 +468,7 @@ def test_a_model_that_onnx_does_not_take_works_by_the_other_backend(make_model: 
     assert other.identity.startswith("sentence-transformers/largest/")
 
 
+@pytest.mark.slow
 def test_an_export_that_differs_is_refused(make_model: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "_pooling", lambda _: "cls")
     (tmp_path / "target").mkdir()
@@ -484,6 +488,7 @@ def test_the_same_files_have_the_same_revision_wherever_they_are(make_model: Mak
     assert find_source(f"sentence-transformers/{DEFAULT_MODEL}") == WHEEL
 
 
+@pytest.mark.slow
 def test_two_processes_export_at_once(model_settings: Settings, tmp_path: Path, onnx: OnnxEmbedder) -> None:
     settings = Settings(data_dir=tmp_path, embedding_backend="onnx-int8")
     assert not is_prepared(settings)
@@ -604,6 +609,7 @@ def test_a_warm_cache_needs_no_torch_and_no_warning(model_settings: Settings, on
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{onnx.dimension} []\n", "")
 
 
+@pytest.mark.slow
 def test_the_default_model_asks_no_network_on_either_backend(tmp_path: Path) -> None:
     code = """
         import sys

@@ -130,7 +130,8 @@ def test_children_stop_in_the_reverse_order_and_a_stubborn_one_is_killed(data: D
     assert list(data.run.glob("*.pid")) == []
 
 
-def test_leftovers_are_ended_with_their_group(data: DataDir) -> None:
+def test_leftovers_are_ended_with_their_group(data: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memorybase.stack.processes.LEFTOVER_SECONDS", 1.0)
     left = subprocess.Popen(
         ["/bin/sh", "-c", "trap '' TERM; sleep 600 & wait; wait"],
         cwd=data.path,
