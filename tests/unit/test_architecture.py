@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 
 import pytest
@@ -149,7 +150,7 @@ class Module:
     path: str
     source: str
 
-    @property
+    @cached_property
     def tree(self) -> ast.Module:
         return ast.parse(self.source)
 
@@ -164,15 +165,21 @@ class Import:
     lazy: bool
 
 
-def source_modules() -> Iterator[Module]:
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            relative = path.relative_to(ROOT)
-            name = ".".join(relative.with_suffix("").parts).removesuffix(".__init__")
-            yield Module(name, str(relative), path.read_text(encoding="utf-8"))
+@cache
+def source_modules() -> list[Module]:
+    paths = (path.relative_to(ROOT) for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py")))
+    return [
+        Module(
+            ".".join(path.with_suffix("").parts).removesuffix(".__init__"),
+            str(path),
+            (ROOT / path).read_text(encoding="utf-8"),
+        )
+        for path in paths
+    ]
 
 
-def imports_of(module: Module) -> Iterator[Import]:
+@cache
+def imports_of(module: Module) -> list[Import]:
     """Every import, also those inside functions and under TYPE_CHECKING."""
     tree = module.tree
     lazy = {
@@ -181,6 +188,7 @@ def imports_of(module: Module) -> Iterator[Import]:
         if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef)
         for inner in ast.walk(outer)
     } | {id(inner) for outer in ast.walk(tree) if _is_type_checking(outer) for inner in ast.walk(outer)}
+    found = []
     package = module.name if module.path.endswith("__init__.py") else module.name.rpartition(".")[0]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -191,8 +199,8 @@ def imports_of(module: Module) -> Iterator[Import]:
             targets = [f"{origin}.{alias.name}" for alias in node.names]
         else:
             continue
-        for target in targets:
-            yield Import(target, module.at(node), id(node) in lazy)
+        found += [Import(target, module.at(node), id(node) in lazy) for target in targets]
+    return found
 
 
 def _is_type_checking(node: ast.AST) -> bool:
