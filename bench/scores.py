@@ -38,13 +38,13 @@ SHORTEST_WORD = 5  # letters of a question of one word
 def few_messages(conversation: Conversation, question: Question) -> Conversation | None:
     """Five messages around the one that answers, as a conversation of their own; None where several do."""
     messages = list(conversation.messages)
-    places = [place for place, each in enumerate(messages) if each["id"] in question.evidence]
-    if len(places) != 1 or len(messages) < FEW:
+    indices = [index for index, each in enumerate(messages) if each["id"] in question.evidence]
+    if len(indices) != 1 or len(messages) < FEW:
         return None
-    first = min(max(0, places[0] - FEW // 2), len(messages) - FEW)
-    name = f"few: {messages[places[0]]['id']}"
+    first = min(max(0, indices[0] - FEW // 2), len(messages) - FEW)
+    name = f"few: {messages[indices[0]]['id']}"
     kept = [{**each, "id": f"{name}: {each['id']}"} for each in messages[first : first + FEW]]
-    own = frozenset({f"{name}: {messages[places[0]]['id']}"})
+    own = frozenset({f"{name}: {messages[indices[0]]['id']}"})
     run = {"session_id": name, "run_id": name, "messages": kept}
     return Conversation(conversation.corpus, name, [run], [replace(question, evidence=own)])
 

@@ -110,7 +110,7 @@ class Watchdog:
                 os._exit(EXIT_SOFTWARE)
 
 
-class Pulse:
+class Heartbeat:
     """A thread that signs life in the database, through its outages, and frees the dead predecessor's leases."""
 
     def __init__(self, services: Services, owner: str) -> None:
@@ -121,7 +121,7 @@ class Pulse:
         self._stopped = False
         self._predecessor_cleared = False
         self._answering = True
-        self._thread = threading.Thread(target=self._run, name="pulse", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
         self._thread.start()
 
     def begin(self) -> None:
@@ -179,7 +179,7 @@ class WorkerProcess:
     services: Services
     owner: str
     watchdog: Watchdog
-    pulse: Pulse
+    heartbeat: Heartbeat
 
     def time_for_more(self) -> Callable[[], bool]:
         """Whether a task that begins now may take up further jobs; asked each time before it does."""
@@ -194,7 +194,7 @@ def start(services: Services) -> WorkerProcess:
         services=services,
         owner=owner,
         watchdog=Watchdog(services.settings.job_deadline_seconds, lambda: hand_back(services, owner)),
-        pulse=Pulse(services, owner),
+        heartbeat=Heartbeat(services, owner),
     )
     _let_other_sessions_go_first()
     _load_model(services)

@@ -28,8 +28,8 @@ def reconcile(
     settings = settings_in_use(data_dir)
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
     services = wiring.build(settings)
-    with services.database.reading() as session:
-        base_ids = memory_bases.living_base_ids(session)
+    with services.database.reading() as db:
+        base_ids = memory_bases.living_base_ids(db)
     left = sum([_base_is_left(services, base_id, repair=repair) for base_id in base_ids])
     left += _orphans_left(services, repair=repair)
     if left:

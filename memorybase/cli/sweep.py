@@ -38,14 +38,14 @@ def sweep_for_ever(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     services = wiring.build(settings, role="sweeper")
-    pulse = SweeperPulse(services, stop)
-    pulse.start()
+    heartbeat = SweeperHeartbeat(services, stop)
+    heartbeat.start()
     log.info("sweeper_started", pid=os.getpid(), every_seconds=settings.sweep_seconds)
     while not stop.is_set():
         _pass(services)
-        pulse.passed()
+        heartbeat.passed()
         stop.wait(settings.sweep_seconds)
-    pulse.join(settings.heartbeat_seconds + settings.redis_timeout_seconds)
+    heartbeat.join(settings.heartbeat_seconds + settings.redis_timeout_seconds)
     log.info("sweeper_stopped")
 
 
@@ -62,11 +62,11 @@ def _pass(services: Services) -> None:
             log.info("swept", **found)
 
 
-class SweeperPulse(threading.Thread):
+class SweeperHeartbeat(threading.Thread):
     """Signs life in the database while passes come to an end; takes the sign away at a clean stop."""
 
     def __init__(self, services: Services, stop: threading.Event) -> None:
-        super().__init__(name="sweeper-pulse", daemon=True)
+        super().__init__(name="heartbeat", daemon=True)
         self._services = services
         self._stop_asked = stop
         self._owner = f"sweeper:{socket.gethostname()}:{os.getpid()}"

@@ -60,12 +60,12 @@ def is_among(column: Any, name: str) -> sa.ColumnElement[bool]:
     return _IsAmong(column, sa.bindparam(name, type_=_Numbers()))
 
 
-def delete_some(session: OrmSession, table: type[Any], which: sa.ColumnElement[bool], *, limit: int) -> bool:
+def delete_some(db: OrmSession, table: type[Any], which: sa.ColumnElement[bool], *, limit: int) -> bool:
     """Delete up to `limit` of these rows; False: there were none."""
     key = sa.inspect(table).primary_key
     doomed = sa.select(*key).where(which).limit(limit)
-    gone = session.execute(
+    gone = db.execute(
         sa.delete(table).where(sa.tuple_(*key).in_(doomed)), execution_options={"synchronize_session": False}
     )
     # Whoever deletes the same page beside us may have been quicker: then nothing went, and more may be there.
-    return gone.rowcount > 0 or session.scalar(sa.select(sa.exists().where(which))) is True  # type: ignore[attr-defined]
+    return gone.rowcount > 0 or db.scalar(sa.select(sa.exists().where(which))) is True  # type: ignore[attr-defined]

@@ -82,46 +82,46 @@ def _capture(
     run_id = request.run_id or uuid4()
     messages = idempotency.identify(request.messages, run_id)
     documents = index.analyze_all(services, messages)
-    with services.database.transaction() as session:
-        living = memory_bases.share_bases_of_flow(session, flow_id)
-        if not sessions.has_flow(session, user_id, flow_id):
+    with services.database.transaction() as db:
+        living = memory_bases.share_bases_of_flow(db, flow_id)
+        if not sessions.has_flow(db, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         # From here to the commit this transaction alone gives out the session's seqs: seq order is commit order.
-        conversation = sessions.open_session(
-            session,
+        session = sessions.open_session(
+            db,
             flow_id=flow_id,
             session_id=request.session_id,
             end_user_id=request.end_user_id,
         )
-        now = clock.now(session)  # behind the lock, so that captured_at rises with seq
-        idempotency.bind_end_user(conversation, request.end_user_id)
-        run_is_new = idempotency.open_run(session, conversation, run_id, request.run_external_id, request.messages, now)
+        now = clock.now(db)  # behind the lock, so that captured_at rises with seq
+        idempotency.bind_end_user(session, request.end_user_id)
+        run_is_new = idempotency.open_run(db, session, run_id, request.run_external_id, request.messages, now)
         # Ids that follow from a new run's are new.
         named = any(message.id is not None for message in request.messages)
         known = (
-            idempotency.match_known(session, user_id, conversation, messages, request.on_conflict)
+            idempotency.match_known(db, user_id, session, messages, request.on_conflict)
             if look or named or not run_is_new
             else {}
         )
         unknown = {message_id: message for message_id, message in messages.items() if message_id not in known}
-        before = deleted_messages.fetch(session, flow_id, unknown.keys())
-        kept_out = {key: past for key, past in before.items() if idempotency.stays_deleted(past, conversation)}
+        before = deleted_messages.fetch(db, flow_id, unknown.keys())
+        kept_out = {key: past for key, past in before.items() if idempotency.stays_deleted(past, session)}
         new = {message_id: message for message_id, message in unknown.items() if message_id not in kept_out}
-        first = conversation.last_seq + 1
-        stored = message_rows(new, documents, before, conversation, run_id, first, now)
-        sessions.insert_messages(session, stored)
+        first = session.last_seq + 1
+        stored = message_rows(new, documents, before, session, run_id, first, now)
+        sessions.insert_messages(db, stored)
         if new:
-            conversation.last_seq += len(new)
-            conversation.last_captured_at = now
-            conversation.deleted_at = None
-        index.add(session, conversation, stored, documents)
-        deleted_messages.forget(session, flow_id, new.keys() & before.keys())
-        session.flush()
+            session.last_seq += len(new)
+            session.last_captured_at = now
+            session.deleted_at = None
+        index.add(db, session, stored, documents)
+        deleted_messages.forget(db, flow_id, new.keys() & before.keys())
+        db.flush()
         if request.on_conflict == "update":
-            edit.update_changed(session, services, living, conversation, messages, known, now)
-        ingestion = trigger(session, services, living, conversation, now)
+            edit.update_changed(db, services, living, session, messages, known, now)
+        ingestion = trigger(db, services, living, session, now)
     log.info("run_captured", run_id=str(run_id), flow_id=str(flow_id), messages=len(new), known=len(known))
-    seqs = {message_id: first + place for place, message_id in enumerate(new)}
+    seqs = {message_id: first + position for position, message_id in enumerate(new)}
     seqs |= {message_id: stored.seq for message_id, stored in known.items()}
     seqs |= {message_id: past.seq for message_id, past in kept_out.items()}
     captured = [
@@ -139,7 +139,7 @@ def message_rows(
     messages: Mapping[UUID, NewMessage],
     documents: Mapping[UUID, Document],
     before: Mapping[UUID, Deleted],
-    conversation: Session,
+    session: Session,
     run_id: UUID,
     first_seq: int,
     now: datetime,
@@ -148,12 +148,12 @@ def message_rows(
     return [
         {
             "id": message_id,
-            "flow_id": conversation.flow_id,
-            "session_id": conversation.session_id,
+            "flow_id": session.flow_id,
+            "session_id": session.session_id,
             "run_id": run_id,
             "external_id": message.external_id,
-            "seq": first_seq + place,
-            "place": conversation.first_place + first_seq + place,
+            "seq": first_seq + position,
+            "position": session.first_position + first_seq + position,
             "role": message.role,
             "is_output": message.is_output,
             "is_dialogue": message.role in ("user", "assistant"),
@@ -171,9 +171,9 @@ def message_rows(
             **indexing.columns(documents[message_id]),
             "fingerprint": message_fingerprint(message),
             # Without one of its own a message is as old as its capture; a microsecond apart keeps their order.
-            "timestamp": message.timestamp or now + timedelta(microseconds=place),
+            "timestamp": message.timestamp or now + timedelta(microseconds=position),
             "captured_at": now,
             "edited_at": None,
         }
-        for place, (message_id, message) in enumerate(messages.items())
+        for position, (message_id, message) in enumerate(messages.items())
     ]

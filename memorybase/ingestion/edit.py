@@ -21,10 +21,10 @@ from memorybase.services import Services
 
 
 def update_changed(
-    session: OrmSession,
+    db: OrmSession,
     services: Services,
     living: Sequence[MemoryBase],
-    conversation: Session,
+    session: Session,
     messages: Mapping[UUID, NewMessage],
     known: Mapping[UUID, KnownMessage],
     now: datetime,
@@ -32,7 +32,7 @@ def update_changed(
     """on_conflict "update": known messages take the new content as an edit would; role and is_output stay."""
     for message_id, stored in known.items():
         message = messages[message_id]
-        current = sessions.message_by_id(session, message_id)
+        current = sessions.message_by_id(db, message_id)
         if current is None or current_fingerprint(current) == message_fingerprint(message):
             continue
         if (current.role, current.is_output) != (message.role, message.is_output):
@@ -42,13 +42,13 @@ def update_changed(
                 value=stored.external_id or str(message_id),
             )
         apply_edit(current, {"content": message.content, "files": message.files}, now)
-        indexing.replace(session, services, conversation, current)
-        summaries.mark_edited(session, current.flow_id, current.session_id, current.seq, now)
+        indexing.replace(db, services, session, current)
+        summaries.mark_edited(db, current.flow_id, current.session_id, current.seq, now)
         current.tool_calls = message.tool_calls
         current.tool_call_id = message.tool_call_id
         current.name = message.name
-        session.flush()
-        scheduler.mark_edited(session, services, living, conversation.session_id, current.seq, now)
+        db.flush()
+        scheduler.mark_edited(db, services, living, session.session_id, current.seq, now)
 
 
 def apply_edit(message: Message, changes: Mapping[str, Any], now: datetime) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.ingestion import lost_worker, scheduler
-from memorybase.models import IngestionJob, MemoryBase, MemoryBaseSession
+from memorybase.models import IngestionJob, MemoryBase, SessionProgress
 from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.services import Services
 
@@ -47,10 +47,10 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
     IngestionActive when nothing could start because jobs are active.
     """
     result = FlushResult([], [])
-    with services.database.reading() as session:
-        flow_id = _existing_base(session, user_id, base_id).flow_id
+    with services.database.reading() as db:
+        flow_id = _existing_base(db, user_id, base_id).flow_id
         if session_id is not None:
-            found = sessions.fetch_session(session, flow_id, session_id)
+            found = sessions.fetch_session(db, flow_id, session_id)
             if found is None or found.deleted_at is not None:
                 raise errors.NotFound("There is no such session", field="session_id", value=session_id)
     if session_id is not None:
@@ -64,8 +64,8 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
     return result
 
 
-def _existing_base(session: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase:
-    base = memory_bases.fetch_base(session, user_id, base_id)
+def _existing_base(db: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase:
+    base = memory_bases.fetch_base(db, user_id, base_id)
     if base is None:
         raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
     return base
@@ -74,12 +74,12 @@ def _existing_base(session: OrmSession, user_id: UUID, base_id: UUID) -> MemoryB
 def _pages_of_sessions(services: Services, base_id: UUID) -> Iterator[Sequence[str]]:
     after = ""
     while True:
-        with services.database.reading() as session:
-            base = memory_bases.fetch_any_base(session, base_id)
+        with services.database.reading() as db:
+            base = memory_bases.fetch_any_base(db, base_id)
             if base is None:
                 return
-            fed = memory_bases.fetch_generation(session, base_id, scheduler.fed_generation(base))
-            page = cursors.sessions_to_flush(session, base, fed, after=after, limit=FLUSH_PAGE)
+            fed = memory_bases.fetch_generation(db, base_id, scheduler.write_generation(base))
+            page = cursors.sessions_to_flush(db, base, fed, after=after, limit=FLUSH_PAGE)
         if page:
             yield page
             after = page[-1]
@@ -88,40 +88,40 @@ def _pages_of_sessions(services: Services, base_id: UUID) -> Iterator[Sequence[s
 
 
 def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], result: FlushResult) -> None:
-    with services.database.transaction() as session:
-        base = memory_bases.share_base(session, base_id)
+    with services.database.transaction() as db:
+        base = memory_bases.share_base(db, base_id)
         if base is None or base.deleting_at is not None:
             return
-        now = clock.now(session)
+        now = clock.now(db)
         # In the order that everybody keeps who locks several: Python's, whatever the database's collation.
         for session_id in sorted(session_ids):
-            conversation = sessions.lock_session(session, base.flow_id, session_id)
-            if conversation is None or conversation.deleted_at is not None:
+            session = sessions.lock_session(db, base.flow_id, session_id)
+            if session is None or session.deleted_at is not None:
                 continue
             # Before the look at the job, which could otherwise end between the look and the answer that names it.
-            locked = cursors.lock_rows_of_session(session, [base.id], session_id)
-            active = jobs.active_job(session, base.id, session_id)
+            locked = cursors.lock_session_progress(db, [base.id], session_id)
+            active = jobs.active_job(db, base.id, session_id)
             if active is None:
-                job = scheduler.owe_everything(session, services, base, conversation, now)
+                job = scheduler.schedule_all_pending(db, services, base, session, now)
             else:
-                job = _take_back_if_expired(session, services, base, locked, active, now)
+                job = _take_back_if_expired(db, services, base, locked, active, now)
                 # Refused, and nothing changed; but when nothing is pending there is nothing to refuse.
-                if job is None and scheduler.pending_row(session, base, conversation) is not None:
+                if job is None and scheduler.pending_progress(db, base, session) is not None:
                     result.conflicts.append(JobConflict(session_id, active.id, str(active.state)))
             if job is not None:
                 result.jobs.append(JobBrief(job.id, session_id, str(job.state)))
 
 
 def _take_back_if_expired(
-    session: OrmSession,
+    db: OrmSession,
     services: Services,
     base: MemoryBase,
-    locked: Sequence[MemoryBaseSession],
+    locked: Sequence[SessionProgress],
     active: IngestionJob,
     now: datetime,
 ) -> IngestionJob | None:
     """A job whose worker is lost goes back to the queue; None when its worker lives."""
-    row = next((r for r in locked if r.id == active.row_id), None)
-    if row is None or row.lease_until is None or row.lease_until >= now:
+    progress = next((r for r in locked if r.id == active.progress_id), None)
+    if progress is None or progress.lease_until is None or progress.lease_until >= now:
         return None
-    return lost_worker.take_back(session, services, base, row, now)
+    return lost_worker.requeue_job(db, services, base, progress, now)

@@ -42,25 +42,25 @@ def identify(messages: Sequence[NewMessage], run_id: UUID) -> dict[UUID, NewMess
     return by_id
 
 
-def bind_end_user(conversation: Session, end_user_id: str | None) -> None:
+def bind_end_user(session: Session, end_user_id: str | None) -> None:
     """A session belongs to one end user from its first capture on; raises SessionConflict."""
-    if conversation.deleted_at is not None:  # emptied, and begun anew by this capture
-        conversation.end_user_id = end_user_id
+    if session.deleted_at is not None:  # emptied, and begun anew by this capture
+        session.end_user_id = end_user_id
         return
-    if end_user_id is None or conversation.end_user_id == end_user_id:
+    if end_user_id is None or session.end_user_id == end_user_id:
         return
-    if conversation.end_user_id is not None or conversation.last_seq > 0:
+    if session.end_user_id is not None or session.last_seq > 0:
         raise errors.SessionConflict(
             "The session belongs to another end user, or was begun without one",
             field="end_user_id",
             value=end_user_id,
         )
-    conversation.end_user_id = end_user_id
+    session.end_user_id = end_user_id
 
 
 def open_run(
-    session: OrmSession,
-    conversation: Session,
+    db: OrmSession,
+    session: Session,
     run_id: UUID,
     external_id: str | None,
     messages: Sequence[NewMessage],
@@ -70,17 +70,17 @@ def open_run(
     messages without ids differ from those it came with."""
     fingerprint = _fingerprint_without_ids(messages)
     new = {
-        "id": run_id, "flow_id": conversation.flow_id, "session_id": conversation.session_id,
+        "id": run_id, "flow_id": session.flow_id, "session_id": session.session_id,
         "external_id": external_id, "fingerprint": fingerprint, "created_at": now,
     }  # fmt: skip
-    if sessions.add_run(session, new):
+    if sessions.add_run(db, new):
         return True
-    run = sessions.fetch_run(session, run_id)
+    run = sessions.fetch_run(db, run_id)
     if run is None:
         raise errors.ConstraintViolated("The run vanished between insert and read")
     where = {"field": "run_id", "value": external_id or str(run_id)}
-    if (run.flow_id, run.session_id) != (conversation.flow_id, conversation.session_id):
-        if sessions.owner_of_flow(session, run.flow_id) != sessions.owner_of_flow(session, conversation.flow_id):
+    if (run.flow_id, run.session_id) != (session.flow_id, session.session_id):
+        if sessions.owner_of_flow(db, run.flow_id) != sessions.owner_of_flow(db, session.flow_id):
             raise errors.NotFound("There is no such run", **where)
         raise errors.RunConflict("The run belongs to another session", **where)
     if fingerprint is not None:
@@ -100,9 +100,9 @@ def _fingerprint_without_ids(messages: Sequence[NewMessage]) -> bytes | None:
 
 
 def match_known(
-    session: OrmSession,
+    db: OrmSession,
     user_id: UUID,
-    conversation: Session,
+    session: Session,
     messages: Mapping[UUID, NewMessage],
     on_conflict: str,
 ) -> dict[UUID, KnownMessage]:
@@ -111,28 +111,28 @@ def match_known(
     Raises NotFound for another user's id, and MessageConflict for one of another session, or of other content
     while on_conflict is "error".
     """
-    known = sessions.known_messages(session, messages.keys())
+    known = sessions.known_messages(db, messages.keys())
     for message_id, stored in known.items():
         if stored.user_id != user_id:  # its external id is the other user's own word
             raise errors.NotFound("There is no such message", field="messages.id", value=str(message_id))
         named = stored.external_id or str(message_id)
-        if (stored.flow_id, stored.session_id) != (conversation.flow_id, conversation.session_id):
+        if (stored.flow_id, stored.session_id) != (session.flow_id, session.session_id):
             raise errors.MessageConflict(
                 "The message belongs to another session; nothing of this request was stored",
                 field="messages.id",
                 value=named,
                 message_id=str(message_id),
             )
-        if on_conflict == "error" and _differs(session, stored, messages[message_id]):
+        if on_conflict == "error" and _differs(db, stored, messages[message_id]):
             raise errors.MessageConflict(field="messages.id", value=named, message_id=str(message_id))
     return known
 
 
-def _differs(session: OrmSession, stored: KnownMessage, message: NewMessage) -> bool:
+def _differs(db: OrmSession, stored: KnownMessage, message: NewMessage) -> bool:
     """Equal means: as it was captured, so that a runtime may post its whole state again after an edit, or as it is."""
     if stored.fingerprint == message_fingerprint(message):
         return False
-    current = sessions.message_by_id(session, stored.id)
+    current = sessions.message_by_id(db, stored.id)
     return current is None or current_fingerprint(current) != message_fingerprint(message)
 
 
@@ -148,6 +148,6 @@ def current_fingerprint(message: Message) -> bytes:
     )  # fmt: skip
 
 
-def stays_deleted(past: Deleted, conversation: Session) -> bool:
+def stays_deleted(past: Deleted, session: Session) -> bool:
     """A runtime that posts its whole state brings no message back that was deleted out of its session."""
-    return past.kept_out and past.conversation_id == conversation.id
+    return past.kept_out and past.conversation_id == session.id

@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.ingestion.claim import Claim
-from memorybase.ingestion.scheduler import audit_time, plan_next
-from memorybase.models import IngestionJob, JobKind, JobState, MemoryBase, MemoryBaseSession
+from memorybase.ingestion.scheduler import audit_time, schedule_next
+from memorybase.models import IngestionJob, JobKind, JobState, MemoryBase, SessionProgress
 from memorybase.queries import cursors, jobs, memory_bases
 from memorybase.services import Services
 from memorybase.settings import Settings
@@ -37,36 +37,36 @@ def postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool)
 
 
 def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> datetime | None:
-    with services.database.transaction() as session:
-        base = memory_bases.share_base(session, claim.memory_base_id)
+    with services.database.transaction() as db:
+        base = memory_bases.share_base(db, claim.memory_base_id)
         # Rows before the job, and both rows of a session in build, as everybody does.
-        locked = cursors.lock_rows_of_session(session, [claim.memory_base_id], claim.session_id)
-        cursors.lock_row(session, claim.row_id)
-        now = clock.now(session)
+        locked = cursors.lock_session_progress(db, [claim.memory_base_id], claim.session_id)
+        cursors.lock_progress(db, claim.progress_id)
+        now = clock.now(db)
         audit_at = audit_time(now, services.settings) if wrote else None
         cursors.release_lease(
-            session, row_id=claim.row_id, epoch=claim.epoch, audit_at=audit_at, written_as=claim.session_id
+            db, progress_id=claim.progress_id, epoch=claim.epoch, audit_at=audit_at, written_as=claim.session_id
         )
-        job = jobs.lock_job(session, claim.job_id)
+        job = jobs.lock_job(db, claim.job_id)
         if job is None or job.state != JobState.RUNNING or job.epoch != claim.epoch:
             return None
         again = now + timedelta(seconds=backoff_seconds(services.settings, job.outages))
         job.state = JobState.QUEUED
-        job.available_at = job.ring_at = again
+        job.available_at = job.notify_at = again
         job.outages += 1
         job.attempts -= 1
         job.error = describe(error)
         if base is not None and job.kind == JobKind.REPAIR and base.building not in (None, job.generation):
-            _give_way(session, services, base, job, [r for r in locked if r.generation == base.building], now)
+            _give_way(db, services, base, job, [r for r in locked if r.generation == base.building], now)
         return again
 
 
 def _give_way(
-    session: OrmSession,
+    db: OrmSession,
     services: Services,
     base: MemoryBase,
     job: IngestionJob,
-    build_rows: list[MemoryBaseSession],
+    of_session: list[SessionProgress],
     now: datetime,
 ) -> None:
     """A repair of the serving store that fails must not hold up the session's build, which may be what heals it.
@@ -74,12 +74,12 @@ def _give_way(
     Its mark stays, so it is planned again behind the build's job.
     """
     job.state = JobState.CANCELLED
-    session.flush()
-    if plan_next(session, services, base, build_rows, now) is None:
+    db.flush()
+    if schedule_next(db, services, base, of_session, now) is None:
         job.state = JobState.QUEUED
     else:
         job.finished_at = now
-    session.flush()
+    db.flush()
 
 
 def backoff_seconds(settings: Settings, outages: int) -> float:

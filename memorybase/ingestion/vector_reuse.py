@@ -29,25 +29,25 @@ MAX_SOURCES = 3  # a flow may have many memory bases; the sessions that are furt
 LENGTH_TOLERANCE = 1e-3  # an embedder's vectors have length 1; one that has not is a damaged one
 
 Pieces = Sequence[tuple[CountedMessage, Sequence[chunking.Chunk]]]
-Place = tuple[UUID, int]  # message and chunk
+ChunkKey = tuple[UUID, int]  # message and chunk
 
 
 class Reused(NamedTuple):
     """What is stored elsewhere: vectors by message and chunk, packed token vectors by message."""
 
-    vectors: dict[Place, NDArray[np.float32]]
+    vectors: dict[ChunkKey, NDArray[np.float32]]
     tokens: dict[UUID, bytes]
 
 
-def look_up(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces) -> Reused:
+def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces) -> Reused:
     """What other generations hold of the very same messages. The store's errors are none here: what it does not give
     can be embedded."""
     settings = services.settings
     versions = {message.id: message.version for message, _ in pieces}
-    with services.database.reading() as session:
+    with services.database.reading() as db:
         sources = ledger.sources(
-            session,
-            row_id=claim.row_id,
+            db,
+            progress_id=claim.progress_id,
             embedder=embedder.identity,
             chunker=chunking.chunker_identity(min(settings.chunk_tokens, embedder.max_tokens), settings.chunk_overlap),
             versions=versions,
@@ -56,16 +56,16 @@ def look_up(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces
         tokens: dict[UUID, bytes] = {}
         if sources and claim.token_encoding is not None:
             tokens = token_vectors.of_other_generations(
-                session,
-                row_id=claim.row_id,
+                db,
+                progress_id=claim.progress_id,
                 embedder=embedder.identity,
                 encoding=claim.token_encoding,
                 versions=versions,
             )
-    found: dict[Place, NDArray[np.float32]] = {}
+    found: dict[ChunkKey, NDArray[np.float32]] = {}
     for source in sources:
         try:
-            found |= _taken_from(services, source, embedder.dimension, pieces, found.keys())
+            found |= _read_source(services, source, embedder.dimension, pieces, found.keys())
         except errors.CollectionMissing:
             continue
         except errors.MemorybaseError as error:
@@ -77,9 +77,9 @@ def look_up(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces
     return Reused(found, tokens)
 
 
-def _taken_from(
-    services: Services, source: ledger.Source, dimension: int, pieces: Pieces, known: Container[Place]
-) -> dict[Place, NDArray[np.float32]]:
+def _read_source(
+    services: Services, source: ledger.Source, dimension: int, pieces: Pieces, known: Container[ChunkKey]
+) -> dict[ChunkKey, NDArray[np.float32]]:
     lacking = {
         chunk_ids.chunk_id(source.memory_base_id, message.id, message.version, chunk.index): (message.id, chunk)
         for message, chunks in pieces

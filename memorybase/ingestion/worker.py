@@ -13,12 +13,12 @@ from memorybase.database import clock
 from memorybase.ingestion import lease, pipeline, repair, retry, scheduler
 from memorybase.ingestion.advance import advance
 from memorybase.ingestion.claim import Claim, claim_job
-from memorybase.ingestion.lease import Guard
-from memorybase.ingestion.pipeline import Work
+from memorybase.ingestion.lease import LeaseKeeper
+from memorybase.ingestion.pipeline import JobWork
 from memorybase.locks import HeldLock
 from memorybase.models import JobKind
 from memorybase.queries import dead_letters, jobs, sessions
-from memorybase.services import FrozenJob, Services
+from memorybase.services import JobMessage, Services
 from memorybase.telemetry import bound, get_logger
 
 log = get_logger(__name__)
@@ -37,7 +37,7 @@ GATHERED_JOBS = 64  # beside each other at most; their messages together are at 
 
 def run_jobs(
     services: Services,
-    rung: FrozenJob,
+    message: JobMessage,
     *,
     owner: str,
     more: Callable[[], bool],
@@ -49,10 +49,10 @@ def run_jobs(
     Any number of deliveries, at any time, in any order, is harmless.
     """
     with thread() as ahead, thread() as behind:
-        return _Shift(services, owner, more, ahead, behind).run(rung)
+        return JobRunner(services, owner, more, ahead, behind).run(message)
 
 
-class _Shift:
+class JobRunner:
     """One worker's jobs from a ring until nothing waits."""
 
     def __init__(
@@ -65,12 +65,12 @@ class _Shift:
         self._behind = behind
         self._outcomes: dict[UUID, JobOutcome] = {}
 
-    def run(self, rung: FrozenJob) -> JobOutcome:
-        rung_waits, others_wait = _what_waits(self._services, rung)
-        if not rung_waits and not others_wait:
+    def run(self, message: JobMessage) -> JobOutcome:
+        notified_waits, others_wait = _find_waiting(self._services, message)
+        if not notified_waits and not others_wait:
             return JobOutcome.STALE
-        with Guard(self._services) as self._guard:
-            first = self._take(rung) if rung_waits else JobOutcome.STALE
+        with LeaseKeeper(self._services) as self._keeper:
+            first = self._claim(message) if notified_waits else JobOutcome.STALE
             if isinstance(first, JobOutcome):
                 # Late for its own job, it is early for another's: whose ring may stand behind many late ones.
                 self._ingest(self._gather())
@@ -80,13 +80,13 @@ class _Shift:
             if first.kind == JobKind.REPAIR:
                 return self._repair(first)
             self._ingest([self._read(first)])
-        return self._outcomes[rung.job_id]
+        return self._outcomes[message.job_id]
 
-    def _ingest(self, works: list[Work]) -> None:
+    def _ingest(self, works: list[JobWork]) -> None:
         earlier = None
         while works:
             upcoming = self._ahead.submit(self._gather)
-            ending = self._project(works)
+            ending = self._embed_and_store(works)
             if earlier is not None:
                 earlier.result()
             works, earlier = upcoming.result(), ending
@@ -95,37 +95,37 @@ class _Shift:
                 ending.result()
                 works = self._ahead.submit(self._gather).result()
 
-    def _take(self, frozen: FrozenJob) -> Claim | JobOutcome:
-        with _bound(frozen):
+    def _claim(self, message: JobMessage) -> Claim | JobOutcome:
+        with _bound(message):
             lock: HeldLock | None = None
             try:
-                lock = self._services.locks.acquire(frozen.memory_base_id, frozen.session_id)
+                lock = self._services.locks.acquire(message.memory_base_id, message.session_id)
                 if lock is None:
                     return JobOutcome.BUSY
             except errors.LockUnavailable:
                 log.warning("session_lock_unreachable")
             claim = None
             try:
-                claim = claim_job(self._services, frozen, self._owner)
+                claim = claim_job(self._services, message, self._owner)
             finally:
                 if claim is not None:
-                    self._guard.take(claim, lock)
+                    self._keeper.hold(claim, lock)
                 elif lock is not None:
                     lock.release()
             return claim or JobOutcome.STALE
 
-    def _gather(self) -> list[Work]:
+    def _gather(self) -> list[JobWork]:
         """Claim and read what waits, up to one job's worth together."""
-        works: list[Work] = []
+        works: list[JobWork] = []
         if not self._more():
             return works
         settings = self._services.settings
         messages = size = 0
         try:
-            with self._services.database.reading() as session:
-                waiting = jobs.jobs_to_do(session, clock.now(session), limit=GATHERED_JOBS)
+            with self._services.database.reading() as db:
+                waiting = jobs.jobs_to_do(db, clock.now(db), limit=GATHERED_JOBS)
             for job in waiting:
-                claim = self._take(scheduler.freeze(job))
+                claim = self._claim(scheduler.job_message(job))
                 if isinstance(claim, JobOutcome):
                     continue
                 works.append(work := self._read(claim))
@@ -137,20 +137,20 @@ class _Shift:
             log.warning("gathering_failed")  # what is claimed already is done
         return works
 
-    def _read(self, claim: Claim) -> Work:
+    def _read(self, claim: Claim) -> JobWork:
         """What the claim's range holds, without what is a settled dead letter."""
-        work = Work(claim, [])
+        work = JobWork(claim, [])
         try:
-            with self._services.database.reading() as session:
+            with self._services.database.reading() as db:
                 messages = sessions.fetch_range(
-                    session,
+                    db,
                     flow_id=claim.flow_id,
                     session_id=claim.session_id,
                     capture=claim.capture,
                     from_seq=claim.from_seq,
                     to_seq=claim.to_seq,
                 )
-                settled = dead_letters.settled_dead_letters(session, claim.row_id, [message.id for message in messages])
+                settled = dead_letters.settled_dead_letters(db, claim.progress_id, [message.id for message in messages])
         except errors.DatabaseUnavailable as error:
             work.error = error
             return work
@@ -163,52 +163,52 @@ class _Shift:
     # -----------------------------------------------------------------------------------------------------------
     # 5. Work, with no transaction open.
 
-    def _project(self, works: list[Work]) -> Future[None]:
+    def _embed_and_store(self, works: list[JobWork]) -> Future[None]:
         """Embed, and have what is embedded stored behind; then the jobs end. Done when they have ended."""
-        pipeline.begin([work for work in works if work.messages], self._guard)
+        pipeline.mark_embedding_started([work for work in works if work.messages], self._keeper)
         for items in pipeline.slices(works):
             pipeline.embed(self._services, items)
-            self._behind.submit(pipeline.store, self._services, items, self._guard)
+            self._behind.submit(pipeline.store, self._services, items, self._keeper)
         return self._behind.submit(self._end, works)
 
-    def _end(self, works: list[Work]) -> None:
+    def _end(self, works: list[JobWork]) -> None:
         for work in works:
             with _bound(work.claim):
                 outcome = self._advance(work)
-                self._guard.drop(work.claim)
+                self._keeper.drop(work.claim)
                 log.info("job_ended", outcome=str(outcome))
             self._outcomes[work.claim.job_id] = outcome
 
-    def _advance(self, work: Work) -> JobOutcome:
+    def _advance(self, work: JobWork) -> JobOutcome:
         if work.error is not None:
-            return _give_up(self._services, work.claim, work.error, wrote=work.began)
+            return _postpone_or_drop(self._services, work.claim, work.error, wrote=work.started)
         try:
-            advance(self._services, work.claim, self._guard, work.done, cursor_id=work.cursor_id)
+            advance(self._services, work.claim, self._keeper, work.done, cursor_id=work.cursor_id)
         except Exception as error:  # noqa: BLE001 - whatever it is, this job waits and the others end
-            return _give_up(self._services, work.claim, error, wrote=work.began)
+            return _postpone_or_drop(self._services, work.claim, error, wrote=work.started)
         return JobOutcome.DONE
 
     def _repair(self, claim: Claim) -> JobOutcome:
         with _bound(claim):
             try:
-                repair.repair(self._services, claim, self._guard)
+                repair.repair(self._services, claim, self._keeper)
                 outcome = JobOutcome.DONE
             except Exception as error:  # noqa: BLE001 - whatever it is, the job waits
-                outcome = _give_up(self._services, claim, error, wrote=True)
+                outcome = _postpone_or_drop(self._services, claim, error, wrote=True)
             log.info("job_ended", outcome=str(outcome))
             return outcome
 
 
-def _what_waits(services: Services, frozen: FrozenJob) -> tuple[bool, bool]:
+def _find_waiting(services: Services, message: JobMessage) -> tuple[bool, bool]:
     """Whether the rung job waits; and if not, whether others do. Most rings of a busy time are for jobs that were done
     beside others: one look, before any lock."""
-    with services.database.reading() as session:
-        if jobs.is_queued(session, frozen.job_id):
+    with services.database.reading() as db:
+        if jobs.is_queued(db, message.job_id):
             return True, True
-        return False, bool(jobs.jobs_to_do(session, clock.now(session), limit=1))
+        return False, bool(jobs.jobs_to_do(db, clock.now(db), limit=1))
 
 
-def _give_up(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> JobOutcome:
+def _postpone_or_drop(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> JobOutcome:
     """The job cannot end now: it waits, unless it is somebody else's by now."""
     again = None
     if isinstance(error, errors.ClaimLost):
@@ -223,5 +223,5 @@ def _give_up(services: Services, claim: Claim, error: Exception, *, wrote: bool)
     return JobOutcome.POSTPONED if again else JobOutcome.LOST
 
 
-def _bound(job: FrozenJob | Claim) -> AbstractContextManager[None]:
+def _bound(job: JobMessage | Claim) -> AbstractContextManager[None]:
     return bound(job_id=str(job.job_id), memory_base_id=str(job.memory_base_id), kind=str(job.kind))

@@ -25,7 +25,7 @@ from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors.chunk_ids import chunk_id, chunk_ids, parse_chunk_id
 from memorybase.vectors.store import CollectionRef, VectorHit, VectorRecord
-from memorybase.vectors.visibility import find_hidden, read_back, write_again
+from memorybase.vectors.visibility import find_unreachable, read_back, rewrite
 
 if TYPE_CHECKING:
     from memorybase.settings import Settings
@@ -171,8 +171,8 @@ def _document_id(kb_id: UUID, document: NewDocument) -> UUID:
 def _add_group(services: Services, entry: KnowledgeBase, group: dict[UUID, NewDocument]) -> dict[UUID, DocumentResult]:
     results: dict[UUID, DocumentResult] = {}
     for _ in range(WRITE_ATTEMPTS):
-        with services.database.reading() as session:
-            stored = queries.stored_documents(session, entry.id, list(group))
+        with services.database.reading() as db:
+            stored = queries.stored_documents(db, entry.id, list(group))
         plan = _plan(group, stored)
         results |= plan.settled
         try:
@@ -192,8 +192,8 @@ def _add_group(services: Services, entry: KnowledgeBase, group: dict[UUID, NewDo
 
 def _replaced(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
     """The entry with its new collection, when a rebuild has made one; else its collection is missing indeed."""
-    with services.database.reading() as session:
-        current = queries.fetch_living(session, entry.id)
+    with services.database.reading() as db:
+        current = queries.fetch_living(db, entry.id)
     if current is None or current.collection_id == entry.collection_id:
         raise errors.CollectionMissing
     return current
@@ -267,7 +267,7 @@ def _upsert(services: Services, entry: KnowledgeBase, documents: Sequence[Stored
     collection = _collection(entry)
     services.vectors.upsert(collection, records)
     read_back(services.vectors, collection, [record.id for record in records])
-    write_again(services.vectors, collection, find_hidden(services.vectors, collection, records))
+    rewrite(services.vectors, collection, find_unreachable(services.vectors, collection, records))
     return [document._replace(chunks=len(chunks)) for document, chunks in zip(documents, pieces, strict=True)]
 
 
@@ -282,19 +282,19 @@ def _commit(
     done: dict[UUID, DocumentResult] = {}
     if not written and not updates:
         return entry, done
-    with services.database.transaction() as session:
-        current = queries.share_knowledge_base(session, entry.id)
+    with services.database.transaction() as db:
+        current = queries.share_knowledge_base(db, entry.id)
         if current is None:
             raise errors.NotFound("There is no such knowledge base", field="name", value=entry.name)
         moved = current.collection_id != entry.collection_id  # rebuilt meanwhile: these chunks are in the old one
         for document in [] if moved else written:
             old = stored.get(document.id)
-            if old is None and queries.insert_document(session, entry.id, document, clock.now(session)):
+            if old is None and queries.insert_document(db, entry.id, document, clock.now(db)):
                 done[document.id] = _result(document, "created")
-            elif old is not None and queries.compare_and_replace(session, document, old.version):
+            elif old is not None and queries.compare_and_replace(db, document, old.version):
                 done[document.id] = _result(document, "replaced")
         for document in updates:
-            if queries.compare_and_replace(session, document, document.version):
+            if queries.compare_and_replace(db, document, document.version):
                 done[document.id] = _result(document, "updated")
     return current, done
 
@@ -308,8 +308,8 @@ def _sweep_chunks(
     """Remove the chunks of versions that are no longer, or never became, the document. Search drops them anyway."""
     if not written:
         return
-    with services.database.reading() as session:
-        current = queries.document_facts(session, [document.id for document in written])
+    with services.database.reading() as db:
+        current = queries.document_facts(db, [document.id for document in written])
     candidates = [*written, *(stored[document.id] for document in written if document.id in stored)]
     doomed = [
         chunk
@@ -330,13 +330,13 @@ def write_all(services: Services, entry: KnowledgeBase) -> int:
     """Every document into the entry's collection, from SQL; how many."""
     count, last = 0, None
     while True:
-        with services.database.reading() as session:
-            page = queries.documents_after(session, entry.id, last, limit=DOCUMENTS_A_WRITE)
+        with services.database.reading() as db:
+            page = queries.documents_after(db, entry.id, last, limit=DOCUMENTS_A_WRITE)
         if not page:
             return count
         written, _ = _write(services, entry, page)
-        with services.database.transaction() as session:
-            queries.set_chunks(session, [(document.id, document.version, document.chunks) for document in written])
+        with services.database.transaction() as db:
+            queries.set_chunks(db, [(document.id, document.version, document.chunks) for document in written])
         count += len(written)
         last = page[-1].id
 
@@ -370,8 +370,8 @@ def _verified(
     chunks = [(parsed, hit) for hit in hits if (parsed := parse_chunk_id(hit.id)) is not None]
     if not chunks:
         return []
-    with services.database.reading() as session:
-        known = queries.document_facts(session, {chunk.message_id for chunk, _ in chunks})
+    with services.database.reading() as db:
+        known = queries.document_facts(db, {chunk.message_id for chunk, _ in chunks})
     found: list[DocumentHit] = []
     for chunk, hit in chunks:
         facts = known.get(chunk.message_id)

@@ -17,7 +17,7 @@ from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef
-from memorybase.vectors.visibility import hidden_ids
+from memorybase.vectors.visibility import unreachable_ids
 
 log = get_logger(__name__)
 
@@ -61,11 +61,11 @@ class Differences:
 
 def check_mismatch(services: Services, user_id: UUID, base_id: UUID) -> Mismatch:
     """Compare the serving generation id by id and remember the answer. Raises NotFound."""
-    with services.database.reading() as session:
-        base = memory_bases.fetch_base(session, user_id, base_id)
+    with services.database.reading() as db:
+        base = memory_bases.fetch_base(db, user_id, base_id)
         if base is None:
             raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
-        generation = memory_bases.fetch_generation(session, base_id, base.serving)
+        generation = memory_bases.fetch_generation(db, base_id, base.serving)
     try:
         differences = compare(services, base, CollectionRef(generation.collection_name, generation.collection_id))
     except errors.VectorStoreUnavailable:
@@ -94,8 +94,8 @@ def compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Differe
     found = _differences(services, base, stored)
     if found:
         found = _look_again(services, base, ref, found)
-    with services.database.transaction() as session:
-        memory_bases.set_mismatch(session, base.id, base.serving, bool(found), clock.now(session))
+    with services.database.transaction() as db:
+        memory_bases.set_mismatch(db, base.id, base.serving, bool(found), clock.now(db))
     return found
 
 
@@ -113,25 +113,25 @@ def _look_again(services: Services, base: MemoryBase, ref: CollectionRef, first:
 
 def _differences(services: Services, base: MemoryBase, stored: set[str] | None) -> Differences:
     """Against what the ledger says now, without what is in flight; None: there is no collection."""
-    with services.database.reading() as session:
-        expected = _expected(session, base)
+    with services.database.reading() as db:
+        expected = _expected(db, base)
         if stored is None:  # nothing is on its way to a collection that is gone
             return Differences(len(expected), 0, expected, set(), {})
-        at_work = cursors.rows_at_work(session, base.id, base.serving)
+        at_work = cursors.sessions_at_work(db, base.id, base.serving)
         missing = {chunk: row for chunk, row in expected.items() if chunk not in stored and row not in at_work}
         extra = stored - expected.keys()
         if extra and at_work:
-            extra -= _in_flight(session, base, extra, at_work)
-        lacking = token_vectors.rows_lacking(session, base.id, base.serving)
+            extra -= _in_flight(db, base, extra, at_work)
+        lacking = token_vectors.sessions_lacking(db, base.id, base.serving)
     without_tokens = {row: count for row, count in lacking.items() if row not in at_work}
     return Differences(len(expected), len(stored), missing, extra, without_tokens)
 
 
-def _expected(session: OrmSession, base: MemoryBase) -> dict[str, UUID]:
+def _expected(db: OrmSession, base: MemoryBase) -> dict[str, UUID]:
     """What the ledger says that the serving generation holds, with the session row of each chunk."""
     return {
-        chunk: row_id
-        for row_id, held in ledger.entries_of_generation(session, base.id, base.serving)
+        chunk: progress_id
+        for progress_id, held in ledger.entries_of_generation(db, base.id, base.serving)
         for chunk in chunk_ids.chunk_ids(base.id, held.message_id, held.version, held.chunks)
     }
 
@@ -141,24 +141,24 @@ def find_hidden_chunks(services: Services, base: MemoryBase, ref: CollectionRef,
 
     A query for each chunk: 5 s for 12,000. Raises VectorStoreUnavailable and CollectionMissing.
     """
-    with services.database.reading() as session:
-        at_work = cursors.rows_at_work(session, base.id, base.serving)
-        resting = {chunk: row for chunk, row in _expected(session, base).items() if row not in at_work}
+    with services.database.reading() as db:
+        at_work = cursors.sessions_at_work(db, base.id, base.serving)
+        resting = {chunk: row for chunk, row in _expected(db, base).items() if row not in at_work}
     chunks, hidden = list(resting), set[str]()
     for start in range(0, len(chunks), LOOK_PAGE):
-        hidden |= hidden_ids(services.vectors, ref, chunks[start : start + LOOK_PAGE])
+        hidden |= unreachable_ids(services.vectors, ref, chunks[start : start + LOOK_PAGE])
         looked(min(start + LOOK_PAGE, len(chunks)), len(chunks))
     return {chunk: resting[chunk] for chunk in hidden}
 
 
-def _in_flight(session: OrmSession, base: MemoryBase, chunks: set[str], at_work: set[UUID]) -> set[str]:
+def _in_flight(db: OrmSession, base: MemoryBase, chunks: set[str], at_work: set[UUID]) -> set[str]:
     """Which of these are of messages whose session is being worked on, or is about to be."""
     messages: dict[UUID, list[str]] = {}
     for chunk in chunks:
         parsed = chunk_ids.parse_chunk_id(chunk)
         if parsed is not None:
             messages.setdefault(parsed.message_id, []).append(chunk)
-    owners = cursors.rows_of_messages(session, base, messages)
+    owners = cursors.sessions_of_messages(db, base, messages)
     return {chunk for message_id, row in owners.items() if row in at_work for chunk in messages[message_id]}
 
 
@@ -168,28 +168,28 @@ def compare_counts(services: Services) -> int:
     A count costs next to nothing; which chunks differ is check_mismatch's to say.
     """
     found = 0
-    with services.database.reading() as session:
-        base_ids = memory_bases.bases_to_compare(session, clock.now(session))
+    with services.database.reading() as db:
+        base_ids = memory_bases.bases_to_compare(db, clock.now(db))
     for base_id in base_ids:
         found += _counts_differ(services, base_id)
     return found
 
 
 def _counts_differ(services: Services, base_id: UUID) -> bool:
-    with services.database.reading() as session:
-        base = memory_bases.fetch_any_base(session, base_id)
+    with services.database.reading() as db:
+        base = memory_bases.fetch_any_base(db, base_id)
         if base is None or base.deleting_at is not None:
             return False
-        generation = memory_bases.fetch_generation(session, base_id, base.serving)
-        before = cursors.chunks_of_generation(session, base_id, base.serving)
+        generation = memory_bases.fetch_generation(db, base_id, base.serving)
+        before = cursors.chunks_of_generation(db, base_id, base.serving)
     try:
         count = services.vectors.count(CollectionRef(generation.collection_name, generation.collection_id))
     except errors.CollectionMissing:
         count = -1
-    with services.database.transaction() as session:
-        after = cursors.chunks_of_generation(session, base_id, base.serving)
-        if count >= 0 and (before != after or cursors.rows_at_work(session, base_id, base.serving)):
+    with services.database.transaction() as db:
+        after = cursors.chunks_of_generation(db, base_id, base.serving)
+        if count >= 0 and (before != after or cursors.sessions_at_work(db, base_id, base.serving)):
             return False  # the next pass may find it at rest
         # An empty base whose collection is gone has lost its place to write: that is a mismatch too.
-        memory_bases.set_mismatch(session, base_id, base.serving, count != after, clock.now(session))
+        memory_bases.set_mismatch(db, base_id, base.serving, count != after, clock.now(db))
         return count != after

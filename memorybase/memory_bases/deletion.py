@@ -26,10 +26,10 @@ def delete_memory_base(services: Services, user_id: UUID, base_id: UUID) -> bool
 
     Raises NotFound. From the first commit on the base is 404.
     """
-    with services.database.transaction() as session:
-        if memory_bases.fetch_base(session, user_id, base_id) is None:
+    with services.database.transaction() as db:
+        if memory_bases.fetch_base(db, user_id, base_id) is None:
             raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
-        memory_bases.begin_deletion(session, base_id, clock.now(session))
+        memory_bases.begin_deletion(db, base_id, clock.now(db))
     log.info("memory_base_deletion_began", memory_base_id=str(base_id))
     return drain(services, lambda: finish_deletion(services, base_id))
 
@@ -51,41 +51,41 @@ def drain(services: Services, finish: Callable[[], bool]) -> bool:
 
 def finish_deletion(services: Services, base_id: UUID) -> bool:
     """Collections, then rows, once no worker holds a lease on the base. Safe to repeat and to run twice at once."""
-    with services.database.reading() as session:
-        base = memory_bases.fetch_any_base(session, base_id)
+    with services.database.reading() as db:
+        base = memory_bases.fetch_any_base(db, base_id)
         if base is None:
             return True
-        leased_until = cursors.leased_until(session, base_id)
-        if base.deleting_at is None or (leased_until is not None and leased_until > clock.now(session)):
+        leased_until = cursors.leased_until(db, base_id)
+        if base.deleting_at is None or (leased_until is not None and leased_until > clock.now(db)):
             return False
-        names = [generation.collection_name for generation in memory_bases.generations(session, base_id)]
-        entry = registry.entry_of_memory_base(session, base_id)
+        names = [generation.collection_name for generation in memory_bases.generations(db, base_id)]
+        entry = registry.entry_of_memory_base(db, base_id)
     for name in names:
         services.vectors.delete_collection(name)
     if entry is not None:
         registry.remove_metadata(services, entry.id)
     delete_in_pages(services, partial(memory_bases.delete_rows_of_base, base_id=base_id))
-    with services.database.transaction() as session:
-        memory_bases.delete_base(session, base_id)
+    with services.database.transaction() as db:
+        memory_bases.delete_base(db, base_id)
     log.info("memory_base_deleted", memory_base_id=str(base_id))
     return True
 
 
 def drop_retired(services: Services) -> int:
     """Drop collections that were replaced a while ago: searches that began before are over by now."""
-    with services.database.reading() as session:
-        before = clock.now(session) - timedelta(seconds=services.settings.retire_seconds)
-        retired = memory_bases.retired_generations(session, before)
+    with services.database.reading() as db:
+        before = clock.now(db) - timedelta(seconds=services.settings.retire_seconds)
+        retired = memory_bases.retired_generations(db, before)
     for each in retired:
         base_id, generation = each.memory_base_id, each.generation
         services.vectors.delete_collection(each.collection_name)
         delete_in_pages(
             services, partial(memory_bases.delete_rows_of_generation, base_id=base_id, generation=generation)
         )
-        with services.database.transaction() as session:
-            base = memory_bases.share_base(session, base_id)  # a deletion waits, and removes what is written here
-            memory_bases.mark_dropped(session, base_id, generation)
-            entry = registry.entry_of_memory_base(session, base_id)
+        with services.database.transaction() as db:
+            base = memory_bases.share_base(db, base_id)  # a deletion waits, and removes what is written here
+            memory_bases.mark_dropped(db, base_id, generation)
+            entry = registry.entry_of_memory_base(db, base_id)
             if entry is not None and base is not None and base.deleting_at is None:
                 # Again: whoever let the new generation serve may have died before this.
                 registry.write_metadata(services, entry)
@@ -96,5 +96,5 @@ def delete_in_pages(services: Services, delete_some: Callable[..., bool]) -> Non
     """No statement takes long, no transaction holds its locks for long; after a crash the rest is found again."""
     more = True
     while more:
-        with services.database.transaction() as session:
-            more = delete_some(session, limit=DELETE_PAGE)
+        with services.database.transaction() as db:
+            more = delete_some(db, limit=DELETE_PAGE)

@@ -68,11 +68,11 @@ def reconcile_base(
 
     What is mended goes the ordinary way: an audit of the session by its next job, which the sweeper plans.
     """
-    with services.database.reading() as session:
-        base = memory_bases.fetch_any_base(session, base_id)
+    with services.database.reading() as db:
+        base = memory_bases.fetch_any_base(db, base_id)
         if base is None or base.deleting_at is not None:
             return None
-        generation = memory_bases.fetch_generation(session, base_id, base.serving)
+        generation = memory_bases.fetch_generation(db, base_id, base.serving)
     ref = CollectionRef(generation.collection_name, generation.collection_id)
     try:
         differences = compare(services, base, ref)
@@ -109,21 +109,21 @@ def _mend(
 ) -> tuple[int, int]:
     strangers = {chunk: chunk_ids.parse_chunk_id(chunk) for chunk in differences.extra}
     messages = sorted({parsed.message_id for parsed in strangers.values() if parsed})
-    with services.database.reading() as session:
-        known = cursors.rows_of_messages(session, base, messages)
+    with services.database.reading() as db:
+        known = cursors.sessions_of_messages(db, base, messages)
     # No job writes what is of no message; what is of one may be on its way, and goes by an audit under its claim.
     doomed = sorted(chunk for chunk, parsed in strangers.items() if parsed is None or parsed.message_id not in known)
     if doomed:
         services.vectors.delete(ref, doomed)
     differing = {*differences.missing.values(), *known.values(), *hidden.values(), *differences.without_tokens}
-    marked = sum(_mark(services, row_id) for row_id in sorted(differing))
+    marked = sum(_mark(services, progress_id) for progress_id in sorted(differing))
     log.info("store_reconciled", memory_base_id=str(base.id), sessions_marked=marked, chunks_removed=len(doomed))
     return marked, len(doomed)
 
 
-def _mark(services: Services, row_id: UUID) -> bool:
-    with services.database.transaction() as session:
-        return cursors.audit_at_once(session, row_id, clock.now(session))
+def _mark(services: Services, progress_id: UUID) -> bool:
+    with services.database.transaction() as db:
+        return cursors.audit_at_once(db, progress_id, clock.now(db))
 
 
 def find_orphans(services: Services) -> list[Orphan]:
@@ -131,10 +131,10 @@ def find_orphans(services: Services) -> list[Orphan]:
     # The store first: a collection made after this is not in the list, whatever its row.
     listed = services.vectors.list_collections()
     orphans = []
-    with services.database.reading() as session:
-        now = clock.now(session)
+    with services.database.reading() as db:
+        now = clock.now(db)
         for each in listed:
-            if _is_orphan(session, each.ref.name):
+            if _is_orphan(db, each.ref.name):
                 made = _moment(each.metadata.get("created_at"))
                 orphans.append(Orphan(each.ref, made, made is not None and made < now - ORPHANED_AFTER))
     return orphans
@@ -144,8 +144,8 @@ def drop_orphans(services: Services, orphans: Sequence[Orphan]) -> list[Orphan]:
     """Delete the old ones; which of them. One whose base came to be meanwhile stays."""
     dropped = []
     for orphan in orphans:
-        with services.database.reading() as session:
-            still = orphan.old and _is_orphan(session, orphan.ref.name)
+        with services.database.reading() as db:
+            still = orphan.old and _is_orphan(db, orphan.ref.name)
         if still:
             services.vectors.delete_collection(orphan.ref.name)
             log.info("orphan_dropped", collection=orphan.ref.name)
@@ -153,9 +153,9 @@ def drop_orphans(services: Services, orphans: Sequence[Orphan]) -> list[Orphan]:
     return dropped
 
 
-def _is_orphan(session: OrmSession, name: str) -> bool:
+def _is_orphan(db: OrmSession, name: str) -> bool:
     parsed = _COLLECTION.fullmatch(name)
-    return parsed is not None and not memory_bases.has_use_for(session, UUID(parsed[1]), int(parsed[2]))
+    return parsed is not None and not memory_bases.has_use_for(db, UUID(parsed[1]), int(parsed[2]))
 
 
 def _moment(value: object) -> datetime | None:

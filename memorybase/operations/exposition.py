@@ -106,9 +106,9 @@ def _gauges(seen: Vitals) -> Iterator[Metric]:
 def _processes(seen: Vitals) -> Iterator[Metric]:
     count = GaugeMetricFamily(PROCESSES, "Processes that have shown life lately.", labels=["kind"])
     age = GaugeMetricFamily(HEARTBEAT_AGE, "Since the last sign of life; absent without any.", labels=["kind"])
-    for kind, pulse in (("worker", seen.worker), ("sweeper", seen.sweeper)):
-        count.add_metric([kind], pulse.alive)
-        if pulse.age_seconds is not None:
-            age.add_metric([kind], pulse.age_seconds)
+    for kind, liveness in (("worker", seen.worker), ("sweeper", seen.sweeper)):
+        count.add_metric([kind], liveness.alive)
+        if liveness.age_seconds is not None:
+            age.add_metric([kind], liveness.age_seconds)
     yield count
     yield age

@@ -10,10 +10,10 @@ from memorybase.services import Services
 
 
 def beat(services: Services, name: str, kind: Literal["worker", "sweeper"]) -> None:
-    with services.database.transaction() as session:
-        heartbeats.beat(session, name, kind, clock.now(session))
+    with services.database.transaction() as db:
+        heartbeats.beat(db, name, kind, clock.now(db))
 
 
 def forget_beat(services: Services, name: str) -> None:
-    with services.database.transaction() as session:
-        heartbeats.forget(session, name)
+    with services.database.transaction() as db:
+        heartbeats.forget(db, name)

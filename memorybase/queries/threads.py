@@ -38,9 +38,7 @@ class Placed(NamedTuple):
     last_in_run: int
 
 
-def links_down_from(
-    session: OrmSession, flow_id: UUID, session_id: str, *, to_seq: int | None, limit: int
-) -> list[Link]:
+def links_down_from(db: OrmSession, flow_id: UUID, session_id: str, *, to_seq: int | None, limit: int) -> list[Link]:
     """Messages up to a seq, or to the newest, newest first."""
     statement = (
         sa.select(*_link_columns())
@@ -50,11 +48,11 @@ def links_down_from(
     )
     if to_seq is not None:
         statement = statement.where(Message.seq <= to_seq)
-    return [Link(*row) for row in session.execute(statement)]
+    return [Link(*row) for row in db.execute(statement)]
 
 
 def placed(
-    session: OrmSession, flow_id: UUID, session_id: str, *, ids: Iterable[UUID] = (), seqs: Iterable[int] = ()
+    db: OrmSession, flow_id: UUID, session_id: str, *, ids: Iterable[UUID] = (), seqs: Iterable[int] = ()
 ) -> list[Placed]:
     """The messages of a session with these ids, and those at these seqs."""
     other = aliased(Message)
@@ -71,18 +69,18 @@ def placed(
     found: list[Placed] = []
     for key, values in ((Message.id, ids), (Message.seq, seqs)):
         for some in batches.pages(values):
-            rows = session.execute(
+            rows = db.execute(
                 sa.select(*columns).where(Message.flow_id == flow_id, Message.session_id == session_id, key.in_(some))
             )
             found += [Placed(Link(*row[:6]), *row[6:]) for row in rows]
     return found
 
 
-def children(session: OrmSession, flow_id: UUID, session_id: str, parents: Iterable[UUID], *, limit: int) -> list[Link]:
+def children(db: OrmSession, flow_id: UUID, session_id: str, parents: Iterable[UUID], *, limit: int) -> list[Link]:
     """The messages of a session that name one of these as the message they answer, a parent's in seq order."""
     found: list[Link] = []
     for some in batches.pages(parents):
-        rows = session.execute(
+        rows = db.execute(
             sa.select(*_link_columns())
             .where(Message.flow_id == flow_id, Message.session_id == session_id, Message.parent_message_id.in_(some))
             .order_by(Message.parent_message_id, Message.seq)
@@ -93,7 +91,7 @@ def children(session: OrmSession, flow_id: UUID, session_id: str, parents: Itera
 
 
 def jumps(
-    session: OrmSession, flow_id: UUID, session_id: str, *, from_seq: int, first_link: int | None
+    db: OrmSession, flow_id: UUID, session_id: str, *, from_seq: int, first_link: int | None
 ) -> list[tuple[int, int | None]]:
     """(seq, seq of what it follows) of the messages from a seq on that follow another than the one before them in the
     session, the newest first; None: it begins a thread. What is stored decides, so one statement reads them all."""
@@ -124,10 +122,10 @@ def jumps(
         .subquery()
     )
     statement = sa.select(found.c.seq, found.c.follows).where(found.c.follows.is_distinct_from(found.c.older))
-    return [(row[0], row[1]) for row in session.execute(statement.order_by(found.c.seq.desc()))]
+    return [(row[0], row[1]) for row in db.execute(statement.order_by(found.c.seq.desc()))]
 
 
-def questions_before(session: OrmSession, ends: Iterable[Link], *, reach: int, limit: int) -> list[Link]:
+def questions_before(db: OrmSession, ends: Iterable[Link], *, reach: int, limit: int) -> list[Link]:
     """The user messages of the same runs as these messages, no more than so many seqs before them."""
     found: list[Link] = []
     for some in batches.pages(ends, RUNS_A_QUERY):
@@ -135,7 +133,7 @@ def questions_before(session: OrmSession, ends: Iterable[Link], *, reach: int, l
             sa.and_(Message.run_id == end.run_id, Message.seq > end.seq - reach, Message.seq < end.seq) for end in some
         ]
         statement = sa.select(*_link_columns()).where(sa.or_(*turns), Message.role == "user")
-        found += [Link(*row) for row in session.execute(statement.limit(limit))]
+        found += [Link(*row) for row in db.execute(statement.limit(limit))]
     return found
 
 
@@ -149,18 +147,18 @@ def _link_columns() -> tuple[sa.SQLColumnExpression[Any], ...]:
     return Message.seq, Message.id, Message.run_id, Message.role, Message.parent_message_id, before
 
 
-def seq_of(session: OrmSession, flow_id: UUID, session_id: str, message_id: UUID) -> int | None:
+def seq_of(db: OrmSession, flow_id: UUID, session_id: str, message_id: UUID) -> int | None:
     """None for a message that is not of that session."""
-    return session.scalar(
+    return db.scalar(
         sa.select(Message.seq).where(
             Message.id == message_id, Message.flow_id == flow_id, Message.session_id == session_id
         )
     )
 
 
-def last_of_run(session: OrmSession, flow_id: UUID, session_id: str, run_id: UUID) -> int | None:
+def last_of_run(db: OrmSession, flow_id: UUID, session_id: str, run_id: UUID) -> int | None:
     """The seq of a run's newest message."""
-    return session.scalar(
+    return db.scalar(
         sa.select(Message.seq)
         .where(Message.run_id == run_id, Message.flow_id == flow_id, Message.session_id == session_id)
         .order_by(Message.seq.desc())
@@ -168,9 +166,9 @@ def last_of_run(session: OrmSession, flow_id: UUID, session_id: str, run_id: UUI
     )
 
 
-def first_with_parent(session: OrmSession, flow_id: UUID, session_id: str) -> int | None:
+def first_with_parent(db: OrmSession, flow_id: UUID, session_id: str) -> int | None:
     """The seq of the first message that names the one it answers."""
-    return session.scalar(
+    return db.scalar(
         sa.select(Message.seq)
         .where(Message.flow_id == flow_id, Message.session_id == session_id, Message.parent_message_id.is_not(None))
         .order_by(Message.seq)
@@ -178,11 +176,11 @@ def first_with_parent(session: OrmSession, flow_id: UUID, session_id: str) -> in
     )
 
 
-def messages_at(session: OrmSession, flow_id: UUID, session_id: str, seqs: Iterable[int]) -> list[Message]:
+def messages_at(db: OrmSession, flow_id: UUID, session_id: str, seqs: Iterable[int]) -> list[Message]:
     """The messages of a session at these seqs, in any order."""
     found: list[Message] = []
     for some in batches.pages(seqs):
-        found += session.scalars(
+        found += db.scalars(
             sa.select(Message).where(
                 Message.flow_id == flow_id, Message.session_id == session_id, Message.seq.in_(some)
             )

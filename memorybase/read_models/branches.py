@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.conversation.history.session_reader import LONGEST_TURN
 from memorybase.conversation.view.records import UUID_NIL
 from memorybase.queries import threads
-from memorybase.queries.ownership import found_flow
+from memorybase.queries.ownership import require_flow
 from memorybase.queries.threads import Link, Placed
 from memorybase.read_models.sessions import MessageView
 from memorybase.services import Services
@@ -30,7 +30,7 @@ class Branch:
     """`siblings`: how many follow what the message follows, itself included; `place`: which of them it is, from 1."""
 
     siblings: int
-    place: int
+    position: int
     on_latest: bool
 
 
@@ -43,20 +43,20 @@ def branches(
     The messages from the page on are looked through for the latest thread, in one statement and without their content;
     all else costs what is on the page.
     """
-    with services.database.reading() as session:
-        found_flow(session, user_id, flow_id)
-        page = threads.placed(session, flow_id, session_id, ids=[message.id for message in messages])
+    with services.database.reading() as db:
+        require_flow(db, user_id, flow_id)
+        page = threads.placed(db, flow_id, session_id, ids=[message.id for message in messages])
         seqs = {at.link.seq for at in page}
-        first_link = threads.first_with_parent(session, flow_id, session_id)
-        jumps = threads.jumps(session, flow_id, session_id, from_seq=min(seqs), first_link=first_link) if seqs else []
+        first_link = threads.first_with_parent(db, flow_id, session_id)
+        jumps = threads.jumps(db, flow_id, session_id, from_seq=min(seqs), first_link=first_link) if seqs else []
         latest = _on_latest(jumps, seqs)
-        families = _Families(session, flow_id, session_id, first_link)
+        families = _Families(db, flow_id, session_id, first_link)
         families.look_up(page)
     shown: dict[UUID, Branch] = {}
     for at in page:
         siblings = families.of(at)
-        place = 1 + sum(seq < at.link.seq for seq in siblings)
-        shown[at.link.id] = Branch(len(siblings), place, at.link.seq in latest)
+        position = 1 + sum(seq < at.link.seq for seq in siblings)
+        shown[at.link.id] = Branch(len(siblings), position, at.link.seq in latest)
     return shown
 
 
@@ -78,7 +78,7 @@ def _on_latest(jumps: Sequence[tuple[int, int | None]], wanted: set[int]) -> set
 class _Families:
     """What messages follow, and what else follows it, by seq. A parent that is gone is known by its id alone."""
 
-    session: OrmSession
+    db: OrmSession
     flow_id: UUID
     session_id: str
     first_link: int | None
@@ -129,11 +129,11 @@ class _Families:
     def _find_named(self, followed: Iterable[UUID]) -> None:
         ends = {at.link.run_id: at for one in followed if (at := self._by_id.get(one)) and at.next_in_run is None}
         turns = [at.link for at in ends.values()]
-        questions = threads.questions_before(self.session, turns, reach=LONGEST_TURN, limit=MOST_CHILDREN)
+        questions = threads.questions_before(self.db, turns, reach=LONGEST_TURN, limit=MOST_CHILDREN)
         asked = [*{*followed, *(question.id for question in questions)}]
         run_of = {question.id: question.run_id for question in questions}
         run_of |= {one: at.link.run_id for one in followed if (at := self._by_id.get(one)) and at.link.role == "user"}
-        for child in threads.children(self.session, self.flow_id, self.session_id, asked, limit=MOST_CHILDREN):
+        for child in threads.children(self.db, self.flow_id, self.session_id, asked, limit=MOST_CHILDREN):
             parent = child.parent_id
             if parent in run_of and child.role == "user" and child.run_id != run_of[parent]:
                 end = ends.get(run_of[parent])
@@ -155,7 +155,7 @@ class _Families:
     def _read(self, *, ids: Iterable[UUID] = (), seqs: Iterable[int] = ()) -> None:
         self._know(
             threads.placed(
-                self.session,
+                self.db,
                 self.flow_id,
                 self.session_id,
                 ids=[one for one in ids if one not in self._by_id],

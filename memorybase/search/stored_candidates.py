@@ -101,9 +101,9 @@ def _widening(
 
 
 def _small_selection(services: Services, target: Target, request: SearchRequest) -> list[str] | None:
-    with services.database.reading() as session:
+    with services.database.reading() as db:
         ids = queries.small_selection(
-            session,
+            db,
             target,
             session_id=request.session_id,
             end_user_id=request.end_user_id,
@@ -153,20 +153,16 @@ def _verified(
         return []
     at_once = max(VERIFIED_AT_ONCE, 2 * request.top_k)
     verified: list[Candidate] = []
-    with services.database.reading() as session:
+    with services.database.reading() as db:
         for start in range(0, len(good_enough), at_once):
-            verified += _true(session, target, good_enough[start : start + at_once], request)
+            verified += _true(db, target, good_enough[start : start + at_once], request)
             if len(verified) >= request.top_k:
                 break
     return verified
 
 
-def _true(
-    session: OrmSession, target: Target, candidates: Sequence[Candidate], request: SearchRequest
-) -> list[Candidate]:
-    known = queries.fetch_facts(
-        session, target, {each.message_id for each in candidates}, metadata=bool(request.metadata)
-    )
+def _true(db: OrmSession, target: Target, candidates: Sequence[Candidate], request: SearchRequest) -> list[Candidate]:
+    known = queries.fetch_facts(db, target, {each.message_id for each in candidates}, metadata=bool(request.metadata))
     verified: list[Candidate] = []
     for each in candidates:
         facts = known.get(each.message_id)

@@ -68,7 +68,7 @@ def nearest(
 
 
 def read_pending(
-    session: OrmSession, targets: Sequence[Target], request: SearchRequest
+    db: OrmSession, targets: Sequence[Target], request: SearchRequest
 ) -> dict[Target, list[PendingMessage]]:
     """What is pending in each target, where the request wants it.
 
@@ -84,7 +84,7 @@ def read_pending(
         "session_limit": PENDING_SESSIONS,
     }
     return {
-        target: queries.pending_messages(session, target, **scope) + queries.edited_messages(session, target, **scope)
+        target: queries.pending_messages(db, target, **scope) + queries.edited_messages(db, target, **scope)
         for target in targets
     }
 

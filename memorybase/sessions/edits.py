@@ -28,7 +28,7 @@ from memorybase.queries import (
     summaries,
 )
 from memorybase.queries import ledger as ledger_
-from memorybase.queries import sessions as conversations
+from memorybase.queries import sessions as session_queries
 from memorybase.queries import sessions as sessions_
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -71,43 +71,43 @@ def edit_message(services: Services, user_id: UUID, message_id: UUID, changes: M
     for name in changes:
         if name not in EDITABLE:
             raise errors.InvalidRequest("This cannot be changed", field=name, limit=list(EDITABLE))
-    with services.database.transaction() as session:
-        living, conversation, message = _locked_message(session, user_id, message_id)
-        now = clock.now(session)
+    with services.database.transaction() as db:
+        living, session, message = _locked_message(db, user_id, message_id)
+        now = clock.now(db)
         edit.apply_edit(message, changes, now)
         if "content" in changes:
-            index.replace(session, services, conversation, message)
-            summaries.mark_edited(session, message.flow_id, message.session_id, message.seq, now)
-        session.flush()
-        planned = scheduler.mark_edited(session, services, living, conversation.session_id, message.seq, now)
+            index.replace(db, services, session, message)
+            summaries.mark_edited(db, message.flow_id, message.session_id, message.seq, now)
+        db.flush()
+        planned = scheduler.mark_edited(db, services, living, session.session_id, message.seq, now)
         return _ids(planned)
 
 
 def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[UUID]:
     """Remove a message; search no longer finds it from this commit on. The ids of the repairs. Raises NotFound."""
-    with services.database.transaction() as session:
-        living, conversation, message = _locked_message(session, user_id, message_id)
-        deleted_messages.remember_message(session, conversation, message)
-        index.remove(session, conversation, message)
-        memory_uses.redact_uses(session, [message.id])
-        now = clock.now(session)
-        redaction.strike(session, message, now)
-        summaries.mark_deleted(session, message.flow_id, message.session_id, message.seq, now)
-        session.delete(message)
-        session.flush()
-        return _ids(scheduler.mark_edited(session, services, living, conversation.session_id, message.seq, now))
+    with services.database.transaction() as db:
+        living, session, message = _locked_message(db, user_id, message_id)
+        deleted_messages.remember_message(db, session, message)
+        index.remove(db, session, message)
+        memory_uses.redact_uses(db, [message.id])
+        now = clock.now(db)
+        redaction.redact_quotes(db, message, now)
+        summaries.mark_deleted(db, message.flow_id, message.session_id, message.seq, now)
+        db.delete(message)
+        db.flush()
+        return _ids(scheduler.mark_edited(db, services, living, session.session_id, message.seq, now))
 
 
-def _locked_message(session: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[MemoryBase], Session, Message]:
+def _locked_message(db: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[MemoryBase], Session, Message]:
     """The message under its session's lock, in the order of locks that everybody keeps."""
-    seen = conversations.fetch_message(session, user_id, message_id)
+    seen = session_queries.fetch_message(db, user_id, message_id)
     if seen is not None:
-        living = memory_bases.share_bases_of_flow(session, seen.flow_id)
-        conversation = conversations.lock_session(session, seen.flow_id, seen.session_id)
-        message = conversations.fetch_message(session, user_id, message_id)
-        if conversation is not None and message is not None:
-            session.refresh(message)
-            return living, conversation, message
+        living = memory_bases.share_bases_of_flow(db, seen.flow_id)
+        session = session_queries.lock_session(db, seen.flow_id, seen.session_id)
+        message = session_queries.fetch_message(db, user_id, message_id)
+        if session is not None and message is not None:
+            db.refresh(message)
+            return living, session, message
     raise errors.NotFound("There is no such message", field="message_id", value=str(message_id))
 
 
@@ -121,58 +121,58 @@ def update_session(
     metadata: dict[str, Any] | None = None,
 ) -> None:
     """Rename a session or replace its metadata. Raises NotFound, SessionConflict when the new id is taken."""
-    with services.database.transaction() as session:
+    with services.database.transaction() as db:
         if new_session_id is not None:
-            memory_bases.share_bases_of_flow(session, flow_id)
+            memory_bases.share_bases_of_flow(db, flow_id)
             # Both names in Python's order, as a flush takes its sessions: whoever locks two must not wait for another
             # who has the second and wants the first.
             for name in sorted({session_id, new_session_id}):
-                conversations.lock_session(session, flow_id, name)
-        living, conversation = _locked_session(session, user_id, flow_id, session_id)
+                session_queries.lock_session(db, flow_id, name)
+        living, session = _locked_session(db, user_id, flow_id, session_id)
         if metadata is not None:
-            conversation.meta = metadata
+            session.meta = metadata
         if new_session_id is None or new_session_id == session_id:
             return
-        if conversations.fetch_session(session, flow_id, new_session_id) is not None:
+        if session_queries.fetch_session(db, flow_id, new_session_id) is not None:
             raise errors.SessionConflict("A session of that id is there", field="new_session_id", value=new_session_id)
-        session.flush()
-        now = clock.now(session)
+        db.flush()
+        now = clock.now(db)
         base_ids = [base.id for base in living]
-        for row in cursors.lock_rows_of_session(session, base_ids, session_id):
-            row.renamed_from = [*(row.renamed_from or ()), session_id]
-            row.audit_at = scheduler_.audit_time(now, services.settings)
-        session.flush()
+        for progress in cursors.lock_session_progress(db, base_ids, session_id):
+            progress.renamed_from = [*(progress.renamed_from or ()), session_id]
+            progress.audit_at = scheduler_.audit_time(now, services.settings)
+        db.flush()
         # A worker that holds a job of this session reads by the old id: it loses its claim and finds nothing.
-        active = [jobs.active_job(session, base_id, session_id) for base_id in base_ids]
-        jobs.cancel_jobs(session, [job.id for job in active if job], now, "the session was renamed")
-        jobs.rename_session(session, base_ids, session_id, new_session_id)
-        conversations.rename_session(session, conversation, new_session_id)
-        session.expire_all()
+        active = [jobs.active_job(db, base_id, session_id) for base_id in base_ids]
+        jobs.cancel_jobs(db, [job.id for job in active if job], now, "the session was renamed")
+        jobs.rename_session(db, base_ids, session_id, new_session_id)
+        session_queries.rename_session(db, session, new_session_id)
+        db.expire_all()
         # The session's id is part of every chunk's metadata.
-        conversations.raise_versions(session, flow_id, new_session_id)
-        living = memory_bases.share_bases_of_flow(session, flow_id)
-        scheduler.mark_edited(session, services, living, new_session_id, None, now)
+        session_queries.raise_versions(db, flow_id, new_session_id)
+        living = memory_bases.share_bases_of_flow(db, flow_id)
+        scheduler.mark_edited(db, services, living, new_session_id, None, now)
 
 
 def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
     """Remove a session's messages and runs; the stores follow. Raises NotFound."""
-    with services.database.transaction() as session:
-        living, conversation = _locked_session(session, user_id, flow_id, session_id)
-        now = clock.now(session)
-        chunks = ledger_.chunks_of_session(session, flow_id, session_id)
-        deleted_messages.remember_session(session, conversation)
-        index.remove_all(session, conversation)
-        uses = memory_uses.delete_uses_of_session(session, flow_id, session_id)
-        summed_up = summaries.delete_of_session(session, flow_id, session_id)
-        executions, contexts = node_executions.delete_executions_of_session(session, flow_id, session_id)
-        messages, runs = conversations.delete_messages_of_session(session, flow_id, session_id)
+    with services.database.transaction() as db:
+        living, session = _locked_session(db, user_id, flow_id, session_id)
+        now = clock.now(db)
+        chunks = ledger_.chunks_of_session(db, flow_id, session_id)
+        deleted_messages.remember_session(db, session)
+        index.remove_all(db, session)
+        uses = memory_uses.delete_uses_of_session(db, flow_id, session_id)
+        summed_up = summaries.delete_of_session(db, flow_id, session_id)
+        executions, contexts = node_executions.delete_executions_of_session(db, flow_id, session_id)
+        messages, runs = session_queries.delete_messages_of_session(db, flow_id, session_id)
         # The row stays, and its counter goes on, until no store holds anything of it.
-        conversation.deleted_at = now
-        conversation.meta = {}
-        session.flush()
-        planned = scheduler.mark_edited(session, services, living, session_id, None, now)
-        marked = cursors.lock_rows_of_session(session, [base.id for base in living], session_id)
-        waiting = sum(row.dirty > row.repaired for row in marked)
+        session.deleted_at = now
+        session.meta = {}
+        db.flush()
+        planned = scheduler.mark_edited(db, services, living, session_id, None, now)
+        marked = cursors.lock_session_progress(db, [base.id for base in living], session_id)
+        waiting = sum(progress.dirty > progress.repaired for progress in marked)
         return Erasure(
             sessions=1, runs=runs, messages=messages, node_executions=executions, context_messages=contexts,
             memory_uses=uses, summaries=summed_up, chunks=chunks, pending_repairs=waiting, job_ids=_ids(planned),
@@ -186,8 +186,8 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
     """
     total = Erasure()
     while True:
-        with services.database.reading() as session:
-            page = sessions_.sessions_of_end_user(session, user_id, end_user_id, limit=ERASE_PAGE)
+        with services.database.reading() as db:
+            page = sessions_.sessions_of_end_user(db, user_id, end_user_id, limit=ERASE_PAGE)
         for flow_id, session_id in page:
             with contextlib.suppress(errors.NotFound):  # somebody else was quicker
                 total += delete_session(services, user_id, flow_id, session_id)
@@ -201,17 +201,15 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
     return total
 
 
-def _locked_session(
-    session: OrmSession, user_id: UUID, flow_id: UUID, session_id: str
-) -> tuple[list[MemoryBase], Session]:
-    living = memory_bases.share_bases_of_flow(session, flow_id)
-    flow: Flow | None = conversations.fetch_flow(session, user_id, flow_id)
+def _locked_session(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str) -> tuple[list[MemoryBase], Session]:
+    living = memory_bases.share_bases_of_flow(db, flow_id)
+    flow: Flow | None = session_queries.fetch_flow(db, user_id, flow_id)
     if flow is None:
         raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
-    conversation = conversations.lock_session(session, flow_id, session_id)
-    if conversation is None or conversation.deleted_at is not None:
+    session = session_queries.lock_session(db, flow_id, session_id)
+    if session is None or session.deleted_at is not None:
         raise errors.NotFound("There is no such session", field="session_id", value=session_id)
-    return living, conversation
+    return living, session
 
 
 def _ids(planned: Sequence[IngestionJob]) -> list[UUID]:

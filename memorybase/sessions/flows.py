@@ -34,12 +34,12 @@ def put_flow(
 ) -> tuple[Flow, bool]:
     """The flow under the runtime's own id, made or renamed; whether it was made. Raises NotFound for another's id."""
     try:
-        with services.database.transaction() as session:
-            existing = sessions.lock_flow(session, flow_id)
+        with services.database.transaction() as db:
+            existing = sessions.lock_flow(db, flow_id)
             if existing is None:
                 flow = Flow(id=flow_id, user_id=user_id, external_id=external_id, name=name,
-                            created_at=clock.now(session))  # fmt: skip
-                session.add(flow)
+                            created_at=clock.now(db))  # fmt: skip
+                db.add(flow)
                 return flow, True
             if existing.user_id != user_id:
                 raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))

@@ -18,23 +18,23 @@ def read_back(store: VectorStore, ref: CollectionRef, ids: Sequence[str]) -> Non
         raise VectorStoreUnavailable(f"{len(missing)} of {len(ids)} chunks could not be read back")
 
 
-def find_hidden(store: VectorStore, ref: CollectionRef, records: Sequence[VectorRecord]) -> list[VectorRecord]:
+def find_unreachable(store: VectorStore, ref: CollectionRef, records: Sequence[VectorRecord]) -> list[VectorRecord]:
     """Which of these stored records no query comes upon: Chroma's index leaves some so for good."""
     reached = store.reached_ids(ref, records)
     return [record for record in records if record.id not in reached]
 
 
-def hidden_ids(store: VectorStore, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
+def unreachable_ids(store: VectorStore, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
     """Which of these are stored and come upon by no query for their own vector."""
     hidden: set[str] = set()
     for batch in batches(ids, READ_BATCH):
         stored = store.fetch(ref, batch, texts=False)
         records = [VectorRecord(id_, each.vector, "", {}) for id_, each in stored.items()]
-        hidden.update(record.id for record in find_hidden(store, ref, records))
+        hidden.update(record.id for record in find_unreachable(store, ref, records))
     return hidden
 
 
-def write_again(store: VectorStore, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
+def rewrite(store: VectorStore, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
     """Delete and write these, if any, which gives hidden records their place in the index; an upsert alone does not."""
     if not records:
         return

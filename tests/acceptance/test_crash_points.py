@@ -19,8 +19,8 @@ from memorybase.settings import embedded
 # The change that the worker is stopped in.
 POINTS = {
     "claiming": Change("ingestion_jobs", "OLD.state = 'queued' AND NEW.state = 'running'"),
-    "claimed": Change("ingestion_jobs", "NEW.embedding_began AND NOT OLD.embedding_began"),
-    "upserted": Change("memory_base_sessions", "NEW.cursor_seq > OLD.cursor_seq"),
+    "claimed": Change("ingestion_jobs", "NEW.embedding_started AND NOT OLD.embedding_started"),
+    "upserted": Change("session_progress", "NEW.cursor_seq > OLD.cursor_seq"),
     "advanced and not committed": Change("ingestion_jobs", "NEW.state = 'done'"),
 }
 

@@ -100,8 +100,8 @@ class Api:
         user_id = self.user_id
         if name != "local":
             user_id = uuid4()
-            with self.services.database.transaction() as session:
-                session.add(User(id=user_id, name=name, created_at=datetime.now(UTC)))
+            with self.services.database.transaction() as db:
+                db.add(User(id=user_id, name=name, created_at=datetime.now(UTC)))
         _, secret = api_keys.create_key(self.services, user_id, name=name, scopes=scopes or api_keys.SCOPES)
         return Api(self.client, self.services, user_id, self.vectors, self.queue, self.embedders, secret)
 

@@ -22,7 +22,7 @@ def shown(world: World, session_id: str = "s") -> dict[str, tuple[int, int, bool
     alone = branches.branches(world.services, world.user_id, world.flow_id, session_id, page.items[:1])
     assert all(found[message_id] == branch for message_id, branch in alone.items())
     return {
-        str(message.content): (found[message.id].siblings, found[message.id].place, found[message.id].on_latest)
+        str(message.content): (found[message.id].siblings, found[message.id].position, found[message.id].on_latest)
         for message in page.items
     }
 

@@ -27,10 +27,10 @@ from memorybase.models import (
     GenerationState,
     LedgerEntry,
     MemoryBase,
-    MemoryBaseSession,
     Message,
     Run,
     Session,
+    SessionProgress,
     User,
 )
 from memorybase.search import search as message_search
@@ -43,7 +43,7 @@ from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMem
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chunk_ids import chunk_id
 from memorybase.vectors.store import CollectionRef, VectorRecord
-from memorybase.vectors.visibility import find_hidden, write_again
+from memorybase.vectors.visibility import find_unreachable, rewrite
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -57,10 +57,10 @@ class World:
     clock: Iterator[int] = field(default_factory=itertools.count)
 
     def add(self, *rows: Base) -> None:
-        with self.services.database.transaction() as session:
+        with self.services.database.transaction() as db:
             for row in rows:
-                session.add(row)
-                session.flush()
+                db.add(row)
+                db.flush()
 
     def flow(self) -> UUID:
         flow_id = uuid4()
@@ -95,8 +95,8 @@ class World:
         metadata: dict[str, Any] | None = None,
     ) -> list[UUID]:
         """Capture messages, a second apart."""
-        with self.services.database.transaction() as session:
-            conversation = session.scalar(
+        with self.services.database.transaction() as db:
+            conversation = db.scalar(
                 sa.select(Session).where(Session.flow_id == flow_id, Session.session_id == session_id)
             )
             if conversation is None:
@@ -104,62 +104,62 @@ class World:
                     id=uuid4(), flow_id=flow_id, session_id=session_id, end_user_id=end_user_id, last_seq=0,
                     created_at=START, last_captured_at=START, meta={},
                 )  # fmt: skip
-                session.add(conversation)
-                session.flush()
+                db.add(conversation)
+                db.flush()
             run = Run(id=uuid4(), flow_id=flow_id, session_id=session_id, created_at=START)
-            session.add(run)
-            session.flush()
+            db.add(run)
+            db.flush()
             ids = []
             for text in texts:
                 moment = START + timedelta(seconds=next(self.clock))
                 conversation.last_seq += 1
                 conversation.last_captured_at = moment
                 ids.append(uuid4())
-                session.add(
+                db.add(
                     Message(
                         id=ids[-1], flow_id=flow_id, session_id=session_id, run_id=run.id, seq=conversation.last_seq,
                         role=role, is_output=role == "assistant", is_dialogue=role in {"user", "assistant"},
                         content=text, files=[], meta=metadata or {}, status="completed", version=1,
                         text_bytes=len(text), fingerprint=b"", timestamp=moment, captured_at=moment,
-                        place=conversation.first_place + conversation.last_seq,
+                        position=conversation.first_position + conversation.last_seq,
                     )
                 )  # fmt: skip
         return ids
 
     def ingest(self, base_id: UUID, session_id: str = "s", *, cursor: bool = True) -> None:
         """Embed what is counted and not yet held; without `cursor`, as a worker killed before it advanced."""
-        with self.services.database.transaction() as session:
-            generation = session.get_one(Generation, (base_id, 1))
-            base = session.get_one(MemoryBase, base_id)
-            row = session.scalar(
-                sa.select(MemoryBaseSession).where(
-                    MemoryBaseSession.memory_base_id == base_id, MemoryBaseSession.session_id == session_id
+        with self.services.database.transaction() as db:
+            generation = db.get_one(Generation, (base_id, 1))
+            base = db.get_one(MemoryBase, base_id)
+            row = db.scalar(
+                sa.select(SessionProgress).where(
+                    SessionProgress.memory_base_id == base_id, SessionProgress.session_id == session_id
                 )
             )
             if row is None:
-                row = MemoryBaseSession(
+                row = SessionProgress(
                     id=uuid4(), memory_base_id=base_id, generation=1, flow_id=base.flow_id, session_id=session_id,
                     cursor_seq=0, start_seq=0,
                 )  # fmt: skip
-                session.add(row)
-                session.flush()
+                db.add(row)
+                db.flush()
             own = sa.select(Message).where(Message.flow_id == base.flow_id, Message.session_id == session_id)
-            messages = list(session.scalars(own.where(Message.seq > row.cursor_seq).order_by(Message.seq)))
+            messages = list(db.scalars(own.where(Message.seq > row.cursor_seq).order_by(Message.seq)))
             counted = [m for m in messages if (m.is_output if generation.capture == "outputs" else m.is_dialogue)]
             self.store(base_id, counted)
             if cursor:
                 row.cursor_seq = messages[-1].seq
                 for message in counted:
-                    session.add(
+                    db.add(
                         LedgerEntry(
-                            memory_base_id=base_id, generation=1, message_id=message.id, row_id=row.id,
+                            memory_base_id=base_id, generation=1, message_id=message.id, progress_id=row.id,
                             version=message.version, chunks=1,
                         )
                     )  # fmt: skip
 
     def store(self, base_id: UUID, messages: Sequence[Message]) -> None:
-        with self.services.database.reading() as session:
-            model = session.get_one(Generation, (base_id, 1)).embedding_model
+        with self.services.database.reading() as db:
+            model = db.get_one(Generation, (base_id, 1)).embedding_model
         vectors = self.services.embedders.get(model).embed([message.content for message in messages])
         records = [
             VectorRecord(
@@ -175,27 +175,27 @@ class World:
         ]  # fmt: skip
         ref = self.ref(base_id)
         self.services.vectors.upsert(ref, records)
-        write_again(self.services.vectors, ref, find_hidden(self.services.vectors, ref, records))  # as the worker does
+        rewrite(self.services.vectors, ref, find_unreachable(self.services.vectors, ref, records))  # as the worker does
 
     def ref(self, base_id: UUID) -> CollectionRef:
-        with self.services.database.reading() as session:
-            generation = session.get_one(Generation, (base_id, 1))
+        with self.services.database.reading() as db:
+            generation = db.get_one(Generation, (base_id, 1))
             return CollectionRef(generation.collection_name, generation.collection_id)
 
     def edit(self, message_id: UUID, text: str) -> None:
         """A new version of the text, the session marked for a repair."""
-        with self.services.database.transaction() as session:
-            message = session.get_one(Message, message_id)
+        with self.services.database.transaction() as db:
+            message = db.get_one(Message, message_id)
             message.content, message.version, message.edited_at = text, message.version + 1, START
-            session.execute(
-                sa.update(MemoryBaseSession)
-                .where(MemoryBaseSession.session_id == message.session_id)
-                .values(dirty=MemoryBaseSession.dirty + 1)
+            db.execute(
+                sa.update(SessionProgress)
+                .where(SessionProgress.session_id == message.session_id)
+                .values(dirty=SessionProgress.dirty + 1)
             )
 
     def forget(self, message_id: UUID) -> None:
-        with self.services.database.transaction() as session:
-            session.delete(session.get_one(Message, message_id))
+        with self.services.database.transaction() as db:
+            db.delete(db.get_one(Message, message_id))
 
     def search(self, query: str, **wanted: Any) -> list[message_search.Hit]:
         """By vectors alone, whose scores are known here to the last digit."""
@@ -274,8 +274,8 @@ def test_the_nearest_message_comes_first_with_all_that_a_hit_says(world: World, 
 def test_equal_scores_put_the_later_message_first(world: World, flow_id: UUID, base_id: UUID) -> None:
     said = world.say(flow_id, "yes", "yes", "yes", "yes")
     world.ingest(base_id)
-    with world.services.database.transaction() as session:
-        session.execute(sa.update(Message).where(Message.id.in_(said[2:])).values(timestamp=START))
+    with world.services.database.transaction() as db:
+        db.execute(sa.update(Message).where(Message.id.in_(said[2:])).values(timestamp=START))
 
     found = ids(world.search("yes", memory_base_id=base_id))
 
@@ -422,8 +422,8 @@ def test_a_small_session_is_found_behind_a_large_one(
 def test_a_renamed_small_session_is_found_by_its_new_name(world: World, flow_id: UUID, base_id: UUID) -> None:
     fill(world, flow_id, base_id, 100, session_id="large")
     few = fill(world, flow_id, base_id, 3, session_id="old")
-    with world.services.database.transaction() as session:
-        session.execute(sa.update(Session).where(Session.session_id == "old").values(session_id="new"))
+    with world.services.database.transaction() as db:
+        db.execute(sa.update(Session).where(Session.session_id == "old").values(session_id="new"))
 
     assert set(ids(world.search("zebra number 50", memory_base_id=base_id, session_id="new"))) == set(few)
 
@@ -512,15 +512,15 @@ def test_another_users_memory_base_is_not_there(world: World, flow_id: UUID, bas
 
 def test_a_chunk_that_names_another_flows_message_is_dropped(world: World, base_id: UUID) -> None:
     (foreign,) = world.say(world.flow(), "zebra")
-    with world.services.database.reading() as session:
-        world.store(base_id, [session.get_one(Message, foreign)])
+    with world.services.database.reading() as db:
+        world.store(base_id, [db.get_one(Message, foreign)])
 
     assert world.search("zebra", memory_base_id=base_id) == []
 
 
 def test_a_memory_base_in_deletion_is_not_there(world: World, flow_id: UUID, base_id: UUID) -> None:
-    with world.services.database.transaction() as session:
-        session.get_one(MemoryBase, base_id).deleting_at = START
+    with world.services.database.transaction() as db:
+        db.get_one(MemoryBase, base_id).deleting_at = START
 
     with pytest.raises(errors.NotFound):
         world.search("zebra", memory_base_id=base_id)

@@ -48,7 +48,7 @@ class TestVitals:
         assert (seen.pending_sessions, seen.pending_messages, seen.oldest_pending_seconds) == (0, 0, None)
         assert (seen.jobs_queued, seen.jobs_running, seen.stuck_jobs, seen.oldest_job_seconds) == (0, 0, 0, None)
         assert (seen.dead_letters, seen.mismatched_memory_bases, seen.queue_stands) == (0, 0, False)
-        assert seen.worker == seen.sweeper == health.Pulse(0, None)
+        assert seen.worker == seen.sweeper == health.Liveness(0, None)
 
     def test_what_is_owed_is_what_the_threshold_made_due(self, world: World) -> None:
         base = world.new_base(threshold=3)
@@ -73,8 +73,8 @@ class TestVitals:
         world.new_base(threshold=1)
         world.say("s", "a")
         assert health.take(world.services).pending_sessions == 1
-        with world.services.database.transaction() as session:
-            session.execute(sa.text("UPDATE memory_bases SET deleting_at = created_at"))
+        with world.services.database.transaction() as db:
+            db.execute(sa.text("UPDATE memory_bases SET deleting_at = created_at"))
         assert health.take(world.services).pending_sessions == 0
 
     def test_a_build_owes_in_place_of_what_is_served(self, world: World) -> None:
@@ -109,13 +109,13 @@ class TestVitals:
         world.say("one", "a")
         world.say("other", "a")
         world.pass_time(61)
-        first = world.queue.rings[0]
+        first = world.queue.enqueued[0]
         world.run(first)
         seen = health.take(world.services)
         assert (seen.stuck_jobs, seen.queue_stands) == (1, False)
         assert health.why_degraded(world.services) is None
-        with world.services.database.transaction() as session:
-            job = session.get_one(IngestionJob, first.job_id)
+        with world.services.database.transaction() as db:
+            job = db.get_one(IngestionJob, first.job_id)
             assert job.started_at is not None
             job.started_at -= timedelta(seconds=61)
         assert health.take(world.services).queue_stands
@@ -125,8 +125,8 @@ class TestVitals:
         world.say("s", "a")
         world.vectors.away = True
         world.drain()
-        with world.services.database.transaction() as session:
-            for job in session.scalars(sa.select(IngestionJob)):
+        with world.services.database.transaction() as db:
+            for job in db.scalars(sa.select(IngestionJob)):
                 job.created_at -= timedelta(minutes=5)
         seen = health.take(world.services)
         assert (seen.jobs_queued, seen.stuck_jobs) == (1, 0)
@@ -140,8 +140,8 @@ class TestVitals:
         assert health.take(world.services).dead_letters == 1
         world.vectors.lose(world.ref(base), sorted(world.stored(base)))
         world.sweep()
-        with world.services.database.transaction() as session:
-            session.execute(sa.text("UPDATE memory_bases SET mismatch_checked_at = NULL"))
+        with world.services.database.transaction() as db:
+            db.execute(sa.text("UPDATE memory_bases SET mismatch_checked_at = NULL"))
         world.sweep()
         assert health.take(world.services).mismatched_memory_bases == 1
 
@@ -154,11 +154,11 @@ class TestVitals:
         world.settle()
         assert sorted(letter.generation for letter in world.dead_letters(base)) == [1, 2]
         assert health.take(world.services).dead_letters == 2
-        with world.services.database.transaction() as session:
-            session.execute(sa.update(MemoryBase).values(mismatch=True))
+        with world.services.database.transaction() as db:
+            db.execute(sa.update(MemoryBase).values(mismatch=True))
         assert health.take(world.services).mismatched_memory_bases == 2
-        with world.services.database.transaction() as session:
-            session.get_one(MemoryBase, other).deleting_at = world.base(other).created_at
+        with world.services.database.transaction() as db:
+            db.get_one(MemoryBase, other).deleting_at = world.base(other).created_at
         seen = health.take(world.services)
         assert (seen.dead_letters, seen.mismatched_memory_bases) == (1, 1)
         (letter,) = [each for each in world.dead_letters(base) if each.generation == 2]
@@ -167,9 +167,9 @@ class TestVitals:
 
     def test_a_sign_of_life_from_the_future_is_of_now(self, world: World) -> None:
         heartbeats.beat(world.services, "worker@1", "worker")
-        with world.services.database.transaction() as session:
-            session.get_one(Heartbeat, "worker@1").beat_at += timedelta(seconds=60)
-        assert health.take(world.services).worker == health.Pulse(1, 0.0)
+        with world.services.database.transaction() as db:
+            db.get_one(Heartbeat, "worker@1").beat_at += timedelta(seconds=60)
+        assert health.take(world.services).worker == health.Liveness(1, 0.0)
 
     def test_processes_by_kind(self, world: World) -> None:
         heartbeats.beat(world.services, "worker@1", "worker")
@@ -178,10 +178,10 @@ class TestVitals:
         assert seen.worker.alive == 2
         assert seen.worker.age_seconds is not None
         assert seen.worker.age_seconds < 15
-        with world.services.database.transaction() as session:
-            session.get_one(Heartbeat, "worker@1").beat_at -= timedelta(seconds=60)
+        with world.services.database.transaction() as db:
+            db.get_one(Heartbeat, "worker@1").beat_at -= timedelta(seconds=60)
         seen = health.take(world.services)
-        assert (seen.worker.alive, seen.sweeper) == (1, health.Pulse(0, None))
+        assert (seen.worker.alive, seen.sweeper) == (1, health.Liveness(0, None))
 
 
 class TestParts:
@@ -195,8 +195,8 @@ class TestParts:
         assert parts["chroma"].problem
         assert (parts["worker"].alive, parts["worker"].problem) == (1, None)
         assert (parts["sweeper"].alive, parts["sweeper"].problem) == (0, "no sweeper is running")
-        with world.services.database.transaction() as session:
-            session.get_one(Heartbeat, "worker@1").beat_at -= timedelta(seconds=100)
+        with world.services.database.transaction() as db:
+            db.get_one(Heartbeat, "worker@1").beat_at -= timedelta(seconds=100)
         (worker,) = [part for part in health.parts(world.services) if part.name == "worker"]
         assert (worker.ok, worker.alive) == (False, 0)
         assert "no sign of life from a worker for 10" in (worker.problem or "")
@@ -243,7 +243,7 @@ class TestMetrics:
         told = health.Vitals(
             pending_sessions=1, pending_messages=2, oldest_pending_seconds=3.0, jobs_queued=4, jobs_running=5,
             oldest_job_seconds=6.0, stuck_jobs=7, queue_stands=True, dead_letters=8, mismatched_memory_bases=9,
-            worker=health.Pulse(10, 11.0), sweeper=health.Pulse(12, None),
+            worker=health.Liveness(10, 11.0), sweeper=health.Pulse(12, None),
         )  # fmt: skip
         monkeypatch.setattr(health, "take", lambda _services: told)
         said = scraped(api)
@@ -314,8 +314,8 @@ class TestReady:
         api.capture("a")
         answer = api.client.get("/health/ready").json()
         assert (answer["status"], answer["parts"]["queue"], answer["reason"]) == ("ready", "ok", None)
-        with api.services.database.transaction() as session:
-            for job in session.scalars(sa.select(IngestionJob)):
+        with api.services.database.transaction() as db:
+            for job in db.scalars(sa.select(IngestionJob)):
                 job.available_at -= timedelta(seconds=61)
         answer = api.client.get("/health/ready")
         assert answer.status_code == 200
@@ -327,16 +327,16 @@ class TestReady:
 
 class TestDoctor:
     def test_it_shows_the_same(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(doctor_cli.Patient, "services", world.services)
-        patient = doctor_cli.Patient(world.services.settings, "")
+        monkeypatch.setattr(doctor_cli.DoctorContext, "services", world.services)
+        patient = doctor_cli.DoctorContext(world.services.settings, "")
         checks = {check.name: check for check in doctor_cli.CHECKS}
         names = ("pending", "jobs", "stuck jobs", "dead letters", "drift")
-        assert all(checks[name].examine(patient).ok for name in names)
+        assert all(checks[name].run(patient).ok for name in names)
         world.new_base(threshold=1)
         world.say("s", "a")
         world.pass_time(61)
-        patient = doctor_cli.Patient(world.services.settings, "")
-        results = {name: checks[name].examine(patient) for name in names}
+        patient = doctor_cli.DoctorContext(world.services.settings, "")
+        results = {name: checks[name].run(patient) for name in names}
         assert results["pending"].ok
         assert "1 messages of 1 sessions" in results["pending"].detail
         assert not results["stuck jobs"].ok

@@ -1,8 +1,8 @@
 """Summaries of chats: one a chat, rolling, in place of what views leave out.
 
-A write asks for the summary that is due, by `ring_at` in the chat's row, and a worker makes it: without a transaction,
-then stored if nothing of the chat was deleted or trimmed meanwhile. Whoever makes it may fail: then what was stored
-stays, and what would have been summarised is there for the next try.
+A write schedules the summary by `notify_at` in the chat's row. A worker makes it with no transaction open and stores it
+if nothing of the chat was deleted or trimmed meanwhile. If the summarizer fails, the stored summary stays, and the next
+attempt covers the same messages.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from memorybase.conversation.chat_memory.views import (
     Trimmed,
     messages_left,
     move_trimmed,
-    place_before,
     read_view,
     record_of,
-    standing_of,
+    seq_before,
+    trim_state_of,
 )
-from memorybase.conversation.summarizers.enqueue import ring_after_commit
+from memorybase.conversation.summarizers.enqueue import enqueue_after_commit
 from memorybase.conversation.summarizers.llm import Summarizer, summarizer_named
 from memorybase.database import clock
 from memorybase.models import Chat, ChatMemory
@@ -71,49 +71,49 @@ def summarize_chat(
     """
     checked_chat_id(chat_id)
     for _ in range(TRIES):
-        with services.database.reading() as session:
-            memory = found_memory(session, key)
+        with services.database.reading() as db:
+            memory = found_memory(db, key)
             config = config_of(memory)
-            chat = chats.fetch_chat(session, memory.id, chat_id)
+            chat = chats.fetch_chat(db, memory.id, chat_id)
             if chat is None:
                 return Trimmed(0, 0)
-            standing = standing_of(session, memory, config, chat)
-            left = messages_left(session, chat, standing)
+            trim_state = trim_state_of(db, memory, config, chat)
+            left = messages_left(db, chat, trim_state)
             if left <= keep_last_n:
                 return Trimmed(0, left + (chat.summary is not None), chat.summary)
-            place = place_before(session, chat, standing, keep_last_n)
-        made = _made(services, _Task(chat, _covered(chat), place, prompt or config.summarize_prompt), summarizer)
-        with services.database.transaction() as session:
-            current = _unchanged(session, chat)
+            seq = seq_before(db, chat, trim_state, keep_last_n)
+        made = _made(services, _Task(chat, _covered(chat), seq, prompt or config.summarize_prompt), summarizer)
+        with services.database.transaction() as db:
+            current = _unchanged(db, chat)
             if current is None:
                 continue
-            _store(current, made, place)
-            move_trimmed(current, place)
-            remaining = chats.count_behind(session, current, place)
+            _store(current, made, seq)
+            move_trimmed(current, seq)
+            remaining = chats.count_behind(db, current, seq)
             return Trimmed(left - remaining, remaining + 1, made.text)
     raise errors.Conflict("The chat is being changed; try again", field="chat_id")
 
 
 def ask_if_due(services: Services, key: MemoryKey, chat_id: str) -> bool:
     """After a write, have a worker make the summary, where one is due and not asked for already; whether it was."""
-    with services.database.reading() as session:
-        memory = chats.fetch_memory(session, *key)
-        chat = None if memory is None else chats.fetch_chat(session, memory.id, chat_id)
-        if memory is None or chat is None or chat.ring_at is not None or _due(session, memory, chat) is None:
+    with services.database.reading() as db:
+        memory = chats.fetch_memory(db, *key)
+        chat = None if memory is None else chats.fetch_chat(db, memory.id, chat_id)
+        if memory is None or chat is None or chat.notify_at is not None or _due(db, memory, chat) is None:
             return False
     return _ask(services, chat.id)
 
 
 def _ask(services: Services, chat_row_id: UUID) -> bool:
-    with services.database.transaction() as session:
-        ring_at = clock.now(session) + timedelta(seconds=services.settings.ring_after_seconds)
-        asked = chats.owe_summary(session, chat_row_id, ring_at, if_owed=False)
+    with services.database.transaction() as db:
+        notify_at = clock.now(db) + timedelta(seconds=services.settings.notify_after_seconds)
+        asked = chats.schedule_summary(db, chat_row_id, notify_at, if_scheduled=False)
         if asked:
-            ring_after_commit(session, services, [chat_row_id])
+            enqueue_after_commit(db, services, [chat_row_id])
     return asked
 
 
-def make_owed(services: Services, chat_row_id: UUID, summarizer: Summarizer | None = None) -> bool:
+def make_due(services: Services, chat_row_id: UUID, summarizer: Summarizer | None = None) -> bool:
     """Make the summary that a chat is owed, in a worker; False when none is, or it cannot be had now."""
     settings = services.settings
     lease = settings.lease_seconds + 4 * settings.summarizer_timeout_seconds  # for a page, cut by halves if need be
@@ -130,9 +130,9 @@ def make_owed(services: Services, chat_row_id: UUID, summarizer: Summarizer | No
         _put_off(services, chat_row_id, again)
         return False
     _put_off(services, chat_row_id, None)
-    with services.database.reading() as session:  # what was written meanwhile has asked for nothing
-        found = chats.fetch_with_memory(session, chat_row_id)
-        is_due = found is not None and _due(session, found[1], found[0]) is not None
+    with services.database.reading() as db:  # what was written meanwhile has asked for nothing
+        found = chats.fetch_with_memory(db, chat_row_id)
+        is_due = found is not None and _due(db, found[1], found[0]) is not None
     if is_due:
         _ask(services, chat_row_id)
     return made
@@ -140,20 +140,20 @@ def make_owed(services: Services, chat_row_id: UUID, summarizer: Summarizer | No
 
 def _put_off(services: Services, chat_row_id: UUID, seconds: float | None) -> bool:
     """Ring no earlier, or no more; False when nothing was owed."""
-    with services.database.transaction() as session:
-        ring_at = None if seconds is None else clock.now(session) + timedelta(seconds=seconds)
-        return chats.owe_summary(session, chat_row_id, ring_at, if_owed=True)
+    with services.database.transaction() as db:
+        notify_at = None if seconds is None else clock.now(db) + timedelta(seconds=seconds)
+        return chats.schedule_summary(db, chat_row_id, notify_at, if_scheduled=True)
 
 
-def ring_owed(services: Services) -> int:
+def enqueue_due(services: Services) -> int:
     """Ring for chats whose summaries nobody has made: a ring was lost, a worker too, or a pause is over."""
-    with services.database.transaction() as session:
-        now = clock.now(session)
-        owed = chats.owed_summaries(session, now, limit=SWEEP_LIMIT)
+    with services.database.transaction() as db:
+        now = clock.now(db)
+        owed = chats.due_summaries(db, now, limit=SWEEP_LIMIT)
         for chat in owed:
-            chat.ring_at = now + timedelta(seconds=services.settings.ring_after_seconds)
+            chat.notify_at = now + timedelta(seconds=services.settings.notify_after_seconds)
         if owed:
-            ring_after_commit(session, services, [chat.id for chat in owed])
+            enqueue_after_commit(db, services, [chat.id for chat in owed])
     return len(owed)
 
 
@@ -165,9 +165,9 @@ def summarise_due(
     Whether it was brought up. For a summarizer that only this process has. A failure is logged, and the next write
     tries again.
     """
-    with services.database.reading() as session:
-        memory = chats.fetch_memory(session, *key)
-        chat = None if memory is None else chats.fetch_chat(session, memory.id, chat_id)
+    with services.database.reading() as db:
+        memory = chats.fetch_memory(db, *key)
+        chat = None if memory is None else chats.fetch_chat(db, memory.id, chat_id)
     if chat is None:
         return False
     try:
@@ -179,31 +179,31 @@ def summarise_due(
 
 def _bring_up(services: Services, chat_row_id: UUID, summarizer: Summarizer | None, batch: int = BATCH) -> bool:
     """Summarise what is due, unless the chat is changed meanwhile; whether a summary was stored."""
-    with services.database.reading() as session:
-        found = chats.fetch_with_memory(session, chat_row_id)
-        task = None if found is None else _due(session, found[1], found[0], batch)
+    with services.database.reading() as db:
+        found = chats.fetch_with_memory(db, chat_row_id)
+        task = None if found is None else _due(db, found[1], found[0], batch)
     if task is None:
         return False
     made = _made(services, task, summarizer)
-    with services.database.transaction() as session:
-        current = _unchanged(session, task.chat)
+    with services.database.transaction() as db:
+        current = _unchanged(db, task.chat)
         if current is not None:
             _store(current, made, task.to_seq)
             current.revision += 1
         return current is not None
 
 
-def _due(session: OrmSession, memory: ChatMemory, chat: Chat, batch: int = BATCH) -> _Task | None:
+def _due(db: OrmSession, memory: ChatMemory, chat: Chat, batch: int = BATCH) -> _Task | None:
     config = config_of(memory)
     if not config.enable_summarization:
         return None
-    view = read_view(session, memory, config, chat, verbatim=False)
+    view = read_view(db, memory, config, chat, verbatim=False)
     if not view.overflow:
         return None
     to_seq = view.overflow[-1].seq
     head = [record.seq for record in view.records if record.kind == "history" and record.seq < view.overflow[0].seq]
     after_seq = max([_covered(chat), *head])
-    if chats.count_behind(session, chat, after_seq, to_seq) < batch:
+    if chats.count_behind(db, chat, after_seq, to_seq) < batch:
         return None
     return _Task(chat, after_seq, to_seq, config.summarize_prompt)
 
@@ -219,8 +219,8 @@ def _made(services: Services, task: _Task, summarizer: Summarizer | None) -> _Ma
     from_seq = task.chat.summary_from_seq if text is not None else None
     after = task.after_seq
     while True:
-        with services.database.reading() as session:
-            rows = chats.oldest(session, task.chat, limit=PAGE, after=after, to=task.to_seq)
+        with services.database.reading() as db:
+            rows = chats.oldest(db, task.chat, limit=PAGE, after=after, to=task.to_seq)
         if rows:
             text = summarizer.summarize(text, [record_of(row) for row in rows], task.prompt)
             from_seq = rows[0].seq if from_seq is None else from_seq
@@ -232,9 +232,9 @@ def _made(services: Services, task: _Task, summarizer: Summarizer | None) -> _Ma
     return _Made(text, from_seq)
 
 
-def _unchanged(session: OrmSession, seen: Chat) -> Chat | None:
+def _unchanged(db: OrmSession, seen: Chat) -> Chat | None:
     """The chat, locked, unless something of it was deleted, trimmed or summarised since it was seen."""
-    current = chats.lock_chat(session, seen.chat_memory_id, seen.chat_id)
+    current = chats.lock_chat(db, seen.chat_memory_id, seen.chat_id)
     if current is None or (current.id, current.revision) != (seen.id, seen.revision):
         return None
     return current

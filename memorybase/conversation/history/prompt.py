@@ -122,8 +122,8 @@ def completion_prompt(template: str, history: str, *, config: MemoryConfig | Non
     if config is not None:
         if config.role_prefix is None:
             raise InvalidRequest("A completion model's memory needs the prefixes of its lines", field="role_prefix")
-        place = next((place for place in HISTORIES if place in template), None)
-        template = f"{history}\n{template}" if place is None else template.replace(place, history)
+        index = next((index for index in HISTORIES if index in template), None)
+        template = f"{history}\n{template}" if index is None else template.replace(index, history)
     if not template.strip():
         raise NoPromptFound
     return template

@@ -39,7 +39,7 @@ _NIL = UUID(UUID_NIL)
 class Walk:
     """A thread being walked, newest first; `flags` is what was found wrong on the way so far."""
 
-    session: OrmSession
+    db: OrmSession
     flow_id: UUID
     session_id: str
     flags: list[str] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Walk:
         NotFound for a leaf that is not in the session."""
         seq = self._leaf(leaf_id, run_id)
         link = self._at(seq) if seq is not None or leaf_id is None else None
-        first_link = threads.first_with_parent(self.session, self.flow_id, self.session_id)
+        first_link = threads.first_with_parent(self.db, self.flow_id, self.session_id)
         self.linked = first_link is not None
         visited: set[int] = set()
         while link is not None:
@@ -68,11 +68,11 @@ class Walk:
 
     def _leaf(self, leaf_id: UUID | None, run_id: UUID | None) -> int | None:
         if leaf_id is not None:
-            seq = threads.seq_of(self.session, self.flow_id, self.session_id, leaf_id)
+            seq = threads.seq_of(self.db, self.flow_id, self.session_id, leaf_id)
             if seq is None:
                 raise errors.NotFound("The session has no such message", field="leaf_id", value=str(leaf_id))
             return seq
-        return None if run_id is None else threads.last_of_run(self.session, self.flow_id, self.session_id, run_id)
+        return None if run_id is None else threads.last_of_run(self.db, self.flow_id, self.session_id, run_id)
 
     def _parent(self, link: Link, first_link: int | None) -> Link | None:
         if link.parent_id is None:
@@ -83,14 +83,14 @@ class Walk:
             return self._next_older(link)
         parent = self._by_id.get(link.parent_id)
         if parent is None:
-            seq = threads.seq_of(self.session, self.flow_id, self.session_id, link.parent_id)
+            seq = threads.seq_of(self.db, self.flow_id, self.session_id, link.parent_id)
             parent = None if seq is None else self._at(seq)
         if parent is None:
             self.flags.append(BROKEN_LINK)
             return None
         if parent.run_id != link.run_id and parent.role == link.role == "user":
             # Named as a turn: with all that was answered to it.
-            last = threads.last_of_run(self.session, self.flow_id, self.session_id, parent.run_id)
+            last = threads.last_of_run(self.db, self.flow_id, self.session_id, parent.run_id)
             return parent if last is None else self._at(last)
         return parent
 
@@ -112,7 +112,7 @@ class Walk:
 
     def _read(self, to_seq: int | None) -> list[Link]:
         """Pages grow, so that a short view reads little and a long one asks seldom."""
-        page = threads.links_down_from(self.session, self.flow_id, self.session_id, to_seq=to_seq, limit=self._page)
+        page = threads.links_down_from(self.db, self.flow_id, self.session_id, to_seq=to_seq, limit=self._page)
         for link in page:
             self._by_seq[link.seq] = self._by_id[link.id] = link
         self._older |= {link.seq: older.seq for link, older in pairwise(page)}
@@ -142,11 +142,11 @@ def captured_view(
     Ids are UUIDs as strings. Raises NotFound for a flow that is not the user's and for an unknown leaf.
     """
     given: dict[str, Any] = {"counter": counter, "summary": summary, "inserts": inserts, "resolve": resolve}
-    with services.database.reading() as session:
-        if not sessions.has_flow(session, user_id, flow_id):
+    with services.database.reading() as db:
+        if not sessions.has_flow(db, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         leaf_id, run_id = _uuid(options.leaf_id), _uuid(options.exclude_run_id)
-        for tail in tails(session, flow_id, session_id, leaf_id=leaf_id, run_id=run_id, prune=options.limits.prune):
+        for tail in tails(db, flow_id, session_id, leaf_id=leaf_id, run_id=run_id, prune=options.limits.prune):
             view = build_view(
                 tail.records,
                 replace(options, thread="parents", leaf_id=tail.records[-1].id if tail.records else None),
@@ -172,7 +172,7 @@ class Tail:
 
 
 def tails(
-    session: OrmSession,
+    db: OrmSession,
     flow_id: UUID,
     session_id: str,
     *,
@@ -182,12 +182,12 @@ def tails(
 ) -> Iterator[Tail]:
     """Ever longer tails of one thread, cut where pruning may cut, the last one complete; read page by page, as they
     are asked for."""
-    walk = Walk(session, flow_id, session_id)
+    walk = Walk(db, flow_id, session_id)
     links = walk.from_leaf(leaf_id, run_id=run_id)
     read: list[Record] = []  # newest first
     wanted = FIRST_PAGE
     while True:
-        read += _records(session, flow_id, session_id, list(islice(links, wanted)))
+        read += _records(db, flow_id, session_id, list(islice(links, wanted)))
         following = next(links, None)
         if following is None:
             yield Tail(_chained(read)[::-1], complete=True, linked=walk.linked, flags=tuple(walk.flags))
@@ -198,9 +198,9 @@ def tails(
         wanted = min(LAST_PAGE, wanted * 2)
 
 
-def _records(session: OrmSession, flow_id: UUID, session_id: str, links: Sequence[Link]) -> list[Record]:
+def _records(db: OrmSession, flow_id: UUID, session_id: str, links: Sequence[Link]) -> list[Record]:
     by_seq = {message.seq: message for message in threads.messages_at(
-        session, flow_id, session_id, [link.seq for link in links])}  # fmt: skip
+        db, flow_id, session_id, [link.seq for link in links])}  # fmt: skip
     return [as_record(by_seq[link.seq]) for link in links]
 
 
@@ -225,9 +225,9 @@ def as_record(message: Message) -> Record:
 
 def _whole_units(newest_first: Sequence[Record], prune: Prune) -> list[Record]:
     """Without the unit that was cut by reading no further: limits would see less of it than there is."""
-    places = range(len(newest_first) - 1, -1, -1)
+    indices = range(len(newest_first) - 1, -1, -1)
     begins = ("user",) if prune == "turn" else ("user", "assistant", "system")
-    whole = next((place + 1 for place in places if newest_first[place].role in begins), 0)
+    whole = next((index + 1 for index in indices if newest_first[index].role in begins), 0)
     if prune == "message" or len(newest_first) - whole > LONGEST_TURN:
         return list(newest_first)
     return list(newest_first[:whole])

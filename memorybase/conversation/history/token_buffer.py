@@ -100,18 +100,18 @@ def conversation_view(
 
 def _has_question(conversation: Conversation, request: HistoryRequest) -> bool:
     """A flow that captures its outputs alone has no turns, but a history: single messages fit or go."""
-    with conversation.services.database.reading() as session:
-        walk = Walk(session, conversation.flow_id, conversation.session_id)
+    with conversation.services.database.reading() as db:
+        walk = Walk(db, conversation.flow_id, conversation.session_id)
         links = islice(walk.from_leaf(request.leaf_id, run_id=request.run_id), LONGEST_TURN)
         return any(link.role == "user" for link in links)
 
 
 def has_session(conversation: Conversation, on_missing: OnMissing) -> bool:
     """Whether there is anything to remember by; raises NotFound for it where that is asked, and for the flow."""
-    with conversation.services.database.reading() as session:
-        if not sessions.has_flow(session, conversation.user_id, conversation.flow_id):
+    with conversation.services.database.reading() as db:
+        if not sessions.has_flow(db, conversation.user_id, conversation.flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(conversation.flow_id))
-        found = sessions.fetch_session(session, conversation.flow_id, conversation.session_id)
+        found = sessions.fetch_session(db, conversation.flow_id, conversation.session_id)
     if found is not None and found.deleted_at is None:
         return True
     if on_missing == "error":
@@ -198,8 +198,8 @@ class TokenBufferMemory(BufferMemory):
     def _without_question(self, request: HistoryRequest) -> HistoryRequest:
         """Up to the message before, where the thread ends with a question."""
         where = self.conversation
-        with where.services.database.reading() as session:
-            links = Walk(session, where.flow_id, where.session_id).from_leaf(request.leaf_id)
+        with where.services.database.reading() as db:
+            links = Walk(db, where.flow_id, where.session_id).from_leaf(request.leaf_id)
             last, before = next(links, None), next(links, None)
         if last is None or last.role != "user":
             return request

@@ -17,8 +17,8 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.conversation.history.session_reader import Walk, as_record
-from memorybase.conversation.session_memory.summaries import Wanted
-from memorybase.conversation.summarizers.enqueue import ring_after_commit
+from memorybase.conversation.session_memory.summaries import SummaryKey
+from memorybase.conversation.summarizers.enqueue import enqueue_after_commit
 from memorybase.conversation.summarizers.llm import Summarizer, says_something, summarizer_named
 from memorybase.database import clock
 from memorybase.models import SessionSummary
@@ -40,9 +40,9 @@ class _Claim:
 
     id: UUID
     version: int
-    wanted: Wanted
-    wanted_seq: int
-    wanted_message_id: UUID | None
+    key: SummaryKey
+    requested_seq: int
+    requested_message_id: UUID | None
     attempts: int
     served_seq: int  # what readers are given meanwhile
     from_beginning: bool
@@ -59,7 +59,7 @@ def make_summary(services: Services, summary_id: UUID, summarizer: Summarizer | 
     if claim is None:
         return False
     try:
-        by = summarizer or summarizer_named(services.settings, services.embedders, claim.wanted.summarizer)
+        by = summarizer or summarizer_named(services.settings, services.embedders, claim.key.summarizer)
         folded = _fold(services, claim, by)
     except errors.DatabaseUnavailable:
         raise
@@ -69,34 +69,34 @@ def make_summary(services: Services, summary_id: UUID, summarizer: Summarizer | 
     return folded is not None and _store(services, folded, is_last=True)
 
 
-def make_wanted(services: Services, wanted: Wanted, summarizer: Summarizer) -> bool:
+def make_requested(services: Services, key: SummaryKey, summarizer: Summarizer) -> bool:
     """The same for a summary that was asked for by the name of a summarizer that only this process has."""
-    with services.database.reading() as session:
-        row = summaries.fetch(
-            session, wanted.flow_id, wanted.session_id, preset=wanted.preset, summarizer=summarizer.name
-        )
+    with services.database.reading() as db:
+        row = summaries.fetch(db, key.flow_id, key.session_id, preset=key.preset, summarizer=summarizer.name)
     return row is not None and make_summary(services, row.id, summarizer)
 
 
 def _claim(services: Services, summary_id: UUID, *, is_handed_in: bool) -> _Claim | None:
-    with services.database.transaction() as session:
-        row = summaries.fetch_by_id(session, summary_id)
-        now = clock.now(session)
+    with services.database.transaction() as db:
+        row = summaries.fetch_by_id(db, summary_id)
+        now = clock.now(db)
         if row is None or (row.lease_until is not None and row.lease_until > now):
             return None
-        if row.ring_at is None and not (is_handed_in and row.wanted_seq > row.to_seq):
+        if row.notify_at is None and not (is_handed_in and row.requested_seq > row.to_seq):
             return None
         lease = {"version": row.version + 1, "attempts": row.attempts + 1, "lease_until": now + _lease(services)}
-        if not summaries.write(session, row.id, version=row.version, session_id=row.session_id, values=lease):
+        if not summaries.write(db, row.id, version=row.version, session_id=row.session_id, values=lease):
             return None
-        doubled = row.wanted_seq >= 2 * max(row.rebuilt_seq, REBUILD_SEQ // 2)
+        doubled = row.requested_seq >= 2 * max(row.rebuilt_seq, REBUILD_SEQ // 2)
         anew = row.text is None or row.stale or row.rebuilt_seq == 0 or doubled
         return _Claim(
             id=row.id,
             version=row.version + 1,
-            wanted=Wanted(flow_id=row.flow_id, session_id=row.session_id, preset=row.preset, summarizer=row.summarizer),
-            wanted_seq=row.wanted_seq,
-            wanted_message_id=row.wanted_message_id,
+            key=SummaryKey(
+                flow_id=row.flow_id, session_id=row.session_id, preset=row.preset, summarizer=row.summarizer
+            ),
+            requested_seq=row.requested_seq,
+            requested_message_id=row.requested_message_id,
             attempts=row.attempts + 1,
             served_seq=0 if row.text is None else row.to_seq,
             from_beginning=anew,
@@ -108,46 +108,46 @@ def _claim(services: Services, summary_id: UUID, *, is_handed_in: bool) -> _Clai
 
 def _fold(services: Services, claim: _Claim, by: Summarizer) -> _Claim | None:
     """The claim with everything folded in; None once the row is somebody else's."""
-    with services.database.reading() as session:
-        on_thread = _thread(session, claim)
+    with services.database.reading() as db:
+        on_thread = _thread(db, claim)
     if claim.last_message_id is not None and claim.last_message_id not in on_thread:
         claim = replace(claim, from_beginning=True, to_seq=0, last_message_id=None, text=None)
     while True:
-        with services.database.reading() as session:
+        with services.database.reading() as db:
             page = sessions.messages_after(
-                session,
-                claim.wanted.flow_id,
-                claim.wanted.session_id,
+                db,
+                claim.key.flow_id,
+                claim.key.session_id,
                 after_seq=claim.to_seq,
-                to_seq=claim.wanted_seq,
+                to_seq=claim.requested_seq,
                 limit=PAGE,
             )
             records = [as_record(message) for message in page if message.id in on_thread]
         text = by.summarize(claim.text, records) if says_something(records) else claim.text
         claim = replace(claim, text=text, last_message_id=UUID(records[-1].id) if records else claim.last_message_id)
         if len(page) < PAGE:
-            return replace(claim, to_seq=claim.wanted_seq)
+            return replace(claim, to_seq=claim.requested_seq)
         claim = replace(claim, to_seq=page[-1].seq)
         if not _store(services, claim, is_last=False):
             return None
 
 
-def _thread(session: OrmSession, claim: _Claim) -> set[UUID]:
+def _thread(db: OrmSession, claim: _Claim) -> set[UUID]:
     """The messages that lead to the one that the summary is to end with, or to the newest if that is gone."""
-    flow_id, session_id = claim.wanted.flow_id, claim.wanted.session_id
-    newest = threads.links_down_from(session, flow_id, session_id, to_seq=claim.wanted_seq, limit=1)
+    flow_id, session_id = claim.key.flow_id, claim.key.session_id
+    newest = threads.links_down_from(db, flow_id, session_id, to_seq=claim.requested_seq, limit=1)
     if not newest:
         return set()
-    leaf_id = claim.wanted_message_id
-    if leaf_id is None or threads.seq_of(session, flow_id, session_id, leaf_id) is None:
+    leaf_id = claim.requested_message_id
+    if leaf_id is None or threads.seq_of(db, flow_id, session_id, leaf_id) is None:
         leaf_id = newest[0].id
-    return {link.id for link in Walk(session, flow_id, session_id).from_leaf(leaf_id)}
+    return {link.id for link in Walk(db, flow_id, session_id).from_leaf(leaf_id)}
 
 
 def _store(services: Services, claim: _Claim, *, is_last: bool) -> bool:
     """Keep what is folded so far, unless readers have more already; False once the row is somebody else's."""
-    with services.database.transaction() as session:
-        now = clock.now(session)
+    with services.database.transaction() as db:
+        now = clock.now(db)
         values: dict[str, Any] = {"lease_until": now + _lease(services)}
         if is_last or claim.to_seq >= claim.served_seq:
             values |= {
@@ -159,17 +159,15 @@ def _store(services: Services, claim: _Claim, *, is_last: bool) -> bool:
             }
             values |= {"rebuilt_seq": claim.to_seq} if claim.from_beginning else {}
         if is_last:
-            more = SessionSummary.wanted_seq > claim.wanted_seq
+            more = SessionSummary.requested_seq > claim.requested_seq
             values |= {
                 "version": claim.version + 1,
                 "lease_until": None,
                 "attempts": 0,
                 "error": None,
-                "ring_at": sa.case((more, sa.literal(now, SessionSummary.ring_at.type)), else_=sa.null()),
+                "notify_at": sa.case((more, sa.literal(now, SessionSummary.notify_at.type)), else_=sa.null()),
             }
-        stored = summaries.write(
-            session, claim.id, version=claim.version, session_id=claim.wanted.session_id, values=values
-        )
+        stored = summaries.write(db, claim.id, version=claim.version, session_id=claim.key.session_id, values=values)
     if stored:
         log.info("summary_stored", summary_id=str(claim.id), to_seq=claim.to_seq)
     else:
@@ -183,15 +181,15 @@ def _put_off(services: Services, claim: _Claim, error: errors.MemorybaseError) -
     hopeless = isinstance(error, errors.InvalidRequest) or (
         isinstance(error, errors.MessageFailure) and claim.attempts >= GIVE_UP_AFTER
     )
-    pause = min(settings.backoff_seconds * 2 ** min(claim.attempts, 16), settings.ring_max_seconds)
-    with services.database.transaction() as session:
+    pause = min(settings.backoff_seconds * 2 ** min(claim.attempts, 16), settings.notify_max_seconds)
+    with services.database.transaction() as db:
         values = {
             "version": claim.version + 1,
             "lease_until": None,
             "error": describe_error(error),
-            "ring_at": None if hopeless else clock.now(session) + timedelta(seconds=pause),
+            "notify_at": None if hopeless else clock.now(db) + timedelta(seconds=pause),
         }
-        summaries.write(session, claim.id, version=claim.version, session_id=claim.wanted.session_id, values=values)
+        summaries.write(db, claim.id, version=claim.version, session_id=claim.key.session_id, values=values)
     log.warning("summary_put_off", summary_id=str(claim.id), error_code=error.code, attempts=claim.attempts)
 
 
@@ -200,13 +198,13 @@ def _lease(services: Services) -> timedelta:
     return timedelta(seconds=services.settings.lease_seconds + 4 * services.settings.summarizer_timeout_seconds)
 
 
-def ring_owed(services: Services) -> int:
+def enqueue_due(services: Services) -> int:
     """Ring for summaries that nobody has made: a ring was lost, a worker too, or a pause is over."""
-    with services.database.transaction() as session:
-        now = clock.now(session)
-        due = summaries.due(session, now, limit=SWEEP_LIMIT)
+    with services.database.transaction() as db:
+        now = clock.now(db)
+        due = summaries.due(db, now, limit=SWEEP_LIMIT)
         for row in due:
-            row.ring_at = now + timedelta(seconds=services.settings.ring_after_seconds)
+            row.notify_at = now + timedelta(seconds=services.settings.notify_after_seconds)
         if due:
-            ring_after_commit(session, services, [row.id for row in due])
+            enqueue_after_commit(db, services, [row.id for row in due])
     return len(due)

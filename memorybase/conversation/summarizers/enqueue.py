@@ -11,10 +11,10 @@ from memorybase.database import engine
 from memorybase.services import Services
 
 
-def ring_after_commit(session: OrmSession, services: Services, ids: Sequence[UUID]) -> None:
+def enqueue_after_commit(db: OrmSession, services: Services, ids: Sequence[UUID]) -> None:
     """Tell a worker, once this transaction is committed."""
 
-    def ring() -> None:
-        services.queue.ring_summaries(ids)
+    def enqueue() -> None:
+        services.queue.enqueue_summaries(ids)
 
-    engine.after_commit(session, ring)
+    engine.after_commit(db, enqueue)
