@@ -91,9 +91,9 @@ def _flush_session(services: Services, base_id: UUID, progress_id: UUID) -> bool
 def schedule_missing(services: Services) -> int:
     """A job for every session with something owed and none active."""
     with services.database.reading() as db:
-        owed = cursors.sessions_owed_work(db, clock.now(db), limit=SWEEP_LIMIT)
+        pending = cursors.sessions_with_pending_work(db, clock.now(db), limit=SWEEP_LIMIT)
     planned = 0
-    for base_id, session_id in owed:
+    for base_id, session_id in pending:
         with services.database.transaction() as db:
             base = memory_bases.share_base(db, base_id)
             if base is not None:

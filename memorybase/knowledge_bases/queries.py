@@ -135,7 +135,7 @@ def _views() -> sa.Select[Any]:
         .correlate(MemoryBase)
         .scalar_subquery()
     )
-    owed = sa.exists().where(*serving, Progress.target_seq > Progress.cursor_seq).correlate(MemoryBase)
+    pending = sa.exists().where(*serving, Progress.target_seq > Progress.cursor_seq).correlate(MemoryBase)
     return _with_base(
         sa.select(
             KnowledgeBase.id,
@@ -147,7 +147,7 @@ def _views() -> sa.Select[Any]:
             KnowledgeBase.collection_id,
             sa.case((KnowledgeBase.memory_base_id.is_(None), documents), else_=ingested).label("documents"),
             MemoryBase.building,
-            owed.label("owed"),
+            pending.label("pending"),
         )
     )
 

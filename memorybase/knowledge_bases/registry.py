@@ -321,7 +321,7 @@ def _view(row: AnyRow) -> KnowledgeBaseView:
         status = "deleting"
     elif row.building is not None:
         status = "regenerating"
-    elif row.owed if is_memory_base else row.collection_id is None:
+    elif row.pending if is_memory_base else row.collection_id is None:
         status = "pending"
     return KnowledgeBaseView(
         id=row.id,

@@ -108,8 +108,8 @@ def _begin(
     cursors.begin_build(db, base_id, base.serving, number)
     # What waits for the old generation goes into the new one; what runs may finish, since it is served meanwhile.
     jobs.cancel_jobs_of_base(db, base_id, now, "superseded by a regenerate", which=jobs.waits_to_ingest())
-    owed = cursors.sessions_to_build(db, base_id, number, limit=PLANNED_AT_ONCE)
-    planned = [job for row in owed if (job := scheduler.schedule_next(db, services, base, [row], now))]
+    pending = cursors.sessions_to_build(db, base_id, number, limit=PLANNED_AT_ONCE)
+    planned = [job for row in pending if (job := scheduler.schedule_next(db, services, base, [row], now))]
     complete_build(db, services, base, now)
     return planned
 

@@ -89,7 +89,7 @@ class SessionProgress(Base):
         CheckConstraint("cursor_seq >= start_seq", name="cursor"),
         Index("ix_session_progress_session", "flow_id", "session_id"),
         # What the sweeper looks for is rare; these stay as small as what is owed.
-        Index("ix_session_progress_owed", "id", postgresql_where=text("target_seq > cursor_seq"),
+        Index("ix_session_progress_pending", "id", postgresql_where=text("target_seq > cursor_seq"),
               sqlite_where=text("target_seq > cursor_seq")),
         Index("ix_session_progress_dirty", "id", postgresql_where=text("dirty > repaired"),
               sqlite_where=text("dirty > repaired")),

@@ -70,14 +70,14 @@ def take(services: Services) -> Vitals:
     """Read all of it from one snapshot. Raises DatabaseUnavailable."""
     with services.database.reading() as db:
         now = clock.now(db)
-        owed = doctor.owed(db)
+        pending = doctor.pending(db)
         jobs = doctor.active_jobs(db, now - STUCK_AFTER)
         stale = timedelta(seconds=services.settings.heartbeat_stale_seconds)
         by_kind = {each.kind: Liveness(each.living, _age(now, each.last)) for each in doctor.alive(db, now - stale)}
         return Vitals(
-            pending_sessions=owed.sessions,
-            pending_messages=owed.messages,
-            oldest_pending_seconds=_age(now, owed.oldest),
+            pending_sessions=pending.sessions,
+            pending_messages=pending.messages,
+            oldest_pending_seconds=_age(now, pending.oldest),
             jobs_queued=jobs.queued,
             jobs_running=jobs.running,
             oldest_job_seconds=_age(now, jobs.oldest),
@@ -121,7 +121,7 @@ def oldest_pending_seconds(services: Services, user_id: UUID) -> float | None:
     """How long the oldest message of the user's is owed to a memory base; None while nothing is. Messages that wait for
     their threshold are owed nothing. Raises DatabaseUnavailable."""
     with services.database.reading() as db:
-        return _age(clock.now(db), doctor.oldest_owed(db, user_id))
+        return _age(clock.now(db), doctor.oldest_pending(db, user_id))
 
 
 def _examined(services: Services, name: str) -> Part:

@@ -30,7 +30,7 @@ COUNT_TO = 100_000  # counting ends here; whoever has more needs no exact number
 LOOK_AT = 1_000  # sessions whose oldest message is looked up
 
 
-class Owed(NamedTuple):
+class Pending(NamedTuple):
     """What the threshold, a flush or the idle rule made due and no job has ingested yet."""
 
     sessions: int
@@ -53,19 +53,19 @@ class Alive(NamedTuple):
     last: datetime
 
 
-def owed(db: OrmSession) -> Owed:
+def pending(db: OrmSession) -> Pending:
     """How much is owed, and when the first of it was captured."""
     rows = _pending_sessions().limit(COUNT_TO).subquery()
     sessions = db.scalar(sa.select(sa.func.count()).select_from(rows)) or 0
     if not sessions:
-        return Owed(0, 0, None)
+        return Pending(0, 0, None)
     messages = db.scalar(
-        sa.select(sa.func.count()).select_from(_owed_messages(sa.literal(1).label("one")).limit(COUNT_TO).subquery())
+        sa.select(sa.func.count()).select_from(_pending_messages(sa.literal(1).label("one")).limit(COUNT_TO).subquery())
     )
-    return Owed(sessions, messages or 0, oldest_owed(db))
+    return Pending(sessions, messages or 0, oldest_pending(db))
 
 
-def oldest_owed(db: OrmSession, user_id: UUID | None = None) -> datetime | None:
+def oldest_pending(db: OrmSession, user_id: UUID | None = None) -> datetime | None:
     """When the first message was captured that is owed to all, or to one user's memory bases."""
     rows = _pending_sessions()
     if user_id is not None:
@@ -146,7 +146,7 @@ def _pending_sessions() -> sa.Select[*tuple[Any, ...]]:
     )
 
 
-def _owed_messages(*columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
+def _pending_messages(*columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
     rows = _pending_sessions().limit(COUNT_TO).subquery()
     beyond = sa.and_(
         Message.flow_id == rows.c.flow_id,

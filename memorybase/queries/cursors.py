@@ -57,12 +57,12 @@ def begin_build(db: OrmSession, base_id: UUID, serving: int, building: int) -> N
 def end_build(db: OrmSession, base_id: UUID, serving: int, building: int) -> None:
     """What the build was owed is owed to the serving generation from now on. One statement, as to begin it."""
     copied = _copied_progress(db, base_id, building, serving, target_seq=Progress.target_seq, build_seq=sa.literal(0))
-    owed = copied.excluded.target_seq
+    pending = copied.excluded.target_seq
     db.execute(
         copied.on_conflict_do_update(
             index_elements=["memory_base_id", "session_id", "generation"],
             set_={
-                "target_seq": sa.case((owed > Progress.target_seq, owed), else_=Progress.target_seq),
+                "target_seq": sa.case((pending > Progress.target_seq, pending), else_=Progress.target_seq),
                 "idle_due_at": copied.excluded.idle_due_at,
             },
         )
@@ -297,13 +297,13 @@ def leased_until(db: OrmSession, base_id: UUID) -> datetime | None:
     )
 
 
-def sessions_owed_work(db: OrmSession, now: datetime, *, limit: int) -> list[tuple[UUID, str]]:
+def sessions_with_pending_work(db: OrmSession, now: datetime, *, limit: int) -> list[tuple[UUID, str]]:
     """(base, session) pairs with something owed (a target ahead, a mark, a due audit) and no active job."""
     fed = Progress.generation == sa.func.coalesce(MemoryBase.building, MemoryBase.serving)
     current = Progress.generation.in_([MemoryBase.serving, MemoryBase.building])
     pairs: dict[tuple[UUID, str], None] = {}
     # Three questions, each along an index that holds only what is owed.
-    for owed in (
+    for pending in (
         sa.and_(Progress.target_seq > Progress.cursor_seq, fed),
         sa.and_(Progress.dirty > Progress.repaired, current),
         sa.and_(Progress.audit_at <= now, current),
@@ -311,7 +311,7 @@ def sessions_owed_work(db: OrmSession, now: datetime, *, limit: int) -> list[tup
         found = db.execute(
             sa.select(Progress.memory_base_id, Progress.session_id)
             .join(MemoryBase, MemoryBase.id == Progress.memory_base_id)
-            .where(owed, MemoryBase.deleting_at.is_(None), ~_has_active_job())
+            .where(pending, MemoryBase.deleting_at.is_(None), ~_has_active_job())
             .limit(limit)
         )
         pairs.update(dict.fromkeys((base_id, session_id) for base_id, session_id in found))

@@ -108,13 +108,13 @@ def job_states(services: Services, job_ids: Sequence[UUID]) -> dict[UUID, JobSta
     return states
 
 
-def owed_targets(services: Services, user_id: UUID, base_id: UUID, session_ids: Sequence[str]) -> dict[str, int]:
+def pending_targets(services: Services, user_id: UUID, base_id: UUID, session_ids: Sequence[str]) -> dict[str, int]:
     """How far ingestion is owed to these sessions now."""
     targets: dict[str, int] = {}
     with services.database.reading() as db:
         base = require_memory_base(db, user_id, base_id)
         for some in pages(session_ids):
-            targets.update(queries.owed_targets(db, base, some))
+            targets.update(queries.pending_targets(db, base, some))
     return targets
 
 

@@ -104,7 +104,7 @@ def active_ranges(db: OrmSession, base_id: UUID, session_ids: list[str]) -> list
     return [(session_id, from_seq) for session_id, from_seq in db.execute(statement)]
 
 
-def owed_targets(db: OrmSession, base: Base, session_ids: list[str]) -> dict[str, int]:
+def pending_targets(db: OrmSession, base: Base, session_ids: list[str]) -> dict[str, int]:
     """How far ingestion is owed to these sessions, in the generation that is fed."""
     fed = base.serving if base.building is None else base.building
     statement = sa.select(Progress.session_id, Progress.target_seq).where(

@@ -466,7 +466,7 @@ def upgrade() -> None:
     op.create_index("ix_session_progress_idle", "session_progress", ["idle_due_at"], unique=False)
     op.create_index("ix_session_progress_lease", "session_progress", ["lease_until"], unique=False)
     op.create_index(
-        "ix_session_progress_owed",
+        "ix_session_progress_pending",
         "session_progress",
         ["id"],
         unique=False,
@@ -738,7 +738,7 @@ def downgrade() -> None:
     )
     op.drop_index("ix_session_progress_session", table_name="session_progress")
     op.drop_index(
-        "ix_session_progress_owed",
+        "ix_session_progress_pending",
         table_name="session_progress",
         postgresql_where=sa.text("target_seq > cursor_seq"),
         sqlite_where=sa.text("target_seq > cursor_seq"),

@@ -149,12 +149,12 @@ def enqueue_due(services: Services) -> int:
     """Ring for chats whose summaries nobody has made: a ring was lost, a worker too, or a pause is over."""
     with services.database.transaction() as db:
         now = clock.now(db)
-        owed = chats.due_summaries(db, now, limit=SWEEP_LIMIT)
-        for chat in owed:
+        pending = chats.due_summaries(db, now, limit=SWEEP_LIMIT)
+        for chat in pending:
             chat.notify_at = now + timedelta(seconds=services.settings.notify_after_seconds)
-        if owed:
-            enqueue_after_commit(db, services, [chat.id for chat in owed])
-    return len(owed)
+        if pending:
+            enqueue_after_commit(db, services, [chat.id for chat in pending])
+    return len(pending)
 
 
 def summarise_due(
