@@ -45,7 +45,11 @@ def pytest_collection_finish() -> None:
 PAGES = "tests/acceptance/web/"
 # The one that exports the model, which takes half a minute, and two long ones that do without it: what comes next finds
 # it there.
-FIRST = ("integration/test_embedding.py", "integration/test_portability.py", "integration/test_query_plans.py")
+FIRST = (
+    "integration/embedding/test_embedders.py",
+    "integration/import_export/test_export_and_import.py",
+    "integration/database/test_query_plans.py",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -126,7 +130,7 @@ def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
 
 @pytest.fixture
 def ready_postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
-    """A database of the session's PostgreSQL with the tables of the models and nothing in them."""
+    """A database of the session's PostgreSQL with all tables and no rows."""
     name = postgres_server.borrow()
     yield postgres_server.url(name)
     postgres_server.give_back(name)

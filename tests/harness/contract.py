@@ -1,4 +1,4 @@
-"""The OpenAPI document as it is committed; tests/integration/test_api_contract.py holds it against the API."""
+"""The OpenAPI document as it is committed; tests/integration/api/test_openapi.py holds it against the API."""
 
 from __future__ import annotations
 

@@ -23,8 +23,7 @@ import psutil
 import psycopg
 
 from harness.process import STOP_SECONDS, Server
-from harness.tables import make_tables
-from memorybase.database.engine import Database
+from memorybase.database import migrate
 from memorybase.models import Base
 
 USER = "memorybase"
@@ -93,11 +92,9 @@ class PostgresServer(Server):
 
     @cached_property
     def template(self) -> str:
-        """A database with the tables of the models, to which nobody stays connected."""
+        """A database with the tables that the migrations make, to which nobody stays connected."""
         name = self.create_database()
-        database = Database(self.url(name))
-        make_tables(database)
-        database.dispose()
+        migrate.upgrade(self.url(name))
         return name
 
     def create_database(self, *, template: str = "template0") -> str:
@@ -111,7 +108,7 @@ class PostgresServer(Server):
         self.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
     def borrow(self) -> str:
-        """The name of a database with the tables of the models and nothing in them."""
+        """The name of a copy of the template."""
         return self._empty.pop() if self._empty else self.create_database(template=self.template)
 
     def give_back(self, name: str) -> None:

@@ -1,4 +1,5 @@
-"""Databases that have the tables of the models already: made once in each process, then copied or lent."""
+"""Databases that have this version's tables: the migrations make them once in each process, then they are copied or
+lent."""
 
 from __future__ import annotations
 
@@ -10,18 +11,14 @@ from typing import Any, ClassVar
 import psycopg
 import sqlalchemy as sa
 
+from memorybase.database import migrate
 from memorybase.database.engine import Database
-from memorybase.models import Base
 
 
-def make_tables(database: Database) -> None:
-    """Bring an empty database the tables; one that has them is left alone."""
-    if database.is_sqlite:
-        path = Path(str(database.url.database))
-        if not path.exists():
-            path.write_bytes(_sqlite_file())
-    elif not sa.inspect(database.engine).has_table("users"):
-        Base.metadata.create_all(database.engine)
+def make_sqlite(path: Path) -> None:
+    """A SQLite file with the tables; one that is there is left alone."""
+    if not path.exists():
+        path.write_bytes(_sqlite_file())
 
 
 class LentDatabase(Database):
@@ -56,11 +53,12 @@ _idle: dict[str, list[LentDatabase]] = {"sqlite": [], "postgresql": []}
 
 
 def lend(url: str) -> LentDatabase:
-    """The database at this URL, with the tables in it."""
+    """The database at this URL: a SQLite file, made where there is none, or a copy of PostgresServer.template."""
     idle = _idle[sa.make_url(url).get_backend_name()]
     database = idle.pop() if idle else LentDatabase(url)
     database.url = sa.make_url(url)
-    make_tables(database)
+    if database.is_sqlite:
+        make_sqlite(Path(str(database.url.database)))
     return database
 
 
@@ -75,7 +73,5 @@ def give_back(database: Database) -> None:
 def _sqlite_file() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "tables.db")
-        database = Database(f"sqlite:///{path}")
-        Base.metadata.create_all(database.engine)
-        database.dispose()
+        migrate.upgrade(f"sqlite:///{path}")
         return path.read_bytes()

@@ -15,7 +15,7 @@ from harness.contract import CONTRACT
 
 from api.openapi import document
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 METHODS = {"get", "post", "put", "patch", "delete"}
 
 

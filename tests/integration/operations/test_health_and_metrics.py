@@ -22,7 +22,7 @@ from memorybase.models import Heartbeat, IngestionJob, MemoryBase
 from memorybase.operations import exposition, health, heartbeats
 from memorybase.settings import Settings
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def read(text: str) -> dict[str, float]:

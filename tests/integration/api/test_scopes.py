@@ -18,7 +18,7 @@ from memorybase.auth import api_keys
 from memorybase.models import ApiKey
 from memorybase.settings import Settings
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 METHODS = {"get", "post", "put", "patch", "delete"}
 _ROW = re.compile(r"^\| `([A-Z]+) (/[^`?]*)`[^|]*\| (\w+)(?:, or none)? \|")  # or none: a setting opens it
 

@@ -10,7 +10,7 @@ from harness import wait_until
 from memorybase.settings import Settings
 from worker import process
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_this_process_is_alive_by_its_own_name(tmp_path: Path) -> None:

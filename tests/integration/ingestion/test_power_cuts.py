@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from harness.tables import make_tables
+from harness.tables import make_sqlite
 from harness.world import WorkerKilled, World
 from sqlalchemy.orm import Session as OrmSession
 
@@ -133,8 +133,8 @@ def test_a_claim_that_is_undone_leaves_its_job_to_the_next_worker(
 
 
 def test_an_acknowledged_capture_waits_for_the_disk_and_an_advance_does_not(tmp_path: Path) -> None:
+    make_sqlite(tmp_path / "memorybase.db")
     database = Database(f"sqlite:///{tmp_path / 'memorybase.db'}")
-    make_tables(database)
     levels: list[Any] = []
 
     @sa.event.listens_for(database.engine, "commit")
