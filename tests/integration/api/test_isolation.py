@@ -329,7 +329,7 @@ CASES: Cases = {
     ],
     "get_summary": summaries_of(),
     "delete_summary": summaries_of(),
-    "refresh_summary": lambda o, e: [
+    "request_summary": lambda o, e: [
         Attempt("/summary", body={"flow_id": flow, "session_id": o.named("session")})
         for flow in (o.flow, o.named("flow"), e.flow)
     ],
@@ -502,7 +502,7 @@ def furnish(api: Api, name: str) -> Things:
     asked = summaries.SummaryKey(
         flow_id=UUID(flow), session_id=f"{name}-session", preset="token_buffer", summarizer="extractive"
     )
-    summaries.want(api.services, asked, Record(id=run["messages"][0]["id"], seq=1, role="assistant"))
+    summaries.request_summary(api.services, asked, Record(id=run["messages"][0]["id"], seq=1, role="assistant"))
     api.queue.drain_summaries(lambda each: make_summary(api.services, each))
     context = [{"role": "assistant", "content": f"{name}-secret"}]
     given = {"flow_id": flow, "session_id": f"{name}-session", "run_id": f"{name}-run", "node_id": f"{name}-llm"}
