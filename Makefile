@@ -8,8 +8,8 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3; do \
 	&& echo "$$python" && break; done)
 # The CPU build of torch saves 3 GB: TORCH_INDEX=https://download.pytorch.org/whl/cpu
 TORCH_INDEX ?=
-# What `make test` runs: T=tests/unit, T="tests/unit -k chunk".
-T ?= tests
+# What `make test` and `make test-slow` run: T=tests/unit, T="tests/unit -k chunk".
+T ?=
 # What `make up` serves, and what `make demo` writes.
 HOST ?= 127.0.0.1
 PORT ?= 8000
@@ -33,7 +33,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
-.PHONY: help demo test chaos up doctor lint types format bench bench-appends bench-context bench-history bench-peers bench-recall bench-scores migrate pictures clean
+.PHONY: help demo test test-slow chaos up doctor lint types format bench bench-appends bench-context bench-history bench-peers bench-recall bench-scores migrate pictures clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,8 +48,11 @@ up: $(INSTALLED) ## the whole stack on this machine, until Ctrl-C
 doctor: $(INSTALLED) ## what works and what does not, with the command that helps
 	$(BIN)/memorybase doctor --data-dir $(DATA_DIR)
 
-test: $(INSTALLED_DEV) ## all tests
-	$(BIN)/python -m pytest $(T)
+test: $(INSTALLED_DEV) ## all tests but the slow ones, in five minutes; with T=path all tests of that path
+	$(BIN)/python -m pytest $(if $(T),$(T),-m "not slow")
+
+test-slow: $(INSTALLED_DEV) ## the slow tests, in half an hour: faults on real processes, long property runs, fuzzing
+	$(BIN)/python -m pytest -m slow $(T)
 
 chaos: $(INSTALLED_DEV) ## kill, freeze and restart everything at random, then count what was lost: DURATION=600 SEED=7
 	PYTHONPATH=tests $(BIN)/python -m harness.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --rate $(RATE)

@@ -42,6 +42,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Marks the PostgreSQL variant of a test as slow, unless the test is about SQL: see the marker `both_databases`."""
+    variant = getattr(item, "callspec", None)
+    on_postgresql = variant is not None and any(str(value) == "postgresql" for value in variant.params.values())
+    if on_postgresql and item.get_closest_marker("both_databases") is None:
+        item.add_marker(pytest.mark.slow)
+
+
 PAGES = "tests/acceptance/web/"
 # The one that exports the model, which takes half a minute, and two long ones that do without it: what comes next finds
 # it there.

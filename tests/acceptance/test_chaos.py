@@ -8,6 +8,8 @@ import pytest
 from harness.chaos.cluster import Plan
 from harness.chaos.run import run
 
+pytestmark = pytest.mark.slow
+
 PLANS = (
     Plan(seed=1, seconds=5, fault_every_seconds=0.8, operator_every_seconds=2),
     Plan(seed=2, seconds=5, database="postgresql", workers=2, fault_every_seconds=0.8, operator_every_seconds=2),

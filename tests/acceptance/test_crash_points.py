@@ -16,6 +16,8 @@ from harness.worker import WorkerServer
 from memorybase.models import JobState
 from memorybase.settings import embedded
 
+pytestmark = pytest.mark.slow
+
 # The change that the worker is stopped in.
 POINTS = {
     "claiming": Change("ingestion_jobs", "OLD.state = 'queued' AND NEW.state = 'running'"),

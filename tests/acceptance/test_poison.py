@@ -15,6 +15,8 @@ from harness.worker import WorkerServer, sabotaged
 from memorybase.models import JobState
 from memorybase.settings import embedded
 
+pytestmark = pytest.mark.slow
+
 # What two words do to the model.
 BROKEN_MODEL = """
 import os, signal

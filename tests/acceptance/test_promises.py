@@ -129,7 +129,7 @@ def test_without_chroma_nothing_is_lost_and_search_says_so(scene: Scene) -> None
     assert "Ines" in found[0]["content"]
 
 
-def test_a_collection_deleted_behind_our_back_is_restored_by_regenerate(scene: Scene) -> None:
+def test_a_collection_deleted_in_chroma_is_restored_by_regenerate(scene: Scene) -> None:
     stack, _ = scene.with_worker()
     base = stack.base("lost", threshold=5)
     stack.capture(*numbered(5), flow="lost")

@@ -22,6 +22,8 @@ from memorybase.models import Generation, IngestionJob, JobState, KnowledgeBase,
 from memorybase.settings import embedded
 from memorybase.vectors.store import CollectionRef
 
+pytestmark = pytest.mark.slow
+
 MESSAGES = 20
 JOB_MESSAGES = 12  # a build of two jobs
 SERVES = Change("memory_bases", "NEW.serving > OLD.serving")
@@ -246,7 +248,7 @@ def test_an_api_killed_before_the_commit_of_a_regenerate_leaves_an_empty_collect
     scene.assert_whole(base)
 
 
-def test_a_build_whose_api_was_killed_after_the_commit_and_before_the_ring_is_rung_by_the_sweeper(scene: Scene) -> None:
+def test_the_sweeper_notifies_a_build_whose_api_was_killed_between_commit_and_notification(scene: Scene) -> None:
     base = scene.ingested_base("api after")
     with ThreadPoolExecutor(1) as caller:
         scene.redis.freeze()

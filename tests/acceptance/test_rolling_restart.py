@@ -24,6 +24,8 @@ from memorybase.models import JobState, Message, SessionProgress
 from memorybase.settings import embedded
 from worker.process import EXIT_SOFTWARE
 
+pytestmark = pytest.mark.slow
+
 WORKERS = 2
 LEASE_SECONDS = 400.0  # a job that is left to its lease is not done before the test has failed
 SESSIONS = 6

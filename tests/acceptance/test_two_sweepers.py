@@ -115,7 +115,7 @@ def scene(
         yield made
 
 
-def test_two_sweepers_share_the_work_and_one_that_hangs_holds_up_nobody(
+def test_two_sweepers_share_the_work_and_one_that_hangs_does_not_delay_the_other(
     scene: Scene, postgres_server: PostgresServer, redis_url: str
 ) -> None:
     scene.leave_work_behind()

@@ -173,6 +173,7 @@ def test_two_workers_on_one_session_do_each_job_once_and_one_at_a_time(stack: St
         assert earlier.finished_at <= later.started_at
 
 
+@pytest.mark.slow
 def test_a_worker_survives_redis_being_killed_and_takes_jobs_again(stack: Stack, own_redis: RedisServer) -> None:
     worker = stack.start_worker()
     for round_number in range(1, 4):
@@ -188,6 +189,7 @@ def test_a_worker_survives_redis_being_killed_and_takes_jobs_again(stack: Stack,
     assert stack.stored() == 18
 
 
+@pytest.mark.slow
 def test_a_worker_survives_redis_being_frozen(stack: Stack, own_redis: RedisServer) -> None:
     worker = stack.start_worker()
     own_redis.freeze()
@@ -201,6 +203,7 @@ def test_a_worker_survives_redis_being_frozen(stack: Stack, own_redis: RedisServ
     assert stack.processed() == 3
 
 
+@pytest.mark.slow
 def test_a_worker_that_starts_before_redis_waits_for_it(stack: Stack, own_redis: RedisServer) -> None:
     own_redis.kill()
     stack.capture()
@@ -218,6 +221,7 @@ def test_a_worker_that_starts_before_redis_waits_for_it(stack: Stack, own_redis:
         wait_until(worker.heartbeat, WORK_SECONDS, "the worker signs life")
 
 
+@pytest.mark.slow
 def test_a_killed_workers_job_is_taken_over_long_before_its_lease_ends(
     data_dir: Path, own_redis: RedisServer, own_chroma: ChromaServer, make_stack: Callable[[Settings], Stack]
 ) -> None:
@@ -242,7 +246,7 @@ def test_a_killed_workers_job_is_taken_over_long_before_its_lease_ends(
     assert (stack.processed(), stack.stored()) == (3, 3)
 
 
-def test_a_stopped_worker_ends_its_job_first_and_takes_its_sign_of_life_away(
+def test_a_stopped_worker_ends_its_job_first_and_removes_its_heartbeat(
     data_dir: Path, own_redis: RedisServer, own_chroma: ChromaServer, make_stack: Callable[[Settings], Stack]
 ) -> None:
     stack = make_stack(embedded(data_dir, redis_url=own_redis.url, chroma_url=own_chroma.url))
@@ -273,7 +277,8 @@ def test_a_worker_without_its_default_model_runs_on_and_serves_bases_of_other_mo
     assert stack.processed() == 3
 
 
-def test_the_sign_of_life_outlasts_an_outage_of_the_database(
+@pytest.mark.slow
+def test_the_heartbeat_survives_an_outage_of_the_database(
     data_dir: Path,
     redis_url: str,
     chroma_url: str,

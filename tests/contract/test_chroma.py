@@ -317,7 +317,9 @@ def test_every_answer_becomes_one_of_our_errors(
     assert "secret" not in f"{raised.value} {raised.value.details}"
 
 
-def test_the_token_goes_along(answering: Callable[[int, str], tuple[str, type[Answer]]], make_store: MakeStore) -> None:
+def test_each_request_carries_the_token(
+    answering: Callable[[int, str], tuple[str, type[Answer]]], make_store: MakeStore
+) -> None:
     url, handler = answering(200, '{"nanosecond heartbeat": 1}')
     make_store(url, token="the-token").ping()
 

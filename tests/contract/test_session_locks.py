@@ -101,7 +101,7 @@ def test_it_ends_by_itself(kind: Kind, base: UUID) -> None:
     assert wait_until(lambda: locks.acquire(base, "s1"), what="a lock whose holder died is free again")
 
 
-def test_extend_starts_its_time_anew(kind: Kind, base: UUID) -> None:
+def test_extend_restarts_its_timeout(kind: Kind, base: UUID) -> None:
     locks = kind.make(1.0)
     lock = locks.acquire(base, "s1")
     assert lock is not None

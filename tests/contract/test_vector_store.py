@@ -102,7 +102,7 @@ class TestDeleteCollection:
 
         assert not store.collection_exists(ref)
 
-    def test_one_already_gone_is_fine(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_deleting_a_missing_one_is_no_error(self, store: VectorStore, ref: CollectionRef) -> None:
         store.delete_collection(ref.name)
         store.delete_collection(ref.name)
 
@@ -257,7 +257,7 @@ class TestStoredIds:
 
 
 class TestReachedIds:
-    def test_those_that_a_query_comes_upon(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_records_that_a_query_finds(self, store: VectorStore, ref: CollectionRef) -> None:
         stored = [record("a"), record("b")]
         store.upsert(ref, stored)
 

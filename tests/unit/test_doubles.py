@@ -84,7 +84,7 @@ class TestInMemoryVectors:
         vectors.upsert(ref, [record("a")])
         assert vectors.stored_ids(ref, ["a", "b"]) == {"a", "b"}
 
-    def test_lost_records_are_gone(self, vectors: InMemoryVectors, ref: CollectionRef) -> None:
+    def test_lost_records_are_missing(self, vectors: InMemoryVectors, ref: CollectionRef) -> None:
         vectors.upsert(ref, [record("a"), record("b")])
         vectors.lose(ref, ["a"])
 
@@ -127,7 +127,7 @@ def job(seq: int) -> JobMessage:
 
 
 class TestInMemoryQueue:
-    def test_drain_hands_over_in_order_and_what_the_handler_rings(self) -> None:
+    def test_drain_hands_over_in_order_with_what_the_handler_adds(self) -> None:
         queue, seen = InMemoryQueue(), []
         first, second = job(0), job(1)
 
@@ -142,7 +142,7 @@ class TestInMemoryQueue:
         assert seen == queue.enqueued == [first, second]
         assert queue.backlog() == 0
 
-    def test_rings_are_lost_while_it_is_away(self) -> None:
+    def test_notifications_are_lost_during_an_outage(self) -> None:
         queue = InMemoryQueue()
         queue.away = True
 
@@ -213,7 +213,7 @@ class TestFakeEmbedder:
         with pytest.raises(TextRejected):
             getattr(FakeEmbedder(), call)("\ud800")
 
-    def test_fail_with_until_told_otherwise(self) -> None:
+    def test_fail_with_holds_until_it_is_reset(self) -> None:
         embedder = FakeEmbedder()
         embedder.fail_with(EmbeddingFailed())
         with pytest.raises(EmbeddingFailed):

@@ -16,7 +16,7 @@ Window = Callable[..., Reader]
 
 
 class TestSigningIn:
-    def test_nothing_is_shown_before_and_afterwards_what_was_asked_for(
+    def test_pages_need_a_sign_in_which_leads_to_the_page_asked_for(
         self, web_stack: EmbeddedStack, browser: Browser
     ) -> None:
         with reader(browser, web_stack.url) as somebody:
@@ -64,7 +64,7 @@ class TestSigningIn:
 
 
 @pytest.mark.parametrize("path", ["/memories/not-an-id", "/memories/00000000-0000-4000-8000-000000000000"])
-def test_an_address_of_nothing_is_said_in_words(window: Window, web_stack: EmbeddedStack, path: str) -> None:
+def test_an_unknown_address_shows_an_error_page(window: Window, web_stack: EmbeddedStack, path: str) -> None:
     somebody = window()
     answer = somebody.page.request.get(f"{web_stack.url}/ui{path}")
     assert (answer.status, "All memories" in answer.text()) == (404, True)
@@ -125,7 +125,7 @@ def test_health_names_the_parts_and_knowledge_bases_are_made_and_deleted(window:
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (NARROW, True)])
-def test_everybody_can_use_them(window: Window, width: int, dark: bool) -> None:
+def test_the_pages_are_accessible(window: Window, width: int, dark: bool) -> None:
     somebody = window(width=width, dark=dark)
     for path in ("/", "/knowledge-bases", "/keys", "/health"):
         somebody.open(path)

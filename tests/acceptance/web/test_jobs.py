@@ -24,7 +24,7 @@ def memory(client: Client, name: str, *texts: str, threshold: int) -> str:
     return base
 
 
-def test_one_dead_letter_is_tried_again_and_one_is_given_up(
+def test_one_dead_letter_is_retried_and_one_is_discarded(
     window: Callable[..., Reader], client: Client, web_stack: EmbeddedStack
 ) -> None:
     base = memory(client, "Buried", *TEXTS, threshold=3)

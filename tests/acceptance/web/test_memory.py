@@ -146,7 +146,7 @@ def test_sync_now_follows_its_jobs_and_says_what_is_in_its_way(
     expect(page.get_by_text("Nothing is pending")).to_be_visible()
 
 
-def test_a_broken_store_is_said_and_built_anew(window: Window, made: Made, web_stack: EmbeddedStack) -> None:
+def test_a_damaged_store_is_reported_and_regenerated(window: Window, made: Made, web_stack: EmbeddedStack) -> None:
     page = window().page
     made.say("s-1", "Lisbon", "Porto")
     made.client.call("POST", f"{made.path}/flush", params={"wait": 30})

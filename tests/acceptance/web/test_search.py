@@ -55,7 +55,7 @@ def frozen(process: int) -> Iterator[None]:
         os.kill(process, signal.SIGCONT)
 
 
-def test_a_question_finds_messages_and_says_why(window: Callable[..., Reader], base: str) -> None:
+def test_a_question_finds_messages_and_explains_their_scores(window: Callable[..., Reader], base: str) -> None:
     reader = window()
     page = reader.page
     reader.open(f"/memories/{base}/search")
@@ -100,7 +100,7 @@ def test_no_hit_says_what_to_try_and_an_impossible_search_what_is_wrong(
     expect(reader.page.get_by_role("alert")).to_contain_text("A score is between 0 and 1")
 
 
-def test_an_outage_is_said_and_words_are_still_searched(
+def test_an_outage_is_reported_and_words_are_still_searched(
     window: Callable[..., Reader], base: str, web_stack: EmbeddedStack
 ) -> None:
     reader = window()

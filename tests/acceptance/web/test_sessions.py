@@ -47,7 +47,7 @@ def message(reader: Reader, seq: int) -> Locator:
     return reader.page.get_by_role("article", name=re.compile(f"^Message {seq}, "))
 
 
-def test_a_session_is_read_mended_and_goes_on(window: OpenWindow, client: Client) -> None:
+def test_a_session_is_read_edited_and_continued(window: OpenWindow, client: Client) -> None:
     picture = {"type": "image_url", "image_url": {"url": "https://pictures.invalid/lisbon.png"}}
     call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"month": 10}'}}
     capture(
@@ -91,7 +91,7 @@ def test_a_session_is_read_mended_and_goes_on(window: OpenWindow, client: Client
     expect(message(reader, 5)).to_contain_text("ingested")
 
 
-def test_regenerations_are_told_apart(window: OpenWindow, client: Client) -> None:
+def test_regenerations_are_distinguished(window: OpenWindow, client: Client) -> None:
     capture(client, "told-apart", "1", said("user", "A name for a cat?", id="ta-q"))
     for run, name in (("2", "Tom"), ("3", "Minka")):
         capture(client, "told-apart", run, said("assistant", name, parent_message_id="ta-q"))

@@ -38,7 +38,7 @@ class TestFlows:
         given = str(uuid4())
         assert api.call("PUT", f"/flows/{given}", expect=201, json={"name": "f"}).json()["id"] == given
 
-    def test_a_deleted_flow_is_gone_with_what_was_in_it(self, api: Api) -> None:
+    def test_a_deleted_flow_is_deleted_with_its_content(self, api: Api) -> None:
         api.flow()
         base = api.memory()
         api.capture("a")

@@ -90,7 +90,7 @@ def test_a_context_accounts_for_its_budget(api: Api) -> None:
     }  # fmt: skip
 
 
-def test_a_search_says_where_its_passage_stands(api: Api) -> None:
+def test_a_search_returns_the_position_of_its_passage(api: Api) -> None:
     api.flow()
     memory = api.memory(threshold=1, capture="all")
     text = "Nothing of the kind. " * 60 + "The boat lies in berth 12. " + "Nothing of the kind. " * 60

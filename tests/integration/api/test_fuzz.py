@@ -24,6 +24,8 @@ from schemathesis.specs.openapi import checks
 from api.app import create_app
 from memorybase.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = 4  # of each operation and each mode, at random: every run looks elsewhere
 # Left out: schemathesis waits for the end of a response, and the stream of a queued job has none.
 STREAMS = {"/v1/jobs/{job_id}/events"}

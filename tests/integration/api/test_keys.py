@@ -21,7 +21,7 @@ def test_without_a_valid_key_401(api: Api) -> None:
         assert answer.headers["www-authenticate"] == "Bearer"
 
 
-def test_without_a_key_nobody_learns_what_a_body_should_be(api: Api) -> None:
+def test_a_request_without_a_key_does_not_learn_the_schema_of_the_body(api: Api) -> None:
     assert api.client.post("/v1/flows", content=b"{").status_code == 401
     assert api.client.post("/v1/flows", json={"x": 1}).status_code == 401
 
@@ -77,7 +77,7 @@ class TestLife:
         assert kept.key_hash == hashlib.sha256(secret.encode()).digest()
         assert secret not in {str(getattr(kept, column.key)) for column in sa.inspect(ApiKey).columns}
 
-    def test_a_revoked_key_is_dead_at_once(self, api: Api) -> None:
+    def test_a_revoked_key_is_refused_at_once(self, api: Api) -> None:
         made = api.post("/keys", {"name": "ci", "scopes": ["read"]}, expect=201)
         api.delete(f"/keys/{made['id']}")
         assert api.client.get("/v1/flows", headers={"X-API-Key": made["secret"]}).status_code == 401

@@ -88,7 +88,7 @@ class TestGate:
         gate.admit("guess", "2001:db8:1:3::1")
         gate.admit("guess", "no: address")
 
-    def test_a_key_that_is_dead_is_a_stranger_again(self, tmp_path: Path, clock: Clock) -> None:
+    def test_a_revoked_key_counts_as_unknown_again(self, tmp_path: Path, clock: Clock) -> None:
         gate = Gate(self.settings(tmp_path), clock=clock)
         gate.opened(gate.admit("key", "::1"))
         for _ in range(10):
@@ -127,7 +127,7 @@ class TestKeys:
         assert 2 <= seen.count(200) <= 3  # a second may pass meanwhile
         assert set(seen) == {200, 429}
 
-    def test_health_needs_no_key_and_knows_no_limit(self, slow: Api) -> None:
+    def test_health_needs_no_key_and_has_no_limit(self, slow: Api) -> None:
         assert {slow.client.get("/health/live").status_code for _ in range(50)} == {200}
 
 

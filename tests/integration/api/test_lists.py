@@ -62,7 +62,7 @@ class TestPages:
         assert walked == whole["items"]
         assert len(walked) == whole["total"] >= 5
 
-    def test_a_cursor_stands_alone_and_fits_its_list_only(self, api: Api) -> None:
+    def test_a_cursor_excludes_page_numbers_and_fits_its_list_only(self, api: Api) -> None:
         for name in "ab":
             api.flow(name)
         cursor = api.get("/flows", size=1)["next_cursor"]
@@ -192,7 +192,7 @@ class TestEdits:
         message = api.capture("x")["messages"][0]["id"]
         assert api.refused("PATCH", f"/messages/{message}", 422, json=body)["field"] == field
 
-    def test_a_deleted_message_is_gone(self, api: Api) -> None:
+    def test_a_deleted_message_is_not_listed(self, api: Api) -> None:
         api.flow()
         base = api.memory(threshold=1)["id"]
         message = api.capture("x")["messages"][0]["id"]

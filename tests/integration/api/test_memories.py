@@ -306,7 +306,7 @@ class TestFlush:
         assert [job["state"] for job in answer["jobs"]] == ["done"]
         assert api.get(f"/memories/{base}")["total_processed"] == 300
 
-    def test_waits_no_longer_than_told(self, api: Api) -> None:
+    def test_waits_no_longer_than_requested(self, api: Api) -> None:
         api.flow()
         base = api.memory()["id"]
         api.capture("x")
@@ -489,7 +489,7 @@ class TestSearch:
 
 
 class TestDelete:
-    def test_is_gone_at_once_with_its_knowledge_base(self, api: Api) -> None:
+    def test_is_deleted_at_once_with_its_knowledge_base(self, api: Api) -> None:
         api.flow()
         base = api.memory(threshold=1)["id"]
         api.capture("a")

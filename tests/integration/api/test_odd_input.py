@@ -261,7 +261,7 @@ def test_and_so_it_may_on_postgresql(postgresql: Api) -> None:
     try_every_place(postgresql, (*UNSTORABLE, "\U0010ffff", "\ufdd1/0", "%s{0}$x", "x" * 201))
 
 
-def test_what_was_kept_comes_out_and_goes_in_again(sqlite: Api) -> None:
+def test_kept_input_is_exported_and_imported_again(sqlite: Api) -> None:
     """Numbers beyond 64 bits, separators and emoji, as lines; nothing is doubled."""
     sqlite.flow("f")
     odd = {"k": [10**30, 5e-324, *(text for text in ODD_TEXTS if storable(text))]}

@@ -120,6 +120,7 @@ class TestLinks:
             web_sessions.enter(world.services, link.token)
         assert kept(world, key) == {api_keys.hash_of(ticket.token): "session"}
 
+    @pytest.mark.both_databases
     def test_of_many_who_come_with_it_at_once_one_gets_in(self, world: World, key: Key) -> None:
         link = web_sessions.make_link(world.services, key.principal)
         together = Barrier(6)

@@ -163,7 +163,7 @@ class TestSettling:
         return SimpleNamespace(url=orders.url, plan=PLAN, services=world.services)
 
     def settled(self, world: World, orders: Orders) -> list[str]:
-        return chaos_run._settle(self.cluster(world, orders), orders, (), time.monotonic() + 0.2)
+        return chaos_run._settle(self.cluster(world, orders), orders, (), time.monotonic() + 1.0)
 
     @pytest.fixture(autouse=True)
     def _often(self, monkeypatch: pytest.MonkeyPatch) -> None:

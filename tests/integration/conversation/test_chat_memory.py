@@ -314,6 +314,7 @@ def test_what_says_nothing_is_refused(world: World, message: dict[str, Any], fie
     assert chat_row(world) is None
 
 
+@pytest.mark.both_databases
 def test_appends_at_once_lose_nothing_and_have_one_order(world: World) -> None:
     node = memory(world, trim_mode="threshold", threshold_trigger=10, threshold_target=4)
 
@@ -374,7 +375,7 @@ def test_a_view_by_pages_is_the_view_of_the_whole_log(world: World) -> None:
 # Summaries.
 
 
-def test_a_summary_stands_for_what_is_left_out(world: World) -> None:
+def test_a_summary_replaces_what_is_left_out(world: World) -> None:
     notes = Notes()
     node = memory(world, max_messages=6, enable_summarization=True, summarizer=notes)
     node.add(m(*range(1, 11)), chat_id="c")
@@ -415,7 +416,7 @@ def test_a_summary_that_is_due_is_asked_for_once_and_made_by_a_worker(world: Wor
     assert worker(world, notes) == [True]
 
 
-def test_a_summary_of_a_chat_whose_ring_or_worker_was_lost_is_made_all_the_same(world: World) -> None:
+def test_a_chat_summary_is_made_after_its_notification_or_worker_was_lost(world: World) -> None:
     notes = Notes(fails=1)
     node = memory(world, max_messages=3, enable_summarization=True)
     world.queue.away = True
@@ -453,7 +454,7 @@ def overdue(world: World) -> None:
         db.execute(sa.update(Chat).where(*mine).values(notify_at=Chat.created_at))
 
 
-def test_a_summary_stands_between_head_and_tail(world: World) -> None:
+def test_a_summary_comes_between_head_and_tail(world: World) -> None:
     notes = Notes()
     node = memory(world, max_messages=6, trim_strategy="drop_middle", enable_summarization=True, summarizer=notes)
     node.add(m(*range(1, 11)), chat_id="c")
@@ -666,7 +667,7 @@ def test_add_memory_renders_its_fields(world: World) -> None:
 # What else may touch it.
 
 
-def test_a_chats_log_is_nobody_elses(world: World) -> None:
+def test_a_chats_log_is_not_shown_to_other_users(world: World) -> None:
     """It counts toward no threshold, is no message, and goes with its flow."""
     base = world.new_base(threshold=1)
     node = memory(world)

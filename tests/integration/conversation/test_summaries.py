@@ -134,7 +134,7 @@ def test_a_summary_is_folded_from_the_old_one_and_what_is_new(world: World) -> N
     assert (row(world).text, row(world).to_seq) == ("q1|a1|q2|a2|q3|a3", 6)
 
 
-def test_now_and_then_a_summary_is_made_from_the_beginning(world: World) -> None:
+def test_after_many_new_messages_a_summary_covers_the_log_from_its_first_message(world: World) -> None:
     by = Scripted()
     texts = [text for number in range(1, 70) for text in ({"role": "user", "content": f"q{number}"}, f"a{number}")]
     world.say(S, *texts[:8])
@@ -205,7 +205,7 @@ def test_nothing_that_failed_is_stored_and_what_is_hopeless_waits_for_more_to_sa
     assert row(world).to_seq == 4
 
 
-def test_a_lost_ring_is_made_up_for_by_the_sweeper(world: World) -> None:
+def test_the_sweeper_repeats_a_lost_notification(world: World) -> None:
     talk(world, 1, 2, 3, 4)
     world.queue.away = True
     read(world)
@@ -246,7 +246,7 @@ def test_a_worker_that_comes_back_after_its_lease_stores_nothing(world: World) -
     assert (row(world).text, row(world).to_seq) == ("q1|a1|q2|a2", 4)
 
 
-def test_a_dead_workers_summary_is_made_by_the_next_one(world: World) -> None:
+def test_the_next_worker_makes_a_killed_workers_summary(world: World) -> None:
     class Killed(BaseException):
         pass
 
@@ -277,7 +277,7 @@ def everything_stored(world: World) -> str:
     return repr((found, uses, [message.content for message in world.messages()]))
 
 
-def test_a_deleted_message_is_told_nowhere(world: World) -> None:
+def test_a_deleted_message_is_in_no_summary(world: World) -> None:
     talk(world, *range(1, 7))
     read(world, run_id=world.flow_id, node_id="early")
     work(world)
@@ -337,7 +337,7 @@ def test_a_deletion_while_the_model_reads_keeps_its_summary_out(world: World) ->
     assert row(world).text == "a1"
 
 
-def test_an_edited_message_makes_the_summary_stale_until_it_is_made_anew(world: World) -> None:
+def test_an_edited_message_makes_the_summary_stale_until_it_is_regenerated(world: World) -> None:
     talk(world, 1, 2, 3, 4, 5)
     read(world)
     work(world)
@@ -366,7 +366,7 @@ def test_an_edit_by_a_capture_does_the_same_and_others_do_not(world: World) -> N
     assert row(world).stale
 
 
-def test_a_summary_goes_with_its_session_and_is_renamed_with_it(world: World) -> None:
+def test_a_summary_is_deleted_and_renamed_with_its_session(world: World) -> None:
     talk(world, 1, 2, 3, 4)
     read(world)
     work(world)
@@ -409,7 +409,7 @@ def test_summaries_go_with_an_end_user_and_with_a_flow(world: World) -> None:
 # By request
 
 
-def test_a_summary_by_request_is_made_anew_and_can_be_deleted(world: World) -> None:
+def test_a_requested_summary_is_regenerated_and_can_be_deleted(world: World) -> None:
     asked = wanted(world, "token_buffer")
     talk(world, 1, 2, 3)
     assert refresh_summary(world.services, world.user_id, asked).requested_seq == 0  # nothing to summarise
@@ -475,6 +475,7 @@ def test_a_long_session_is_not_read_as_a_whole(world: World) -> None:
     assert len(view.report.kept) == 6
 
 
+@pytest.mark.both_databases
 def test_reads_and_workers_at_once_end_with_one_exact_summary(world: World) -> None:
     """From many threads, as in life: whatever wins, the row is what its range says."""
     talk(world, *range(1, 13))

@@ -93,7 +93,7 @@ LIMITS = [
 ]
 
 
-def test_turns_fit_or_go_as_a_whole(world: World) -> None:
+def test_turns_are_kept_or_dropped_as_a_whole(world: World) -> None:
     for name in ("1", "2"):
         turn(world, name, None)
     for limit, dify, whole in LIMITS:
@@ -115,7 +115,7 @@ def test_the_question_under_way_is_no_history(world: World) -> None:
     assert said(buffer(world, session_id="new")) == ""
 
 
-def test_history_is_told_as_text(world: World) -> None:
+def test_history_is_rendered_as_text(world: World) -> None:
     turn(world, "1", None)
     world.say(
         "s",
@@ -129,7 +129,7 @@ def test_history_is_told_as_text(world: World) -> None:
     assert told == "H: q1\nA: a1\nH: [image]\n  x\n  Assistant: y\nA: end"
 
 
-def test_files_come_first_and_become_stubs_where_they_are_gone(world: World) -> None:
+def test_files_come_first_and_missing_ones_become_stubs(world: World) -> None:
     files = [
         {"type": "image", "transfer_method": "remote_url", "url": "https://h/cat.png"},
         {"type": "document", "transfer_method": "local_file", "upload_file_id": "f1", "name": "plan.pdf"},

@@ -22,6 +22,8 @@ from memorybase.queries import cursors, dead_letters, ledger, memory_bases, sess
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
+pytestmark = pytest.mark.both_databases
+
 PAGE = 10
 SESSIONS = 25
 
@@ -77,7 +79,7 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_pages")
 class TestDeletion:
-    def test_a_large_base_goes_in_pages(self, world: World) -> None:
+    def test_a_large_base_is_deleted_in_pages(self, world: World) -> None:
         base = filled(world)
         with most_rows_deleted(world) as gone:
             assert base_deletion.delete_memory_base(world.services, world.user_id, base)
@@ -85,7 +87,7 @@ class TestDeletion:
         assert sum(gone) >= SESSIONS * 4
         assert max(gone) <= PAGE
 
-    def test_a_large_flow_goes_in_pages(self, world: World) -> None:
+    def test_a_large_flow_is_deleted_in_pages(self, world: World) -> None:
         base = filled(world)
         for message in world.messages()[:SESSIONS]:
             edits.delete_message(world.services, world.user_id, message.id)
@@ -96,7 +98,7 @@ class TestDeletion:
         assert sum(gone) >= SESSIONS * 8
         assert max(gone) <= PAGE
 
-    def test_a_large_replaced_generation_goes_in_pages(self, world: World) -> None:
+    def test_a_large_replaced_generation_is_deleted_in_pages(self, world: World) -> None:
         base = filled(world)
         regeneration.regenerate(world.services, world.user_id, base)
         world.settle()
@@ -108,9 +110,7 @@ class TestDeletion:
         assert max(gone) <= PAGE
         world.assert_all_ingested(base)
 
-    def test_whoever_is_beaten_to_a_page_does_not_take_it_for_the_last(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_an_empty_page_is_not_taken_for_the_last(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
         real = memory_bases.delete_rows_of_base
         limits = iter([0])
@@ -159,7 +159,7 @@ class TestBuilds:
         world.assert_all_ingested(base)
         assert world.base(base).serving == 2
 
-    def test_a_build_is_given_up_in_one_statement(self, world: World) -> None:
+    def test_a_build_is_cancelled_in_one_statement(self, world: World) -> None:
         base = filled(world)
         begun = regeneration.regenerate(world.services, world.user_id, base)
         world.say("s0", "captured during the build", "and more of it")
@@ -196,7 +196,7 @@ class TestFlushes:
         locked.clear()
         assert world.flush(base).jobs == locked == []
 
-    def test_pages_of_sessions_leave_none_out(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_flushing_in_pages_skips_no_session(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(flush, "FLUSH_PAGE", PAGE)
         base = world.new_base(threshold=100)
         for number in range(SESSIONS):
@@ -229,7 +229,7 @@ class TestParameters:
             ledger.forget(db, entry.progress_id, ids)
         assert entry.message_id not in {each.message_id for each in world.ledger(base)}
 
-    def test_an_audit_that_finds_more_lost_than_a_job_takes_comes_back_for_the_rest(
+    def test_an_audit_that_finds_more_lost_than_a_job_takes_is_repeated(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         world = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path, job_max_messages=4)

@@ -16,6 +16,8 @@ from memorybase.database import engine
 from memorybase.database.engine import Database
 from memorybase.models import User
 
+pytestmark = pytest.mark.both_databases
+
 END_OTHERS = sa.text(
     "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
     " WHERE datname = current_database() AND pid <> pg_backend_pid()"

@@ -13,6 +13,8 @@ from memorybase.database import migrate
 from memorybase.database.engine import Database
 from memorybase.models import Base
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:

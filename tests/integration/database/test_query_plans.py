@@ -22,6 +22,8 @@ from memorybase.read_models import branches, sessions
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
 
+pytestmark = pytest.mark.both_databases
+
 THRESHOLD = 20
 HISTORY = 10_000
 

@@ -441,7 +441,7 @@ class TestErasure:
         assert {home.get(f"/jobs/{job}")["state"] for job in receipt["job_ids"]} == {"done"}
         assert home.refused("DELETE", "/end-users/ada", 404)["field"] == "end_user_id"
 
-    def test_the_receipt_counts_what_models_were_told_and_said(self, home: Api) -> None:
+    def test_the_receipt_counts_what_models_were_given_and_returned(self, home: Api) -> None:
         remembered(home)
         receipt = home.delete("/end-users/ada", expect=200).json()
         counted = ("node_executions", "context_messages", "memory_uses", "summaries", "chats", "chat_messages")

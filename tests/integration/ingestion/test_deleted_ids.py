@@ -68,7 +68,7 @@ class TestOneMessage:
         world.assert_all_ingested(base)
 
     @pytest.mark.parametrize("on_conflict", ["error", "keep", "update"])
-    def test_other_content_does_not_bring_it_back_either(self, world: World, on_conflict: Any) -> None:
+    def test_it_stays_deleted_when_posted_with_other_content(self, world: World, on_conflict: Any) -> None:
         world.new_base(threshold=1)
         delete_message(world, said(world))
         answer = world.say("s", reply(NEW), on_conflict=on_conflict)
@@ -80,7 +80,7 @@ class TestOneMessage:
         edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
         assert [message.deleted for message in world.say("t", reply(OLD)).messages] == [True]
 
-    def test_a_replay_of_a_run_without_message_ids_does_not_bring_it_back(self, world: World) -> None:
+    def test_it_stays_deleted_when_a_run_without_message_ids_is_replayed(self, world: World) -> None:
         run = UUID(int=7)
         first = world.say("s", "one", "two", run_id=run).messages[0]
         delete_message(world, first.id)
@@ -146,7 +146,7 @@ class TestWholeSession:
         delete_session(world)
         assert [message.created for message in world.say("s", reply(NEW)).messages] == [True]
 
-    def test_late_writes_of_the_former_life_do_not_meet_the_new_one(self, world: World) -> None:
+    def test_late_writes_of_the_deleted_message_do_not_touch_the_new_one(self, world: World) -> None:
         """A worker sleeps through the deletion, and the id begins anew elsewhere: the two texts have two ids."""
         base = world.new_base(threshold=1)
         world.say("s", reply(OLD))
@@ -174,7 +174,7 @@ def other_first(world: World, session_id: str) -> None:
 
 
 class TestDeadLetters:
-    def test_a_letter_of_the_former_life_does_not_go_with_the_new_message(self, world: World) -> None:
+    def test_a_dead_letter_of_the_deleted_message_is_not_deleted_with_the_new_one(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.embedders.get("fake").reject("poison")
         said(world, "poison one")
@@ -187,7 +187,7 @@ class TestDeadLetters:
         assert letter.version == 2
         world.assert_exact(base)
 
-    def test_a_former_lifes_letter_does_not_keep_the_new_message_out(self, world: World) -> None:
+    def test_a_dead_letter_of_the_deleted_message_does_not_exclude_the_new_one(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.embedders.get("fake").reject("poison")
         said(world, "poison one")
@@ -199,7 +199,7 @@ class TestDeadLetters:
 
 
 class TestForgetting:
-    def test_the_trace_goes_a_day_after_the_session(self, world: World) -> None:
+    def test_the_record_of_a_deletion_expires_a_day_after_the_session(self, world: World) -> None:
         world.new_base(threshold=1)
         said(world)
         delete_session(world)
@@ -215,7 +215,7 @@ class TestForgetting:
         assert world.sweep().ids_forgotten == 0
         assert [message.deleted for message in world.say("s", reply(OLD)).messages] == [True]
 
-    def test_it_holds_no_text_and_goes_with_the_flow(self, world: World) -> None:
+    def test_the_record_holds_no_text_and_is_deleted_with_the_flow(self, world: World) -> None:
         delete_message(world, said(world))
         assert {column.name for column in sa.inspect(DeletedMessage).columns} == {
             "flow_id", "message_id", "conversation_id", "seq", "version", "kept_out", "expires_at",

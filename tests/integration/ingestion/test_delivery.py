@@ -70,7 +70,7 @@ def test_only_outputs_count_unless_all_is_asked_for(world: World) -> None:
     assert world.row(everything, "s").total_processed == 3
 
 
-def test_many_messages_then_silence_are_all_ingested_in_small_jobs(world: World) -> None:
+def test_many_messages_are_all_ingested_in_small_jobs(world: World) -> None:
     base = world.new_base(threshold=50)
     for start in range(0, 1500, 500):
         world.say("s", *texts(500, start=start))
@@ -109,6 +109,7 @@ def test_flush_ingests_what_is_below_the_threshold(world: World) -> None:
     assert world.flush(base).jobs == []
 
 
+@pytest.mark.both_databases
 def test_fifty_flushes_at_once_start_one_job(world: World) -> None:
     base = world.new_base(threshold=100)
     world.say("s", *texts(5))
@@ -274,7 +275,7 @@ def ingestion_edit(world: World, message_id: object, content: str) -> None:
     edits.edit_message(world.services, world.user_id, message_id, {"content": content})  # type: ignore[arg-type]
 
 
-def test_a_store_that_is_away_loses_nothing_and_counts_no_attempt(world: World) -> None:
+def test_an_outage_of_the_store_loses_nothing_and_counts_no_attempt(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert")
@@ -288,7 +289,7 @@ def test_a_store_that_is_away_loses_nothing_and_counts_no_attempt(world: World) 
     world.assert_all_ingested(base)
 
 
-def test_a_lost_ring_is_rung_again(world: World) -> None:
+def test_a_lost_notification_is_sent_again(world: World) -> None:
     base = world.new_base(threshold=2)
     world.queue.away = True
     world.say("s", *texts(2))
@@ -299,7 +300,7 @@ def test_a_lost_ring_is_rung_again(world: World) -> None:
     world.assert_all_ingested(base)
 
 
-def test_unanswered_rings_come_ever_more_seldom(world: World) -> None:
+def test_unanswered_notifications_back_off(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     # The ring stays in the queue: nobody picks it up.
@@ -344,7 +345,7 @@ def test_the_one_message_that_cannot_be_embedded_becomes_a_dead_letter(world: Wo
     assert world.row(base, "s").cursor_seq == 9
 
 
-def test_a_model_that_fails_on_everything_buries_nothing(world: World) -> None:
+def test_a_model_that_fails_on_everything_makes_no_dead_letters(world: World) -> None:
     base = world.new_base(threshold=4)
     world.say("s", *texts(4))
     world.embedder.fail_with(errors.EmbeddingFailed())
@@ -357,7 +358,7 @@ def test_a_model_that_fails_on_everything_buries_nothing(world: World) -> None:
     world.assert_all_ingested(base)
 
 
-def test_a_store_that_refuses_everything_buries_nothing(world: World) -> None:
+def test_a_store_that_rejects_everything_makes_no_dead_letters(world: World) -> None:
     base = world.new_base(threshold=4)
 
     def refuse(*_: object) -> None:
@@ -382,7 +383,7 @@ def refuse_poison(_ref: object, records: Sequence[VectorRecord]) -> None:
         raise errors.VectorRejected(status=413)
 
 
-def test_the_one_message_that_the_store_refuses_becomes_a_dead_letter(world: World) -> None:
+def test_the_one_message_that_the_store_rejects_becomes_a_dead_letter(world: World) -> None:
     base = world.new_base(threshold=9)
     world.vectors.before_upsert = refuse_poison
     world.say("s", *texts(5), "poison", *texts(3, start=5))
@@ -417,7 +418,7 @@ def test_a_worker_killed_between_a_canary_and_its_removal_leaves_nothing_in_the_
     assert consistency.check_mismatch(world.services, world.user_id, base).state == "ok"
 
 
-def test_a_message_that_ends_every_worker_is_found_and_buried(world: World) -> None:
+def test_a_message_that_ends_every_worker_becomes_a_dead_letter(world: World) -> None:
     base = world.new_base(threshold=8)
 
     def die_of_poison(batch: object) -> None:
@@ -453,6 +454,7 @@ def test_equal_and_backward_timestamps_are_all_ingested(world: World) -> None:
     assert world.row(base, "s").total_processed == 6
 
 
+@pytest.mark.both_databases
 def test_captures_of_one_session_at_once_number_its_messages_densely(world: World) -> None:
     base = world.new_base(threshold=7)
     with ThreadPoolExecutor(8) as pool:
@@ -466,7 +468,8 @@ def test_captures_of_one_session_at_once_number_its_messages_densely(world: Worl
     world.assert_all_ingested(base)
 
 
-def test_a_capture_during_an_advance_neither_wedges_nor_loses_its_turn(world: World) -> None:
+@pytest.mark.both_databases
+def test_a_capture_during_an_advance_neither_blocks_nor_is_missed(world: World) -> None:
     """Captures and advances of one session meet on its row again and again; whatever the order, all is ingested."""
     base = world.new_base(threshold=1)
     stop = threading.Event()
@@ -506,7 +509,7 @@ def test_a_job_that_no_longer_matches_its_session_is_replaced(world: World) -> N
     assert [job.state for job in world.jobs(base)] == ["cancelled", "done"]
 
 
-def test_a_ring_whose_arguments_differ_from_the_row_is_dropped(world: World) -> None:
+def test_a_notification_whose_arguments_differ_from_the_row_is_dropped(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     (message,) = world.queue.enqueued
@@ -515,7 +518,7 @@ def test_a_ring_whose_arguments_differ_from_the_row_is_dropped(world: World) -> 
     assert world.jobs(base)[0].state == "queued"
 
 
-def test_a_starting_worker_takes_back_what_its_dead_predecessor_held(world: World) -> None:
+def test_a_starting_worker_recovers_the_jobs_of_its_dead_predecessor(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     world.embedder.before_embed = crash_after()
@@ -533,7 +536,7 @@ def test_a_starting_worker_takes_back_what_its_dead_predecessor_held(world: Worl
     world.assert_all_ingested(base)
 
 
-def test_a_flush_takes_back_a_job_whose_worker_is_lost(world: World) -> None:
+def test_a_flush_recovers_a_job_whose_worker_is_lost(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     world.embedder.before_embed = crash_after()
@@ -546,7 +549,8 @@ def test_a_flush_takes_back_a_job_whose_worker_is_lost(world: World) -> None:
     world.assert_all_ingested(base)
 
 
-def test_two_sweepers_at_once_do_not_step_on_each_other(world: World) -> None:
+@pytest.mark.both_databases
+def test_two_sweepers_at_once_do_each_thing_once(world: World) -> None:
     base = world.new_base(threshold=100, idle_after=60)
     for n in range(10):
         world.say(f"s{n}", *texts(2))
@@ -575,7 +579,7 @@ def test_a_capture_for_an_unknown_flow_is_refused(world: World) -> None:
         assert db.scalar(sa.select(sa.func.count()).select_from(Session)) == 0
 
 
-def test_a_write_that_cannot_be_read_back_is_not_believed(world: World) -> None:
+def test_a_write_that_cannot_be_read_back_does_not_advance_the_cursor(world: World) -> None:
     base = world.new_base(threshold=2)
 
     def lose_one(ref: object, records: object) -> None:
@@ -592,7 +596,7 @@ def test_a_write_that_cannot_be_read_back_is_not_believed(world: World) -> None:
     world.assert_all_ingested(base)
 
 
-def test_what_no_query_comes_upon_is_written_again(world: World) -> None:
+def test_a_record_that_no_query_finds_is_written_again(world: World) -> None:
     base = world.new_base(threshold=2)
 
     def hide_one(ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
@@ -610,7 +614,7 @@ def test_what_no_query_comes_upon_is_written_again(world: World) -> None:
     assert {hit.id for some in hits for hit in some} == set(ids)
 
 
-def test_what_a_killed_worker_wrote_and_no_query_comes_upon_is_written_again(world: World) -> None:
+def test_a_record_of_a_killed_worker_that_no_query_finds_is_written_again(world: World) -> None:
     base = world.new_base(threshold=2)
 
     def hide_one_and_die(ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
@@ -630,6 +634,7 @@ def test_what_a_killed_worker_wrote_and_no_query_comes_upon_is_written_again(wor
     assert not unreachable_ids(world.vectors, ref, list(world.vectors.records(ref)))
 
 
+@pytest.mark.both_databases
 def test_the_index_allows_one_active_job_a_session_and_base(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
@@ -644,7 +649,7 @@ def test_the_index_allows_one_active_job_a_session_and_base(world: World) -> Non
         db.execute(sa.insert(IngestionJob).values(**values))
 
 
-def test_a_new_job_waits_until_a_cancelled_ones_worker_has_let_go(world: World) -> None:
+def test_a_new_job_waits_until_the_worker_of_the_cancelled_job_releases_its_lease(world: World) -> None:
     base = world.new_base(threshold=2)
     outcomes: list[worker_.JobOutcome] = []
 
@@ -685,6 +690,7 @@ def test_a_session_renamed_between_claim_and_read_is_not_passed_over(
     world.assert_all_ingested(base)
 
 
+@pytest.mark.both_databases
 def test_transactions_that_commit_in_the_opposite_order_of_their_start_are_all_ingested(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -708,7 +714,8 @@ def test_transactions_that_commit_in_the_opposite_order_of_their_start_are_all_i
 
 
 @pytest.mark.parametrize("waits", ["capture", "advance"])
-def test_a_capture_and_an_advance_that_wait_for_each_other_lose_no_turn(
+@pytest.mark.both_databases
+def test_a_capture_and_an_advance_that_wait_for_each_other_miss_no_message(
     world: World, monkeypatch: pytest.MonkeyPatch, waits: str
 ) -> None:
     """One holds the session's row in an open transaction while the other comes and waits for it."""

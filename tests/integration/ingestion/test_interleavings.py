@@ -28,6 +28,8 @@ from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
+pytestmark = pytest.mark.both_databases
+
 
 def rename(world: World, old: str, new: str) -> None:
     edits.update_session(world.services, world.user_id, world.flow_id, old, new_session_id=new)
@@ -56,7 +58,7 @@ def beside(action: Callable[[], object], seconds: float = 0.7) -> threading.Thre
 # A build and what goes on beside it
 
 
-def test_a_repair_that_cannot_succeed_does_not_hold_up_the_build_that_would_heal_it(world: World) -> None:
+def test_a_repair_that_cannot_succeed_does_not_block_the_build_that_replaces_it(world: World) -> None:
     base = filled(world, 300)
     world.vectors.delete_collection(world.ref(base).name)
     edit(world, world.messages()[0].id, "edited while the collection was gone")
@@ -186,7 +188,7 @@ def test_a_regenerate_of_a_base_deleted_meanwhile_leaves_no_collection(
     assert world.vectors.names() == []
 
 
-def test_a_build_that_cannot_go_on_can_be_given_up_whatever_its_job_is(world: World) -> None:
+def test_a_build_that_cannot_continue_can_be_cancelled_in_any_job_state(world: World) -> None:
     base = filled(world)
     old = world.ref(base)
     regenerate(world, base)
@@ -257,7 +259,7 @@ def test_of_two_starting_workers_the_second_takes_nothing_from_the_first(world: 
     world.assert_all_ingested(base)
 
 
-def test_a_later_wording_that_ends_every_worker_takes_the_earlier_one_out_of_the_store(world: World) -> None:
+def test_an_edit_that_ends_every_worker_removes_the_earlier_version_from_the_store(world: World) -> None:
     base = filled(world)
 
     def die_of_poison(batch: Any) -> None:
@@ -274,7 +276,7 @@ def test_a_later_wording_that_ends_every_worker_takes_the_earlier_one_out_of_the
 
 
 @pytest.mark.parametrize("position", [0, 3])
-def test_a_wording_that_came_after_the_last_death_is_not_blamed_for_it(world: World, position: int) -> None:
+def test_an_edit_after_the_last_death_is_not_blamed_for_it(world: World, position: int) -> None:
     base = filled(world)
     messages = world.messages()
 
@@ -332,9 +334,7 @@ def test_a_lost_message_that_ends_every_worker_that_writes_it_again_does_not_sto
     assert world.row(base, "s").cursor_seq == 6
 
 
-def test_a_database_that_is_away_when_a_job_fails_costs_the_job_no_life(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_outage_while_a_job_fails_counts_no_death(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "harmless")
     monkeypatch.setattr(retry, "RETRY_SECONDS", 0.01)
@@ -358,7 +358,7 @@ def test_a_database_that_is_away_when_a_job_fails_costs_the_job_no_life(
     assert (job.state, job.attempts, job.deaths) == ("queued", 0, 0)
 
 
-def test_a_database_that_stays_away_leaves_the_job_to_its_lease(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_longer_database_outage_leaves_the_job_to_its_lease(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "harmless")
     settings = world.services.settings
@@ -386,7 +386,7 @@ def test_a_database_that_stays_away_leaves_the_job_to_its_lease(world: World, mo
 # Names and their sessions
 
 
-def test_a_capture_into_a_session_that_is_just_being_removed_begins_it_anew(
+def test_a_capture_into_a_session_that_is_being_deleted_starts_a_new_one(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = world.new_base(threshold=1)
@@ -458,7 +458,7 @@ def test_a_flow_deleted_during_a_capture_leaves_nothing_of_it(world: World, monk
 
 
 @pytest.mark.parametrize("call", [dead_letters.retry_dead_letter, dead_letters.discard_dead_letter])
-def test_a_dead_letter_that_is_healed_meanwhile_is_not_found(
+def test_a_dead_letter_that_is_resolved_meanwhile_is_not_found(
     world: World, monkeypatch: pytest.MonkeyPatch, call: Callable[..., object]
 ) -> None:
     base = world.new_base(threshold=1)
@@ -573,7 +573,7 @@ def test_a_refused_flush_names_a_job_that_is_active(world: World, monkeypatch: p
     world.assert_all_ingested(base)
 
 
-def test_the_next_job_is_rung_when_its_session_is_free(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_job_is_notified_after_its_session_is_released(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     message = world.queue.enqueue
     held: list[bool] = []

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import pytest
 import sqlalchemy as sa
 from harness.index import assert_index_exact
 from harness.stage import POINTS, Stage
@@ -41,6 +42,8 @@ from memorybase.services import JobMessage
 from memorybase.sessions import edits
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef
+
+pytestmark = pytest.mark.slow
 
 SESSIONS = ("a", "b", "c")
 ROLES = ("assistant", "assistant", "user", "tool", "long", "poison", "deadly")

@@ -26,7 +26,7 @@ def rest(world: World) -> None:
     world.settle()
 
 
-def test_a_late_write_under_a_former_name_is_found_though_its_message_is_gone(world: World) -> None:
+def test_a_late_write_under_a_former_session_name_is_found_after_its_message_was_deleted(world: World) -> None:
     base = world.new_base(threshold=1)
     (captured,) = world.say("s", "the only one").messages
 
@@ -111,7 +111,7 @@ def test_a_write_that_comes_after_the_audit_is_audited_too(world: World, ends: s
     world.assert_all_ingested(base)
 
 
-def test_a_write_that_comes_after_its_session_is_gone_does_not_stay(world: World) -> None:
+def test_a_write_after_the_deletion_of_its_session_is_removed(world: World) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "deleted for good")
 

@@ -176,7 +176,7 @@ def test_another_flow_is_no_source(world: World) -> None:
     assert world.vectors.calls["fetch"] == 0
 
 
-def test_a_regenerate_heals_lost_and_damaged_vectors(world: World) -> None:
+def test_a_regenerate_repairs_lost_and_damaged_vectors(world: World) -> None:
     base = filled(world, "one", "two", "three", "four")
     lost, damaged = (chunk_ids.chunk_id(base, world.messages()[position].id, 1, 0) for position in (1, 2))
     world.vectors.lose(world.ref(base), [lost])
@@ -230,7 +230,7 @@ def test_a_source_that_is_away_costs_one_call(world: World) -> None:
     assert [job.outages for job in world.jobs(third)] == [0]
 
 
-def test_a_collection_that_is_gone_is_no_source(world: World) -> None:
+def test_a_missing_collection_is_no_source(world: World) -> None:
     first = filled(world)
     second, _ = second_base(world)
     for gone, expected in ((first, 0), (second, len(world.stored(second)))):

@@ -52,7 +52,7 @@ def test_what_waits_in_many_sessions_is_embedded_and_stored_in_one_go(world: Wor
     world.assert_all_ingested(base)
 
 
-def test_the_rings_of_jobs_that_were_done_beside_others_find_nothing(world: World) -> None:
+def test_the_notifications_of_jobs_that_another_task_did_find_nothing_to_do(world: World) -> None:
     base = ready(world)
     shift(world)
     before = [(job.id, job.attempts) for job in world.jobs(base)]
@@ -60,7 +60,7 @@ def test_the_rings_of_jobs_that_were_done_beside_others_find_nothing(world: Worl
     assert [(job.id, job.attempts) for job in world.jobs(base)] == before
 
 
-def test_a_late_ring_does_what_waits_all_the_same(world: World) -> None:
+def test_a_stale_notification_does_the_jobs_that_wait(world: World) -> None:
     base = ready(world)
     shift(world)
     world.say("new", "its own ring stands behind those of jobs that are done")
@@ -114,7 +114,7 @@ def test_while_the_store_is_away_every_job_waits_and_none_is_counted(world: Worl
     world.assert_all_ingested(base)
 
 
-def test_a_base_whose_collection_is_gone_does_not_hold_up_the_others(world: World) -> None:
+def test_a_base_whose_collection_is_missing_does_not_delay_others(world: World) -> None:
     broken = ready(world, sessions=["a"])
     healthy = world.new_base(threshold=1)
     for session_id in ("a", "b"):
@@ -155,7 +155,7 @@ def test_what_was_claimed_ahead_and_is_taken_away_meanwhile_is_not_written(world
     world.assert_all_ingested(base)
 
 
-def test_what_no_query_comes_upon_is_written_again_but_for_whose_claim_is_lost(world: World) -> None:
+def test_records_that_no_query_finds_are_written_again_unless_the_claim_is_lost(world: World) -> None:
     base = ready(world)
     held, lost = (f"session {n}" for n in (1, 2))
     written: list[str] = []
@@ -172,7 +172,7 @@ def test_what_no_query_comes_upon_is_written_again_but_for_whose_claim_is_lost(w
     assert (written.count(held), written.count(lost)) == (4, 2)  # of two messages each
 
 
-def test_a_job_that_a_worker_comes_to_hold_again_is_not_let_go_with_the_claim_that_it_lost(world: World) -> None:
+def test_losing_an_old_claim_does_not_release_the_new_claim_of_the_same_job(world: World) -> None:
     ready(world, sessions=["a"])
     message = world.queue.enqueued[0]
     lost = claim.claim_job(world.services, message, WORKER)

@@ -268,7 +268,7 @@ def test_a_run_that_fails_is_not_captured_and_one_that_cannot_be_captured_fails(
         invoke(hook, "Mine.", ("answer", Agent(model=says("Yes."), node_id="a")), run_id="r", session_id="s2")
 
 
-def test_a_graph_that_is_invoked_without_the_hooks_config_is_told_so(memory: FlowMemory) -> None:
+def test_a_graph_invoked_without_the_hooks_config_raises_an_error(memory: FlowMemory) -> None:
     node = Recall(memory=memory, node_id="r")
 
     with pytest.raises(InvalidRequest, match=r"RunHook\.config"):

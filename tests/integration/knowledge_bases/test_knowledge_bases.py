@@ -31,6 +31,8 @@ from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chunk_ids import parse_chunk_id
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
+pytestmark = pytest.mark.both_databases
+
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -153,7 +155,7 @@ def test_a_new_knowledge_base_is_listed_and_has_its_metadata_on_disk(desk: Desk)
     ]  # fmt: skip
 
 
-def test_a_name_is_taken_once_a_user(desk: Desk) -> None:
+def test_a_name_is_unique_for_each_user(desk: Desk) -> None:
     kb_id = desk.create()
 
     with pytest.raises(errors.NameTaken) as caught:
@@ -192,7 +194,7 @@ def test_a_name_out_of_bounds_is_refused(desk: Desk, name: str) -> None:
     assert caught.value.field == "name"
 
 
-def test_a_store_that_is_away_leaves_no_name_behind(desk: Desk) -> None:
+def test_a_creation_during_an_outage_of_the_store_leaves_no_name_behind(desk: Desk) -> None:
     desk.vectors.away = True
     with pytest.raises(errors.VectorStoreUnavailable):
         desk.create()
@@ -313,7 +315,7 @@ def test_calls_of_ordinary_knowledge_bases_are_refused_for_a_memory_bases(desk: 
     assert [kb.name for kb in desk.listed()] == ["memory"]
 
 
-def test_another_users_knowledge_base_is_not_there(desk: Desk) -> None:
+def test_another_users_knowledge_base_is_not_found(desk: Desk) -> None:
     desk.create()
     stranger = replace(desk, user_id=uuid4())
 
@@ -712,7 +714,7 @@ def test_another_passage_prompt_leaves_documents_found_and_refuses_new_ones_unti
 
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_with_a_real_store_and_model(desk: Desk, chroma_url: str, model_cache: Path) -> None:
+def test_search_works_with_a_real_store_and_model(desk: Desk, chroma_url: str, model_cache: Path) -> None:
     chroma = ChromaStore(chroma_url, timeout_seconds=10)
     settings = Settings(data_dir=desk.services.settings.data_dir, model_dir=model_cache)
     services = replace(desk.services, settings=settings, vectors=chroma, embedders=Embedders(settings))

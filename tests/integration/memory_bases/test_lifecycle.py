@@ -39,7 +39,7 @@ def regenerate(world: World, base: UUID, **changes: object) -> regeneration.Rege
 # Edits and deletes
 
 
-def test_an_edited_message_is_written_anew_and_its_old_chunks_go(world: World) -> None:
+def test_an_edited_message_is_written_again_and_its_old_chunks_are_deleted(world: World) -> None:
     base = filled(world)
     message = world.messages()[2]
     (job_id,) = edit(world, message.id, "quite another text")
@@ -72,7 +72,7 @@ def test_the_cursors_own_message_may_be_deleted(world: World) -> None:
 
 @pytest.mark.parametrize("change", [lambda w, m: edit(w, m, "changed on the way"), delete])
 @pytest.mark.parametrize("moment", ["before_upsert", "after_upsert"])
-def test_a_message_changed_while_its_job_runs_is_followed(world: World, change: object, moment: str) -> None:
+def test_a_message_changed_while_its_job_runs_is_repaired(world: World, change: object, moment: str) -> None:
     base = world.new_base(threshold=3)
 
     def meanwhile(*_: object) -> None:
@@ -296,6 +296,7 @@ def test_captures_and_edits_during_a_build_are_in_the_new_generation(world: Worl
     assert world.row(base, "s").total_processed == 302
 
 
+@pytest.mark.both_databases
 def test_two_last_advances_at_once_let_the_new_generation_serve(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "hello")
@@ -380,7 +381,7 @@ def test_a_regenerate_takes_over_what_was_queued(world: World) -> None:
     assert world.row(base, "s").total_processed == 8
 
 
-def test_a_cancelled_build_leaves_the_old_generation_with_what_it_is_owed(world: World) -> None:
+def test_after_a_cancelled_build_the_old_generation_ingests_what_is_pending(world: World) -> None:
     base = filled(world)
     regenerate(world, base)
     world.say("s", *texts(2, start=50))
@@ -395,7 +396,7 @@ def test_a_cancelled_build_leaves_the_old_generation_with_what_it_is_owed(world:
 # Mismatch
 
 
-def test_one_lost_and_one_foreign_chunk_are_a_mismatch_and_regenerate_heals_it(world: World) -> None:
+def test_one_lost_and_one_foreign_chunk_are_a_mismatch_that_regenerate_repairs(world: World) -> None:
     base = filled(world)
     compare = lambda: consistency.check_mismatch(world.services, world.user_id, base)  # noqa: E731
     assert compare().state == "ok"
@@ -412,7 +413,7 @@ def test_one_lost_and_one_foreign_chunk_are_a_mismatch_and_regenerate_heals_it(w
     world.assert_all_ingested(base)
 
 
-def test_a_collection_deleted_behind_our_back_is_a_mismatch_and_is_not_recreated(world: World) -> None:
+def test_a_collection_deleted_in_the_store_is_a_mismatch_and_is_not_recreated(world: World) -> None:
     base = filled(world)
     world.vectors.delete_collection(world.ref(base).name)
     found = consistency.check_mismatch(world.services, world.user_id, base)
@@ -504,7 +505,7 @@ def test_a_loss_beside_a_marked_session_is_found_at_once(world: World) -> None:
     assert compared(world, base) == "mismatch"
 
 
-def test_a_collection_that_is_gone_is_a_mismatch_whatever_is_at_work(world: World) -> None:
+def test_a_missing_collection_is_a_mismatch_even_while_jobs_run(world: World) -> None:
     base = filled(world)
     set_on_row(world, base, {"dirty": 1})
     world.vectors.delete_collection(world.ref(base).name)
@@ -590,7 +591,7 @@ def test_a_deleted_flow_leaves_nothing(world: World) -> None:
     assert world.rows(base) == []
 
 
-def test_what_belongs_to_somebody_else_is_not_there(world: World) -> None:
+def test_what_belongs_to_another_user_is_not_found(world: World) -> None:
     base = filled(world)
     stranger, message = world.new_user(), world.messages()[0].id
     calls = [

@@ -63,7 +63,7 @@ class TestBases:
         assert (done.state, done.expected, done.found, done.marked) == ("ok", 3, 3, 0)
         assert world.active_jobs(base) == []
 
-    def test_missing_chunks_are_reported_and_by_repair_healed(self, world: World) -> None:
+    def test_missing_chunks_are_reported_and_repaired(self, world: World) -> None:
         base = filled(world, "s", "t")
         lost = [chunk for chunk, record in world.vectors.records(world.ref(base)).items()
                 if record.metadata["session_id"] == "t"][:2]  # fmt: skip
@@ -77,7 +77,7 @@ class TestBases:
         assert reconcile(world, base).state == "ok"
         world.assert_all_ingested(base)
 
-    def test_chunks_that_no_query_comes_upon_are_reported_and_by_repair_written_again(self, world: World) -> None:
+    def test_chunks_that_no_query_finds_are_reported_and_written_again(self, world: World) -> None:
         base = filled(world, "s", "t")
         ref = world.ref(base)
         cut_off = [chunk for chunk, record in world.vectors.records(ref).items()
@@ -100,7 +100,7 @@ class TestBases:
         )
         assert told == [(2, 3), (3, 3)]
 
-    def test_a_stray_version_of_a_known_message_goes_by_an_audit(self, world: World) -> None:
+    def test_an_audit_deletes_a_stray_version_of_a_known_message(self, world: World) -> None:
         base = filled(world)
         message = world.messages()[0]
         stray = chunk_ids.chunk_id(base, message.id, 9, 0)
@@ -130,14 +130,14 @@ class TestBases:
             with world.services.database.transaction() as db:
                 db.execute(sa.update(SessionProgress).values(audit_at=None))
 
-    def test_what_is_of_another_flow_goes_at_once(self, world: World) -> None:
+    def test_chunks_of_another_flow_are_deleted_at_once(self, world: World) -> None:
         base = filled(world)
         captured = world.say("s", "elsewhere", flow_id=world.new_flow())
         copied(world, base, chunk_ids.chunk_id(base, captured.messages[0].id, 1, 0))
         done = reconcile(world, base, repair=True)
         assert (done.extra, done.marked, done.removed) == (1, 0, 1)
 
-    def test_chunks_of_no_message_go_at_once(self, world: World) -> None:
+    def test_chunks_of_no_message_are_deleted_at_once(self, world: World) -> None:
         base = filled(world)
         copied(world, base, chunk_ids.chunk_id(base, uuid4(), 1, 0), session_id="never heard of")
         copied(world, base, "no chunk id of ours")
@@ -160,7 +160,7 @@ class TestBases:
         world.assert_all_ingested(base)
 
     @pytest.mark.parametrize("how", ["deleted", "replaced"])
-    def test_a_collection_that_is_gone_wants_a_regenerate(self, world: World, how: str) -> None:
+    def test_a_missing_collection_needs_a_regenerate(self, world: World, how: str) -> None:
         base = filled(world)
         name = world.ref(base).name
         if how == "deleted":
@@ -173,7 +173,7 @@ class TestBases:
         world.settle()
         assert reconcile(world, base).state == "ok"
 
-    def test_an_empty_base_whose_collection_is_gone_is_gone_too(self, world: World) -> None:
+    def test_a_missing_collection_of_an_empty_base_is_reported(self, world: World) -> None:
         base = world.new_base()
         world.vectors.delete_collection(world.ref(base).name)
         assert reconcile(world, base).state == "gone"
@@ -184,14 +184,14 @@ class TestBases:
         assert reconcile(world, base, repair=True).state == "unavailable"
         assert world.base(base).mismatch is not True
 
-    def test_a_base_that_is_gone_is_no_answer(self, world: World) -> None:
+    def test_a_deleted_base_is_left_out(self, world: World) -> None:
         assert reconciling.reconcile_base(world.services, uuid4(), repair=True) is None
         base = filled(world)
         with world.services.database.transaction() as db:
             db.get_one(MemoryBase, base).deleting_at = world.base(base).created_at
         assert reconciling.reconcile_base(world.services, base, repair=True) is None
 
-    def test_a_collection_that_goes_in_the_midst_is_gone(self, world: World) -> None:
+    def test_a_collection_deleted_during_the_comparison_is_reported_as_missing(self, world: World) -> None:
         base = filled(world)
         copied(world, base, "no chunk id of ours")
         world.vectors.fail_next(errors.CollectionMissing(), on="delete")
@@ -323,7 +323,9 @@ class TestCommand:
         said = run(world, monkeypatch)
         assert (said.exit_code, said.output.count("ok")) == (0, 1)
 
-    def test_what_it_cannot_mend_is_an_exit_code(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_differences_that_it_cannot_repair_set_the_exit_code(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         base = filled(world)
         world.vectors.delete_collection(world.ref(base).name)
         said = run(world, monkeypatch, "--repair")

@@ -50,7 +50,7 @@ class TestVitals:
         assert (seen.dead_letters, seen.mismatched_memory_bases, seen.queue_stands) == (0, 0, False)
         assert seen.worker == seen.sweeper == health.Liveness(0, None)
 
-    def test_what_is_owed_is_what_the_threshold_made_due(self, world: World) -> None:
+    def test_messages_are_pending_once_the_threshold_is_reached(self, world: World) -> None:
         base = world.new_base(threshold=3)
         world.say("below", "a", "b")
         assert health.take(world.services).pending_messages == 0
@@ -165,7 +165,7 @@ class TestVitals:
         dead_letters.discard_dead_letter(world.services, world.user_id, base, letter.id)
         assert health.take(world.services).dead_letters == 0
 
-    def test_a_sign_of_life_from_the_future_is_of_now(self, world: World) -> None:
+    def test_a_heartbeat_from_the_future_counts_as_now(self, world: World) -> None:
         heartbeats.beat(world.services, "worker@1", "worker")
         with world.services.database.transaction() as db:
             db.get_one(Heartbeat, "worker@1").beat_at += timedelta(seconds=60)
@@ -201,7 +201,7 @@ class TestParts:
         assert (worker.ok, worker.alive) == (False, 0)
         assert "no sign of life from a worker for 10" in (worker.problem or "")
 
-    def test_one_that_hangs_holds_up_nobody(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_check_that_hangs_does_not_delay_others(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         ended = threading.Event()
         monkeypatch.setattr(health, "CHECK_SECONDS", 0.5)
         monkeypatch.setattr(world.vectors, "ping", ended.wait)
@@ -239,7 +239,7 @@ class TestMetrics:
         assert (done["memorybase_pending_messages"], done["memorybase_jobs{state=queued}"]) == (0, 0)
         assert done["memorybase_database_up"] == 1
 
-    def test_each_number_stands_under_its_own_name(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_each_figure_has_its_own_name(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         told = health.Vitals(
             pending_sessions=1, pending_messages=2, oldest_pending_seconds=3.0, jobs_queued=4, jobs_running=5,
             oldest_job_seconds=6.0, stuck_jobs=7, queue_stands=True, dead_letters=8, mismatched_memory_bases=9,
@@ -306,7 +306,7 @@ class TestMetrics:
 
 
 class TestReady:
-    def test_a_queue_that_stands_is_degraded_and_says_why(self, api: Api) -> None:
+    def test_a_stalled_queue_is_degraded_and_names_the_reason(self, api: Api) -> None:
         for kind in ("worker", "sweeper"):
             heartbeats.beat(api.services, f"{kind}@1", kind)  # type: ignore[arg-type]
         api.flow()

@@ -18,6 +18,8 @@ from memorybase.models import Capture, LedgerEntry, MemoryBase, Message
 from memorybase.read_models import activity as activity_view
 from memorybase.sessions import edits
 
+pytestmark = pytest.mark.both_databases
+
 HOUR = timedelta(hours=1)
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -114,7 +116,7 @@ class TestCounting:
         assert seen(world, base, **window) == before
         assert totals(seen(world, base)) == (1, 1)
 
-    def test_what_a_wider_rule_brings_in_is_no_flood_of_late_ingestions(self, world: World) -> None:
+    def test_messages_that_a_wider_capture_adds_do_not_count_as_late(self, world: World) -> None:
         base = world.new_base(threshold=1, capture=Capture.OUTPUTS)
         world.say("s", {"role": "user", "content": "question"}, "answer")
         world.settle()
@@ -126,7 +128,7 @@ class TestCounting:
             True,
         ]
 
-    def test_nobody_waited_before_there_was_a_memory_base(self, world: World) -> None:
+    def test_time_before_the_memory_base_existed_is_no_lag(self, world: World) -> None:
         message = world.say("s", "long ago").messages[0]
         with world.services.database.transaction() as db:
             db.get_one(Message, message.id).captured_at -= timedelta(days=3)

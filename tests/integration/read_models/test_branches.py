@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID, uuid4
 
+import pytest
 from harness.world import World
 
 from memorybase.database.paging import PageRequest
 from memorybase.read_models import branches, sessions
 from memorybase.read_models.sessions import MessageQuery
+
+pytestmark = pytest.mark.both_databases
 
 
 def shown(world: World, session_id: str = "s") -> dict[str, tuple[int, int, bool]]:
@@ -77,7 +80,7 @@ def test_what_follows_unnamed_is_a_sibling_of_what_names_the_same(world: World) 
     assert (told["q2"], told["q2 again"]) == ((2, 1, False), (2, 2, True))
 
 
-def test_siblings_whose_parent_is_gone(world: World) -> None:
+def test_siblings_of_a_deleted_parent_are_branches(world: World) -> None:
     gone = str(uuid4())
     world.say("s", user("one", parent_message_id=gone))
     world.say("s", user("other", parent_message_id=gone))

@@ -12,6 +12,8 @@ from memorybase.memory_bases import regenerate
 from memorybase.read_models import memory_bases
 from memorybase.read_models.memory_bases import BuildView, GenerationsView
 
+pytestmark = pytest.mark.both_databases
+
 
 def test_a_build_is_shown_as_far_as_it_is_and_no_longer(world: World) -> None:
     base = world.new_base(threshold=1)

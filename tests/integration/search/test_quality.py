@@ -27,6 +27,8 @@ from memorybase.search import search as answer
 from memorybase.search.request import SearchRequest
 from memorybase.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 BM25, VECTORS = "plain BM25", "plain vectors"
 NAIVE: Mapping[str, Sequence[str]] = {"hybrid": (BM25, VECTORS), "keyword": (BM25,), "dense": (VECTORS,)}
 # How far each mode must be ahead of the better of its naive searches, as the mean over the conversations. When this was

@@ -53,7 +53,7 @@ def search(world: World, reranker: CrossEncoderReranker | None, **wanted: object
 
 
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True)
-def test_the_fused_candidates_are_scored_anew(world: World, cross_encoder: str) -> None:
+def test_the_reranker_scores_the_fused_candidates(world: World, cross_encoder: str) -> None:
     world.new_base(threshold=1)
     world.say("s", *SAID)
     own = reranker(cross_encoder)

@@ -1,3 +1,9 @@
+"""Search: what is found, what filters leave out, what is pending, and what an outage answers.
+
+Messages are captured, ingested, edited and deleted as the product does it. Two tests write to the vector store
+themselves, and say why.
+"""
+
 from __future__ import annotations
 
 import itertools
@@ -12,78 +18,46 @@ from uuid import UUID, uuid4
 import pytest
 import sqlalchemy as sa
 from harness import wait_until
-from harness.tables import give_back, lend
-from harness.world import build_world
+from harness.world import WorkerKilled, build_world, crash_after
+from harness.world import World as Product
 
 from memorybase import errors
-from memorybase.database.engine import Database
 from memorybase.embedding import Embedders
-from memorybase.memory_bases import regenerate
-from memorybase.models import (
-    Base,
-    Capture,
-    Flow,
-    Generation,
-    GenerationState,
-    LedgerEntry,
-    MemoryBase,
-    Message,
-    Run,
-    Session,
-    SessionProgress,
-    User,
-)
+from memorybase.embedding.source import DEFAULT_MODEL
+from memorybase.memory_bases import deletion, regenerate
+from memorybase.models import Capture
 from memorybase.search import search as message_search
 from memorybase.search.request import SearchRequest
 from memorybase.search.snippets import SNIPPET_CHARS
-from memorybase.services import Services
 from memorybase.sessions import edits
-from memorybase.settings import Settings
-from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
+from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryVectors
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chunk_ids import chunk_id
-from memorybase.vectors.store import CollectionRef, VectorRecord
-from memorybase.vectors.visibility import find_unreachable, rewrite
+from memorybase.vectors.store import VectorRecord
+
+pytestmark = pytest.mark.both_databases
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass
 class World:
-    """A user with flows, memory bases and messages, written straight into the tables and the store."""
+    """A user with flows, memory bases and messages, and a worker that ingests when it is told to."""
 
-    services: Services
-    user_id: UUID = field(default_factory=uuid4)
-    clock: Iterator[int] = field(default_factory=itertools.count)
+    product: Product
+    user_id: UUID
+    seconds: Iterator[int] = field(default_factory=itertools.count)
 
-    def add(self, *rows: Base) -> None:
-        with self.services.database.transaction() as db:
-            for row in rows:
-                db.add(row)
-                db.flush()
+    @property
+    def vectors(self) -> InMemoryVectors:
+        return self.product.vectors
 
     def flow(self) -> UUID:
-        flow_id = uuid4()
-        self.add(Flow(id=flow_id, user_id=self.user_id, name="flow", created_at=START))
-        return flow_id
+        return self.product.new_flow()
 
-    def base(self, flow_id: UUID, *, capture: Capture = Capture.ALL, model: str = "fake") -> UUID:
-        base_id = uuid4()
-        embedder = self.services.embedders.get(model)
-        ref = self.services.vectors.create_collection(f"base-{base_id}-1", {})
-        name = str(base_id)
-        self.add(
-            MemoryBase(
-                id=base_id, user_id=self.user_id, flow_id=flow_id, name=name, kb_name=name, threshold=50,
-                auto_capture=True, idle_after=0, created_at=START, serving=1,
-            ),
-            Generation(
-                memory_base_id=base_id, generation=1, state=GenerationState.SERVING, capture=capture,
-                embedding_model=embedder.model, embedder=embedder.identity, chunker="sentence-tokens/254/32",
-                dimension=embedder.dimension, collection_name=ref.name, collection_id=ref.id, created_at=START,
-            ),
-        )  # fmt: skip
-        return base_id
+    def base(self, flow_id: UUID, *, model: str = "fake", **changes: Any) -> UUID:
+        """Nothing is ingested before `ingest`."""
+        return self.product.new_base(flow_id=flow_id, embedding_model=model, threshold=10_000, **changes)
 
     def say(
         self,
@@ -93,147 +67,49 @@ class World:
         role: str = "assistant",
         end_user_id: str | None = None,
         metadata: dict[str, Any] | None = None,
+        timestamp: datetime | None = None,
     ) -> list[UUID]:
-        """Capture messages, a second apart."""
-        with self.services.database.transaction() as db:
-            conversation = db.scalar(
-                sa.select(Session).where(Session.flow_id == flow_id, Session.session_id == session_id)
-            )
-            if conversation is None:
-                conversation = Session(
-                    id=uuid4(), flow_id=flow_id, session_id=session_id, end_user_id=end_user_id, last_seq=0,
-                    created_at=START, last_captured_at=START, meta={},
-                )  # fmt: skip
-                db.add(conversation)
-                db.flush()
-            run = Run(id=uuid4(), flow_id=flow_id, session_id=session_id, created_at=START)
-            db.add(run)
-            db.flush()
-            ids = []
-            for text in texts:
-                moment = START + timedelta(seconds=next(self.clock))
-                conversation.last_seq += 1
-                conversation.last_captured_at = moment
-                ids.append(uuid4())
-                db.add(
-                    Message(
-                        id=ids[-1], flow_id=flow_id, session_id=session_id, run_id=run.id, seq=conversation.last_seq,
-                        role=role, is_output=role == "assistant", is_dialogue=role in {"user", "assistant"},
-                        content=text, files=[], meta=metadata or {}, status="completed", version=1,
-                        text_bytes=len(text), fingerprint=b"", timestamp=moment, captured_at=moment,
-                        position=conversation.first_position + conversation.last_seq,
-                    )
-                )  # fmt: skip
-        return ids
-
-    def ingest(self, base_id: UUID, session_id: str = "s", *, cursor: bool = True) -> None:
-        """Embed what is counted and not yet held; without `cursor`, as a worker killed before it advanced."""
-        with self.services.database.transaction() as db:
-            generation = db.get_one(Generation, (base_id, 1))
-            base = db.get_one(MemoryBase, base_id)
-            row = db.scalar(
-                sa.select(SessionProgress).where(
-                    SessionProgress.memory_base_id == base_id, SessionProgress.session_id == session_id
-                )
-            )
-            if row is None:
-                row = SessionProgress(
-                    id=uuid4(), memory_base_id=base_id, generation=1, flow_id=base.flow_id, session_id=session_id,
-                    cursor_seq=0, start_seq=0,
-                )  # fmt: skip
-                db.add(row)
-                db.flush()
-            own = sa.select(Message).where(Message.flow_id == base.flow_id, Message.session_id == session_id)
-            messages = list(db.scalars(own.where(Message.seq > row.cursor_seq).order_by(Message.seq)))
-            counted = [m for m in messages if (m.is_output if generation.capture == "outputs" else m.is_dialogue)]
-            self.store(base_id, counted)
-            if cursor:
-                row.cursor_seq = messages[-1].seq
-                for message in counted:
-                    db.add(
-                        LedgerEntry(
-                            memory_base_id=base_id, generation=1, message_id=message.id, progress_id=row.id,
-                            version=message.version, chunks=1,
-                        )
-                    )  # fmt: skip
-
-    def store(self, base_id: UUID, messages: Sequence[Message]) -> None:
-        with self.services.database.reading() as db:
-            model = db.get_one(Generation, (base_id, 1)).embedding_model
-        vectors = self.services.embedders.get(model).embed([message.content for message in messages])
-        records = [
-            VectorRecord(
-                chunk_id(base_id, message.id, message.version, 0),
-                vector,
-                message.content,
-                {
-                    "message_id": str(message.id), "session_id": message.session_id, "role": message.role,
-                    "seq": message.seq, "timestamp": message.timestamp.timestamp(), "end_user_id": "",
-                },
-            )
-            for message, vector in zip(messages, vectors, strict=True)
+        """Captures messages, a second apart unless all have one timestamp."""
+        messages = [
+            {
+                "role": role, "content": text, "metadata": metadata or {},
+                "timestamp": (timestamp or START + timedelta(seconds=next(self.seconds))).isoformat(),
+            }
+            for text in texts
         ]  # fmt: skip
-        ref = self.ref(base_id)
-        self.services.vectors.upsert(ref, records)
-        rewrite(self.services.vectors, ref, find_unreachable(self.services.vectors, ref, records))  # as the worker does
+        captured = self.product.say(session_id, *messages, flow_id=flow_id, end_user_id=end_user_id)
+        return [message.id for message in captured.messages]
 
-    def ref(self, base_id: UUID) -> CollectionRef:
-        with self.services.database.reading() as db:
-            generation = db.get_one(Generation, (base_id, 1))
-            return CollectionRef(generation.collection_name, generation.collection_id)
+    def ingest(self, base_id: UUID, session_id: str | None = "s") -> None:
+        """Flushes the session, or all of them, and lets a worker do the jobs."""
+        self.product.flush(base_id, session_id)
+        self.product.drain()
 
     def edit(self, message_id: UUID, text: str) -> None:
-        """A new version of the text, the session marked for a repair."""
-        with self.services.database.transaction() as db:
-            message = db.get_one(Message, message_id)
-            message.content, message.version, message.edited_at = text, message.version + 1, START
-            db.execute(
-                sa.update(SessionProgress)
-                .where(SessionProgress.session_id == message.session_id)
-                .values(dirty=SessionProgress.dirty + 1)
-            )
+        edits.edit_message(self.product.services, self.user_id, message_id, {"content": text})
 
-    def forget(self, message_id: UUID) -> None:
-        with self.services.database.transaction() as db:
-            db.delete(db.get_one(Message, message_id))
+    def delete(self, message_id: UUID) -> None:
+        edits.delete_message(self.product.services, self.user_id, message_id)
 
     def search(self, query: str, **wanted: Any) -> list[message_search.Hit]:
         """By vectors alone, whose scores are known here to the last digit."""
         request = SearchRequest(query=query, **{"mode": "dense", **wanted})
-        return message_search.search(self.services, self.user_id, request).results
+        return message_search.search(self.product.services, self.user_id, request).results
 
 
 @pytest.fixture
-def vectors() -> InMemoryVectors:
-    return InMemoryVectors()
+def world(world: Product) -> World:
+    return World(world, world.user_id)
 
 
 @pytest.fixture
-def embedders() -> FakeEmbedders:
-    return FakeEmbedders()
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    sqlite = request.param == "sqlite"
-    database = lend(f"sqlite:///{tmp_path / 'm.db'}" if sqlite else request.getfixturevalue("ready_postgres_url"))
-    yield database
-    give_back(database)
+def vectors(world: World) -> InMemoryVectors:
+    return world.product.vectors
 
 
 @pytest.fixture
-def world(tmp_path: Path, database: Database, vectors: InMemoryVectors, embedders: FakeEmbedders) -> World:
-    services = Services(
-        settings=Settings(data_dir=tmp_path),
-        database=database,
-        vectors=vectors,
-        embedders=embedders,
-        locks=InMemoryLocks(),
-        queue=InMemoryQueue(),
-    )
-    world = World(services)
-    world.add(User(id=world.user_id, name="somebody", created_at=START))
-    return world
+def embedders(world: World) -> FakeEmbedders:
+    return world.product.embedders
 
 
 @pytest.fixture
@@ -258,7 +134,9 @@ def test_the_nearest_message_comes_first_with_all_that_a_hit_says(world: World, 
     world.ingest(base_id)
 
     answer = message_search.search(
-        world.services, world.user_id, SearchRequest(memory_base_id=base_id, query="where the cat sleeps", mode="dense")
+        world.product.services,
+        world.user_id,
+        SearchRequest(memory_base_id=base_id, query="where the cat sleeps", mode="dense"),
     )
 
     hit = answer.results[0]
@@ -272,10 +150,8 @@ def test_the_nearest_message_comes_first_with_all_that_a_hit_says(world: World, 
 
 
 def test_equal_scores_put_the_later_message_first(world: World, flow_id: UUID, base_id: UUID) -> None:
-    said = world.say(flow_id, "yes", "yes", "yes", "yes")
+    said = [*world.say(flow_id, "yes", "yes"), *world.say(flow_id, "yes", "yes", timestamp=START)]
     world.ingest(base_id)
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(Message).where(Message.id.in_(said[2:])).values(timestamp=START))
 
     found = ids(world.search("yes", memory_base_id=base_id))
 
@@ -288,8 +164,9 @@ def test_a_message_of_many_chunks_is_one_row(
     (said,) = world.say(flow_id, "first words. second words about zebras.")  # short enough to be one passage
     world.ingest(base_id)
     (vector,) = embedders.get().embed(["second words about zebras"])
+    # By hand: of a text that is short enough to be shown whole, a worker makes one chunk.
     more = VectorRecord(chunk_id(base_id, said, 1, 1), vector, "second words about zebras", {"message_id": str(said)})
-    world.services.vectors.upsert(world.ref(base_id), [more])
+    world.vectors.upsert(world.product.ref(base_id), [more])
 
     (hit,) = world.search("second words about zebras", memory_base_id=base_id, explain=True)
 
@@ -330,9 +207,10 @@ def test_neighbours_are_the_turns_around_a_hit(world: World, flow_id: UUID, base
 
 
 def test_many_hits_have_their_own_neighbours(world: World, flow_id: UUID, base_id: UUID) -> None:
-    for number in range(60):
-        world.say(flow_id, f"before {number}", f"zebra {number}", f"after {number}", session_id=f"s{number}")
-        world.ingest(base_id, f"s{number}")
+    for first in range(0, 60, 10):
+        turns = [f"{word} {number}" for number in range(first, first + 10) for word in ("before", "zebra", "after")]
+        world.say(flow_id, *turns, session_id=f"s{first}")
+    world.ingest(base_id, None)
 
     hits = world.search("zebra", memory_base_id=base_id, top_k=60, neighbors=1)
 
@@ -364,7 +242,7 @@ def test_many_hits_have_their_own_neighbours(world: World, flow_id: UUID, base_i
     ],
 )
 @pytest.mark.parametrize("ingested", [True, False])
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("world", ["sqlite"], indirect=True)
 def test_filters_hold_for_ingested_and_pending(
     world: World, flow_id: UUID, base_id: UUID, wanted: dict[str, Any], expected: set[str], ingested: bool
 ) -> None:
@@ -390,7 +268,7 @@ def test_excluded_messages_make_room_for_others(world: World, flow_id: UUID, bas
     assert found == [second]
 
 
-def test_min_score_cuts(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_min_score_leaves_out_lower_scores(world: World, flow_id: UUID, base_id: UUID) -> None:
     wanted, _, pending = world.say(flow_id, "zebra", "something else entirely", "zebra zebra")
     world.ingest(base_id)
 
@@ -422,8 +300,7 @@ def test_a_small_session_is_found_behind_a_large_one(
 def test_a_renamed_small_session_is_found_by_its_new_name(world: World, flow_id: UUID, base_id: UUID) -> None:
     fill(world, flow_id, base_id, 100, session_id="large")
     few = fill(world, flow_id, base_id, 3, session_id="old")
-    with world.services.database.transaction() as db:
-        db.execute(sa.update(Session).where(Session.session_id == "old").values(session_id="new"))
+    edits.update_session(world.product.services, world.user_id, flow_id, "old", new_session_id="new")
 
     assert set(ids(world.search("zebra number 50", memory_base_id=base_id, session_id="new"))) == set(few)
 
@@ -440,7 +317,7 @@ def test_a_rare_role_is_found_by_asking_for_more(
     assert vectors.calls["query"] == 3  # 32, 128, and 512 are all there are
 
 
-def test_what_no_widening_reaches_is_asked_for_by_the_stores_own_filter(
+def test_a_match_that_no_larger_query_reaches_is_found_by_the_stores_own_filter(
     world: World, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memorybase.search.stored_candidates.MAX_FETCH", 40)
@@ -471,17 +348,16 @@ def test_a_large_session_of_a_larger_store_is_found(
 def test_a_deleted_message_is_not_found_though_the_store_has_it(world: World, flow_id: UUID, base_id: UUID) -> None:
     gone, kept = world.say(flow_id, "zebra", "zebra stripes")
     world.ingest(base_id)
-    world.forget(gone)
+    world.delete(gone)
 
     assert ids(world.search("zebra", memory_base_id=base_id)) == [kept]
 
 
-def test_stale_chunks_do_not_crowd_out_the_living(world: World, flow_id: UUID, base_id: UUID) -> None:
-    dead = fill(world, flow_id, base_id, 100)
+def test_chunks_of_deleted_messages_do_not_displace_hits(world: World, flow_id: UUID, base_id: UUID) -> None:
+    fill(world, flow_id, base_id, 100, session_id="deleted")
     kept = world.say(flow_id, "something else", "another thing")
     world.ingest(base_id)
-    for message_id in dead:
-        world.forget(message_id)
+    edits.delete_session(world.product.services, world.user_id, flow_id, "deleted")
 
     assert set(ids(world.search("zebra number 50", memory_base_id=base_id))) == set(kept)
 
@@ -499,7 +375,7 @@ def test_an_edited_message_is_found_by_its_new_text_before_its_repair(
     assert ids(world.search("giraffe", memory_base_id=base_id, include_pending=False)) == [other]
 
 
-def test_another_users_memory_base_is_not_there(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_another_users_memory_base_is_not_found(world: World, flow_id: UUID, base_id: UUID) -> None:
     world.say(flow_id, "zebra")
     world.ingest(base_id)
     stranger = replace(world, user_id=uuid4())
@@ -512,15 +388,20 @@ def test_another_users_memory_base_is_not_there(world: World, flow_id: UUID, bas
 
 def test_a_chunk_that_names_another_flows_message_is_dropped(world: World, base_id: UUID) -> None:
     (foreign,) = world.say(world.flow(), "zebra")
-    with world.services.database.reading() as db:
-        world.store(base_id, [db.get_one(Message, foreign)])
+    # By hand: no worker writes it.
+    (vector,) = world.product.embedder.embed(["zebra"])
+    record = VectorRecord(chunk_id(base_id, foreign, 1, 0), vector, "zebra", {"message_id": str(foreign)})
+    world.vectors.upsert(world.product.ref(base_id), [record])
 
     assert world.search("zebra", memory_base_id=base_id) == []
 
 
-def test_a_memory_base_in_deletion_is_not_there(world: World, flow_id: UUID, base_id: UUID) -> None:
-    with world.services.database.transaction() as db:
-        db.get_one(MemoryBase, base_id).deleting_at = START
+def test_a_memory_base_that_is_being_deleted_is_not_found(
+    world: World, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
+) -> None:
+    vectors.away = True
+    assert not deletion.delete_memory_base(world.product.services, world.user_id, base_id)
+    vectors.away = False
 
     with pytest.raises(errors.NotFound):
         world.search("zebra", memory_base_id=base_id)
@@ -540,7 +421,7 @@ def test_a_captured_message_is_found_before_any_ingestion(world: World, flow_id:
     assert world.search("the cat sleeps", memory_base_id=base_id, include_pending=False) == []
 
 
-def test_only_what_counts_is_pending(world: World, flow_id: UUID) -> None:
+def test_only_messages_that_the_base_captures_are_pending(world: World, flow_id: UUID) -> None:
     outputs = world.base(flow_id, capture=Capture.OUTPUTS)
     world.say(flow_id, "zebra", role="user")
     world.say(flow_id, "zebra", role="tool")
@@ -549,7 +430,7 @@ def test_only_what_counts_is_pending(world: World, flow_id: UUID) -> None:
     assert ids(world.search("zebra", memory_base_id=outputs)) == [wanted]
 
 
-def test_what_lies_behind_the_cursor_is_not_pending(
+def test_messages_before_the_cursor_are_not_pending(
     world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
 ) -> None:
     old, new = f"zebra {uuid4()}", f"zebra {uuid4()}"  # never remembered from another test
@@ -573,7 +454,7 @@ def test_a_pending_text_is_embedded_once(world: World, flow_id: UUID, base_id: U
     assert embedders.get().embedded.count(text) == 1
 
 
-def test_a_pending_text_that_the_model_refuses_hides_no_other(
+def test_a_pending_text_that_the_model_rejects_does_not_hide_others(
     world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
 ) -> None:
     embedders.get().reject("poison")
@@ -586,7 +467,9 @@ def test_a_message_written_by_a_worker_that_has_not_advanced_is_pending(
     world: World, flow_id: UUID, base_id: UUID
 ) -> None:
     (said,) = world.say(flow_id, "zebra")
-    world.ingest(base_id, cursor=False)
+    world.vectors.after_upsert = crash_after()
+    with pytest.raises(WorkerKilled):
+        world.ingest(base_id)
 
     (hit,) = world.search("zebra", memory_base_id=base_id)
 
@@ -609,7 +492,7 @@ def test_a_message_ingested_while_the_search_runs_is_not_missed(
     assert (hit.message_id, hit.pending) == (said, False)
 
 
-def test_the_newest_of_many_pending_messages_are_looked_at(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_of_many_pending_messages_the_newest_are_searched(world: World, flow_id: UUID, base_id: UUID) -> None:
     said = world.say(flow_id, *(f"zebra {number}" for number in range(200)))
     (other,) = world.say(flow_id, "zebra elsewhere", session_id="other")
 
@@ -618,7 +501,7 @@ def test_the_newest_of_many_pending_messages_are_looked_at(world: World, flow_id
     assert found == {other, *said[-63:]}
 
 
-def test_of_many_sessions_those_captured_last_are_looked_at(
+def test_of_many_sessions_with_pending_messages_the_latest_are_searched(
     world: World, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memorybase.search.vector_search.PENDING_SESSIONS", 2)
@@ -647,8 +530,8 @@ def test_of_long_pending_messages_only_the_beginning_is_embedded(
     assert len(embedders.get().embedded) == queries + chunks
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_looking_for_pending_messages_costs_the_same_beside_any_history(world: World) -> None:
+@pytest.mark.parametrize("world", ["sqlite"], indirect=True)
+def test_the_search_of_pending_messages_costs_the_same_whatever_the_history(world: World) -> None:
     steps = []
     for ingested, pending in ((0, 70), (2_000, 70), (0, 2_000)):
         flow_id = world.flow()
@@ -676,7 +559,7 @@ def steps_of(world: World, call: Callable[[], object]) -> int:
         connection.set_progress_handler(count, 10)
 
     # At each checkout: the pool keeps its connections.
-    engine = world.services.database.engine
+    engine = world.product.services.database.engine
     sa.event.listen(engine, "checkout", listen)
     try:
         call()
@@ -740,7 +623,7 @@ def test_a_store_that_is_away_is_an_error_and_not_an_empty_answer(
 
 
 def test_a_lost_collection_is_an_error(world: World, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors) -> None:
-    vectors.replace_collection(world.ref(base_id).name)
+    vectors.replace_collection(world.product.ref(base_id).name)
 
     with pytest.raises(errors.CollectionMissing):
         world.search("zebra", flow_id=flow_id)
@@ -762,7 +645,7 @@ def test_another_passage_prompt_leaves_the_old_store_to_search(
     assert world.search("zebra", memory_base_id=base_id) == []
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("world", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     ("wanted", "named"),
     [
@@ -804,7 +687,7 @@ def test_a_query_that_the_model_refuses_is_the_callers_error(
 # The whole way.
 
 
-def test_a_message_is_found_at_every_step_of_its_life(tmp_path: Path) -> None:
+def test_a_message_is_found_after_capture_ingestion_edit_regenerate_and_rename(tmp_path: Path) -> None:
     flow = build_world(f"sqlite:///{tmp_path / 'flow.db'}", tmp_path)
     base_id = flow.new_base(capture=Capture.OUTPUTS)
 
@@ -849,13 +732,15 @@ def test_a_message_is_found_at_every_step_of_its_life(tmp_path: Path) -> None:
 # The real parts.
 
 
-def test_with_a_real_store_and_model(world: World, chroma_url: str, model_cache: Path) -> None:
+def test_search_works_with_a_real_store_and_model(world: World, chroma_url: str, model_cache: Path) -> None:
     chroma = ChromaStore(chroma_url, timeout_seconds=10)
-    settings = Settings(data_dir=world.services.settings.data_dir, model_dir=model_cache)
-    services = replace(world.services, settings=settings, vectors=chroma, embedders=Embedders(settings))
-    real = replace(world, services=services)
+    settings = world.product.services.settings.model_copy(
+        update={"model_dir": model_cache, "embedding_model": DEFAULT_MODEL}
+    )
+    services = replace(world.product.services, settings=settings, vectors=chroma, embedders=Embedders(settings))
+    real = replace(world, product=replace(world.product, services=services))
     flow_id = real.flow()
-    base_id = real.base(flow_id, model="all-MiniLM-L6-v2")
+    base_id = real.base(flow_id, model=DEFAULT_MODEL)
     try:
         invoice, cat = real.say(flow_id, "The invoice is due on the third of May.", "My cat is called Fritz.")
         real.say(flow_id, *(f"Small talk number {number}." for number in range(60)), session_id="small talk")

@@ -71,7 +71,7 @@ def pid_of(data: DataDir, name: str = "shell") -> int:
         return 0
 
 
-def test_the_whole_group_of_a_dead_child_goes_before_it_is_replaced(data: DataDir) -> None:
+def test_the_process_group_of_a_dead_child_is_ended_before_it_is_replaced(data: DataDir) -> None:
     helper = data.path / "helper"
     script = f"sleep 600 & echo $! > {helper}.new; mv {helper}.new {helper}; wait"
 

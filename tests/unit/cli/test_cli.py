@@ -11,9 +11,6 @@ from memorybase import __version__, cli, errors
 from memorybase.cli.demo import MARKER, _fresh
 from memorybase.cli.search import table_of
 from memorybase.settings import Settings
-from memorybase.stack.children import _absolute_sqlite, import_path
-from memorybase.stack.redis_server import RedisBinary, configure
-from memorybase.stack.state import LOG_BYTES, DataDir, RunningStack, settings_in_use
 
 COMMANDS = (
     "up", "demo", "doctor", "export", "import", "search", "migrate", "prepare", "sweep", "reconcile", "dead-letters",
@@ -86,93 +83,6 @@ class TestCommands:
     def test_an_error_is_one_line_with_field_and_limit(self) -> None:
         error = errors.InvalidRequest("Too\nlong.", field="query", value=9, limit=3)
         assert cli.describe(error) == "Too long. (field: query, value: 9, limit: 3)"
-
-
-class TestDataDir:
-    def test_the_key_is_made_once_for_its_owner_only(self, tmp_path: Path) -> None:
-        data = DataDir(tmp_path)
-        key = data.api_key(Settings())
-        assert key == data.api_key(Settings()) == data.known_api_key(Settings())
-        assert len(key) > 32
-        assert data.key_file.stat().st_mode & 0o777 == 0o600
-
-    def test_the_setting_goes_before_the_file(self, tmp_path: Path) -> None:
-        data = DataDir(tmp_path)
-        assert data.api_key(Settings(api_key="chosen")) == "chosen"
-        assert not data.key_file.exists()
-        assert data.known_api_key(Settings()) is None
-
-    def test_a_second_holder_is_refused_and_told_where(self, tmp_path: Path) -> None:
-        data = DataDir(tmp_path)
-        data.make()
-        data.write_stack(RunningStack(1, "http://127.0.0.1:8000", "redis://", "http://chroma"))
-        with data.locked():
-            assert data.is_locked()
-            with pytest.raises(errors.Conflict, match=r"http://127\.0\.0\.1:8000"), DataDir(tmp_path).locked():
-                pytest.fail("both hold the lock")
-        assert not data.is_locked()
-
-    def test_what_a_killed_stack_left_is_not_taken_for_a_running_one(self, tmp_path: Path) -> None:
-        data = DataDir(tmp_path)
-        data.make()
-        stack = RunningStack(1, "http://127.0.0.1:8000", "redis://here", "http://chroma")
-        data.write_stack(stack)
-        assert data.running() is None
-        assert settings_in_use(tmp_path).redis_url == Settings().redis_url
-        with data.locked():
-            assert data.running() == stack
-            assert settings_in_use(tmp_path).redis_url == "redis://here"
-
-    def test_the_environment_goes_before_the_running_stack(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("MEMORYBASE_REDIS_URL", "redis://stated")
-        data = DataDir(tmp_path)
-        data.make()
-        data.write_stack(RunningStack(1, "http://127.0.0.1:8000", "redis://here", "http://chroma"))
-        with data.locked():
-            assert settings_in_use(tmp_path).redis_url == "redis://stated"
-            assert settings_in_use(tmp_path).chroma_url == "http://chroma"
-
-    def test_a_long_log_is_set_aside_once(self, tmp_path: Path) -> None:
-        data = DataDir(tmp_path)
-        data.make()
-        log = data.log_file("api")
-        with log.open("a") as child:
-            child.write("x" * (LOG_BYTES + 1))
-            child.flush()
-            data.trim_log("api")
-            child.write("after\n")
-        assert log.read_text() == "after\n"
-        assert log.with_suffix(".log.1").stat().st_size == LOG_BYTES + 1
-
-    def test_a_directory_that_cannot_be_made_is_named(self, tmp_path: Path) -> None:
-        (tmp_path / "file").write_text("")
-        with pytest.raises(errors.EnvironmentFailure, match="--data-dir"):
-            DataDir(tmp_path / "file" / "below").make()
-
-
-class TestChildren:
-    def test_redis_is_told_its_directory_however_it_is_named(self, tmp_path: Path) -> None:
-        data = DataDir(tmp_path / 'a "quoted" name')
-        data.make()
-        path = configure(RedisBinary(Path("redis-server"), (7, 2)), data, port=1234, password="secret")
-        text = path.read_text()
-        assert 'a \\"quoted\\" name/redis-7"' in text
-        assert "appendonly yes" in text
-        assert "requirepass secret" in text
-        assert path.stat().st_mode & 0o777 == 0o600
-        assert (data.path / "redis-7").is_dir()
-
-    def test_a_relative_database_means_the_callers_directory(self) -> None:
-        assert _absolute_sqlite("sqlite:///here.db") == f"sqlite:///{Path.cwd() / 'here.db'}"
-        assert _absolute_sqlite("sqlite:////tmp/here.db") == "sqlite:////tmp/here.db"
-        assert _absolute_sqlite("postgresql://host/here") == "postgresql://host/here"
-
-    def test_children_import_this_memorybase(self) -> None:
-        root = str(Path(cli.__file__).parents[2])
-        assert import_path({})["PYTHONPATH"] == root
-        assert import_path({"PYTHONPATH": "/theirs"})["PYTHONPATH"] == f"{root}:/theirs"
 
 
 class TestDemoDirectory:

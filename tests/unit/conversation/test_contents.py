@@ -88,7 +88,7 @@ def test_stored_files_of_any_shape_are_read_and_what_is_none_is_left_out() -> No
     ]
 
 
-def test_files_come_first_and_the_text_last_and_what_is_gone_becomes_a_stub() -> None:
+def test_files_come_first_the_text_last_and_missing_files_become_stubs() -> None:
     photo = FileRef(type="image", transfer_method="remote_url", pointer="https://x.org/cat.png?key=1")
     sound = FileRef(type="audio", transfer_method="local_file", pointer="f1", name="talk.mp3")
     odd = FileRef(type="custom", transfer_method="tool_file", pointer="f2", name="x.bin")

@@ -22,7 +22,7 @@ def test_a_call_and_its_results_are_one_group(words: str, expected: list[tuple[i
     assert groups_of(log(words)) == expected
 
 
-def test_a_model_that_numbers_its_calls_anew_is_understood() -> None:
+def test_a_model_that_reuses_call_ids_is_understood() -> None:
     first, second = log("u1 A1[t1] T1 a1"), log("u2 A2[t1] T1 a2")
 
     assert groups_of([*first, *second]) == [(0,), (1, 2), (3,), (4,), (5, 6), (7,)]
@@ -68,7 +68,7 @@ def test_results_without_a_call_go(words: str, left: str, removed: list[tuple[st
     assert not paired.stripped
 
 
-def test_a_call_that_nobody_answered_goes_and_its_text_stays() -> None:
+def test_a_call_without_a_result_is_dropped_and_its_text_stays() -> None:
     paired = drop_unpaired_tool_messages(log("u1 A1[t1,t2] T1 u2 a2"))
     assert ids(paired.records) == "u1 A1 T1 u2 a2"
     assert [call["id"] for call in paired.records[1].tool_calls] == ["t1"]

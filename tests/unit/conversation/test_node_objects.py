@@ -208,7 +208,7 @@ def test_a_document_of_somebody_else_is_read_and_zipped_when_asked(tmp_path: Pat
     assert said(memory(tmp_path), "m2") == "q2 a2"
 
 
-def test_what_nobody_writes_to_is_cleaned_up(tmp_path: Path) -> None:
+def test_documents_that_are_no_longer_written_are_cleaned_up(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, node_memory_days=30)
     for node in ("old", "new"):
         mine = NodeTokenBufferMemory("a", "c", node, objects=objects_of(settings))

@@ -157,7 +157,7 @@ def test_what_no_summary_covers_yet_is_given_verbatim_and_asked_for() -> None:
     assert memory.view.text.endswith("Summary of previous replies: of 1-4")
 
 
-def test_beyond_the_bound_the_gap_is_told() -> None:
+def test_beyond_the_bound_the_gap_is_reported() -> None:
     memory = shown(turns(9), replace(FLOWX_5, uncovered_tokens=10), stored=summary_of(4))
 
     assert history(memory.view) == pairs(6, 7, 8, 9)

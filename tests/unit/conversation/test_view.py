@@ -122,7 +122,7 @@ def test_difys_walk_and_pruning_can_be_had() -> None:
 # Summaries
 
 
-def test_a_summary_stands_for_exactly_what_it_covers() -> None:
+def test_a_summary_replaces_exactly_what_it_covers() -> None:
     limits = Limits(max_messages=6)
 
     assert shown(view(numbered(10), limits=limits, summary=covering(1, 4))) == "summary m5 m6 m7 m8 m9 m10"
@@ -150,7 +150,7 @@ def test_session_memory_is_the_latest_pairs_and_a_summary_of_the_rest(
     assert (shown(covered)[:7] == "summary") == bool(summarised)
 
 
-def test_a_summary_stands_where_the_middle_was() -> None:
+def test_a_summary_replaces_the_middle() -> None:
     limits = Limits(max_messages=6, strategy="drop_middle")
 
     assert shown(view(numbered(10), limits=limits, summary=covering(3, 6))) == "m1 m2 summary m7 m8 m9 m10"
@@ -230,7 +230,7 @@ def test_predefined_messages_count_and_go_first_unless_they_are_pinned(options: 
     assert "p1" not in seen.report.kept
 
 
-def test_what_is_recalled_is_paid_from_the_reserve_and_stands_before_the_history() -> None:
+def test_recalled_messages_use_the_reserve_and_come_before_the_history() -> None:
     memory = Record(id="r", seq=0, role="system", content="40", kind="recall", message_ids=["x"], score=0.9)
     limits = Limits(max_tokens=100)
 
@@ -333,7 +333,7 @@ def test_results_are_emptied_before_it_is_measured() -> None:
     assert untouched.messages[2]["content"] == "5000"
 
 
-def test_what_alignment_joins_is_still_told_apart_in_the_report() -> None:
+def test_the_report_distinguishes_what_alignment_joins() -> None:
     summary = replace(covering(1, 2), message_ids=["m1", "m2"])
 
     seen = view(numbered(5), limits=Limits(max_messages=3), summary=summary, align="strict")

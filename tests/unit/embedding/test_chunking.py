@@ -146,7 +146,7 @@ def test_an_overlap_of_more_than_half_is_cut_to_half() -> None:
     assert split_text(text, words, max_tokens=8, overlap=100) == split_text(text, words, max_tokens=8, overlap=4)
 
 
-def test_what_the_tokenizer_refuses_is_not_swallowed() -> None:
+def test_an_error_of_the_tokenizer_is_raised() -> None:
     class RefusedError(Exception):
         pass
 

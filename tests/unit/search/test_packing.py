@@ -55,7 +55,7 @@ def test_lines_say_when_and_who_in_the_order_of_the_conversation() -> None:
     assert packed.tokens == sum(estimated_tokens(line + "\n") for line in lines(packed))
 
 
-def test_of_a_long_message_the_passage_that_matched_stands_between_marks() -> None:
+def test_the_matching_passage_of_a_long_message_is_between_marks() -> None:
     (line,) = lines(pack([hit(1, FILLER * 30 + "The zebra sleeps. " + FILLER * 30)], room=150))
     assert line.startswith("- [2026-01-02] user: … ")
     assert line.endswith(" …")
@@ -122,7 +122,7 @@ def test_beyond_the_best_hits_passages_are_shorter() -> None:
     assert all("The zebra sleeps" in memory.line for memory in memories)
 
 
-def test_what_is_left_goes_to_a_shorter_passage() -> None:
+def test_a_shorter_passage_fills_the_rest_of_the_budget() -> None:
     text = FILLER * 20 + "The zebra sleeps. " + FILLER * 20
     (memory,) = pack([hit(1, text)], room=60).memories
     assert "The zebra sleeps." in memory.line
@@ -136,7 +136,7 @@ def test_what_is_left_goes_to_a_shorter_passage() -> None:
     ),
     st.lists(st.integers(0, 1_200), min_size=1, max_size=3),
 )
-def test_any_room_is_kept_whatever_was_packed_before(texts: list[str], rooms: list[int]) -> None:
+def test_the_budget_is_kept_whatever_was_packed_before(texts: list[str], rooms: list[int]) -> None:
     hits = [hit(number, text) for number, text in enumerate(texts, start=1)]
     packer = Packer(hits, "zebra berth", ENGLISH, estimated_tokens)
     for room in rooms:

@@ -92,7 +92,7 @@ def test_a_date_without_its_year_is_of_any_year() -> None:
     assert leap_day.nearness(datetime(2023, 2, 28, tzinfo=UTC)) == 1
 
 
-def test_what_is_told_soon_after_is_near() -> None:
+def test_messages_soon_after_the_period_are_near() -> None:
     (period,) = asked("on 5 July 2023").periods
     nearness = [period.nearness(datetime(2023, 7, 5, tzinfo=UTC) + timedelta(days=days)) for days in (-3, 0, 5, 20, 60)]
     assert nearness == [0, 1, 0.6, 0.3, 0]
