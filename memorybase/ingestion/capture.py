@@ -16,7 +16,6 @@ from memorybase.database import clock
 from memorybase.ingestion import edit, idempotency
 from memorybase.ingestion.trigger import IngestionState, trigger
 from memorybase.keyword_index import index
-from memorybase.keyword_index import index as indexing
 from memorybase.keyword_index.analyzer import Document
 from memorybase.messages import NewMessage, message_fingerprint, text_bytes
 from memorybase.models import Session
@@ -168,7 +167,7 @@ def message_rows(
             "status": message.status,
             "version": before[message_id].version + 1 if message_id in before else 1,
             "text_bytes": text_bytes(message.content),
-            **indexing.columns(documents[message_id]),
+            **index.columns(documents[message_id]),
             "fingerprint": message_fingerprint(message),
             # Without one of its own a message is as old as its capture; a microsecond apart keeps their order.
             "timestamp": message.timestamp or now + timedelta(microseconds=position),

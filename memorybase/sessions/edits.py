@@ -15,21 +15,19 @@ from memorybase.conversation.chat_memory import message_log
 from memorybase.conversation.memory_use import redaction
 from memorybase.database import clock
 from memorybase.ingestion import edit, scheduler
-from memorybase.ingestion import scheduler as scheduler_
 from memorybase.keyword_index import index
 from memorybase.models import Flow, IngestionJob, MemoryBase, Message, Session
 from memorybase.queries import (
     cursors,
     deleted_messages,
     jobs,
+    ledger,
     memory_bases,
     memory_uses,
     node_executions,
+    sessions,
     summaries,
 )
-from memorybase.queries import ledger as ledger_
-from memorybase.queries import sessions as session_queries
-from memorybase.queries import sessions as sessions_
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -72,15 +70,9 @@ def edit_message(services: Services, user_id: UUID, message_id: UUID, changes: M
         if name not in EDITABLE:
             raise errors.InvalidRequest("This cannot be changed", field=name, limit=list(EDITABLE))
     with services.database.transaction() as db:
-        living, session, message = _locked_message(db, user_id, message_id)
+        bases, session, message = _locked_message(db, user_id, message_id)
         now = clock.now(db)
-        edit.apply_edit(message, changes, now)
-        if "content" in changes:
-            index.replace(db, services, session, message)
-            summaries.mark_edited(db, message.flow_id, message.session_id, message.seq, now)
-        db.flush()
-        planned = scheduler.mark_edited(db, services, living, session.session_id, message.seq, now)
-        return _ids(planned)
+        return _ids(edit.apply_edit(db, services, bases, session, message, changes, now))
 
 
 def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[UUID]:
@@ -100,11 +92,11 @@ def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[
 
 def _locked_message(db: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[MemoryBase], Session, Message]:
     """The message under its session's lock, in the order of locks that everybody keeps."""
-    seen = session_queries.fetch_message(db, user_id, message_id)
+    seen = sessions.fetch_message(db, user_id, message_id)
     if seen is not None:
         living = memory_bases.share_bases_of_flow(db, seen.flow_id)
-        session = session_queries.lock_session(db, seen.flow_id, seen.session_id)
-        message = session_queries.fetch_message(db, user_id, message_id)
+        session = sessions.lock_session(db, seen.flow_id, seen.session_id)
+        message = sessions.fetch_message(db, user_id, message_id)
         if session is not None and message is not None:
             db.refresh(message)
             return living, session, message
@@ -127,29 +119,29 @@ def update_session(
             # Both names in Python's order, as a flush takes its sessions: whoever locks two must not wait for another
             # who has the second and wants the first.
             for name in sorted({session_id, new_session_id}):
-                session_queries.lock_session(db, flow_id, name)
+                sessions.lock_session(db, flow_id, name)
         living, session = _locked_session(db, user_id, flow_id, session_id)
         if metadata is not None:
             session.meta = metadata
         if new_session_id is None or new_session_id == session_id:
             return
-        if session_queries.fetch_session(db, flow_id, new_session_id) is not None:
+        if sessions.fetch_session(db, flow_id, new_session_id) is not None:
             raise errors.SessionConflict("A session of that id is there", field="new_session_id", value=new_session_id)
         db.flush()
         now = clock.now(db)
         base_ids = [base.id for base in living]
         for progress in cursors.lock_session_progress(db, base_ids, session_id):
             progress.renamed_from = [*(progress.renamed_from or ()), session_id]
-            progress.audit_at = scheduler_.audit_time(now, services.settings)
+            progress.audit_at = scheduler.audit_time(now, services.settings)
         db.flush()
         # A worker that holds a job of this session reads by the old id: it loses its claim and finds nothing.
         active = [jobs.active_job(db, base_id, session_id) for base_id in base_ids]
         jobs.cancel_jobs(db, [job.id for job in active if job], now, "the session was renamed")
         jobs.rename_session(db, base_ids, session_id, new_session_id)
-        session_queries.rename_session(db, session, new_session_id)
+        sessions.rename_session(db, session, new_session_id)
         db.expire_all()
         # The session's id is part of every chunk's metadata.
-        session_queries.raise_versions(db, flow_id, new_session_id)
+        sessions.raise_versions(db, flow_id, new_session_id)
         living = memory_bases.share_bases_of_flow(db, flow_id)
         scheduler.mark_edited(db, services, living, new_session_id, None, now)
 
@@ -159,13 +151,13 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
     with services.database.transaction() as db:
         living, session = _locked_session(db, user_id, flow_id, session_id)
         now = clock.now(db)
-        chunks = ledger_.chunks_of_session(db, flow_id, session_id)
+        chunks = ledger.chunks_of_session(db, flow_id, session_id)
         deleted_messages.remember_session(db, session)
         index.remove_all(db, session)
         uses = memory_uses.delete_uses_of_session(db, flow_id, session_id)
         summed_up = summaries.delete_of_session(db, flow_id, session_id)
         executions, contexts = node_executions.delete_executions_of_session(db, flow_id, session_id)
-        messages, runs = session_queries.delete_messages_of_session(db, flow_id, session_id)
+        messages, runs = sessions.delete_messages_of_session(db, flow_id, session_id)
         # The row stays, and its counter goes on, until no store holds anything of it.
         session.deleted_at = now
         session.meta = {}
@@ -187,7 +179,7 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
     total = Erasure()
     while True:
         with services.database.reading() as db:
-            page = sessions_.sessions_of_end_user(db, user_id, end_user_id, limit=ERASE_PAGE)
+            page = sessions.sessions_of_end_user(db, user_id, end_user_id, limit=ERASE_PAGE)
         for flow_id, session_id in page:
             with contextlib.suppress(errors.NotFound):  # somebody else was quicker
                 total += delete_session(services, user_id, flow_id, session_id)
@@ -203,10 +195,10 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
 
 def _locked_session(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str) -> tuple[list[MemoryBase], Session]:
     living = memory_bases.share_bases_of_flow(db, flow_id)
-    flow: Flow | None = session_queries.fetch_flow(db, user_id, flow_id)
+    flow: Flow | None = sessions.fetch_flow(db, user_id, flow_id)
     if flow is None:
         raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
-    session = session_queries.lock_session(db, flow_id, session_id)
+    session = sessions.lock_session(db, flow_id, session_id)
     if session is None or session.deleted_at is not None:
         raise errors.NotFound("There is no such session", field="session_id", value=session_id)
     return living, session
