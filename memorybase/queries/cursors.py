@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import lookup
 from memorybase.database.batches import pages
-from memorybase.database.upsert import core, insert, insert_unless_there, new_id
+from memorybase.database.upsert import core, insert, insert_unless_there, new_id, rows_affected
 from memorybase.models import (
     IS_ACTIVE,
     DeletedMessage,
@@ -146,8 +146,7 @@ def try_lock_session_progress(db: OrmSession, base: MemoryBase, session_id: str,
 
 def audit_at_once(db: OrmSession, progress_id: UUID, now: datetime) -> bool:
     """Have the store's ids of this session compared with the ledger by its next job; False: the row is gone."""
-    marked = db.execute(sa.update(Progress).where(Progress.id == progress_id).values(audit_at=now))
-    return marked.rowcount == 1  # type: ignore[attr-defined,no-any-return]
+    return rows_affected(db, sa.update(Progress).where(Progress.id == progress_id).values(audit_at=now)) == 1
 
 
 def sessions_at_work(db: OrmSession, base_id: UUID, generation: int) -> set[UUID]:
@@ -236,25 +235,26 @@ def compare_and_advance(
 
     A cursor_id of None keeps the old one. With to_seq = from_seq (a repair) the cursor stays.
     """
-    moved = db.execute(
+    moved = rows_affected(
+        db,
         _COMPARE_AND_ADVANCE,
         {
             "progress": progress_id, "claimed": epoch, "served": generation, "expected": from_seq,
             "cursor_seq": to_seq, "message": cursor_id, "last_sync_at": now, "lease_until": None, "lease_owner": None,
         },
     )  # fmt: skip
-    if moved.rowcount != 1:  # type: ignore[attr-defined]
+    if moved != 1:
         return None
     return db.get_one(Progress, progress_id, populate_existing=True)
 
 
 def renew_lease(db: OrmSession, *, progress_id: UUID, epoch: int, until: datetime) -> bool:
-    renewed = db.execute(
+    renew = (
         sa.update(Progress)
         .where(Progress.id == progress_id, Progress.epoch == epoch, Progress.lease_until.is_not(None))
         .values(lease_until=until)
     )
-    return renewed.rowcount == 1  # type: ignore[attr-defined,no-any-return]
+    return rows_affected(db, renew) == 1
 
 
 def release_lease(db: OrmSession, *, progress_id: UUID, epoch: int, audit_at: datetime | None, written_as: str) -> None:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import lookup
-from memorybase.database.upsert import core, insert_unless_there
+from memorybase.database.upsert import core, insert_unless_there, rows_affected
 from memorybase.models import IS_ACTIVE, IngestionJob, JobKind, JobState, MemoryBase, Session
 
 Job = IngestionJob
@@ -102,8 +102,7 @@ def running_job_of_session(db: OrmSession, progress_id: UUID) -> Job | None:
 
 def update_claimed(db: OrmSession, *, job_id: UUID, epoch: int, **values: Any) -> bool:
     """Write to a job that this claim still runs; False: the claim is lost."""
-    updated = db.execute(_UPDATE_CLAIMED, {"claimed_id": job_id, "claimed_epoch": epoch, **values})
-    return updated.rowcount == 1  # type: ignore[attr-defined,no-any-return]
+    return rows_affected(db, _UPDATE_CLAIMED, {"claimed_id": job_id, "claimed_epoch": epoch, **values}) == 1
 
 
 def claims_that_hold(db: OrmSession, claims: Collection[tuple[UUID, int]]) -> set[tuple[UUID, int]]:
