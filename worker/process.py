@@ -113,13 +113,13 @@ class Watchdog:
 
 def requeue_predecessors_jobs(services: Services) -> None:
     """Requeue the jobs of dead workers of this machine and data directory, without waiting for their leases."""
-    requeued = recovery.requeue_leases_of_dead(services, owner_prefix(services.settings), is_alive)
+    requeued = recovery.requeue_jobs_of_dead_workers(services, owner_prefix(services.settings), is_alive)
     log.info("predecessor_jobs_requeued", requeued=requeued)
 
 
 def hand_back(services: Services, owner: str) -> int:
     """What this worker cannot end goes to the next one at once; that is no death of its job."""
-    return recovery.requeue_leases_of_dead(services, owner, lambda holder: holder != owner, stopped=True)
+    return recovery.requeue_jobs_of_dead_workers(services, owner, lambda holder: holder != owner, stopped=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def start(services: Services) -> WorkerProcess:
     )
     _let_other_sessions_go_first()
     _load_model(services)
-    wiring.keep_loaded()
+    wiring.freeze_loaded_objects()
     log.info("worker_started", owner=owner, pid=os.getpid())
     return process
 

@@ -52,7 +52,7 @@ class Advanced(NamedTuple):
 
     base: MemoryBase
     progress: SessionProgress
-    of_session: list[SessionProgress]
+    rows: list[SessionProgress]
     now: datetime
 
 

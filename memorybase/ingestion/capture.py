@@ -82,7 +82,7 @@ def _capture(
     messages = idempotency.identify(request.messages, run_id)
     documents = index.analyze_all(services, messages)
     with services.database.transaction() as db:
-        living = memory_bases.share_bases_of_flow(db, flow_id)
+        bases = memory_bases.share_bases_of_flow(db, flow_id)
         if not sessions.has_flow(db, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         # From here to the commit this transaction alone gives out the session's seqs: seq order is commit order.
@@ -117,8 +117,8 @@ def _capture(
         deleted_messages.forget(db, flow_id, new.keys() & before.keys())
         db.flush()
         if request.on_conflict == "update":
-            edit.update_changed(db, services, living, session, messages, known, now)
-        ingestion = trigger(db, services, living, session, now)
+            edit.update_changed(db, services, bases, session, messages, known, now)
+        ingestion = trigger(db, services, bases, session, now)
     log.info("run_captured", run_id=str(run_id), flow_id=str(flow_id), messages=len(new), known=len(known))
     seqs = {message_id: first + position for position, message_id in enumerate(new)}
     seqs |= {message_id: stored.seq for message_id, stored in known.items()}

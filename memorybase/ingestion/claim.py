@@ -49,7 +49,7 @@ def claim_job(services: Services, message: JobMessage, owner: str) -> Claim | No
         job.epoch = progress.epoch
         job.attempts += 1
         job.started_at = now
-        job.embedding_started = job.together = False
+        job.embedding_started = job.batched = False
         db.flush()
         end_user_id = sessions.end_user_of(db, base.flow_id, progress.session_id)
         return new_claim(
@@ -88,7 +88,7 @@ class Claim:
     dirty: int  # the mark as it was before anything was read
     job_cap: int | None
     retried: bool  # an earlier attempt may have left chunks that no ledger knows
-    suspect: bool  # a worker was lost on it: nothing else runs beside it
+    run_alone: bool  # a worker was lost on it: nothing else runs beside it
     capture: Capture
     embedding_model: str
     embedder: str
@@ -128,7 +128,7 @@ def new_claim(
         dirty=progress.dirty,
         job_cap=progress.job_cap,
         retried=job.attempts > 1 or job.outages > 0,
-        suspect=job.suspect,
+        run_alone=job.run_alone,
         capture=Capture(generation.capture),
         embedding_model=generation.embedding_model,
         embedder=generation.embedder,

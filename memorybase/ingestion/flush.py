@@ -104,7 +104,7 @@ def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], r
             if active is None:
                 job = scheduler.schedule_all_pending(db, services, base, session, now)
             else:
-                job = _take_back_if_expired(db, services, base, locked, active, now)
+                job = _requeue_if_expired(db, services, base, locked, active, now)
                 # Refused, and nothing changed; but when nothing is pending there is nothing to refuse.
                 if job is None and scheduler.pending_progress(db, base, session) is not None:
                     result.conflicts.append(JobConflict(session_id, active.id, str(active.state)))
@@ -112,7 +112,7 @@ def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], r
                 result.jobs.append(JobBrief(job.id, session_id, str(job.state)))
 
 
-def _take_back_if_expired(
+def _requeue_if_expired(
     db: OrmSession,
     services: Services,
     base: MemoryBase,

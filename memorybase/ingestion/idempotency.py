@@ -150,4 +150,4 @@ def current_fingerprint(message: Message) -> bytes:
 
 def stays_deleted(past: Deleted, session: Session) -> bool:
     """A runtime that posts its whole state brings no message back that was deleted out of its session."""
-    return past.kept_out and past.conversation_id == session.id
+    return past.stays_deleted and past.conversation_id == session.id

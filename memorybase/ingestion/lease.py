@@ -80,16 +80,16 @@ class LeaseKeeper:
                 if held_claim := self._held.get(key):
                     held_claim.total = total
             begun = {key: held_claim for key, held_claim in self._held.items() if held_claim.total is not None}
-        together = len(begun) > 1
+        batched = len(begun) > 1
         # Those of before too, but each of them once: there may be many, and they begin in small groups.
         beginning |= {
-            key: held_claim.total or 0 for key, held_claim in begun.items() if together and not held_claim.together
+            key: held_claim.total or 0 for key, held_claim in begun.items() if batched and not held_claim.batched
         }
         with self._services.database.transaction() as db:
-            jobs.mark_embedding_started(db, beginning, together=together)
+            jobs.mark_embedding_started(db, beginning, batched=batched)
             held = jobs.claims_that_hold(db, [claim.key for claim, _ in totals])
         for held_claim in begun.values():
-            held_claim.together = together
+            held_claim.batched = batched
         return held
 
     def _is_lost(self, claim: Claim) -> bool:
@@ -145,7 +145,7 @@ class HeldClaim:
     claim: Claim
     lock: HeldLock | None
     total: int | None = None  # messages to embed; None: not begun
-    together: bool = False  # said so in its row
+    batched: bool = False  # said so in its row
     lost: bool = False
 
 

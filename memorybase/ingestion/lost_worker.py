@@ -40,11 +40,11 @@ def requeue_job(
     job.error = "The worker was stopped" if stopped else "The worker was lost"
     if job.embedding_started and not stopped:
         # Beside others nobody knows which of them it was. Alone, it was this one.
-        job.deaths += not job.together
-        job.suspect = True
+        job.lost_workers += not job.batched
+        job.run_alone = True
     db.flush()
-    log.warning("job_requeued", job_id=str(job.id), deaths=job.deaths)
-    if job.deaths >= services.settings.worker_deaths:
+    log.warning("job_requeued", job_id=str(job.id), lost_workers=job.lost_workers)
+    if job.lost_workers >= services.settings.worker_deaths:
         return _isolate(db, services, base, progress, job, now)
     enqueue_after_commit(db, services, [job])
     return job
@@ -60,16 +60,16 @@ def _isolate(
 ) -> IngestionJob | None:
     """Something in this job ends workers: halve it, down to the one message, which becomes a dead letter."""
     if job.total <= 1:
-        _dead_letter_deadly(db, base, progress, job, now)
+        _dead_letter_last_message(db, base, progress, job, now)
     progress.job_cap = max(1, job.total // 2)
     job.state = JobState.FAILED
     job.finished_at = now
-    job.error = f"{job.deaths} workers were lost on this job; its range is split"
+    job.error = f"{job.lost_workers} workers were lost on this job; its range is split"
     db.flush()
     return schedule_next(db, services, base, cursors.lock_session_progress(db, [base.id], progress.session_id), now)
 
 
-def _dead_letter_deadly(
+def _dead_letter_last_message(
     db: OrmSession, base: MemoryBase, progress: SessionProgress, job: IngestionJob, now: datetime
 ) -> None:
     if job.audit:
@@ -103,7 +103,9 @@ def _dead_letter_deadly(
     # first now. Without a suspect the next job takes one message alone again.
     unseen = sessions.edited_since(db, [m.id for m in suspects], job.started_at) if job.started_at else set()
     failures = [
-        dead_letters.Failure(m.id, m.version, "worker_lost", f"{job.deaths} workers were lost on this message alone")
+        dead_letters.Failure(
+            m.id, m.version, "worker_lost", f"{job.lost_workers} workers were lost on this message alone"
+        )
         for m in suspects
         if m.id not in unseen
     ]

@@ -46,7 +46,7 @@ def requeue(services: Services, progress_id: UUID, *, dead_owner: str | None = N
     return True
 
 
-def requeue_leases_of_dead(
+def requeue_jobs_of_dead_workers(
     services: Services, owner_prefix: str, alive: Callable[[str], bool], *, stopped: bool = False
 ) -> int:
     """A starting worker takes back what its own dead predecessors held, without waiting for their leases."""

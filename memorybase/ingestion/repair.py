@@ -82,9 +82,9 @@ def _difference(services: Services, claim: Claim, lost: set[UUID]) -> Difference
 
 def _audit(services: Services, claim: Claim) -> Audit:
     """Compare the session's ids in the store with the ledger, id by id, and look for each of its chunks."""
-    stored = _stored_under(services, claim, claim.session_id)
+    stored = _stored_ids(services, claim, claim.session_id)
     for former in set(claim.renamed_from) - {claim.session_id}:
-        stored |= _left_under(services, claim, former)
+        stored |= _late_writes(services, claim, former)
     with services.database.reading() as db:
         held = ledger.entries_of_session(db, claim.progress_id)
         without_tokens = token_vectors.lacking_in_session(db, claim.progress_id)
@@ -109,7 +109,7 @@ def remove_late_writes(services: Services, claim: Claim) -> None:
         with services.database.reading() as db:
             if cursors.fetch_progress(db, claim.progress_id) is not None:
                 return
-        late = sorted(_left_under(services, claim, claim.session_id))
+        late = sorted(_late_writes(services, claim, claim.session_id))
         if late:
             services.vectors.delete(claim.collection, late)
             log.warning("late_writes_removed", chunks=len(late))
@@ -117,13 +117,13 @@ def remove_late_writes(services: Services, claim: Claim) -> None:
         log.warning("late_writes_not_removed", error_code=error.code)
 
 
-def _stored_under(services: Services, claim: Claim, session_id: str) -> set[str]:
+def _stored_ids(services: Services, claim: Claim, session_id: str) -> set[str]:
     return {chunk for page in services.vectors.iter_ids(claim.collection, session_id=session_id) for chunk in page}
 
 
-def _left_under(services: Services, claim: Claim, former: str) -> set[str]:
+def _late_writes(services: Services, claim: Claim, former: str) -> set[str]:
     """What a late write has left under a former name of the session."""
-    late = {chunk: chunk_ids.parse_chunk_id(chunk) for chunk in _stored_under(services, claim, former)}
+    late = {chunk: chunk_ids.parse_chunk_id(chunk) for chunk in _stored_ids(services, claim, former)}
     # By now another session may have that name, and what is of its messages is its own. All else is ours, also what is
     # of messages that are gone: nobody else would look for it.
     with services.database.reading() as db:

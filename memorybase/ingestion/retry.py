@@ -57,16 +57,16 @@ def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool
         job.attempts -= 1
         job.error = describe(error)
         if base is not None and job.kind == JobKind.REPAIR and base.building not in (None, job.generation):
-            _give_way(db, services, base, job, [r for r in locked if r.generation == base.building], now)
+            _yield_to_build(db, services, base, job, [r for r in locked if r.generation == base.building], now)
         return again
 
 
-def _give_way(
+def _yield_to_build(
     db: OrmSession,
     services: Services,
     base: MemoryBase,
     job: IngestionJob,
-    of_session: list[SessionProgress],
+    rows: list[SessionProgress],
     now: datetime,
 ) -> None:
     """A repair of the serving store that fails must not hold up the session's build, which may be what heals it.
@@ -75,7 +75,7 @@ def _give_way(
     """
     job.state = JobState.CANCELLED
     db.flush()
-    if schedule_next(db, services, base, of_session, now) is None:
+    if schedule_next(db, services, base, rows, now) is None:
         job.state = JobState.QUEUED
     else:
         job.finished_at = now

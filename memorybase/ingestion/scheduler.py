@@ -41,16 +41,16 @@ def write_generation(base: MemoryBase) -> int:
     return base.serving if base.building is None else base.building
 
 
-def write_row(base: MemoryBase, of_session: Iterable[SessionProgress]) -> SessionProgress | None:
+def write_row(base: MemoryBase, rows: Iterable[SessionProgress]) -> SessionProgress | None:
     wanted = write_generation(base)
-    return next((r for r in of_session if r.memory_base_id == base.id and r.generation == wanted), None)
+    return next((r for r in rows if r.memory_base_id == base.id and r.generation == wanted), None)
 
 
-def is_at_work(base: MemoryBase, of_session: Iterable[SessionProgress]) -> bool:
+def may_have_active_job(base: MemoryBase, rows: Iterable[SessionProgress]) -> bool:
     """Whether the session may have an active job: one never goes without something owed, a mark or an audit."""
     return any(
         progress.target_seq > progress.cursor_seq or progress.dirty > progress.repaired or progress.audit_at is not None
-        for progress in of_session
+        for progress in rows
         if progress.memory_base_id == base.id
     )
 
@@ -59,7 +59,7 @@ def schedule_next(
     db: OrmSession,
     services: Services,
     base: MemoryBase,
-    of_session: Sequence[SessionProgress],
+    rows: Sequence[SessionProgress],
     now: datetime,
 ) -> IngestionJob | None:
     """Insert the session's next job if something is owed and none is active, and ring for it after the commit.
@@ -68,7 +68,7 @@ def schedule_next(
     """
     if base.deleting_at is not None:
         return None
-    own = [progress for progress in of_session if progress.memory_base_id == base.id]
+    own = [progress for progress in rows if progress.memory_base_id == base.id]
     # The serving row sorts first: its edits are the ones that search sees.
     for progress in sorted(own, key=lambda r: r.generation != base.serving):
         audit = progress.audit_at is not None and progress.audit_at <= now
@@ -136,10 +136,10 @@ def _insert(
             "epoch": 0,
             "attempts": 0,
             "outages": 0,
-            "deaths": 0,
+            "lost_workers": 0,
             "embedding_started": False,
-            "together": False,
-            "suspect": False,
+            "batched": False,
+            "run_alone": False,
             "available_at": now,
             "notified_at": now,
             "notify_count": 1,
@@ -185,7 +185,7 @@ def job_message(job: IngestionJob) -> JobMessage:
 def mark_edited(
     db: OrmSession,
     services: Services,
-    living: Sequence[MemoryBase],
+    bases: Sequence[MemoryBase],
     session_id: str,
     seq: int | None,
     now: datetime,
@@ -195,9 +195,9 @@ def mark_edited(
     The caller holds the flow's living memory bases and the session. Without a seq the whole session has changed.
     """
     planned = []
-    of_session = cursors.lock_session_progress(db, [base.id for base in living], session_id)
-    for base in living:
-        own = [progress for progress in of_session if progress.memory_base_id == base.id]
+    rows = cursors.lock_session_progress(db, [base.id for base in bases], session_id)
+    for base in bases:
+        own = [progress for progress in rows if progress.memory_base_id == base.id]
         # Beyond the target nothing has read the message yet: ingestion will read it as it is then.
         touched = [
             progress

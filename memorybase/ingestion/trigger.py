@@ -30,10 +30,10 @@ class IngestionState:
 
 
 def trigger(
-    db: OrmSession, services: Services, living: Sequence[MemoryBase], session: Session, now: datetime
+    db: OrmSession, services: Services, bases: Sequence[MemoryBase], session: Session, now: datetime
 ) -> list[IngestionState]:
     """For every memory base with auto_capture: is the threshold reached? Then what is captured is owed."""
-    automatic = [base for base in living if base.auto_capture]
+    automatic = [base for base in bases if base.auto_capture]
     locked = cursors.lock_session_progress(db, [base.id for base in automatic], session.session_id)
     untracked = [base for base in automatic if scheduler.write_row(base, locked) is None]
     for base in untracked:
@@ -69,7 +69,7 @@ def _trigger_base(
         after_seq=max(progress.cursor_seq, progress.target_seq),
         at_most=base.threshold,
     )
-    was_at_work = scheduler.is_at_work(base, locked)
+    was_at_work = scheduler.may_have_active_job(base, locked)
     reached = pending >= base.threshold
     if reached:
         progress.target_seq = session.last_seq

@@ -32,7 +32,7 @@ class JobOutcome(StrEnum):
     LOST = "lost"  # the claim went to somebody else
 
 
-GATHERED_JOBS = 64  # beside each other at most; their messages together are at most one job's worth
+MAX_BATCH_JOBS = 64  # beside each other at most; their messages together are at most one job's worth
 
 
 def run_jobs(
@@ -75,7 +75,7 @@ class JobRunner:
                 # Late for its own job, it is early for another's: whose ring may stand behind many late ones.
                 self._ingest(self._gather())
                 return first
-            if first.suspect:
+            if first.run_alone:
                 self._more = lambda: False
             if first.kind == JobKind.REPAIR:
                 return self._repair(first)
@@ -123,7 +123,7 @@ class JobRunner:
         messages = size = 0
         try:
             with self._services.database.reading() as db:
-                waiting = jobs.jobs_to_do(db, clock.now(db), limit=GATHERED_JOBS)
+                waiting = jobs.jobs_to_do(db, clock.now(db), limit=MAX_BATCH_JOBS)
             for job in waiting:
                 claim = self._claim(scheduler.job_message(job))
                 if isinstance(claim, JobOutcome):

@@ -24,7 +24,7 @@ log = get_logger(__name__)
 SHOWN_IDS = 20
 LOOK_PAGE = 1_000  # chunks that are looked for between two words of progress, half a second
 
-Looked = Callable[[int, int], object]  # told how many chunks were looked for, and of how many
+OnProgress = Callable[[int, int], object]  # told how many chunks were looked for, and of how many
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _differences(services: Services, base: MemoryBase, stored: set[str] | None) 
         expected = _expected(db, base)
         if stored is None:  # nothing is on its way to a collection that is gone
             return Differences(len(expected), 0, expected, set(), {})
-        at_work = cursors.sessions_at_work(db, base.id, base.serving)
+        at_work = cursors.busy_sessions(db, base.id, base.serving)
         missing = {chunk: row for chunk, row in expected.items() if chunk not in stored and row not in at_work}
         extra = stored - expected.keys()
         if extra and at_work:
@@ -136,18 +136,20 @@ def _expected(db: OrmSession, base: MemoryBase) -> dict[str, UUID]:
     }
 
 
-def find_hidden_chunks(services: Services, base: MemoryBase, ref: CollectionRef, looked: Looked) -> dict[str, UUID]:
+def find_unreachable_chunks(
+    services: Services, base: MemoryBase, ref: CollectionRef, on_progress: OnProgress
+) -> dict[str, UUID]:
     """Chunks of sessions at rest that the store has and no search by meaning comes upon, with their session row.
 
     A query for each chunk: 5 s for 12,000. Raises VectorStoreUnavailable and CollectionMissing.
     """
     with services.database.reading() as db:
-        at_work = cursors.sessions_at_work(db, base.id, base.serving)
+        at_work = cursors.busy_sessions(db, base.id, base.serving)
         resting = {chunk: row for chunk, row in _expected(db, base).items() if row not in at_work}
     chunks, hidden = list(resting), set[str]()
     for start in range(0, len(chunks), LOOK_PAGE):
         hidden |= unreachable_ids(services.vectors, ref, chunks[start : start + LOOK_PAGE])
-        looked(min(start + LOOK_PAGE, len(chunks)), len(chunks))
+        on_progress(min(start + LOOK_PAGE, len(chunks)), len(chunks))
     return {chunk: resting[chunk] for chunk in hidden}
 
 
@@ -188,7 +190,7 @@ def _counts_differ(services: Services, base_id: UUID) -> bool:
         count = -1
     with services.database.transaction() as db:
         after = cursors.chunks_of_generation(db, base_id, base.serving)
-        if count >= 0 and (before != after or cursors.sessions_at_work(db, base_id, base.serving)):
+        if count >= 0 and (before != after or cursors.busy_sessions(db, base_id, base.serving)):
             return False  # the next pass may find it at rest
         # An empty base whose collection is gone has lost its place to write: that is a mismatch too.
         memory_bases.set_mismatch(db, base_id, base.serving, count != after, clock.now(db))

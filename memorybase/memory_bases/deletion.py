@@ -71,7 +71,7 @@ def finish_deletion(services: Services, base_id: UUID) -> bool:
     return True
 
 
-def drop_retired(services: Services) -> int:
+def delete_retired_collections(services: Services) -> int:
     """Drop collections that were replaced a while ago: searches that began before are over by now."""
     with services.database.reading() as db:
         before = clock.now(db) - timedelta(seconds=services.settings.retire_seconds)
@@ -84,7 +84,7 @@ def drop_retired(services: Services) -> int:
         )
         with services.database.transaction() as db:
             base = memory_bases.share_base(db, base_id)  # a deletion waits, and removes what is written here
-            memory_bases.mark_dropped(db, base_id, generation)
+            memory_bases.mark_collection_deleted(db, base_id, generation)
             entry = registry.entry_of_memory_base(db, base_id)
             if entry is not None and base is not None and base.deleting_at is None:
                 # Again: whoever let the new generation serve may have died before this.

@@ -193,7 +193,7 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
                 setattr(base, name, value)
             db.flush()
             if "idle_after" in changes or "auto_capture" in changes:
-                cursors.look_at_idle_soon(db, base_id, clock.now(db))
+                cursors.recheck_idle_sessions(db, base_id, clock.now(db))
     except errors.ConstraintViolated as exc:
         with services.database.reading() as db:
             existing = memory_bases.base_of_name(db, user_id, changes["name"])

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.memory_bases.consistency import Differences, Looked, compare, find_hidden_chunks
+from memorybase.memory_bases.consistency import Differences, OnProgress, compare, find_unreachable_chunks
 from memorybase.models import MemoryBase
 from memorybase.queries import cursors, memory_bases
 from memorybase.services import Services
@@ -61,7 +61,7 @@ class Orphan:
 
 
 def reconcile_base(
-    services: Services, base_id: UUID, *, repair: bool, looked: Looked = lambda *_: None
+    services: Services, base_id: UUID, *, repair: bool, on_progress: OnProgress = lambda *_: None
 ) -> Reconciled | None:
     """Compare the serving generation id by id and look for each chunk, with `repair` have it mended; None: the base is
     gone.
@@ -78,7 +78,7 @@ def reconcile_base(
         differences = compare(services, base, ref)
         if not services.vectors.collection_exists(ref):
             return _answer(base, "gone", differences)
-        hidden = find_hidden_chunks(services, base, ref, looked)
+        hidden = find_unreachable_chunks(services, base, ref, on_progress)
         if not differences and not hidden:
             return _answer(base, "ok", differences)
         marked, removed = _mend(services, base, ref, differences, hidden) if repair else (0, 0)
@@ -123,7 +123,7 @@ def _mend(
 
 def _mark(services: Services, progress_id: UUID) -> bool:
     with services.database.transaction() as db:
-        return cursors.audit_at_once(db, progress_id, clock.now(db))
+        return cursors.request_audit(db, progress_id, clock.now(db))
 
 
 def find_orphans(services: Services) -> list[Orphan]:
@@ -155,7 +155,7 @@ def drop_orphans(services: Services, orphans: Sequence[Orphan]) -> list[Orphan]:
 
 def _is_orphan(db: OrmSession, name: str) -> bool:
     parsed = _COLLECTION.fullmatch(name)
-    return parsed is not None and not memory_bases.has_use_for(db, UUID(parsed[1]), int(parsed[2]))
+    return parsed is not None and not memory_bases.is_collection_needed(db, UUID(parsed[1]), int(parsed[2]))
 
 
 def _moment(value: object) -> datetime | None:

@@ -29,7 +29,7 @@ from memorybase.vectors.store import CollectionRef
 
 log = get_logger(__name__)
 
-PLANNED_AT_ONCE = 500  # sessions whose first job is made by the request itself; the sweeper makes the others
+SESSIONS_SCHEDULED_AT_ONCE = 500  # sessions whose first job is made by the request itself; the sweeper makes the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _begin(
     cursors.begin_build(db, base_id, base.serving, number)
     # What waits for the old generation goes into the new one; what runs may finish, since it is served meanwhile.
     jobs.cancel_jobs_of_base(db, base_id, now, "superseded by a regenerate", which=jobs.waits_to_ingest())
-    pending = cursors.sessions_to_build(db, base_id, number, limit=PLANNED_AT_ONCE)
+    pending = cursors.sessions_to_build(db, base_id, number, limit=SESSIONS_SCHEDULED_AT_ONCE)
     planned = [job for row in pending if (job := scheduler.schedule_next(db, services, base, [row], now))]
     complete_build(db, services, base, now)
     return planned

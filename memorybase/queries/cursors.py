@@ -144,23 +144,23 @@ def try_lock_session_progress(db: OrmSession, base: MemoryBase, session_id: str,
     return len(locked) == db.scalar(there)
 
 
-def audit_at_once(db: OrmSession, progress_id: UUID, now: datetime) -> bool:
+def request_audit(db: OrmSession, progress_id: UUID, now: datetime) -> bool:
     """Have the store's ids of this session compared with the ledger by its next job; False: the row is gone."""
     return rows_affected(db, sa.update(Progress).where(Progress.id == progress_id).values(audit_at=now)) == 1
 
 
-def sessions_at_work(db: OrmSession, base_id: UUID, generation: int) -> set[UUID]:
+def busy_sessions(db: OrmSession, base_id: UUID, generation: int) -> set[UUID]:
     """Rows whose part of the store is about to change: an active job, a repair that is owed, an audit that waits."""
     active = sa.select(IngestionJob.progress_id).where(
         IngestionJob.memory_base_id == base_id, IngestionJob.generation == generation, IS_ACTIVE
     )
     marked = sa.select(Progress.id).where(
-        Progress.memory_base_id == base_id, Progress.generation == generation, is_marked()
+        Progress.memory_base_id == base_id, Progress.generation == generation, is_repair_pending()
     )
     return {*db.scalars(active), *db.scalars(marked)}
 
 
-def is_marked() -> sa.ColumnElement[bool]:
+def is_repair_pending() -> sa.ColumnElement[bool]:
     """A repair is owed, or an audit waits for its time."""
     return sa.or_(Progress.audit_at.is_not(None), Progress.dirty > Progress.repaired)
 
@@ -361,7 +361,7 @@ def idle_sessions(db: OrmSession, now: datetime, *, limit: int) -> list[Progress
     )
 
 
-def look_at_idle_soon(db: OrmSession, base_id: UUID, now: datetime) -> None:
+def recheck_idle_sessions(db: OrmSession, base_id: UUID, now: datetime) -> None:
     """After idle_after or auto_capture changed, the sweeper works out every session's time anew."""
     db.execute(sa.update(Progress).where(Progress.memory_base_id == base_id).values(idle_due_at=now))
 

@@ -134,7 +134,7 @@ def share_sessions_of_messages(
         db.execute(sa.select(Session.id).where(*which).with_for_update(read=True))
 
 
-def is_said_again(db: OrmSession, message: Message) -> bool:
+def has_identical_message(db: OrmSession, message: Message) -> bool:
     """Whether another message of the session is the same, word for word."""
     others = (Message.flow_id == message.flow_id, Message.session_id == message.session_id, Message.id != message.id)
     same = sa.exists().where(*others, Message.fingerprint == message.fingerprint)

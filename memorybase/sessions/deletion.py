@@ -57,23 +57,23 @@ def remove_deleted_sessions(services: Services) -> int:
 
 def _remove_session(services: Services, flow_id: UUID, session_id: str) -> bool:
     with services.database.transaction() as db:
-        living = memory_bases.share_bases_of_flow(db, flow_id)
+        bases = memory_bases.share_bases_of_flow(db, flow_id)
         session = sessions.lock_session(db, flow_id, session_id)
         if session is None or session.deleted_at is None:
             return False
-        locked = cursors.lock_session_progress(db, [base.id for base in living], session_id)
+        locked = cursors.lock_session_progress(db, [base.id for base in bases], session_id)
         # target > cursor counts as waiting too: a job may have read the messages before they went.
         waiting = [r for r in locked if r.dirty > r.repaired or r.audit_at or r.target_seq > r.cursor_seq]
-        if waiting or any(jobs.active_job(db, base.id, session_id) for base in living):
+        if waiting or any(jobs.active_job(db, base.id, session_id) for base in bases):
             return False
         # One statement, though a retired generation may still have its ledger: it is one session's.
         cursors.delete_progress_of_session(db, flow_id, session_id)
-        deleted_messages.let_expire(db, session, clock.now(db) + LATE_WRITE)
+        deleted_messages.set_expiry(db, session, clock.now(db) + LATE_WRITE)
         sessions.delete_session(db, session)
         return True
 
 
-def forget_deleted(services: Services) -> int:
+def delete_expired_ids(services: Services) -> int:
     """Ids of deleted messages that nothing can depend on any more; how many are forgotten now."""
     with services.database.transaction() as db:
-        return deleted_messages.forget_expired(db, clock.now(db), limit=DELETE_PAGE)
+        return deleted_messages.delete_expired(db, clock.now(db), limit=DELETE_PAGE)

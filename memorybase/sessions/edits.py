@@ -78,7 +78,7 @@ def edit_message(services: Services, user_id: UUID, message_id: UUID, changes: M
 def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[UUID]:
     """Remove a message; search no longer finds it from this commit on. The ids of the repairs. Raises NotFound."""
     with services.database.transaction() as db:
-        living, session, message = _locked_message(db, user_id, message_id)
+        bases, session, message = _locked_message(db, user_id, message_id)
         deleted_messages.remember_message(db, session, message)
         index.remove(db, session, message)
         memory_uses.redact_uses(db, [message.id])
@@ -87,19 +87,19 @@ def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[
         summaries.mark_deleted(db, message.flow_id, message.session_id, message.seq, now)
         db.delete(message)
         db.flush()
-        return _ids(scheduler.mark_edited(db, services, living, session.session_id, message.seq, now))
+        return _ids(scheduler.mark_edited(db, services, bases, session.session_id, message.seq, now))
 
 
 def _locked_message(db: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[MemoryBase], Session, Message]:
     """The message under its session's lock, in the order of locks that everybody keeps."""
     seen = sessions.fetch_message(db, user_id, message_id)
     if seen is not None:
-        living = memory_bases.share_bases_of_flow(db, seen.flow_id)
+        bases = memory_bases.share_bases_of_flow(db, seen.flow_id)
         session = sessions.lock_session(db, seen.flow_id, seen.session_id)
         message = sessions.fetch_message(db, user_id, message_id)
         if session is not None and message is not None:
             db.refresh(message)
-            return living, session, message
+            return bases, session, message
     raise errors.NotFound("There is no such message", field="message_id", value=str(message_id))
 
 
@@ -120,7 +120,7 @@ def update_session(
             # who has the second and wants the first.
             for name in sorted({session_id, new_session_id}):
                 sessions.lock_session(db, flow_id, name)
-        living, session = _locked_session(db, user_id, flow_id, session_id)
+        bases, session = _locked_session(db, user_id, flow_id, session_id)
         if metadata is not None:
             session.meta = metadata
         if new_session_id is None or new_session_id == session_id:
@@ -129,7 +129,7 @@ def update_session(
             raise errors.SessionConflict("A session of that id is there", field="new_session_id", value=new_session_id)
         db.flush()
         now = clock.now(db)
-        base_ids = [base.id for base in living]
+        base_ids = [base.id for base in bases]
         for progress in cursors.lock_session_progress(db, base_ids, session_id):
             progress.renamed_from = [*(progress.renamed_from or ()), session_id]
             progress.audit_at = scheduler.audit_time(now, services.settings)
@@ -142,14 +142,14 @@ def update_session(
         db.expire_all()
         # The session's id is part of every chunk's metadata.
         sessions.raise_versions(db, flow_id, new_session_id)
-        living = memory_bases.share_bases_of_flow(db, flow_id)
-        scheduler.mark_edited(db, services, living, new_session_id, None, now)
+        bases = memory_bases.share_bases_of_flow(db, flow_id)
+        scheduler.mark_edited(db, services, bases, new_session_id, None, now)
 
 
 def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
     """Remove a session's messages and runs; the stores follow. Raises NotFound."""
     with services.database.transaction() as db:
-        living, session = _locked_session(db, user_id, flow_id, session_id)
+        bases, session = _locked_session(db, user_id, flow_id, session_id)
         now = clock.now(db)
         chunks = ledger.chunks_of_session(db, flow_id, session_id)
         deleted_messages.remember_session(db, session)
@@ -162,8 +162,8 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
         session.deleted_at = now
         session.meta = {}
         db.flush()
-        planned = scheduler.mark_edited(db, services, living, session_id, None, now)
-        marked = cursors.lock_session_progress(db, [base.id for base in living], session_id)
+        planned = scheduler.mark_edited(db, services, bases, session_id, None, now)
+        marked = cursors.lock_session_progress(db, [base.id for base in bases], session_id)
         waiting = sum(progress.dirty > progress.repaired for progress in marked)
         return Erasure(
             sessions=1, runs=runs, messages=messages, node_executions=executions, context_messages=contexts,
@@ -194,14 +194,14 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
 
 
 def _locked_session(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str) -> tuple[list[MemoryBase], Session]:
-    living = memory_bases.share_bases_of_flow(db, flow_id)
+    bases = memory_bases.share_bases_of_flow(db, flow_id)
     flow: Flow | None = sessions.fetch_flow(db, user_id, flow_id)
     if flow is None:
         raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
     session = sessions.lock_session(db, flow_id, session_id)
     if session is None or session.deleted_at is not None:
         raise errors.NotFound("There is no such session", field="session_id", value=session_id)
-    return living, session
+    return bases, session
 
 
 def _ids(planned: Sequence[IngestionJob]) -> list[UUID]:

@@ -108,7 +108,7 @@ def test_while_the_store_is_away_every_job_waits_and_none_is_counted(world: Worl
     world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert", times=2)
     assert shift(world) is JobOutcome.POSTPONED
     assert set(states(world, base).values()) == {"queued"}
-    assert {(job.outages, job.attempts, job.deaths) for job in world.jobs(base)} == {(1, 0, 0)}
+    assert {(job.outages, job.attempts, job.lost_workers) for job in world.jobs(base)} == {(1, 0, 0)}
     world.pass_time(61)
     world.settle()
     world.assert_all_ingested(base)
@@ -215,7 +215,7 @@ class TestLostBesideOthers:
     def test_none_of_them_is_counted_and_each_runs_alone_from_then_on(self, world: World, base: UUID) -> None:
         self.lose(world)
         waiting = [job for job in world.jobs(base) if job.state == "queued"]
-        assert {(job.deaths, job.suspect) for job in waiting} == {(0, True)}
+        assert {(job.lost_workers, job.run_alone) for job in waiting} == {(0, True)}
         assert "deadly" in {job.session_id for job in waiting}
         embedded: list[int] = []
 
@@ -265,4 +265,4 @@ class TestLostBesideOthers:
 
         world.embedder.before_embed, world.vectors.before_upsert = die, wait
         self.lose(world)
-        assert {job.deaths for job in world.jobs(base)} == {0}
+        assert {job.lost_workers for job in world.jobs(base)} == {0}

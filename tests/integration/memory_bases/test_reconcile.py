@@ -96,7 +96,7 @@ class TestBases:
         monkeypatch.setattr(consistency, "LOOK_PAGE", 2)
         told: list[tuple[int, int]] = []
         reconciling.reconcile_base(
-            world.services, base, repair=False, looked=lambda done, total: told.append((done, total))
+            world.services, base, repair=False, on_progress=lambda done, total: told.append((done, total))
         )
         assert told == [(2, 3), (3, 3)]
 
