@@ -61,7 +61,7 @@ def fetch(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, De
     return {row.message_id: Deleted(*row) for row in rows}
 
 
-def forget(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> None:
+def delete(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> None:
     """These are messages again, and carry their versions themselves."""
     if ids:
         db.execute(
@@ -81,5 +81,5 @@ def delete_expired(db: OrmSession, now: datetime, *, limit: int) -> int:
     )
     pairs = db.execute(doomed).all()
     for flow_id in {pair.flow_id for pair in pairs}:
-        forget(db, flow_id, [pair.message_id for pair in pairs if pair.flow_id == flow_id])
+        delete(db, flow_id, [pair.message_id for pair in pairs if pair.flow_id == flow_id])
     return len(pairs)

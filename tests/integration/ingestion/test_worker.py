@@ -21,7 +21,7 @@ SESSIONS = [f"session {n}" for n in range(6)]
 
 def shift(world: World, *, which: int = 0) -> JobOutcome:
     """What a worker's task does with one ring."""
-    return worker.run_jobs(world.services, world.queue.enqueued[which], owner=WORKER, more=lambda: True)
+    return worker.run_jobs(world.services, world.queue.enqueued[which], owner=WORKER, may_continue=lambda: True)
 
 
 def ready(world: World, *messages: str, sessions: Sequence[str] = SESSIONS) -> UUID:
@@ -73,7 +73,7 @@ def test_a_long_session_is_done_to_its_end_and_no_further_than_there_is_time(wor
     base = world.new_base(threshold=1)
     world.say("s", *texts(700))
     looks = iter([True, True, False])
-    worker.run_jobs(world.services, world.queue.enqueued[0], owner=WORKER, more=lambda: next(looks, False))
+    worker.run_jobs(world.services, world.queue.enqueued[0], owner=WORKER, may_continue=lambda: next(looks, False))
     assert 0 < world.row(base, "s").cursor_seq < 700
     world.settle()
     world.assert_all_ingested(base)
@@ -226,7 +226,7 @@ class TestLostBesideOthers:
         world.embedder.before_embed = look
         for job in waiting:
             if job.session_id != "deadly":
-                worker.run_jobs(world.services, scheduler.job_message(job), owner=WORKER, more=lambda: True)
+                worker.run_jobs(world.services, scheduler.job_message(job), owner=WORKER, may_continue=lambda: True)
         assert embedded == [2] * (len(waiting) - 1)
         assert {job.session_id for job in world.jobs(base) if job.state != "done"} == {"deadly"}
 
