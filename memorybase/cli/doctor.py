@@ -238,7 +238,7 @@ def _token_vectors(context: DoctorContext) -> str:
 
     _ = context.database_url
     with context.services.database.reading() as db:
-        lacking = token_vectors.count_lacking(db)
+        lacking = token_vectors.count_missing(db)
         without = token_vectors.count_bases_without(db)
     if not context.settings.token_vectors:
         return "off"

@@ -86,7 +86,7 @@ def _audit(services: Services, claim: Claim) -> Audit:
         stored |= _late_writes(services, claim, former)
     with services.database.reading() as db:
         held = ledger.entries_of_session(db, claim.progress_id)
-        without_tokens = token_vectors.lacking_in_session(db, claim.progress_id)
+        without_tokens = token_vectors.messages_without(db, claim.progress_id)
     expected = {
         chunk: entry.message_id
         for entry in held

@@ -1,4 +1,4 @@
-"""Edits and deletes of messages and sessions: SQL changes at once, every store follows by a repair."""
+"""Edit and delete messages and sessions: SQL changes at once, repairs update the stores."""
 
 from __future__ import annotations
 
@@ -39,12 +39,11 @@ EDITABLE = ("content", "files", "metadata")
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """A receipt: what is gone from SQL, and how many chunks the stores held of it by the ledgers. Chats are those of an
-    end user, erased with their messages. `context_messages` are those that node executions gave out, `memory_uses` what
-    models were given; summaries are those of sessions and of chats.
+    """A receipt: what was deleted from SQL, and how many chunks of it the stores hold according to the ledgers.
 
-    The chunks go by `pending_repairs` repairs, one a memory base and session; `job_ids` are those that could be queued
-    at once, the others follow the jobs that are active now. No search shows anything of it from here on.
+    `context_messages` were in contexts of node executions; `memory_uses` record what models received; `summaries` are
+    those of sessions and of chats. `pending_repairs` repairs delete the chunks, one for each memory base and session;
+    those in `job_ids` are queued, the others follow the active jobs. No search returns any of this from now on.
     """
 
     sessions: int = 0
@@ -61,14 +60,14 @@ class Erasure:
     chat_messages: int = 0
 
     def __add__(self, other: Erasure) -> Erasure:
-        return Erasure(**{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)})
+        return Erasure(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
 
 
 def edit_message(services: Services, user_id: UUID, message_id: UUID, changes: Mapping[str, Any]) -> list[UUID]:
-    """A new version of a message; the ids of the repairs. Raises NotFound, InvalidRequest naming a fixed field."""
+    """Write a new version of a message; returns the ids of the repair jobs. Raises NotFound, InvalidRequest."""
     for name in changes:
         if name not in EDITABLE:
-            raise errors.InvalidRequest("This cannot be changed", field=name, limit=list(EDITABLE))
+            raise errors.InvalidRequest(f"{name} of a message cannot be changed", field=name, limit=list(EDITABLE))
     with services.database.transaction() as db:
         bases, session, message = _locked_message(db, user_id, message_id)
         now = clock.now(db)
@@ -76,7 +75,7 @@ def edit_message(services: Services, user_id: UUID, message_id: UUID, changes: M
 
 
 def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[UUID]:
-    """Remove a message; search no longer finds it from this commit on. The ids of the repairs. Raises NotFound."""
+    """Delete a message; no search finds it from this commit on. Returns the ids of the repair jobs. Raises NotFound."""
     with services.database.transaction() as db:
         bases, session, message = _locked_message(db, user_id, message_id)
         deleted_messages.remember_message(db, session, message)
@@ -91,11 +90,11 @@ def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[
 
 
 def _locked_message(db: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[MemoryBase], Session, Message]:
-    """The message under its session's lock, in the order of locks that everybody keeps."""
-    seen = sessions.fetch_message(db, user_id, message_id)
-    if seen is not None:
-        bases = memory_bases.share_bases_of_flow(db, seen.flow_id)
-        session = sessions.lock_session(db, seen.flow_id, seen.session_id)
+    """The message, with its session locked. Common lock order: memory bases, session."""
+    found = sessions.fetch_message(db, user_id, message_id)
+    if found is not None:
+        bases = memory_bases.share_bases_of_flow(db, found.flow_id)
+        session = sessions.lock_session(db, found.flow_id, found.session_id)
         message = sessions.fetch_message(db, user_id, message_id)
         if session is not None and message is not None:
             db.refresh(message)
@@ -112,12 +111,11 @@ def update_session(
     new_session_id: str | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> None:
-    """Rename a session or replace its metadata. Raises NotFound, SessionConflict when the new id is taken."""
+    """Rename a session or replace its metadata. Raises NotFound, SessionConflict if the new id exists."""
     with services.database.transaction() as db:
         if new_session_id is not None:
             memory_bases.share_bases_of_flow(db, flow_id)
-            # Both names in Python's order, as a flush takes its sessions: whoever locks two must not wait for another
-            # who has the second and wants the first.
+            # Lock both ids in Python's sort order, as a flush does: two lockers must not wait for each other.
             for name in sorted({session_id, new_session_id}):
                 sessions.lock_session(db, flow_id, name)
         bases, session = _locked_session(db, user_id, flow_id, session_id)
@@ -126,7 +124,7 @@ def update_session(
         if new_session_id is None or new_session_id == session_id:
             return
         if sessions.fetch_session(db, flow_id, new_session_id) is not None:
-            raise errors.SessionConflict("A session of that id is there", field="new_session_id", value=new_session_id)
+            raise errors.SessionConflict("A session with this id exists", field="new_session_id", value=new_session_id)
         db.flush()
         now = clock.now(db)
         base_ids = [base.id for base in bases]
@@ -134,7 +132,7 @@ def update_session(
             progress.renamed_from = [*(progress.renamed_from or ()), session_id]
             progress.audit_at = scheduler.audit_time(now, services.settings)
         db.flush()
-        # A worker that holds a job of this session reads by the old id: it loses its claim and finds nothing.
+        # A worker with a job of this session still has the old id: take its claim away.
         active = [jobs.active_job(db, base_id, session_id) for base_id in base_ids]
         jobs.cancel_jobs(db, [job.id for job in active if job], now, "the session was renamed")
         jobs.rename_session(db, base_ids, session_id, new_session_id)
@@ -147,7 +145,7 @@ def update_session(
 
 
 def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
-    """Remove a session's messages and runs; the stores follow. Raises NotFound."""
+    """Delete a session's messages and runs; repairs update the stores. Raises NotFound."""
     with services.database.transaction() as db:
         bases, session = _locked_session(db, user_id, flow_id, session_id)
         now = clock.now(db)
@@ -155,33 +153,34 @@ def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id:
         deleted_messages.remember_session(db, session)
         index.remove_all(db, session)
         uses = memory_uses.delete_uses_of_session(db, flow_id, session_id)
-        summed_up = summaries.delete_of_session(db, flow_id, session_id)
+        deleted_summaries = summaries.delete_of_session(db, flow_id, session_id)
         executions, contexts = node_executions.delete_executions_of_session(db, flow_id, session_id)
         messages, runs = sessions.delete_messages_of_session(db, flow_id, session_id)
-        # The row stays, and its counter goes on, until no store holds anything of it.
+        # The row stays, with its seq counter, until no store holds anything of the session.
         session.deleted_at = now
         session.meta = {}
         db.flush()
-        planned = scheduler.mark_edited(db, services, bases, session_id, None, now)
-        marked = cursors.lock_session_progress(db, [base.id for base in bases], session_id)
-        waiting = sum(progress.dirty > progress.repaired for progress in marked)
+        scheduled = scheduler.mark_edited(db, services, bases, session_id, None, now)
+        locked = cursors.lock_session_progress(db, [base.id for base in bases], session_id)
+        repairs = sum(progress.dirty > progress.repaired for progress in locked)
         return Erasure(
             sessions=1, runs=runs, messages=messages, node_executions=executions, context_messages=contexts,
-            memory_uses=uses, summaries=summed_up, chunks=chunks, pending_repairs=waiting, job_ids=_ids(planned),
+            memory_uses=uses, summaries=deleted_summaries, chunks=chunks, pending_repairs=repairs,
+            job_ids=_ids(scheduled),
         )  # fmt: skip
 
 
 def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasure:
-    """Delete every session and chat of an end user, in all of the user's flows. Raises NotFound when there is none.
+    """Delete every session and chat of an end user, in all of the user's flows. Raises NotFound if there is none.
 
-    A session a transaction: what an error leaves behind is what the next call continues from.
+    Each session has its own transaction: after an error, the next call continues.
     """
     total = Erasure()
     while True:
         with services.database.reading() as db:
             page = sessions.sessions_of_end_user(db, user_id, end_user_id, limit=ERASE_PAGE)
         for flow_id, session_id in page:
-            with contextlib.suppress(errors.NotFound):  # somebody else was quicker
+            with contextlib.suppress(errors.NotFound):  # deleted meanwhile
                 total += delete_session(services, user_id, flow_id, session_id)
         if len(page) < ERASE_PAGE:
             break
@@ -204,5 +203,5 @@ def _locked_session(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: st
     return bases, session
 
 
-def _ids(planned: Sequence[IngestionJob]) -> list[UUID]:
-    return [job.id for job in planned]
+def _ids(scheduled: Sequence[IngestionJob]) -> list[UUID]:
+    return [job.id for job in scheduled]
