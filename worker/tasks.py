@@ -20,7 +20,7 @@ def ingest(**frozen: Any) -> None:
     process = this_process()
     job = JobMessage.from_message(frozen)
     with process.watchdog.watching(job.job_id):
-        worker.run_jobs(process.services, job, owner=process.owner, more=process.time_for_more())
+        worker.run_jobs(process.services, job, owner=process.owner, may_continue=process.time_for_more())
 
 
 @app.task(name=SUMMARIZE_TASK)

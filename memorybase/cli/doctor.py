@@ -78,7 +78,7 @@ class DoctorContext:
         from memorybase.operations import health
 
         _ = self.database_url
-        return health.take(self.services)
+        return health.read_vitals(self.services)
 
     @property
     def up(self) -> str:
@@ -209,7 +209,7 @@ def _jobs(context: DoctorContext) -> str:
 def _stuck(context: DoctorContext) -> str:
     seen = context.vitals
     detail = f"{seen.stuck_jobs} jobs are due for more than a minute" if seen.stuck_jobs else "none"
-    return _unless(seen.queue_stands, f"{detail}, and none was begun in that time" if seen.queue_stands else detail)
+    return _unless(seen.queue_stalled, f"{detail}, and none was begun in that time" if seen.queue_stalled else detail)
 
 
 def _dead_letters(context: DoctorContext) -> str:
@@ -238,7 +238,7 @@ def _token_vectors(context: DoctorContext) -> str:
 
     _ = context.database_url
     with context.services.database.reading() as db:
-        lacking = token_vectors.count_lacking(db)
+        lacking = token_vectors.count_missing(db)
         without = token_vectors.count_bases_without(db)
     if not context.settings.token_vectors:
         return "off"

@@ -15,7 +15,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from memorybase import errors
 
-AfterCommit = Callable[[], None]
+AfterCommit = Callable[[], object]
 
 # A writer that cannot start within this long is stuck, not slow.
 SQLITE_BUSY_MILLISECONDS = 10_000

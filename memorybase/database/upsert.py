@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -34,7 +34,7 @@ def insert_unless_there(
     """Insert a row, by its columns' names, unless one with the same `unique` columns (`where` true) is there; whether
     it was inserted."""
     statement = _insert_unless_there(db.get_bind().dialect.name, core(table), unique, where)
-    return db.execute(statement, values).rowcount == 1  # type: ignore[attr-defined,no-any-return]
+    return rows_affected(db, statement, values) == 1
 
 
 @lru_cache
@@ -43,6 +43,11 @@ def _insert_unless_there(
 ) -> sa.Executable:
     unless = insert_into(dialect, table).on_conflict_do_nothing(index_elements=unique, index_where=where)
     return unless.execution_options(preserve_rowcount=True)  # which no database owes of an INSERT
+
+
+def rows_affected(db: OrmSession, statement: sa.Executable, parameters: Mapping[str, Any] | None = None) -> int:
+    """Execute an INSERT, UPDATE or DELETE; how many rows it wrote."""
+    return cast("sa.CursorResult[Any]", db.execute(statement, parameters)).rowcount
 
 
 def new_id(db: OrmSession) -> sa.ColumnElement[Any]:

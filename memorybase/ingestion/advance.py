@@ -1,4 +1,4 @@
-"""The last step: cursor, ledger and job in one transaction. Both updates hit one row, or nothing happened."""
+"""The last step of a job: cursor, ledger and job change in one transaction, or nothing does."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ log = get_logger(__name__)
 def advance(
     services: Services, claim: Claim, keeper: LeaseKeeper, done: WriteResult, *, cursor_id: UUID | None
 ) -> None:
-    """Move the cursor by compare-and-set and write the ledger; raises ClaimLost when somebody else did."""
-    # An advance that a power cut undoes leaves a claim without its worker, as a kill just before it does.
+    """Move the cursor by compare-and-set and write the ledger. Raises ClaimLost."""
+    # A power cut may undo this commit. That leaves a claim without its worker, as a kill just before it would.
     with services.database.transaction(durable=claim.is_build) as db:
         advanced = compare_and_set(db, claim, to_seq=claim.to_seq, cursor_id=cursor_id)
         engine.after_commit(db, lambda: keeper.drop(claim))
@@ -40,7 +40,7 @@ def advance(
 
 @dataclass(slots=True)
 class WriteResult:
-    """What is now in the collection, and what could not be put there."""
+    """Messages that are now in the collection, and messages that failed."""
 
     held: list[ledger.Held] = field(default_factory=list)
     tokens: list[TokensOf] = field(default_factory=list)
@@ -48,23 +48,23 @@ class WriteResult:
 
 
 class Advanced(NamedTuple):
-    """What the compare-and-set has hit: its base, its row as it is now, the session's rows, the moment."""
+    """After the compare-and-set: the memory base, the session's row that moved, all its rows, the time."""
 
     base: MemoryBase
     progress: SessionProgress
-    of_session: list[SessionProgress]
+    session_rows: list[SessionProgress]
     now: datetime
 
 
 def compare_and_set(db: OrmSession, claim: Claim, *, to_seq: int, cursor_id: UUID | None) -> Advanced:
-    """Move the cursor if nothing has changed since the claim.
+    """Move the cursor if the claim still holds. Locks are taken in the common order.
 
-    The locks are taken in everybody's order. Raises ClaimLost when somebody else did it, or the base is going.
+    Raises ClaimLost if another worker has the job, or the memory base is being deleted.
     """
-    # Whoever may complete a build takes the base alone, so that of two last advances one sees the other.
+    # An advance that may complete a build locks the base exclusively: of two last advances, one sees the other.
     lock = memory_bases.lock_base if claim.is_build else memory_bases.share_base
     base = lock(db, claim.memory_base_id)
-    # During a build the session has two rows: a capture takes them by id, and so do we, whichever is ours.
+    # During a build the session has two rows. Lock both by id, as a capture does.
     locked = cursors.lock_session_progress(db, [claim.memory_base_id], claim.session_id)
     now = clock.now(db)
     progress = cursors.compare_and_advance(
@@ -85,9 +85,9 @@ def compare_and_set(db: OrmSession, claim: Claim, *, to_seq: int, cursor_id: UUI
 
 
 def finish(db: OrmSession, services: Services, claim: Claim, advanced: Advanced, done: WriteResult) -> None:
-    """End the job and write the ledger, in the transaction of the compare-and-set that has just hit its row.
+    """In the transaction of the compare-and-set: write the ledger, end the job, schedule the next one.
 
-    Plans what is owed next. Raises ClaimLost when the job is no longer this claim's.
+    Raises ClaimLost if the job no longer belongs to this claim.
     """
     base, progress, locked, now = advanced
     messages, chunks = ledger.record(
@@ -102,7 +102,7 @@ def finish(db: OrmSession, services: Services, claim: Claim, advanced: Advanced,
         db, base_id=base.id, generation=claim.generation, progress_id=progress.id, failures=done.failures, now=now
     )
     if claim.retried:
-        # An attempt before this one may have written what no ledger knows, of a message edited since.
+        # An earlier attempt may have written chunks of a message that was edited since; no ledger has them.
         progress.audit_at = audit_time(now, services.settings)
     if progress.job_cap is not None:
         doubled = progress.job_cap * 2

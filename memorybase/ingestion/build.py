@@ -1,4 +1,4 @@
-"""A generation that is complete starts to serve, and the one before it is retired."""
+"""A complete generation starts to serve; the generation before it is retired."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = get_logger(__name__)
 def complete_build(db: OrmSession, services: Services, base: MemoryBase, now: datetime) -> bool:
     """Let the new generation serve once every session has reached what the old one covered.
 
-    The base is locked by the caller whenever a build may be complete, so that of two last advances one sees both.
+    The caller locks the base exclusively: of two last advances, one sees the other.
     """
     if base.building is None or not cursors.build_is_complete(db, base.id, base.building):
         return False
@@ -31,12 +31,12 @@ def complete_build(db: OrmSession, services: Services, base: MemoryBase, now: da
     entry = registry.entry_of_memory_base(db, base.id)
     if entry is not None:
         engine.after_commit(db, lambda: registry.write_metadata(services, entry))
-    log.info("generation_serves", memory_base_id=str(base.id), generation=new)
+    log.info("generation_switched", memory_base_id=str(base.id), generation=new)
     return True
 
 
 def finish_builds(services: Services) -> int:
-    """Complete builds whose last advance was also their last sign of life; how many."""
+    """Complete builds left by a worker that died after the last advance; how many."""
     with services.database.reading() as db:
         building = memory_bases.bases_in_build(db)
     finished = 0

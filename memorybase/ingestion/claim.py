@@ -1,4 +1,4 @@
-"""A job is claimed in SQL: epoch + 1 (the fencing token) and a lease on the database's clock."""
+"""Claim a job in SQL: epoch + 1, which is the fencing token, and a lease on the database's clock."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from memorybase.vectors.store import CollectionRef
 
 
 def claim_job(services: Services, message: JobMessage, owner: str) -> Claim | None:
-    """Take a queued job: epoch + 1 and a lease on the database's clock. None: nothing to do here now.
+    """Claim a queued job; None if there is nothing to claim now.
 
-    A job that no longer matches its session's row is closed as cancelled and replaced, in the same transaction.
+    A job that no longer matches its session's row is cancelled and replaced in the same transaction.
     """
-    # A claim becomes durable with the begin of its embedding, before anything is written under it; a repair has none.
+    # Marking the start of embedding makes a claim durable before it writes anything. A repair has no such step.
     with services.database.transaction(durable=message.kind == JobKind.REPAIR) as db:
         base = memory_bases.share_base(db, message.memory_base_id)
         if base is None or base.deleting_at is not None:
@@ -27,7 +27,7 @@ def claim_job(services: Services, message: JobMessage, owner: str) -> Claim | No
         locked = cursors.lock_session_progress(db, [base.id], message.session_id)
         job = jobs.lock_job(db, message.job_id)
         now = clock.now(db)
-        # A job whose session was renamed since its ring is not the one that was rung; it is rung anew.
+        # The session may have been renamed since the notification; the sweeper notifies again.
         if (
             job is None
             or job.state != JobState.QUEUED
@@ -41,7 +41,7 @@ def claim_job(services: Services, message: JobMessage, owner: str) -> Claim | No
             scheduler.schedule_next(db, services, base, locked, now)
             return None
         if progress.lease_until is not None and progress.lease_until > now:
-            return None  # a cancelled job's worker has not let go yet
+            return None  # the worker of a cancelled job still holds the lease
         progress.epoch += 1
         progress.lease_until = now + timedelta(seconds=services.settings.lease_seconds)
         progress.lease_owner = owner
@@ -49,7 +49,7 @@ def claim_job(services: Services, message: JobMessage, owner: str) -> Claim | No
         job.epoch = progress.epoch
         job.attempts += 1
         job.started_at = now
-        job.embedding_started = job.together = False
+        job.embedding_started = job.batched = False
         db.flush()
         end_user_id = sessions.end_user_of(db, base.flow_id, progress.session_id)
         return new_claim(
@@ -68,7 +68,7 @@ ClaimKey = tuple[UUID, int]  # job and epoch
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Everything a worker may know about the job it holds."""
+    """Everything a worker knows about the job that it holds."""
 
     job_id: UUID
     kind: JobKind
@@ -85,10 +85,10 @@ class Claim:
     to_seq: int
     start_seq: int
     audit: bool
-    dirty: int  # the mark as it was before anything was read
+    dirty: int  # the count of edits before anything was read
     job_cap: int | None
-    retried: bool  # an earlier attempt may have left chunks that no ledger knows
-    suspect: bool  # a worker was lost on it: nothing else runs beside it
+    retried: bool  # an earlier attempt may have left chunks that are in no ledger
+    run_alone: bool  # a worker was lost on it: no other job may run with it
     capture: Capture
     embedding_model: str
     embedder: str
@@ -98,7 +98,7 @@ class Claim:
 
     @property
     def key(self) -> ClaimKey:
-        """One worker may come to hold a job again that it has lost: the job alone does not name the claim."""
+        """Job and epoch: a worker may lose a job and claim it again."""
         return self.job_id, self.epoch
 
 
@@ -128,7 +128,7 @@ def new_claim(
         dirty=progress.dirty,
         job_cap=progress.job_cap,
         retried=job.attempts > 1 or job.outages > 0,
-        suspect=job.suspect,
+        run_alone=job.run_alone,
         capture=Capture(generation.capture),
         embedding_model=generation.embedding_model,
         embedder=generation.embedder,

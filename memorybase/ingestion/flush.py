@@ -1,4 +1,4 @@
-"""Flush: queue what is pending, at once, by request. What the spec calls "Sync Now"."""
+"""Flush: ingest pending messages now, on request. The spec calls it "Sync Now"."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from memorybase.database import clock
 from memorybase.ingestion import lost_worker, scheduler
 from memorybase.models import IngestionJob, MemoryBase, SessionProgress
 from memorybase.queries import cursors, jobs, memory_bases, sessions
+from memorybase.queries.ownership import require_memory_base
 from memorybase.services import Services
 
 
@@ -37,18 +38,18 @@ class FlushResult:
     conflicts: list[JobConflict]
 
 
-FLUSH_PAGE = 50  # sessions a transaction: their locks are held together, so they are few
+FLUSH_PAGE = 50  # sessions in one transaction, which holds all their locks
 
 
 def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | None = None) -> FlushResult:
-    """Queue what is pending, whatever the threshold; without a session, in every session of the flow.
+    """Queue all pending messages of the session, or of every session of the flow, whatever the threshold.
 
-    A session with an active job is a conflict and left as it is, unless the worker is lost. Raises NotFound, and
-    IngestionActive when nothing could start because jobs are active.
+    A session with an active job is reported as a conflict and not changed, unless its lease has expired. Raises
+    NotFound, and IngestionActive if active jobs kept every job from starting.
     """
     result = FlushResult([], [])
     with services.database.reading() as db:
-        flow_id = _existing_base(db, user_id, base_id).flow_id
+        flow_id = require_memory_base(db, user_id, base_id).flow_id
         if session_id is not None:
             found = sessions.fetch_session(db, flow_id, session_id)
             if found is None or found.deleted_at is not None:
@@ -64,13 +65,6 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
     return result
 
 
-def _existing_base(db: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase:
-    base = memory_bases.fetch_base(db, user_id, base_id)
-    if base is None:
-        raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
-    return base
-
-
 def _pages_of_sessions(services: Services, base_id: UUID) -> Iterator[Sequence[str]]:
     after = ""
     while True:
@@ -78,8 +72,8 @@ def _pages_of_sessions(services: Services, base_id: UUID) -> Iterator[Sequence[s
             base = memory_bases.fetch_any_base(db, base_id)
             if base is None:
                 return
-            fed = memory_bases.fetch_generation(db, base_id, scheduler.write_generation(base))
-            page = cursors.sessions_to_flush(db, base, fed, after=after, limit=FLUSH_PAGE)
+            generation = memory_bases.fetch_generation(db, base_id, scheduler.write_generation(base))
+            page = cursors.sessions_to_flush(db, base, generation, after=after, limit=FLUSH_PAGE)
         if page:
             yield page
             after = page[-1]
@@ -93,26 +87,26 @@ def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], r
         if base is None or base.deleting_at is not None:
             return
         now = clock.now(db)
-        # In the order that everybody keeps who locks several: Python's, whatever the database's collation.
+        # Everything that locks several sessions sorts them in Python, whatever the database's collation.
         for session_id in sorted(session_ids):
             session = sessions.lock_session(db, base.flow_id, session_id)
             if session is None or session.deleted_at is not None:
                 continue
-            # Before the look at the job, which could otherwise end between the look and the answer that names it.
+            # Lock before reading the job: it cannot end before the response names it.
             locked = cursors.lock_session_progress(db, [base.id], session_id)
             active = jobs.active_job(db, base.id, session_id)
             if active is None:
                 job = scheduler.schedule_all_pending(db, services, base, session, now)
             else:
-                job = _take_back_if_expired(db, services, base, locked, active, now)
-                # Refused, and nothing changed; but when nothing is pending there is nothing to refuse.
+                job = _requeue_if_expired(db, services, base, locked, active, now)
+                # A conflict only if something is pending.
                 if job is None and scheduler.pending_progress(db, base, session) is not None:
                     result.conflicts.append(JobConflict(session_id, active.id, str(active.state)))
             if job is not None:
                 result.jobs.append(JobBrief(job.id, session_id, str(job.state)))
 
 
-def _take_back_if_expired(
+def _requeue_if_expired(
     db: OrmSession,
     services: Services,
     base: MemoryBase,
@@ -120,7 +114,7 @@ def _take_back_if_expired(
     active: IngestionJob,
     now: datetime,
 ) -> IngestionJob | None:
-    """A job whose worker is lost goes back to the queue; None when its worker lives."""
+    """Requeue the job if its lease has expired; None while the lease holds."""
     progress = next((r for r in locked if r.id == active.progress_id), None)
     if progress is None or progress.lease_until is None or progress.lease_until >= now:
         return None

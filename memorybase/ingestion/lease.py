@@ -1,7 +1,7 @@
-"""A claim on a job, kept alive while the work lasts, and checked before every write.
+"""Leases: renewed in a thread while a job runs, and checked before every write.
 
-The claim is SQL: an epoch on the session's row (the fencing token) and a lease on the database's clock. The Redis lock
-beside it saves work and decides nothing.
+A claim is in SQL: an epoch on the session's row, which is the fencing token, and a lease on the database's clock. The
+Redis lock only saves work.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ log = get_logger(__name__)
 
 
 class LeaseKeeper:
-    """Keeps the claims in hand: renews their leases and session locks from a thread of its own, and asks the database
-    before every write whether they still hold. Any thread may call it."""
+    """Renews the leases and session locks of a worker's claims, and checks in SQL whether claims still hold.
+
+    Thread-safe.
+    """
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._held: dict[ClaimKey, HeldClaim] = {}
-        self._turn = threading.Lock()
+        self._mutex = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._renew_until_stopped, name="lease", daemon=True)
 
@@ -49,47 +51,50 @@ class LeaseKeeper:
             self.drop(held_claim.claim)
 
     def hold(self, claim: Claim, lock: HeldLock | None) -> None:
-        """From here on this claim is kept, and its lock with it."""
-        with self._turn:
+        """Renew this claim's lease, and its lock if it has one, until `drop`."""
+        with self._mutex:
             self._held[claim.key] = HeldClaim(claim, lock)
 
     def drop(self, claim: Claim) -> None:
-        """Keep it no longer, and give its session lock back. Before the ring for the session's next job, whose worker
-        must not find the session busy."""
-        with self._turn:
+        """Stop renewing and release the session lock.
+
+        Call it before the next job of the session is enqueued, or that job's worker finds the session busy.
+        """
+        with self._mutex:
             held_claim = self._held.pop(claim.key, None)
         if held_claim is not None and held_claim.lock is not None:
             held_claim.lock.release()
 
     def check(self, claims: Iterable[Claim]) -> set[ClaimKey]:
-        """Those among these that this worker still holds, by the database's word."""
-        with self._turn:
-            asked = {claim.key for claim in claims if not self._is_lost(claim)}
+        """The claims among these that still hold, read from the database."""
+        with self._mutex:
+            keys = {claim.key for claim in claims if not self._is_lost(claim)}
         with self._services.database.reading() as db:
-            return jobs.claims_that_hold(db, asked)
+            return jobs.claims_that_hold(db, keys)
 
     def mark_embedding_started(self, totals: Sequence[tuple[Claim, int]]) -> set[ClaimKey]:
-        """From here on a lost worker counts against these jobs; those that this worker still holds.
+        """From here on a lost worker counts against these jobs. Returns the claims among them that still hold.
 
-        What is not alone in the worker's hands is under no suspicion yet: then all of them run alone first. This commit
-        waits for the disk, and takes the claims before it along: what may have been written is known after a power cut.
+        If several jobs are embedded at a time, they are marked as batched: a lost worker then says nothing about any
+        one of them. The commit is durable and makes the claims before it durable too, so that after a power cut SQL
+        still says which jobs may have written.
         """
-        beginning = {claim.key: total for claim, total in totals}
-        with self._turn:
-            for key, total in beginning.items():
+        to_mark = {claim.key: total for claim, total in totals}
+        with self._mutex:
+            for key, total in to_mark.items():
                 if held_claim := self._held.get(key):
                     held_claim.total = total
-            begun = {key: held_claim for key, held_claim in self._held.items() if held_claim.total is not None}
-        together = len(begun) > 1
-        # Those of before too, but each of them once: there may be many, and they begin in small groups.
-        beginning |= {
-            key: held_claim.total or 0 for key, held_claim in begun.items() if together and not held_claim.together
+            started = {key: held_claim for key, held_claim in self._held.items() if held_claim.total is not None}
+        batched = len(started) > 1
+        # Jobs started earlier become batched too, but each is written once: many jobs start in small groups.
+        to_mark |= {
+            key: held_claim.total or 0 for key, held_claim in started.items() if batched and not held_claim.batched
         }
         with self._services.database.transaction() as db:
-            jobs.mark_embedding_started(db, beginning, together=together)
+            jobs.mark_embedding_started(db, to_mark, batched=batched)
             held = jobs.claims_that_hold(db, [claim.key for claim, _ in totals])
-        for held_claim in begun.values():
-            held_claim.together = together
+        for held_claim in started.values():
+            held_claim.batched = batched
         return held
 
     def _is_lost(self, claim: Claim) -> bool:
@@ -97,7 +102,7 @@ class LeaseKeeper:
         return held_claim is None or held_claim.lost
 
     def _held_claims(self) -> list[HeldClaim]:
-        with self._turn:
+        with self._mutex:
             return list(self._held.values())
 
     def _renew_until_stopped(self) -> None:
@@ -106,7 +111,7 @@ class LeaseKeeper:
                 try:
                     held_claim.lost = held_claim.lost or not self._renew(held_claim)
                 except errors.DatabaseUnavailable:
-                    # The lease runs on; whether it still holds is asked again before the next write.
+                    # The lease is still valid for a while, and is checked before the next write.
                     log.warning("lease_renewal_failed", job_id=str(held_claim.claim.job_id))
 
     def _renew(self, held_claim: HeldClaim) -> bool:
@@ -118,14 +123,14 @@ class LeaseKeeper:
                 db, progress_id=claim.progress_id, epoch=claim.epoch, until=until
             )
         if not renewed:
-            # A job that ended meanwhile has no lease to renew.
+            # Not lost if the job has just ended.
             return self._is_dropped(claim)
         if held_claim.lock is not None:
             self._extend_lock(held_claim, held_claim.lock)
         return True
 
     def _is_dropped(self, claim: Claim) -> bool:
-        with self._turn:
+        with self._mutex:
             return claim.key not in self._held
 
     def _extend_lock(self, held_claim: HeldClaim, lock: HeldLock) -> None:
@@ -134,23 +139,23 @@ class LeaseKeeper:
                 log.warning("session_lock_lost", job_id=str(held_claim.claim.job_id))
                 held_claim.lock = None
         except errors.LockUnavailable:
-            # The SQL claim decides; the lock only saves a second worker the look.
+            # The claim in SQL decides; the lock only saves work.
             log.warning("session_lock_unreachable", job_id=str(held_claim.claim.job_id))
 
 
 @dataclass(slots=True)
 class HeldClaim:
-    """A claim in hand, with its session lock unless Redis was away."""
+    """A held claim, with its session lock unless Redis was unavailable."""
 
     claim: Claim
     lock: HeldLock | None
-    total: int | None = None  # messages to embed; None: not begun
-    together: bool = False  # said so in its row
+    total: int | None = None  # messages to embed; None: not started
+    batched: bool = False  # as written in its row
     lost: bool = False
 
 
 def release(services: Services, claim: Claim, *, wrote: bool) -> None:
-    """Give up the lease of a claim that ended without an advance, best effort: it expires by itself."""
+    """Release the lease of a claim that ended without an advance. Best effort: the lease expires anyway."""
     try:
         with services.database.transaction() as db:
             now = clock.now(db)

@@ -1,4 +1,4 @@
-"""A lease expired: fence its worker off, requeue the job, split the range, dead-letter the one message left."""
+"""A worker died: fence it off, requeue its job, split the range, and dead-letter the last message left."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def requeue_job(
     *,
     stopped: bool = False,
 ) -> IngestionJob | None:
-    """Fence off a lost worker and requeue its job; returns the session's active job. The row is locked.
+    """Fence off a lost worker and requeue its job; returns the session's active job. The caller locks the row.
 
-    One that was stopped on purpose says nothing about its job.
+    `stopped`: the worker was stopped on purpose, which does not count against the job.
     """
     progress.epoch += 1
     progress.lease_until = progress.lease_owner = None
@@ -39,12 +39,12 @@ def requeue_job(
     job.available_at = job.notify_at = job.notified_at = now
     job.error = "The worker was stopped" if stopped else "The worker was lost"
     if job.embedding_started and not stopped:
-        # Beside others nobody knows which of them it was. Alone, it was this one.
-        job.deaths += not job.together
-        job.suspect = True
+        # In a batch any of the jobs may be the cause. Alone, it is this one.
+        job.lost_workers += not job.batched
+        job.run_alone = True
     db.flush()
-    log.warning("job_requeued", job_id=str(job.id), deaths=job.deaths)
-    if job.deaths >= services.settings.worker_deaths:
+    log.warning("job_requeued", job_id=str(job.id), lost_workers=job.lost_workers)
+    if job.lost_workers >= services.settings.worker_deaths:
         return _isolate(db, services, base, progress, job, now)
     enqueue_after_commit(db, services, [job])
     return job
@@ -58,25 +58,25 @@ def _isolate(
     job: IngestionJob,
     now: datetime,
 ) -> IngestionJob | None:
-    """Something in this job ends workers: halve it, down to the one message, which becomes a dead letter."""
+    """This job ends workers: halve its range, down to one message, which becomes a dead letter."""
     if job.total <= 1:
-        _dead_letter_deadly(db, base, progress, job, now)
+        _dead_letter_last_message(db, base, progress, job, now)
     progress.job_cap = max(1, job.total // 2)
     job.state = JobState.FAILED
     job.finished_at = now
-    job.error = f"{job.deaths} workers were lost on this job; its range is split"
+    job.error = f"{job.lost_workers} workers were lost on this job; its range is split"
     db.flush()
     return schedule_next(db, services, base, cursors.lock_session_progress(db, [base.id], progress.session_id), now)
 
 
-def _dead_letter_deadly(
+def _dead_letter_last_message(
     db: OrmSession, base: MemoryBase, progress: SessionProgress, job: IngestionJob, now: datetime
 ) -> None:
     if job.audit:
-        # It may have died of a message that only the store lacks, and only the store could say which. Without the
-        # audit the session goes on; a comparison shows what is missing.
+        # The cause may be a message that only the store lacks, and only the store could say which. Give up the audit:
+        # ingestion continues, and a consistency check shows what is missing.
         progress.audit_at = None
-        log.warning("audit_given_up", job_id=str(job.id), progress_id=str(progress.id))
+        log.warning("audit_abandoned", job_id=str(job.id), progress_id=str(progress.id))
         return
     generation = memory_bases.fetch_generation(db, base.id, progress.generation)
     if job.kind == JobKind.REPAIR:
@@ -99,11 +99,13 @@ def _dead_letter_deadly(
             from_seq=job.from_seq,
             to_seq=job.to_seq,
         )
-    # A wording that came since the last worker began is not the one it died of, though a repair may owe that message
-    # first now. Without a suspect the next job takes one message alone again.
+    # The last worker has not seen a message edited after it started. If that leaves no suspect, the next job takes one
+    # message again.
     unseen = sessions.edited_since(db, [m.id for m in suspects], job.started_at) if job.started_at else set()
     failures = [
-        dead_letters.Failure(m.id, m.version, "worker_lost", f"{job.deaths} workers were lost on this message alone")
+        dead_letters.Failure(
+            m.id, m.version, "worker_lost", f"{job.lost_workers} workers were lost on this message alone"
+        )
         for m in suspects
         if m.id not in unseen
     ]

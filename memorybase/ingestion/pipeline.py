@@ -1,11 +1,11 @@
 """Messages into a collection: chunk, embed, upsert, read back. No transaction is open here.
 
-    prepare   read what the model is to see of each message, and take what vectors are stored elsewhere
-    embed     a vector for every chunk that has none
+    prepare   cut messages into chunks, and copy vectors that another collection already has
+    embed     compute a vector for every chunk that has none
     store     upsert, and read back
 
-Each step takes the messages of any number of jobs together. What one message provokes is found by halving and ends as
-that message's failure; what the environment does ends the jobs that it concerns, and each says so in its `error`.
+Each step handles the messages of many jobs at once. A message that makes a step fail is found by bisection and recorded
+as a failure. An environment failure is set as the `error` of each job that it affects.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from memorybase.vectors.visibility import find_unreachable, read_back, rewrite
 
 log = get_logger(__name__)
 
-SAME_COSINE = 0.9999  # two computations of one text's vector by one backend
-SLICE_CHUNKS = 128  # embedded at once, then stored while the next are embedded
+SAME_COSINE = 0.9999  # at least, between two computations of one text's vector by one backend
+SLICE_CHUNKS = 128  # embedded at once, then stored while the next slice is embedded
 PROBE_TEXT = "The quick brown fox jumps over the lazy dog."
 
 
 @dataclass(slots=True)
 class MessageWork:
-    """One message on its way into its job's collection; a vector for each chunk once it is embedded."""
+    """One message of a job, with its chunks and their vectors."""
 
     work: JobWork
     message: CountedMessage
@@ -58,24 +58,25 @@ class MessageWork:
 
 @dataclass(slots=True)
 class JobWork:
-    """A claimed job: what it is to put into its collection, and what has come of it."""
+    """A claimed job with its messages and their result."""
 
     claim: Claim
     messages: Sequence[CountedMessage]
     cursor_id: UUID | None = None  # the last message of the range
     items: list[MessageWork] = field(default_factory=list)
     done: WriteResult = field(default_factory=WriteResult)
-    started: bool = False  # something of it may be in the store
-    error: Exception | None = None  # the environment's, or ClaimLost: the job cannot end now
+    started: bool = False  # chunks may have been written to the store
+    error: Exception | None = None  # an environment failure or ClaimLost: the job cannot end now
 
 
 def embedder_for(services: Services, claim: Claim) -> Embedder:
-    """The embedder that the generation was made with; raises ModelUnavailable when its weights have changed."""
+    """The generation's embedder. Raises ModelUnavailable if the model's weights have changed."""
     embedder = services.embedders.get(claim.embedding_model)
-    # The backend may differ, its vectors agree within a stated tolerance; model and revision may not.
+    # Backends may differ: their vectors agree within a stated tolerance. Model and revision must be the same.
     if embedder.identity.partition("/")[2] != claim.embedder.partition("/")[2]:
         raise errors.ModelUnavailable(
-            f"The store was built with {claim.embedder}, this worker has {embedder.identity}: regenerate",
+            f"The store was built with {claim.embedder}, but this worker has {embedder.identity}: "
+            "regenerate the memory base",
             field="embedding_model",
         )
     return embedder
@@ -84,9 +85,9 @@ def embedder_for(services: Services, claim: Claim) -> Embedder:
 def write_messages(
     services: Services, claim: Claim, messages: Sequence[CountedMessage], keeper: LeaseKeeper
 ) -> WriteResult:
-    """Put one job's messages into its collection under deterministic ids, in one go.
+    """Write one job's messages to its collection under deterministic ids.
 
-    Raises the environment's errors, and ClaimLost before a write that is no longer ours to make.
+    Raises EnvironmentFailure, and ClaimLost before a write under a lost claim.
     """
     work = JobWork(claim, messages)
     if messages:
@@ -105,13 +106,13 @@ def write_messages(
 
 
 def prepare(services: Services, work: JobWork) -> None:
-    """Cut the job's messages into chunks, and look for their vectors in other collections."""
+    """Cut the job's messages into chunks, and copy vectors from other collections."""
     try:
         embedder = embedder_for(services, work.claim)
         items = [MessageWork(work, message) for message in work.messages]
         for item in items:
             _bisect([item], partial(_cut, services, embedder), lambda *_: probe(embedder))
-        work.items = _going(items)
+        work.items = _active(items)
         found = vector_reuse.find_reusable(
             services, work.claim, embedder, [(item.message, item.chunks) for item in work.items]
         )
@@ -120,7 +121,7 @@ def prepare(services: Services, work: JobWork) -> None:
             by_id[message_id].vectors[chunk] = vector
         for message_id, packed in found.tokens.items():
             by_id[message_id].tokens = packed
-    except Exception as error:  # noqa: BLE001 - whatever it is, this job waits and the others go on
+    except Exception as error:  # noqa: BLE001 - this job is postponed; the other jobs continue
         work.error = error
 
 
@@ -135,7 +136,7 @@ def _cut(services: Services, embedder: Embedder, items: Sequence[MessageWork]) -
 
 
 def mark_embedding_started(works: Sequence[JobWork], keeper: LeaseKeeper) -> None:
-    """From here on a lost worker counts against these jobs; one whose claim is gone ends here."""
+    """From here on a lost worker counts against these jobs. A job without its claim gets the error ClaimLost."""
     ready = [work for work in works if work.error is None]
     if not ready:
         return
@@ -152,19 +153,19 @@ def mark_embedding_started(works: Sequence[JobWork], keeper: LeaseKeeper) -> Non
 
 
 def slices(works: Iterable[JobWork]) -> Iterator[list[MessageWork]]:
-    """The items in portions of at least `SLICE_CHUNKS`, texts of like length together: less padding to embed."""
+    """Batches of at least `SLICE_CHUNKS` chunks, with texts of similar length in one batch: less padding to embed."""
     items = [item for work in works for item in work.items]
     items.sort(key=lambda item: sum(len(chunk.text) for chunk in item.chunks))
-    portion: list[MessageWork] = []
+    batch: list[MessageWork] = []
     chunks = 0
     for item in items:
-        portion.append(item)
+        batch.append(item)
         chunks += len(item.chunks)
         if chunks >= SLICE_CHUNKS:
-            yield portion
-            portion, chunks = [], 0
-    if portion:
-        yield portion
+            yield batch
+            batch, chunks = [], 0
+    if batch:
+        yield batch
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -172,44 +173,44 @@ def slices(works: Iterable[JobWork]) -> Iterator[list[MessageWork]]:
 
 
 def embed(services: Services, items: Sequence[MessageWork]) -> None:
-    """A vector for each chunk that has none."""
+    """Compute a vector for every chunk that has none."""
     by_model: defaultdict[str, list[MessageWork]] = defaultdict(list)
-    for item in _going(items):
+    for item in _active(items):
         by_model[item.work.claim.embedding_model].append(item)
-    for model, alike in by_model.items():
+    for model, group in by_model.items():
         try:
             embedder = services.embedders.get(model)
-            _bisect(alike, partial(_embed, embedder), lambda *_, it=embedder: probe(it))
-        except Exception as error:  # noqa: BLE001 - the model's trouble: its jobs wait, the others go on
-            _fail(alike, error)
+            _bisect(group, partial(_embed, embedder), lambda *_, it=embedder: probe(it))
+        except Exception as error:  # noqa: BLE001 - the model failed: its jobs are postponed, the others continue
+            _fail(group, error)
 
 
 def _embed(embedder: Embedder, items: Sequence[MessageWork]) -> None:
-    lacking = [(item, chunk) for item in items for chunk in item.chunks if _lacks(item, chunk)]
-    if not lacking:
+    missing = [(item, chunk) for item in items for chunk in item.chunks if _is_missing(item, chunk)]
+    if not missing:
         return
-    # Another encoding than the generation's does not compare with what it has: such messages go without.
-    firsts = [position for position, (item, chunk) in enumerate(lacking) if chunk.index == 0 and _keeps(item, embedder)]
-    vectors, tokens = embedder.embed_with_tokens([chunk.text for _, chunk in lacking], firsts)
-    for position, (item, chunk) in enumerate(lacking):
-        item.vectors[chunk.index] = vectors[position]
-        item.tokens = tokens.get(position, item.tokens)
+    # Token vectors of another encoding than the generation's cannot be compared: such messages get none.
+    firsts = [i for i, (item, chunk) in enumerate(missing) if chunk.index == 0 and _stores_tokens(item, embedder)]
+    vectors, tokens = embedder.embed_with_tokens([chunk.text for _, chunk in missing], firsts)
+    for i, (item, chunk) in enumerate(missing):
+        item.vectors[chunk.index] = vectors[i]
+        item.tokens = tokens.get(i, item.tokens)
 
 
-def _keeps(item: MessageWork, embedder: Embedder) -> bool:
-    # Asked of the embedder only where it matters: a model without a published projection fits its own first.
+def _stores_tokens(item: MessageWork, embedder: Embedder) -> bool:
+    # Read the embedder's encoding last: a model without a published projection fits its own first.
     encoding = item.work.claim.token_encoding
     return encoding is not None and encoding == embedder.token_encoding
 
 
-def _lacks(item: MessageWork, chunk: chunking.Chunk) -> bool:
+def _is_missing(item: MessageWork, chunk: chunking.Chunk) -> bool:
     if chunk.index not in item.vectors:
         return True
     return chunk.index == 0 and item.tokens is None and item.work.claim.token_encoding is not None
 
 
 def probe(embedder: Embedder) -> NDArray[np.float32]:
-    """A harmless text's vector; raises when it is the model that fails, and not a message."""
+    """The vector of a harmless text. Raises if the model fails on every text."""
     vector: NDArray[np.float32] = embedder.embed([PROBE_TEXT])[0]
     return vector
 
@@ -219,40 +220,40 @@ def probe(embedder: Embedder) -> NDArray[np.float32]:
 
 
 def store(services: Services, items: Sequence[MessageWork], keeper: LeaseKeeper) -> None:
-    """Upsert what is embedded, and read it back."""
+    """Upsert embedded messages, and read them back."""
     by_collection: defaultdict[CollectionRef, list[MessageWork]] = defaultdict(list)
-    for item in _going(items):
+    for item in _active(items):
         by_collection[item.work.claim.collection].append(item)
-    for collection, alike in by_collection.items():
+    for collection, group in by_collection.items():
         try:
             _bisect(
-                _going(alike),
+                _active(group),
                 partial(_store, services, keeper, collection),
                 lambda error, item: _confirm_message_fault(services, keeper, error, item),
             )
         except (errors.CollectionMissing, errors.DimensionMismatch) as error:
-            _fail(alike, error)
-        except Exception as error:  # noqa: BLE001 - the store's trouble is everybody's: one timeout is enough
+            _fail(group, error)
+        except Exception as error:  # noqa: BLE001 - the store failed for all jobs: one timeout is enough
             _fail(items, error)
 
 
 def _store(services: Services, keeper: LeaseKeeper, collection: CollectionRef, items: Sequence[MessageWork]) -> None:
     _check_claims(keeper, items)
-    records = [(item, record) for item in _going(items) for record in _records(item)]
-    # Writing a record again is harmless to what is stored but not to Chroma's index: of 300 batches of which half was
-    # there already, 3 left a point that no query reached any more. Writing the missing half alone left none.
+    records = [(item, record) for item in _active(items) for record in _records(item)]
+    # Rewriting an existing record is safe for the stored data but not for Chroma's index: of 300 batches that were half
+    # stored already, 3 left a point that no query reached. Writing only the missing half left none.
     retried = [record.id for item, record in records if item.work.claim.retried]
     stored = services.vectors.fetch(collection, retried) if retried else {}
-    lacking = [record for _, record in records if not _is_stored(record, stored.get(record.id))]
+    missing = [record for _, record in records if not _is_stored(record, stored.get(record.id))]
     if records:
-        services.vectors.upsert(collection, lacking)
+        services.vectors.upsert(collection, missing)
         read_back(services.vectors, collection, [record.id for _, record in records])
-        # Also what was there already: an attempt before may have ended between its write and its look.
-        if hidden := find_unreachable(services.vectors, collection, [record for _, record in records]):
-            _check_claims(keeper, items)  # what is about to be deleted may be another worker's by now
-            ours = {record.id for item, record in records if item.work.error is None}
-            rewrite(services.vectors, collection, [record for record in hidden if record.id in ours])
-    for item in _going(items):
+        # Check existing records too: an earlier attempt may have ended between its write and this check.
+        if unreachable := find_unreachable(services.vectors, collection, [record for _, record in records]):
+            _check_claims(keeper, items)  # rewriting deletes first, and another worker may hold the job by now
+            own_ids = {record.id for item, record in records if item.work.error is None}
+            rewrite(services.vectors, collection, [record for record in unreachable if record.id in own_ids])
+    for item in _active(items):
         message, done = item.message, item.work.done
         done.held.append(Held(message.id, message.version, len(item.chunks)))
         if item.tokens is not None:
@@ -277,7 +278,7 @@ def _records(item: MessageWork) -> list[VectorRecord]:
 
 
 def _is_stored(record: VectorRecord, stored: StoredVector | None) -> bool:
-    # A vector of another length is not comparable; then the write says what is wrong, and blames no message for it.
+    # A vector of another dimension counts as missing: its write raises DimensionMismatch, which no message causes.
     return (
         stored is not None
         and stored.text == record.text
@@ -287,17 +288,17 @@ def _is_stored(record: VectorRecord, stored: StoredVector | None) -> bool:
 
 
 def _confirm_message_fault(services: Services, keeper: LeaseKeeper, error: Exception, item: MessageWork) -> None:
-    """Make sure that it is the message and not the model or the store; raises the environment's error otherwise."""
+    """Check that the model and the store work without this message. Raises EnvironmentFailure if they do not."""
     vector = probe(services.embedders.get(item.work.claim.embedding_model))
     if isinstance(error, errors.VectorRejected):
         _store_probe(services, keeper, item, vector)
 
 
 def _store_probe(services: Services, keeper: LeaseKeeper, item: MessageWork, vector: NDArray[np.float32]) -> None:
-    """A store that refuses this harmless record too refuses every one. Raises VectorStoreUnavailable.
+    """Write a harmless record and delete it again. Raises VectorStoreUnavailable if the store refuses it too.
 
-    No message has a version 0, so the record takes no other's place, and no search shows it. What a crash leaves of it
-    is of the session, and in no ledger: the audit of what the lost worker wrote takes it away.
+    No message has version 0, so the record replaces none and no search shows it. If a crash leaves it behind, the audit
+    after the lost worker deletes it: it belongs to the session and is in no ledger.
     """
     claim = item.work.claim
     chunk = chunk_ids.chunk_id(claim.memory_base_id, item.message.id, 0, 0)
@@ -315,7 +316,7 @@ def _store_probe(services: Services, keeper: LeaseKeeper, item: MessageWork, vec
 
 
 def _metadata(claim: Claim, message: CountedMessage, chunk_index: int) -> dict[str, str | int | float | bool]:
-    # The same keys always: an upsert merges, and a stale key would stay.
+    # Always the same keys: an upsert merges, and would keep a stale key.
     return {
         "message_id": str(message.id),
         "session_id": claim.session_id,
@@ -329,7 +330,7 @@ def _metadata(claim: Claim, message: CountedMessage, chunk_index: int) -> dict[s
 
 
 def chunk_ids_of(claim: Claim, held: Sequence[Held]) -> list[str]:
-    """The ids under which the collection holds these messages."""
+    """The ids of these messages' chunks in the collection."""
     return [
         chunk
         for entry in held
@@ -346,9 +347,9 @@ def _bisect(
     step: Callable[[Sequence[MessageWork]], None],
     confirm_message_fault: Callable[[Exception, MessageWork], object],
 ) -> None:
-    """Run `step` on all items; when it fails, halve them until the one that makes it fail is alone.
+    """Run `step` on all items; if it fails, halve them until each failing item is alone, and record its failure.
 
-    `confirm_message_fault` first proves that a message is at fault; it raises the error of a failed model or store.
+    `confirm_message_fault` first raises if the model or the store has failed.
     """
     if not items:
         return
@@ -358,7 +359,7 @@ def _bisect(
         culprit: Exception = error
     except errors.EnvironmentFailure:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever one message provokes must not stop the ones behind it
+    except Exception as error:  # noqa: BLE001 - one message must not block the messages behind it
         culprit = error
     else:
         return
@@ -386,6 +387,6 @@ def _fail(items: Iterable[MessageWork], error: Exception) -> None:
         item.work.error = item.work.error or error
 
 
-def _going(items: Iterable[MessageWork]) -> list[MessageWork]:
-    """Those that nothing has stopped yet."""
+def _active(items: Iterable[MessageWork]) -> list[MessageWork]:
+    """The items that have not failed and that belong to a job without an error."""
     return [item for item in items if item.work.error is None and not item.failed]

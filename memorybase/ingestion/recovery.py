@@ -1,4 +1,4 @@
-"""What the sweeper does for ingestion: expired leases, idle sessions, unplanned work, jobs that nobody took."""
+"""The sweeper's part of ingestion: expired leases, idle sessions, missing jobs, lost notifications."""
 
 from __future__ import annotations
 
@@ -11,45 +11,45 @@ from memorybase.ingestion import lost_worker, scheduler
 from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.services import Services
 
-SWEEP_LIMIT = 200  # of each kind a pass: the next pass is seconds away
+SWEEP_LIMIT = 200  # rows of each kind in one pass; the next pass follows in seconds
 
 
 def requeue_expired(services: Services) -> int:
-    """Jobs whose worker has not renewed its lease go back to the queue, under a new epoch."""
+    """Requeue jobs whose lease has expired, under a new epoch."""
     with services.database.reading() as db:
         expired = cursors.expired_leases(db, clock.now(db), limit=SWEEP_LIMIT)
     return sum(requeue(services, progress_id) for progress_id in expired)
 
 
 def requeue(services: Services, progress_id: UUID, *, dead_owner: str | None = None, stopped: bool = False) -> bool:
-    """Take the lease of a lost worker away: of that dead owner, or of anybody once it has expired."""
+    """Revoke a lease and requeue its job: the lease of `dead_owner`, or any lease that has expired."""
     with services.database.transaction() as db:
-        seen = cursors.fetch_progress(db, progress_id)
-        base = memory_bases.share_base(db, seen.memory_base_id) if seen else None
-        if base is None or seen is None:
+        found = cursors.fetch_progress(db, progress_id)
+        base = memory_bases.share_base(db, found.memory_base_id) if found else None
+        if base is None or found is None:
             return False
-        # By id, since the next job may be planned. A sweeper waits for nobody who is at work there, or hangs.
-        if not cursors.try_lock_session_progress(db, base, seen.session_id, wait=dead_owner is not None):
+        # All rows of the session, since the next job may be scheduled. A sweeper does not wait for locks.
+        if not cursors.try_lock_session_progress(db, base, found.session_id, wait=dead_owner is not None):
             return False
         progress = cursors.lock_progress(db, progress_id, skip_locked=True)
         now = clock.now(db)
         if progress is None or progress.lease_until is None:
             return False
-        # Another worker that started with us may have been quicker, and the lease be a living one's by now.
+        # Another worker that started at the same time may have requeued it; the lease may be a live worker's by now.
         if progress.lease_owner != dead_owner if dead_owner else progress.lease_until >= now:
             return False
         if dead_owner:
-            # Before the ring, which would find the session busy until the dead worker's lock has run out.
+            # Before the notification: until the dead worker's lock expires, the session would be busy.
             base_id, session_id = base.id, progress.session_id
             engine.after_commit(db, lambda: services.locks.free(base_id, session_id))
         lost_worker.requeue_job(db, services, base, progress, now, stopped=stopped)
     return True
 
 
-def requeue_leases_of_dead(
+def requeue_jobs_of_dead_workers(
     services: Services, owner_prefix: str, alive: Callable[[str], bool], *, stopped: bool = False
 ) -> int:
-    """A starting worker takes back what its own dead predecessors held, without waiting for their leases."""
+    """A starting worker requeues the jobs of its dead predecessors without waiting for their leases."""
     with services.database.reading() as db:
         leased = cursors.leases_of(db, owner_prefix)
     dead = [(progress_id, owner) for progress_id, owner in leased if not alive(owner)]
@@ -57,8 +57,7 @@ def requeue_leases_of_dead(
 
 
 def flush_idle(services: Services) -> int:
-    """A session that has fallen silent has what is pending ingested: a short conversation is not lost below its
-    threshold."""
+    """Ingest pending messages of idle sessions: a session that ends below its threshold is ingested too."""
     with services.database.reading() as db:
         due = [
             (progress.memory_base_id, progress.id)
@@ -79,31 +78,31 @@ def _flush_session(services: Services, base_id: UUID, progress_id: UUID) -> bool
             return False
         now = clock.now(db)
         due = session.last_captured_at + timedelta(seconds=base.idle_after)
-        off = base.idle_after == 0 or not base.auto_capture or base.deleting_at is not None
-        waits = not off and due > now
-        progress.idle_due_at = due if waits else None
+        is_off = base.idle_after == 0 or not base.auto_capture or base.deleting_at is not None
+        is_early = not is_off and due > now
+        progress.idle_due_at = due if is_early else None
         db.flush()
-        if off or waits or progress.generation != scheduler.write_generation(base):
+        if is_off or is_early or progress.generation != scheduler.write_generation(base):
             return False
         return scheduler.schedule_all_pending(db, services, base, session, now) is not None
 
 
 def schedule_missing(services: Services) -> int:
-    """A job for every session with something owed and none active."""
+    """Insert a job for every session with pending work and no active job."""
     with services.database.reading() as db:
         pending = cursors.sessions_with_pending_work(db, clock.now(db), limit=SWEEP_LIMIT)
-    planned = 0
+    scheduled = 0
     for base_id, session_id in pending:
         with services.database.transaction() as db:
             base = memory_bases.share_base(db, base_id)
             if base is not None:
                 locked = cursors.lock_session_progress(db, [base_id], session_id)
-                planned += scheduler.schedule_next(db, services, base, locked, clock.now(db)) is not None
-    return planned
+                scheduled += scheduler.schedule_next(db, services, base, locked, clock.now(db)) is not None
+    return scheduled
 
 
 def enqueue_waiting(services: Services) -> int:
-    """Ring queued jobs that nobody picked up: after a while, ever more seldom; at once when the queue is empty."""
+    """Notify again about queued jobs that no worker took: at growing intervals, or at once if the queue is empty."""
     queue_is_empty = services.queue.backlog() == 0
     with services.database.transaction() as db:
         now = clock.now(db)

@@ -1,4 +1,4 @@
-"""Has a session reached a memory base's threshold? Asked in the capture's transaction.
+"""Decide, in the capture's transaction, whether a session has reached a memory base's threshold.
 
 The cost depends on the threshold, not on history or backlog.
 """
@@ -21,7 +21,7 @@ from memorybase.services import Services
 
 @dataclass(frozen=True, slots=True)
 class IngestionState:
-    """What a capture means for one memory base; `pending_capped`: at least so many."""
+    """The effect of a capture on one memory base. `pending_capped`: at least `pending_messages` are pending."""
 
     memory_base_id: UUID
     pending_messages: int
@@ -30,10 +30,10 @@ class IngestionState:
 
 
 def trigger(
-    db: OrmSession, services: Services, living: Sequence[MemoryBase], session: Session, now: datetime
+    db: OrmSession, services: Services, bases: Sequence[MemoryBase], session: Session, now: datetime
 ) -> list[IngestionState]:
-    """For every memory base with auto_capture: is the threshold reached? Then what is captured is owed."""
-    automatic = [base for base in living if base.auto_capture]
+    """For every memory base with auto_capture whose threshold is reached: move the target and schedule a job."""
+    automatic = [base for base in bases if base.auto_capture]
     locked = cursors.lock_session_progress(db, [base.id for base in automatic], session.session_id)
     untracked = [base for base in automatic if scheduler.write_row(base, locked) is None]
     for base in untracked:
@@ -59,7 +59,7 @@ def _trigger_base(
 ) -> IngestionState:
     progress = scheduler.write_row(base, locked)
     if progress is None:
-        raise sa.exc.NoResultFound("a session row vanished under its lock")
+        raise sa.exc.NoResultFound("a session's progress row was deleted under its lock")
     generation = memory_bases.fetch_generation(db, base.id, progress.generation)
     pending = sessions.count_counted(
         db,
@@ -69,17 +69,17 @@ def _trigger_base(
         after_seq=max(progress.cursor_seq, progress.target_seq),
         at_most=base.threshold,
     )
-    was_at_work = scheduler.is_at_work(base, locked)
+    may_have_job = scheduler.may_have_active_job(base, locked)
     reached = pending >= base.threshold
     if reached:
         progress.target_seq = session.last_seq
     if reached or pending == 0 or base.idle_after == 0:
         progress.idle_due_at = None
     elif progress.idle_due_at is None:
-        # Left where it is by the captures that follow: the sweep that comes then looks at the last of them.
+        # Later captures leave it as it is: the sweeper then reads the time of the last capture.
         progress.idle_due_at = session.last_captured_at + timedelta(seconds=base.idle_after)
     db.flush()
-    # The rows are locked: an active job stays one, and who ends it plans the next.
-    job = jobs.active_job(db, base.id, session.session_id) if was_at_work else None
+    # The rows are locked: an active job stays active, and its worker schedules the next one.
+    job = jobs.active_job(db, base.id, session.session_id) if may_have_job else None
     job = job or scheduler.schedule_next(db, services, base, locked, now)
     return IngestionState(base.id, pending, reached, job.id if job else None)

@@ -1,7 +1,7 @@
-"""The same text is not embedded twice: vectors that another collection already holds of the very same messages.
+"""Reuse vectors: copy those that another collection already has of the same messages, instead of embedding again.
 
-A regenerate with the same model, and a second memory base of a flow, find theirs so. A vector is taken only where its
-chunk's text is stored beside it, word for word. Whatever else comes back, or nothing, means that the chunk is embedded.
+This serves a regenerate with the same model and a second memory base of a flow. A vector is copied only if the stored
+text of its chunk is identical; otherwise the chunk is embedded.
 """
 
 from __future__ import annotations
@@ -25,23 +25,22 @@ from memorybase.vectors.store import CollectionRef
 
 log = get_logger(__name__)
 
-MAX_SOURCES = 3  # a flow may have many memory bases; the sessions that are furthest are asked
-LENGTH_TOLERANCE = 1e-3  # an embedder's vectors have length 1; one that has not is a damaged one
+MAX_SOURCES = 3  # a flow may have many memory bases; the ones furthest ahead are read
+LENGTH_TOLERANCE = 1e-3  # an embedder's vectors have length 1; any other length means damage
 
 Pieces = Sequence[tuple[CountedMessage, Sequence[chunking.Chunk]]]
 ChunkKey = tuple[UUID, int]  # message and chunk
 
 
 class Reused(NamedTuple):
-    """What is stored elsewhere: vectors by message and chunk, packed token vectors by message."""
+    """Vectors by message and chunk, packed token vectors by message."""
 
     vectors: dict[ChunkKey, NDArray[np.float32]]
     tokens: dict[UUID, bytes]
 
 
 def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces) -> Reused:
-    """What other generations hold of the very same messages. The store's errors are none here: what it does not give
-    can be embedded."""
+    """Vectors that other generations have of the same messages. Never fails on the store: chunks can be embedded."""
     settings = services.settings
     versions = {message.id: message.version for message, _ in pieces}
     with services.database.reading() as db:
@@ -69,7 +68,7 @@ def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: 
         except errors.CollectionMissing:
             continue
         except errors.MemorybaseError as error:
-            # One wait is enough: the next source is in the same store.
+            # The next source is in the same store: do not wait for another timeout.
             log.info("vectors_not_reused", error_code=error.code)
             break
     if found:
@@ -80,23 +79,23 @@ def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: 
 def _read_source(
     services: Services, source: ledger.Source, dimension: int, pieces: Pieces, known: Container[ChunkKey]
 ) -> dict[ChunkKey, NDArray[np.float32]]:
-    lacking = {
+    wanted = {
         chunk_ids.chunk_id(source.memory_base_id, message.id, message.version, chunk.index): (message.id, chunk)
         for message, chunks in pieces
         for chunk in chunks[: source.chunks.get(message.id, 0)]
         if (message.id, chunk.index) not in known
     }
-    if not lacking:
+    if not wanted:
         return {}
-    stored = services.vectors.fetch(CollectionRef(source.collection_name, source.collection_id), list(lacking))
-    taken = {}
-    for chunk_id, one in stored.items():
-        message_id, chunk = lacking[chunk_id]
-        if one.text == chunk.text and _is_sound(one.vector, dimension):
-            taken[message_id, chunk.index] = one.vector
-    return taken
+    stored = services.vectors.fetch(CollectionRef(source.collection_name, source.collection_id), list(wanted))
+    vectors = {}
+    for chunk_id, record in stored.items():
+        message_id, chunk = wanted[chunk_id]
+        if record.text == chunk.text and _is_valid(record.vector, dimension):
+            vectors[message_id, chunk.index] = record.vector
+    return vectors
 
 
-def _is_sound(vector: NDArray[np.float32], dimension: int) -> bool:
-    # What is not finite has no length near 1 either.
+def _is_valid(vector: NDArray[np.float32], dimension: int) -> bool:
+    # A vector with NaN or infinity has no length near 1 either.
     return vector.shape == (dimension,) and bool(abs(np.linalg.norm(vector) - 1.0) < LENGTH_TOLERANCE)

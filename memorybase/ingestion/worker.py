@@ -1,4 +1,4 @@
-"""From one delivery until nothing waits: lock, claim, work, advance; other sessions' jobs beside it."""
+"""Run jobs from one notification until none is waiting: lock, claim, embed, store, advance."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ log = get_logger(__name__)
 class JobOutcome(StrEnum):
     DONE = "done"
     BUSY = "busy"  # another worker has this session
-    STALE = "stale"  # no such work any more
-    POSTPONED = "postponed"  # the environment failed; the job waits
-    LOST = "lost"  # the claim went to somebody else
+    STALE = "stale"  # the job is no longer queued
+    POSTPONED = "postponed"  # the environment failed; the job is queued for later
+    LOST = "lost"  # the claim was lost
 
 
-GATHERED_JOBS = 64  # beside each other at most; their messages together are at most one job's worth
+MAX_BATCH_JOBS = 64  # in one batch; their messages and bytes are also limited, to those of one job
 
 
 def run_jobs(
@@ -40,43 +40,43 @@ def run_jobs(
     message: JobMessage,
     *,
     owner: str,
-    more: Callable[[], bool],
-    thread: Callable[[], Executor] = lambda: ThreadPoolExecutor(1),
+    may_continue: Callable[[], bool],
+    new_thread: Callable[[], Executor] = lambda: ThreadPoolExecutor(1),
 ) -> JobOutcome:
-    """Do the job that was rung and, while `more()`, whatever else waits; the outcome is the rung one's.
+    """Run the notified job and, while `may_continue()`, all other waiting jobs. Returns the notified job's outcome.
 
-    The next jobs are claimed and read while these are embedded and the last ones stored, each in a `thread` of its own.
-    Any number of deliveries, at any time, in any order, is harmless.
+    While one batch is embedded, another thread claims and reads the next, and a third stores the previous one.
+    Notifications are safe in any number, at any time and in any order.
     """
-    with thread() as ahead, thread() as behind:
-        return JobRunner(services, owner, more, ahead, behind).run(message)
+    with new_thread() as reader, new_thread() as writer:
+        return JobRunner(services, owner, may_continue, reader, writer).run(message)
 
 
 class JobRunner:
-    """One worker's jobs from a ring until nothing waits."""
+    """One worker's jobs, from a notification until none is waiting."""
 
     def __init__(
-        self, services: Services, owner: str, more: Callable[[], bool], ahead: Executor, behind: Executor
+        self, services: Services, owner: str, may_continue: Callable[[], bool], reader: Executor, writer: Executor
     ) -> None:
         self._services = services
         self._owner = owner
-        self._more = more
-        self._ahead = ahead
-        self._behind = behind
+        self._may_continue = may_continue
+        self._reader = reader
+        self._writer = writer
         self._outcomes: dict[UUID, JobOutcome] = {}
 
     def run(self, message: JobMessage) -> JobOutcome:
-        notified_waits, others_wait = _find_waiting(self._services, message)
-        if not notified_waits and not others_wait:
+        is_queued, others_wait = _find_waiting(self._services, message)
+        if not is_queued and not others_wait:
             return JobOutcome.STALE
         with LeaseKeeper(self._services) as self._keeper:
-            first = self._claim(message) if notified_waits else JobOutcome.STALE
+            first = self._claim(message) if is_queued else JobOutcome.STALE
             if isinstance(first, JobOutcome):
-                # Late for its own job, it is early for another's: whose ring may stand behind many late ones.
-                self._ingest(self._gather())
+                # This notification is stale. Run other waiting jobs now: theirs may be behind many stale ones.
+                self._ingest(self._claim_waiting())
                 return first
-            if first.suspect:
-                self._more = lambda: False
+            if first.run_alone:
+                self._may_continue = lambda: False
             if first.kind == JobKind.REPAIR:
                 return self._repair(first)
             self._ingest([self._read(first)])
@@ -85,15 +85,15 @@ class JobRunner:
     def _ingest(self, works: list[JobWork]) -> None:
         earlier = None
         while works:
-            upcoming = self._ahead.submit(self._gather)
+            upcoming = self._reader.submit(self._claim_waiting)
             ending = self._embed_and_store(works)
             if earlier is not None:
                 earlier.result()
             works, earlier = upcoming.result(), ending
             if not works:
-                # The end of a job plans the session's next one.
+                # Ending a job schedules the session's next one.
                 ending.result()
-                works = self._ahead.submit(self._gather).result()
+                works = self._reader.submit(self._claim_waiting).result()
 
     def _claim(self, message: JobMessage) -> Claim | JobOutcome:
         with _bound(message):
@@ -114,16 +114,16 @@ class JobRunner:
                     lock.release()
             return claim or JobOutcome.STALE
 
-    def _gather(self) -> list[JobWork]:
-        """Claim and read what waits, up to one job's worth together."""
+    def _claim_waiting(self) -> list[JobWork]:
+        """Claim and read waiting jobs, up to the messages and bytes of one full job."""
         works: list[JobWork] = []
-        if not self._more():
+        if not self._may_continue():
             return works
         settings = self._services.settings
         messages = size = 0
         try:
             with self._services.database.reading() as db:
-                waiting = jobs.jobs_to_do(db, clock.now(db), limit=GATHERED_JOBS)
+                waiting = jobs.jobs_to_do(db, clock.now(db), limit=MAX_BATCH_JOBS)
             for job in waiting:
                 claim = self._claim(scheduler.job_message(job))
                 if isinstance(claim, JobOutcome):
@@ -134,11 +134,11 @@ class JobRunner:
                 if messages >= settings.job_max_messages or size >= settings.job_max_bytes:
                     break
         except errors.DatabaseUnavailable:
-            log.warning("gathering_failed")  # what is claimed already is done
+            log.warning("claiming_failed")  # jobs that are claimed already go on
         return works
 
     def _read(self, claim: Claim) -> JobWork:
-        """What the claim's range holds, without what is a settled dead letter."""
+        """Read the messages of the claim's range, without settled dead letters."""
         work = JobWork(claim, [])
         try:
             with self._services.database.reading() as db:
@@ -160,16 +160,16 @@ class JobRunner:
             pipeline.prepare(self._services, work)
         return work
 
-    # -----------------------------------------------------------------------------------------------------------
-    # 5. Work, with no transaction open.
-
     def _embed_and_store(self, works: list[JobWork]) -> Future[None]:
-        """Embed, and have what is embedded stored behind; then the jobs end. Done when they have ended."""
+        """Embed here; store and end the jobs in the writer thread. The future is done when they have ended.
+
+        No transaction is open meanwhile.
+        """
         pipeline.mark_embedding_started([work for work in works if work.messages], self._keeper)
         for items in pipeline.slices(works):
             pipeline.embed(self._services, items)
-            self._behind.submit(pipeline.store, self._services, items, self._keeper)
-        return self._behind.submit(self._end, works)
+            self._writer.submit(pipeline.store, self._services, items, self._keeper)
+        return self._writer.submit(self._end, works)
 
     def _end(self, works: list[JobWork]) -> None:
         for work in works:
@@ -184,7 +184,7 @@ class JobRunner:
             return _postpone_or_drop(self._services, work.claim, work.error, wrote=work.started)
         try:
             advance(self._services, work.claim, self._keeper, work.done, cursor_id=work.cursor_id)
-        except Exception as error:  # noqa: BLE001 - whatever it is, this job waits and the others end
+        except Exception as error:  # noqa: BLE001 - this job is postponed; the other jobs end
             return _postpone_or_drop(self._services, work.claim, error, wrote=work.started)
         return JobOutcome.DONE
 
@@ -193,15 +193,17 @@ class JobRunner:
             try:
                 repair.repair(self._services, claim, self._keeper)
                 outcome = JobOutcome.DONE
-            except Exception as error:  # noqa: BLE001 - whatever it is, the job waits
+            except Exception as error:  # noqa: BLE001 - the job is postponed
                 outcome = _postpone_or_drop(self._services, claim, error, wrote=True)
             log.info("job_ended", outcome=str(outcome))
             return outcome
 
 
 def _find_waiting(services: Services, message: JobMessage) -> tuple[bool, bool]:
-    """Whether the rung job waits; and if not, whether others do. Most rings of a busy time are for jobs that were done
-    beside others: one look, before any lock."""
+    """Whether the notified job is queued, and if not, whether other jobs wait.
+
+    In busy times most notifications are for jobs that an earlier batch has done: check before taking any lock.
+    """
     with services.database.reading() as db:
         if jobs.is_queued(db, message.job_id):
             return True, True
@@ -209,18 +211,18 @@ def _find_waiting(services: Services, message: JobMessage) -> tuple[bool, bool]:
 
 
 def _postpone_or_drop(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> JobOutcome:
-    """The job cannot end now: it waits, unless it is somebody else's by now."""
-    again = None
+    """The job cannot end now: postpone it, or drop it if the claim is lost."""
+    retry_at = None
     if isinstance(error, errors.ClaimLost):
         log.warning("claim_lost")
         lease.release(services, claim, wrote=wrote)
     else:
-        again = retry.postpone(services, claim, error, wrote=wrote)
-        log.warning("job_postponed", error_type=type(error).__name__, until=again and again.isoformat(),
+        retry_at = retry.postpone(services, claim, error, wrote=wrote)
+        log.warning("job_postponed", error_type=type(error).__name__, until=retry_at and retry_at.isoformat(),
                     exc_info=None if isinstance(error, errors.MemorybaseError) else error)  # fmt: skip
-    if again is None:
+    if retry_at is None:
         repair.remove_late_writes(services, claim)
-    return JobOutcome.POSTPONED if again else JobOutcome.LOST
+    return JobOutcome.POSTPONED if retry_at else JobOutcome.LOST
 
 
 def _bound(job: JobMessage | Claim) -> AbstractContextManager[None]:

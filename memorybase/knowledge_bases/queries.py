@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow, Found, Keyset, PageRequest, fetch_page
-from memorybase.database.upsert import insert
+from memorybase.database.upsert import insert, rows_affected
 from memorybase.models import Document, KnowledgeBase, MemoryBase, SessionProgress
 
 Progress = SessionProgress
@@ -191,12 +191,12 @@ def insert_document(db: OrmSession, knowledge_base_id: UUID, document: StoredDoc
 
 def compare_and_replace(db: OrmSession, document: StoredDocument, old_version: int) -> bool:
     """False when somebody else has replaced or deleted it since."""
-    replaced = db.execute(
+    replace = (
         sa.update(Document)
         .where(Document.id == document.id, Document.version == old_version)
         .values(text=document.text, meta=document.metadata, version=document.version, chunks=document.chunks)
     )
-    return replaced.rowcount == 1  # type: ignore[attr-defined,no-any-return]
+    return rows_affected(db, replace) == 1
 
 
 def set_chunks(db: OrmSession, counts: Sequence[tuple[UUID, int, int]]) -> None:

@@ -1,4 +1,4 @@
-"""Dead letters retried by a repair, or discarded."""
+"""Retry a dead letter with a repair, or discard it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memorybase.services import Services
 
 
 def retry_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_letter_id: UUID) -> list[UUID]:
-    """Try a dead letter again, by a repair; the repairs' ids. Raises NotFound."""
+    """Schedule a repair that retries a dead letter; returns the ids of the jobs. Raises NotFound."""
     with services.database.transaction() as db:
         base, letter, locked = _locked_dead_letter(db, user_id, base_id, dead_letter_id)
         now = clock.now(db)
@@ -30,7 +30,7 @@ def retry_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_let
 
 
 def discard_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_letter_id: UUID) -> None:
-    """Put a dead letter away for good; its message stays in SQL. Raises NotFound."""
+    """Discard a dead letter; its message stays in SQL. Raises NotFound."""
     with services.database.transaction() as db:
         _base, letter, _rows = _locked_dead_letter(db, user_id, base_id, dead_letter_id)
         letter.state = "discarded"
@@ -40,7 +40,7 @@ def discard_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_l
 def _locked_dead_letter(
     db: OrmSession, user_id: UUID, base_id: UUID, dead_letter_id: UUID
 ) -> tuple[MemoryBase, DeadLetter, list[SessionProgress]]:
-    """A dead letter behind its session's rows: whatever heals or buries it has ended, or waits for us."""
+    """A dead letter, with its session's rows locked: a job that writes or clears it has ended, or waits."""
     base = memory_bases.share_base(db, base_id)
     if base is None or base.user_id != user_id or base.deleting_at is not None:
         raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))

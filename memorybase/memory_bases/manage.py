@@ -1,4 +1,4 @@
-"""Flows and memory bases: made and changed. Only here and in a regenerate is a collection created."""
+"""Create and change memory bases. Only this and a regenerate create collections."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NewMemoryBase:
 
 
 def create_memory_base(services: Services, user_id: UUID, new: NewMemoryBase) -> UUID:
-    """A memory base with its collection and registry entry; its id.
+    """Create a memory base with its collection and registry entry; returns its id.
 
     Raises NotFound (flow), NameTaken (name or kb_name, with existing_id), InvalidRequest, ModelUnavailable,
     VectorStoreUnavailable.
@@ -74,9 +74,9 @@ def create_memory_base(services: Services, user_id: UUID, new: NewMemoryBase) ->
 def create_collection(
     services: Services, base_id: UUID, generation: int, flow_id: UUID, embedder: Embedder
 ) -> CollectionRef:
-    """The collection of a generation; what belongs to all its chunks is said once, here."""
-    # Known from here on: a model without a published projection embeds for it, and the generation's row is written in a
-    # transaction.
+    """Create the collection of a generation. Its metadata holds what all its chunks share."""
+    # Fit the token projection now: a model without a published one embeds texts for it, which no transaction may wait
+    # for.
     _token_encoding(services, embedder)
     with services.database.reading() as db:
         now = clock.now(db)
@@ -89,7 +89,7 @@ def create_collection(
             "embedding_model": embedder.model,
             "embedder": embedder.identity,
             "dimension": embedder.dimension,
-            # On the database's clock: one that belongs to no generation for long was left by a request that died.
+            # On the database's clock: an old collection without a generation was left by a request that died.
             "created_at": int(now.timestamp()),
         },
     )
@@ -180,7 +180,9 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
     """
     for name in changes:
         if name not in CHANGEABLE:
-            raise errors.InvalidRequest("This cannot be changed", field=name, limit=list(CHANGEABLE))
+            raise errors.InvalidRequest(
+                f"{name} of a memory base cannot be changed", field=name, limit=list(CHANGEABLE)
+            )
     if "name" in changes:
         registry.check_name(changes["name"], "name")
     _check_bounds(services, threshold=changes.get("threshold"), idle_after=changes.get("idle_after"))
@@ -193,7 +195,7 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
                 setattr(base, name, value)
             db.flush()
             if "idle_after" in changes or "auto_capture" in changes:
-                cursors.look_at_idle_soon(db, base_id, clock.now(db))
+                cursors.recheck_idle_sessions(db, base_id, clock.now(db))
     except errors.ConstraintViolated as exc:
         with services.database.reading() as db:
             existing = memory_bases.base_of_name(db, user_id, changes["name"])
@@ -203,10 +205,15 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
 def _check_bounds(services: Services, *, threshold: int | None, idle_after: int | None) -> None:
     limit = services.settings.max_threshold
     if threshold is not None and not 1 <= threshold <= limit:
-        raise errors.InvalidRequest("threshold is out of bounds", field="threshold", value=threshold, limit=[1, limit])
+        raise errors.InvalidRequest(
+            f"threshold must be between 1 and {limit}", field="threshold", value=threshold, limit=[1, limit]
+        )
     if idle_after is not None and not 0 <= idle_after <= MAX_IDLE_SECONDS:
         raise errors.InvalidRequest(
-            "idle_after is out of bounds", field="idle_after", value=idle_after, limit=[0, MAX_IDLE_SECONDS]
+            f"idle_after must be between 0 and {MAX_IDLE_SECONDS} seconds",
+            field="idle_after",
+            value=idle_after,
+            limit=[0, MAX_IDLE_SECONDS],
         )
 
 

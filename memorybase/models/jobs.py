@@ -60,16 +60,16 @@ class IngestionJob(Base):
     processed: Mapped[int] = mapped_column(default=0)
     epoch: Mapped[int] = mapped_column(BigInteger, default=0)
     attempts: Mapped[int] = mapped_column(default=0)
-    outages: Mapped[int] = mapped_column(default=0)  # attempts ended by the environment; they set the backoff only
-    deaths: Mapped[int] = mapped_column(default=0)  # workers lost on it alone, after embedding began
+    outages: Mapped[int] = mapped_column(default=0)  # attempts that the environment ended; they set the backoff only
+    lost_workers: Mapped[int] = mapped_column(default=0)  # while they embedded it alone
     embedding_started: Mapped[bool] = mapped_column(default=False)
-    together: Mapped[bool] = mapped_column(default=False)  # embedded beside other jobs, in this attempt
-    suspect: Mapped[bool] = mapped_column(default=False)  # a worker was lost on it or beside it: it runs alone
+    batched: Mapped[bool] = mapped_column(default=False)  # this attempt is embedded with other jobs
+    run_alone: Mapped[bool] = mapped_column(default=False)  # a worker was lost on its batch
     error: Mapped[str | None] = mapped_column(Text)
     available_at: Mapped[datetime]
     notified_at: Mapped[datetime | None]
     notify_count: Mapped[int] = mapped_column(default=0)
-    notify_at: Mapped[datetime]  # the sweeper notify_count it then
+    notify_at: Mapped[datetime]  # the sweeper notifies again then
     created_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]

@@ -197,5 +197,5 @@ class DeletedMessage(Base):
     conversation_id: Mapped[UUID]  # sessions.id, which a rename leaves as it is
     seq: Mapped[int] = mapped_column(BigInteger)
     version: Mapped[int]
-    kept_out: Mapped[bool]
+    stays_deleted: Mapped[bool]
     expires_at: Mapped[datetime | None]  # set once the session is gone

@@ -59,14 +59,14 @@ class Vitals:
     jobs_running: int
     oldest_job_seconds: float | None
     stuck_jobs: int
-    queue_stands: bool
+    queue_stalled: bool
     dead_letters: int
     mismatched_memory_bases: int
     worker: Liveness
     sweeper: Liveness
 
 
-def take(services: Services) -> Vitals:
+def read_vitals(services: Services) -> Vitals:
     """Read all of it from one snapshot. Raises DatabaseUnavailable."""
     with services.database.reading() as db:
         now = clock.now(db)
@@ -82,7 +82,7 @@ def take(services: Services) -> Vitals:
             jobs_running=jobs.running,
             oldest_job_seconds=_age(now, jobs.oldest),
             stuck_jobs=jobs.stuck,
-            queue_stands=_stands(jobs.stuck, doctor.last_begun(db), now),
+            queue_stalled=_stands(jobs.stuck, doctor.last_started(db), now),
             dead_letters=doctor.dead_letters(db),
             mismatched_memory_bases=doctor.mismatched_bases(db),
             worker=by_kind.get("worker", Liveness(0, None)),
@@ -90,7 +90,7 @@ def take(services: Services) -> Vitals:
         )
 
 
-def parts(services: Services) -> list[Part]:
+def check_parts(services: Services) -> list[Part]:
     """Every part, asked all at once; whichever does not answer in time is not ok. Raises nothing of ours."""
     asked: list[Future[Part]] = [
         _threads.submit(contextvars.copy_context().run, _examined, services, name) for name in PART_NAMES
@@ -154,13 +154,13 @@ def why_degraded(services: Services) -> str | None:
     with services.database.reading() as db:
         now = clock.now(db)
         stuck = doctor.active_jobs(db, now - STUCK_AFTER).stuck
-        stands = _stands(stuck, doctor.last_begun(db), now)
+        stands = _stands(stuck, doctor.last_started(db), now)
     return f"{stuck} jobs are due for more than a minute, and no job was begun in that time" if stands else None
 
 
-def _stands(stuck: int, last_begun: datetime | None, now: datetime) -> bool:
+def _stands(stuck: int, last_started: datetime | None, now: datetime) -> bool:
     # A long queue has jobs that wait for a minute; while workers go on taking jobs, it moves.
-    return stuck > 0 and (last_begun is None or last_begun <= now - STUCK_AFTER)
+    return stuck > 0 and (last_started is None or last_started <= now - STUCK_AFTER)
 
 
 def _age(now: datetime, moment: datetime | None) -> float | None:

@@ -102,7 +102,7 @@ def active_jobs(db: OrmSession, due_before: datetime) -> Jobs:
     return Jobs(*db.execute(statement).one())
 
 
-def last_begun(db: OrmSession) -> datetime | None:
+def last_started(db: OrmSession) -> datetime | None:
     """When a worker last took a job."""
     return db.scalar(sa.select(sa.func.max(Job.started_at)))
 

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import lookup
 from memorybase.database.batches import pages
-from memorybase.database.upsert import core, insert, insert_unless_there, new_id
+from memorybase.database.upsert import core, insert, insert_unless_there, new_id, rows_affected
 from memorybase.models import (
     IS_ACTIVE,
     DeletedMessage,
@@ -144,24 +144,23 @@ def try_lock_session_progress(db: OrmSession, base: MemoryBase, session_id: str,
     return len(locked) == db.scalar(there)
 
 
-def audit_at_once(db: OrmSession, progress_id: UUID, now: datetime) -> bool:
+def request_audit(db: OrmSession, progress_id: UUID, now: datetime) -> bool:
     """Have the store's ids of this session compared with the ledger by its next job; False: the row is gone."""
-    marked = db.execute(sa.update(Progress).where(Progress.id == progress_id).values(audit_at=now))
-    return marked.rowcount == 1  # type: ignore[attr-defined,no-any-return]
+    return rows_affected(db, sa.update(Progress).where(Progress.id == progress_id).values(audit_at=now)) == 1
 
 
-def sessions_at_work(db: OrmSession, base_id: UUID, generation: int) -> set[UUID]:
+def busy_sessions(db: OrmSession, base_id: UUID, generation: int) -> set[UUID]:
     """Rows whose part of the store is about to change: an active job, a repair that is owed, an audit that waits."""
     active = sa.select(IngestionJob.progress_id).where(
         IngestionJob.memory_base_id == base_id, IngestionJob.generation == generation, IS_ACTIVE
     )
     marked = sa.select(Progress.id).where(
-        Progress.memory_base_id == base_id, Progress.generation == generation, is_marked()
+        Progress.memory_base_id == base_id, Progress.generation == generation, is_repair_pending()
     )
     return {*db.scalars(active), *db.scalars(marked)}
 
 
-def is_marked() -> sa.ColumnElement[bool]:
+def is_repair_pending() -> sa.ColumnElement[bool]:
     """A repair is owed, or an audit waits for its time."""
     return sa.or_(Progress.audit_at.is_not(None), Progress.dirty > Progress.repaired)
 
@@ -236,25 +235,26 @@ def compare_and_advance(
 
     A cursor_id of None keeps the old one. With to_seq = from_seq (a repair) the cursor stays.
     """
-    moved = db.execute(
+    moved = rows_affected(
+        db,
         _COMPARE_AND_ADVANCE,
         {
             "progress": progress_id, "claimed": epoch, "served": generation, "expected": from_seq,
             "cursor_seq": to_seq, "message": cursor_id, "last_sync_at": now, "lease_until": None, "lease_owner": None,
         },
     )  # fmt: skip
-    if moved.rowcount != 1:  # type: ignore[attr-defined]
+    if moved != 1:
         return None
     return db.get_one(Progress, progress_id, populate_existing=True)
 
 
 def renew_lease(db: OrmSession, *, progress_id: UUID, epoch: int, until: datetime) -> bool:
-    renewed = db.execute(
+    renew = (
         sa.update(Progress)
         .where(Progress.id == progress_id, Progress.epoch == epoch, Progress.lease_until.is_not(None))
         .values(lease_until=until)
     )
-    return renewed.rowcount == 1  # type: ignore[attr-defined,no-any-return]
+    return rows_affected(db, renew) == 1
 
 
 def release_lease(db: OrmSession, *, progress_id: UUID, epoch: int, audit_at: datetime | None, written_as: str) -> None:
@@ -361,7 +361,7 @@ def idle_sessions(db: OrmSession, now: datetime, *, limit: int) -> list[Progress
     )
 
 
-def look_at_idle_soon(db: OrmSession, base_id: UUID, now: datetime) -> None:
+def recheck_idle_sessions(db: OrmSession, base_id: UUID, now: datetime) -> None:
     """After idle_after or auto_capture changed, the sweeper works out every session's time anew."""
     db.execute(sa.update(Progress).where(Progress.memory_base_id == base_id).values(idle_due_at=now))
 

@@ -29,5 +29,5 @@ def take_turn(db: OrmSession, name: str, now: datetime, every: timedelta) -> boo
     return db.scalar(statement.returning(Heartbeat.name)) is not None
 
 
-def forget(db: OrmSession, name: str) -> None:
+def delete(db: OrmSession, name: str) -> None:
     db.execute(sa.delete(Heartbeat).where(Heartbeat.name == name))

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import lookup
-from memorybase.database.upsert import core, insert_unless_there
+from memorybase.database.upsert import core, insert_unless_there, rows_affected
 from memorybase.models import IS_ACTIVE, IngestionJob, JobKind, JobState, MemoryBase, Session
 
 Job = IngestionJob
@@ -40,7 +40,7 @@ _TO_DO = (
         Job.state == JobState.QUEUED,
         Job.kind != JobKind.REPAIR,
         Job.available_at <= sa.bindparam("now"),
-        Job.suspect.is_(False),
+        Job.run_alone.is_(False),
     )
     .order_by(Job.notify_at)
     .limit(sa.bindparam("at_most", type_=sa.Integer))
@@ -102,8 +102,7 @@ def running_job_of_session(db: OrmSession, progress_id: UUID) -> Job | None:
 
 def update_claimed(db: OrmSession, *, job_id: UUID, epoch: int, **values: Any) -> bool:
     """Write to a job that this claim still runs; False: the claim is lost."""
-    updated = db.execute(_UPDATE_CLAIMED, {"claimed_id": job_id, "claimed_epoch": epoch, **values})
-    return updated.rowcount == 1  # type: ignore[attr-defined,no-any-return]
+    return rows_affected(db, _UPDATE_CLAIMED, {"claimed_id": job_id, "claimed_epoch": epoch, **values}) == 1
 
 
 def claims_that_hold(db: OrmSession, claims: Collection[tuple[UUID, int]]) -> set[tuple[UUID, int]]:
@@ -115,13 +114,13 @@ def claims_that_hold(db: OrmSession, claims: Collection[tuple[UUID, int]]) -> se
     return {(job_id, epoch) for job_id, epoch in running} & set(claims)
 
 
-def mark_embedding_started(db: OrmSession, totals: Mapping[tuple[UUID, int], int], *, together: bool) -> None:
+def mark_embedding_started(db: OrmSession, totals: Mapping[tuple[UUID, int], int], *, batched: bool) -> None:
     """These claimed jobs have so many messages to embed, and are worked on at one time or alone."""
     db.execute(
         _UPDATE_CLAIMED,
         [
             {"claimed_id": job_id, "claimed_epoch": epoch, "embedding_started": True, "total": total,
-             "together": together}
+             "batched": batched}
             for (job_id, epoch), total in sorted(totals.items())
         ],
     )  # fmt: skip

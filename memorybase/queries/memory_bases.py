@@ -96,7 +96,7 @@ def base_ids_of_flow(db: OrmSession, flow_id: UUID) -> list[UUID]:
     return list(db.scalars(sa.select(MemoryBase.id).where(MemoryBase.flow_id == flow_id).order_by(MemoryBase.id)))
 
 
-def living_base_ids(db: OrmSession) -> list[UUID]:
+def active_base_ids(db: OrmSession) -> list[UUID]:
     return list(db.scalars(sa.select(MemoryBase.id).where(MemoryBase.deleting_at.is_(None)).order_by(MemoryBase.id)))
 
 
@@ -144,7 +144,7 @@ def bases_to_compare(db: OrmSession, now: datetime) -> list[UUID]:
     marked = sa.exists().where(
         SessionProgress.memory_base_id == MemoryBase.id,
         SessionProgress.generation == MemoryBase.serving,
-        cursors.is_marked(),
+        cursors.is_repair_pending(),
     )
     return list(
         db.scalars(
@@ -177,7 +177,7 @@ def generations(db: OrmSession, base_id: UUID) -> list[Generation]:
     )
 
 
-def has_use_for(db: OrmSession, base_id: UUID, generation: int) -> bool:
+def is_collection_needed(db: OrmSession, base_id: UUID, generation: int) -> bool:
     """Whether a collection of that base and number is filled, served or yet to be dropped, or may be soon.
 
     A number beyond the last one of a living base is what its next regenerate takes.
@@ -240,7 +240,7 @@ def delete_rows_of_generation(db: OrmSession, base_id: UUID, generation: int, *,
     )
 
 
-def mark_dropped(db: OrmSession, base_id: UUID, generation: int) -> None:
+def mark_collection_deleted(db: OrmSession, base_id: UUID, generation: int) -> None:
     """A retired generation's collection is gone, and all that hung on it.
 
     Its own row stays, so that its number, and with it the collection's name, is never given again: a sweeper that is

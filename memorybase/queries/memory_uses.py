@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.database.upsert import insert
+from memorybase.database.upsert import insert, rows_affected
 from memorybase.models import MemoryUse, MemoryUseMessage, Message, Run
 
 DELETED = "[deleted]"
@@ -89,9 +89,9 @@ def holding(db: OrmSession, flow_id: UUID, session_id: str, plain: str | None) -
 def delete_uses_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
     """The uses of a session's runs, and its messages' words in the uses of others. Before its messages and runs go. How
     many uses went."""
-    gone = db.execute(sa.delete(MemoryUse).where(*_of_session(flow_id, session_id)))
+    deleted = rows_affected(db, sa.delete(MemoryUse).where(*_of_session(flow_id, session_id)))
     redact_uses(db, sa.select(Message.id).where(Message.flow_id == flow_id, Message.session_id == session_id))
-    return gone.rowcount  # type: ignore[attr-defined,no-any-return]
+    return deleted
 
 
 def _of_session(flow_id: UUID, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:

@@ -10,6 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.upsert import rows_affected
 from memorybase.models import Flow, NodeExecution
 
 SUCCEEDED = "succeeded"
@@ -79,8 +80,7 @@ def delete_executions_of_session(db: OrmSession, flow_id: UUID, session_id: str)
     else:
         held = sa.func.jsonb_array_length(NodeExecution.outputs["context"])
     messages = db.scalar(sa.select(sa.func.sum(held)).where(*mine)) or 0
-    gone = db.execute(sa.delete(NodeExecution).where(*mine))
-    return gone.rowcount, int(messages)  # type: ignore[attr-defined]
+    return rows_affected(db, sa.delete(NodeExecution).where(*mine)), int(messages)
 
 
 def _of_session(flow_id: UUID, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import batches, clock, lookup
-from memorybase.database.upsert import core, insert_unless_there
+from memorybase.database.upsert import core, insert_unless_there, rows_affected
 from memorybase.models import (
     Capture,
     Chat,
@@ -134,7 +134,7 @@ def share_sessions_of_messages(
         db.execute(sa.select(Session.id).where(*which).with_for_update(read=True))
 
 
-def is_said_again(db: OrmSession, message: Message) -> bool:
+def has_identical_message(db: OrmSession, message: Message) -> bool:
     """Whether another message of the session is the same, word for word."""
     others = (Message.flow_id == message.flow_id, Message.session_id == message.session_id, Message.id != message.id)
     same = sa.exists().where(*others, Message.fingerprint == message.fingerprint)
@@ -360,9 +360,9 @@ def delete_messages_of_session(db: OrmSession, flow_id: UUID, session_id: str) -
     """Every message and run of a session; how many of each."""
     # One statement each, however long the session: the whole of it goes in one transaction, for everybody at once. One
     # that is too long for the statement timeout is refused as a whole; then its flow's deletion goes in pages.
-    said = db.execute(sa.delete(Message).where(Message.flow_id == flow_id, Message.session_id == session_id))
-    runs = db.execute(sa.delete(Run).where(Run.flow_id == flow_id, Run.session_id == session_id))
-    return said.rowcount, runs.rowcount  # type: ignore[attr-defined]
+    messages = sa.delete(Message).where(Message.flow_id == flow_id, Message.session_id == session_id)
+    runs = sa.delete(Run).where(Run.flow_id == flow_id, Run.session_id == session_id)
+    return rows_affected(db, messages), rows_affected(db, runs)
 
 
 def raise_versions(db: OrmSession, flow_id: UUID, session_id: str) -> None:

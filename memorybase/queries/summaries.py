@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import batches
-from memorybase.database.upsert import insert
+from memorybase.database.upsert import insert, rows_affected
 from memorybase.models import SessionSummary
 from memorybase.queries.memory_uses import redact_uses
 
@@ -74,7 +74,7 @@ def request(db: OrmSession, values: Mapping[str, Any], *, anew: bool) -> bool:
 
 def write(db: OrmSession, summary_id: UUID, *, version: int, session_id: str, values: Mapping[str, Any]) -> bool:
     """The compare-and-set: False when the row has moved on since that version, or its session got another id."""
-    done = db.execute(
+    update = (
         sa.update(SessionSummary)
         .where(
             SessionSummary.id == summary_id,
@@ -84,7 +84,7 @@ def write(db: OrmSession, summary_id: UUID, *, version: int, session_id: str, va
         .values(**values)
         .execution_options(synchronize_session=False)
     )
-    return bool(done.rowcount)  # type: ignore[attr-defined]
+    return rows_affected(db, update) == 1
 
 
 def due(db: OrmSession, now: datetime, *, limit: int) -> list[SessionSummary]:

@@ -92,12 +92,12 @@ def _others() -> sa.Select[UUID, int, bytes]:
     )
 
 
-def lacking_in_session(db: OrmSession, progress_id: UUID) -> set[UUID]:
+def messages_without(db: OrmSession, progress_id: UUID) -> set[UUID]:
     """Messages of one session in one generation that are held without their token vectors."""
     return set(db.scalars(_lacking(LedgerEntry.message_id).where(LedgerEntry.progress_id == progress_id)))
 
 
-def sessions_lacking(db: OrmSession, base_id: UUID, generation: int) -> dict[UUID, int]:
+def count_missing_by_session(db: OrmSession, base_id: UUID, generation: int) -> dict[UUID, int]:
     """How many messages of each session row of a generation are held without their token vectors."""
     rows = db.execute(
         _lacking(LedgerEntry.progress_id)
@@ -108,7 +108,7 @@ def sessions_lacking(db: OrmSession, base_id: UUID, generation: int) -> dict[UUI
     return {row.progress_id: row.messages for row in rows}
 
 
-def count_lacking(db: OrmSession) -> int:
+def count_missing(db: OrmSession) -> int:
     """How many messages all serving generations hold without their token vectors."""
     serving = sa.exists().where(MemoryBase.id == Generation.memory_base_id, MemoryBase.serving == Generation.generation)
     return db.scalar(_lacking(sa.func.count()).where(serving)) or 0

@@ -98,7 +98,7 @@ def upgrade() -> None:
         sa.Column("conversation_id", sa.Uuid(), nullable=False),
         sa.Column("seq", sa.BigInteger(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
-        sa.Column("kept_out", sa.Boolean(), nullable=False),
+        sa.Column("stays_deleted", sa.Boolean(), nullable=False),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(
             ["flow_id"], ["flows.id"], name=op.f("fk_deleted_messages_flow_id"), ondelete="CASCADE"
@@ -600,10 +600,10 @@ def upgrade() -> None:
         sa.Column("epoch", sa.BigInteger(), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("outages", sa.Integer(), nullable=False),
-        sa.Column("deaths", sa.Integer(), nullable=False),
+        sa.Column("lost_workers", sa.Integer(), nullable=False),
         sa.Column("embedding_started", sa.Boolean(), nullable=False),
-        sa.Column("together", sa.Boolean(), nullable=False),
-        sa.Column("suspect", sa.Boolean(), nullable=False),
+        sa.Column("batched", sa.Boolean(), nullable=False),
+        sa.Column("run_alone", sa.Boolean(), nullable=False),
         sa.Column("error", sa.Text(), nullable=True),
         sa.Column("available_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("notified_at", sa.DateTime(timezone=True), nullable=True),

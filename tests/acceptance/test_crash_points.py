@@ -84,7 +84,7 @@ def test_a_worker_killed_at_a_named_point_loses_and_doubles_nothing(scene: Scene
         built.assert_exact(base, 20)
         (job,) = (job for job in built.jobs(base) if job.kind == "ingest")
         # A claim that never committed is no attempt; a worker lost once embedding began is a death.
-        assert (job.attempts, job.deaths) == (1 if point == "claiming" else 2, int(written)), point
+        assert (job.attempts, job.lost_workers) == (1 if point == "claiming" else 2, int(written)), point
 
 
 def test_a_worker_killed_just_after_the_commit_of_the_advance_does_nothing_twice(scene: Scene) -> None:

@@ -179,7 +179,7 @@ def scene(
 
 def test_a_worker_killed_at_a_named_point_of_a_build_costs_nothing(scene: Scene) -> None:
     bases = []
-    for point, (change, stored, deaths) in POINTS.items():
+    for point, (change, stored, lost_workers) in POINTS.items():
         base = scene.ingested_base(f"worker {point}")
         bases.append(base)
         with Searcher(scene.stack, base):
@@ -193,7 +193,7 @@ def test_a_worker_killed_at_a_named_point_of_a_build_costs_nothing(scene: Scene)
             scene.worker.start()
 
             scene.wait_until_serving(base, 2)
-        assert sum(job.deaths for job in scene.jobs(base, 2)) == deaths, point
+        assert sum(job.lost_workers for job in scene.jobs(base, 2)) == lost_workers, point
         assert {job.state for job in scene.jobs(base, 2)} == {JobState.DONE}, point
     for base in bases:
         scene.assert_whole(base)
@@ -218,7 +218,7 @@ def test_a_worker_killed_just_after_a_commit_of_a_build_does_nothing_twice(scene
             scene.worker.start()
 
             scene.wait_until_serving(base, 2)
-        assert [(job.attempts, job.deaths) for job in scene.jobs(base, 2)] == [(1, 0), (1, 0)]
+        assert [(job.attempts, job.lost_workers) for job in scene.jobs(base, 2)] == [(1, 0), (1, 0)]
         scene.assert_whole(base)
         # The worker that let it serve may have died before it could write what people read there.
         wait_until(scene.metadata_file(base).exists, PATIENCE, "the metadata file is back")

@@ -159,7 +159,7 @@ def test_a_worker_that_cannot_end_its_job_in_time_hands_it_back(stack: Topology,
     assert ask_to_end(worker).wait(30) == EXIT_SOFTWARE
 
     (job,) = stack.jobs(base)
-    assert (job.state, job.deaths) == (JobState.QUEUED, 0)
+    assert (job.state, job.lost_workers) == (JobState.QUEUED, 0)
     assert leases_of(stack, worker.pid) == []
     next_one = stack.start_worker()
     stack.wait_until_ingested(base, RUN_MESSAGES)
@@ -221,5 +221,5 @@ def assert_everything_once(stack: Topology, base: str, acknowledged: list[str]) 
         assert sorted(str(each) for each in stored) == sorted(acknowledged)
     jobs = stack.jobs(base)
     assert len(jobs) > WORKERS
-    assert {(job.state, job.attempts, job.deaths, job.outages) for job in jobs} == {(JobState.DONE, 1, 0, 0)}
+    assert {(job.state, job.attempts, job.lost_workers, job.outages) for job in jobs} == {(JobState.DONE, 1, 0, 0)}
     assert stack.status(base)["dead_letters"] == 0

@@ -90,9 +90,11 @@ class Api:
         return done
 
     def work(self) -> int:
-        """Run every job that was rung for, as a worker does."""
+        """Run every enqueued job, as a worker does."""
         return self.queue.drain(
-            lambda job: worker.run_jobs(self.services, job, owner="test:1", more=lambda: False, thread=AtOnce)
+            lambda job: worker.run_jobs(
+                self.services, job, owner="test:1", may_continue=lambda: False, new_thread=AtOnce
+            )
         )
 
     def of_user(self, name: str, *scopes: str) -> Api:

@@ -37,10 +37,10 @@ PATIENCE = 60.0  # for a thread that should run a few milliseconds
 
 
 class Worker(threading.Thread):
-    """One delivery of one job, and with `more` what waits beside it."""
+    """One delivery of one job and, with `may_continue`, of other waiting jobs."""
 
     def __init__(
-        self, stage: Stage, message: JobMessage, owner: str, at: str | None, *, kill: bool, more: bool
+        self, stage: Stage, message: JobMessage, owner: str, at: str | None, *, kill: bool, may_continue: bool
     ) -> None:
         super().__init__(name=owner, daemon=True)
         self.owner = owner
@@ -48,12 +48,12 @@ class Worker(threading.Thread):
         self.killed = self.ended = False
         self.error: BaseException | None = None
         self.resting = threading.Event()
-        self._stage, self._message, self._at, self._kill, self._more = stage, message, at, kill, more
+        self._stage, self._message, self._at, self._kill, self._may_continue = stage, message, at, kill, may_continue
         self._resume = threading.Event()
 
     def run(self) -> None:
         try:
-            self.outcome = self._stage.world.run(self._message, self.owner, more=lambda: self._more)
+            self.outcome = self._stage.world.run(self._message, self.owner, may_continue=lambda: self._may_continue)
         except WorkerKilled:
             self.killed = True
         except BaseException as error:  # noqa: BLE001 - raised again in the test's own thread
@@ -102,7 +102,7 @@ class Stage:
         """Hand one ring to a worker of its own, and wait until it has ended or is frozen."""
         self._workers += 1
         # Every other one takes up whatever else waits.
-        worker = Worker(self, message, f"worker-{self._workers}", at, kill=kill, more=self._workers % 2 == 0)
+        worker = Worker(self, message, f"worker-{self._workers}", at, kill=kill, may_continue=self._workers % 2 == 0)
         worker.start()
         return self._await(worker)
 

@@ -95,10 +95,10 @@ class World:
         return flushing.flush(self.services, self.user_id, base_id, session_id)
 
     def run(
-        self, frozen: JobMessage, owner: str = WORKER, more: Callable[[], bool] = lambda: False
+        self, frozen: JobMessage, owner: str = WORKER, may_continue: Callable[[], bool] = lambda: False
     ) -> worker.JobOutcome:
-        """One job, and with `more` what waits beside it, one thing after the other in this thread."""
-        return worker.run_jobs(self.services, frozen, owner=owner, more=more, thread=AtOnce)
+        """Run one job and, while `may_continue()`, other waiting jobs, one after the other in this thread."""
+        return worker.run_jobs(self.services, frozen, owner=owner, may_continue=may_continue, new_thread=AtOnce)
 
     def drain(self) -> int:
         """Run every ring that waits, as one worker would."""
@@ -207,7 +207,7 @@ class World:
             assert row.total_processed == len(own)
             assert row.total_chunks == sum(e.chunks for e in own)
         with self.services.database.reading() as db:
-            assert token_vectors.sessions_lacking(db, base_id, self.base(base_id).serving) == {}
+            assert token_vectors.count_missing_by_session(db, base_id, self.base(base_id).serving) == {}
 
     def assert_all_ingested(self, base_id: UUID) -> None:
         """Exact, and nothing waits."""

@@ -109,7 +109,7 @@ def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) 
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         if past.session_id is not None and sessions.fetch_session(db, flow_id, past.session_id) is None:
             values["session_id"] = None
-        lost |= {each.message_id for each in deleted_messages.fetch(db, flow_id, ids).values() if each.kept_out}
+        lost |= {each.message_id for each in deleted_messages.fetch(db, flow_id, ids).values() if each.stays_deleted}
         if lost:
             values["messages"] = memory_uses.without(past.messages, past.sources, lost)
             values["memory_use_summary"] = None

@@ -80,7 +80,7 @@ def redact_quotes(db: OrmSession, message: Message, now: datetime) -> int:
         for row in memory_uses.holding(*where, words.plain)
         if (fields := _changed(row, words, ("messages", "memory_use_summary")))
     ]
-    if not (executions or uses) or sessions.is_said_again(db, message):
+    if not (executions or uses) or sessions.has_identical_message(db, message):
         return 0
     for row, fields in [*executions, *uses]:
         for name, value in fields.items():

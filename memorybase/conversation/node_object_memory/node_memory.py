@@ -182,7 +182,7 @@ def enqueue_clean_up(services: Services) -> int:
     enqueued = services.queue.enqueue_clean_up()
     if not enqueued:  # the next pass tries again
         with services.database.transaction() as db:
-            heartbeats.forget(db, CLEAN_UP)
+            heartbeats.delete(db, CLEAN_UP)
     return enqueued
 
 

@@ -229,7 +229,7 @@ def _check_base(store: Store, db: OrmSession, base: MemoryBase, findings: Findin
     _check_ledger(counted, entries, _dead(db, base), name, findings)
     _check_rows(counted, rows, entries, name, findings)
     if len(findings.violations) == before:  # what the ledger should not hold has none
-        lacking = token_vectors.sessions_lacking(db, base.id, base.serving)
+        lacking = token_vectors.count_missing_by_session(db, base.id, base.serving)
         findings.lost += findings.must_be_empty(f"{name}: sessions with messages without token vectors", lacking)
     _check_store(store, generation, entries, name, findings)
 

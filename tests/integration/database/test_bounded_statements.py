@@ -104,7 +104,7 @@ class TestDeletion:
         world.settle()
         world.pass_time(61)
         with most_rows_deleted(world) as gone:
-            assert base_deletion.drop_retired(world.services) == 1
+            assert base_deletion.delete_retired_collections(world.services) == 1
         assert {row.generation for row in [*world.rows(base), *world.jobs(base), *world.ledger(base)]} == {2}
         assert sum(gone) >= SESSIONS * 4
         assert max(gone) <= PAGE
@@ -144,7 +144,7 @@ def rows_written_by_one(world: World) -> Iterator[list[str]]:
 class TestBuilds:
     def test_a_build_begins_in_one_statement(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
-        monkeypatch.setattr(regenerate, "PLANNED_AT_ONCE", PAGE)
+        monkeypatch.setattr(regenerate, "SESSIONS_SCHEDULED_AT_ONCE", PAGE)
         before = {row.session_id: row for row in world.rows(base)}
         with rows_written_by_one(world) as written:
             begun = regeneration.regenerate(world.services, world.user_id, base)
@@ -247,7 +247,7 @@ class TestParameters:
 
         monkeypatch.setattr(ledger, "messages_to_write", count)
         with world.services.database.transaction() as db:
-            assert cursors.audit_at_once(db, progress_id, clock.now(db))
+            assert cursors.request_audit(db, progress_id, clock.now(db))
         world.settle()
         world.assert_all_ingested(base)
         assert asked_for == [4, 4, 2]

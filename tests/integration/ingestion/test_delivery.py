@@ -427,15 +427,15 @@ def test_a_message_that_ends_every_worker_becomes_a_dead_letter(world: World) ->
 
     world.embedder.before_embed = die_of_poison
     world.say("s", *texts(5), "poison", *texts(2, start=5))
-    deaths = 0
+    lost_workers = 0
     while world.row(base, "s").cursor_seq < 8:
         try:
             world.drain()
         except WorkerKilled:
-            deaths += 1
+            lost_workers += 1
         world.pass_time(61)
         world.sweep()
-        assert deaths < 30
+        assert lost_workers < 30
     world.settle()
     world.assert_exact(base)
     (letter,) = world.dead_letters(base)
@@ -530,7 +530,7 @@ def test_a_starting_worker_recovers_the_jobs_of_its_dead_predecessor(world: Worl
         alive.append(owner)
         return False
 
-    assert recovery.requeue_leases_of_dead(world.services, WORKER, is_alive) == 1
+    assert recovery.requeue_jobs_of_dead_workers(world.services, WORKER, is_alive) == 1
     assert alive == [WORKER]
     world.settle()
     world.assert_all_ingested(base)

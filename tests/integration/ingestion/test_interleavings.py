@@ -240,7 +240,7 @@ def test_of_two_starting_workers_the_second_takes_nothing_from_the_first(world: 
     requeued: list[int] = []
 
     def start(alive: Callable[[str], bool]) -> int:
-        return recovery.requeue_leases_of_dead(world.services, "", alive)
+        return recovery.requeue_jobs_of_dead_workers(world.services, "", alive)
 
     def the_other_is_quicker(_: str) -> bool:
         """It takes the lease back, and a living worker claims the job."""
@@ -254,7 +254,7 @@ def test_of_two_starting_workers_the_second_takes_nothing_from_the_first(world: 
     assert start(the_other_is_quicker) == 0
     assert requeued == [1]
     (job,) = world.jobs(base)
-    assert (job.state, job.deaths, world.row(base, "s").lease_owner) == ("running", 1, "alive")
+    assert (job.state, job.lost_workers, world.row(base, "s").lease_owner) == ("running", 1, "alive")
     rest(world)
     world.assert_all_ingested(base)
 
@@ -320,17 +320,17 @@ def test_a_lost_message_that_ends_every_worker_that_writes_it_again_does_not_sto
         assert row is not None
         row.audit_at = row.last_sync_at
     lost = world.messages()[0].content
-    deaths = []
+    lost_workers = []
 
     def die_of_it(batch: Any) -> None:
         if any(message.content in batch for message in world.messages()[:5]):
-            deaths.append(lost)
+            lost_workers.append(lost)
             raise WorkerKilled
 
     world.embedder.before_embed = die_of_it
     world.say("s", "what comes after")
     survive(world, base)
-    assert len(deaths) <= 6
+    assert len(lost_workers) <= 6
     assert world.row(base, "s").cursor_seq == 6
 
 
@@ -355,7 +355,7 @@ def test_a_database_outage_while_a_job_fails_counts_no_death(world: World, monke
     world.vectors.before_upsert = lose_the_database
     assert world.run(world.queue.enqueued[0]) == worker.JobOutcome.POSTPONED
     (job,) = world.jobs(base)
-    assert (job.state, job.attempts, job.deaths) == ("queued", 0, 0)
+    assert (job.state, job.attempts, job.lost_workers) == ("queued", 0, 0)
 
 
 def test_a_longer_database_outage_leaves_the_job_to_its_lease(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

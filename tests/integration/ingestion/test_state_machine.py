@@ -245,7 +245,9 @@ class Protocol(RuleBasedStateMachine):
     @rule()
     def restart_workers(self) -> None:
         """A new worker takes back what the dead of its folder held."""
-        recovery.requeue_leases_of_dead(self.world.services, "worker-", lambda owner: owner not in self.stage.dead)
+        recovery.requeue_jobs_of_dead_workers(
+            self.world.services, "worker-", lambda owner: owner not in self.stage.dead
+        )
 
     @rule()
     def sweep(self) -> None:

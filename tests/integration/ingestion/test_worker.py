@@ -21,7 +21,7 @@ SESSIONS = [f"session {n}" for n in range(6)]
 
 def shift(world: World, *, which: int = 0) -> JobOutcome:
     """What a worker's task does with one ring."""
-    return worker.run_jobs(world.services, world.queue.enqueued[which], owner=WORKER, more=lambda: True)
+    return worker.run_jobs(world.services, world.queue.enqueued[which], owner=WORKER, may_continue=lambda: True)
 
 
 def ready(world: World, *messages: str, sessions: Sequence[str] = SESSIONS) -> UUID:
@@ -73,7 +73,7 @@ def test_a_long_session_is_done_to_its_end_and_no_further_than_there_is_time(wor
     base = world.new_base(threshold=1)
     world.say("s", *texts(700))
     looks = iter([True, True, False])
-    worker.run_jobs(world.services, world.queue.enqueued[0], owner=WORKER, more=lambda: next(looks, False))
+    worker.run_jobs(world.services, world.queue.enqueued[0], owner=WORKER, may_continue=lambda: next(looks, False))
     assert 0 < world.row(base, "s").cursor_seq < 700
     world.settle()
     world.assert_all_ingested(base)
@@ -108,7 +108,7 @@ def test_while_the_store_is_away_every_job_waits_and_none_is_counted(world: Worl
     world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert", times=2)
     assert shift(world) is JobOutcome.POSTPONED
     assert set(states(world, base).values()) == {"queued"}
-    assert {(job.outages, job.attempts, job.deaths) for job in world.jobs(base)} == {(1, 0, 0)}
+    assert {(job.outages, job.attempts, job.lost_workers) for job in world.jobs(base)} == {(1, 0, 0)}
     world.pass_time(61)
     world.settle()
     world.assert_all_ingested(base)
@@ -215,7 +215,7 @@ class TestLostBesideOthers:
     def test_none_of_them_is_counted_and_each_runs_alone_from_then_on(self, world: World, base: UUID) -> None:
         self.lose(world)
         waiting = [job for job in world.jobs(base) if job.state == "queued"]
-        assert {(job.deaths, job.suspect) for job in waiting} == {(0, True)}
+        assert {(job.lost_workers, job.run_alone) for job in waiting} == {(0, True)}
         assert "deadly" in {job.session_id for job in waiting}
         embedded: list[int] = []
 
@@ -226,7 +226,7 @@ class TestLostBesideOthers:
         world.embedder.before_embed = look
         for job in waiting:
             if job.session_id != "deadly":
-                worker.run_jobs(world.services, scheduler.job_message(job), owner=WORKER, more=lambda: True)
+                worker.run_jobs(world.services, scheduler.job_message(job), owner=WORKER, may_continue=lambda: True)
         assert embedded == [2] * (len(waiting) - 1)
         assert {job.session_id for job in world.jobs(base) if job.state != "done"} == {"deadly"}
 
@@ -265,4 +265,4 @@ class TestLostBesideOthers:
 
         world.embedder.before_embed, world.vectors.before_upsert = die, wait
         self.lose(world)
-        assert {job.deaths for job in world.jobs(base)} == {0}
+        assert {job.lost_workers for job in world.jobs(base)} == {0}

@@ -93,10 +93,10 @@ class TestBases:
 
     def test_it_tells_how_far_it_has_looked(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
-        monkeypatch.setattr(consistency, "LOOK_PAGE", 2)
+        monkeypatch.setattr(consistency, "PROBE_BATCH", 2)
         told: list[tuple[int, int]] = []
         reconciling.reconcile_base(
-            world.services, base, repair=False, looked=lambda done, total: told.append((done, total))
+            world.services, base, repair=False, on_progress=lambda done, total: told.append((done, total))
         )
         assert told == [(2, 3), (3, 3)]
 
