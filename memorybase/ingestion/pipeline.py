@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from memorybase import errors
 from memorybase.embedding import Embedder, chunking
+from memorybase.embedding.compatibility import check_writable
 from memorybase.ingestion import vector_reuse
 from memorybase.ingestion.advance import WriteResult
 from memorybase.ingestion.claim import Claim
@@ -35,7 +36,7 @@ from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef, StoredVector, VectorRecord
-from memorybase.vectors.visibility import find_unreachable, read_back, rewrite
+from memorybase.vectors.visibility import write_records
 
 log = get_logger(__name__)
 
@@ -72,12 +73,7 @@ class JobWork:
 def embedder_for(services: Services, claim: Claim) -> Embedder:
     """The embedder that the generation was made with; raises ModelUnavailable when its weights have changed."""
     embedder = services.embedders.get(claim.embedding_model)
-    # The backend may differ, its vectors agree within a stated tolerance; model and revision may not.
-    if embedder.identity.partition("/")[2] != claim.embedder.partition("/")[2]:
-        raise errors.ModelUnavailable(
-            f"The store was built with {claim.embedder}, this worker has {embedder.identity}: regenerate",
-            field="embedding_model",
-        )
+    check_writable(embedder, claim.embedder, remedy="regenerate")
     return embedder
 
 
@@ -245,13 +241,19 @@ def _store(services: Services, keeper: LeaseKeeper, collection: CollectionRef, i
     stored = services.vectors.fetch(collection, retried) if retried else {}
     lacking = [record for _, record in records if not _is_stored(record, stored.get(record.id))]
     if records:
-        services.vectors.upsert(collection, lacking)
-        read_back(services.vectors, collection, [record.id for _, record in records])
-        # Also what was there already: an attempt before may have ended between its write and its look.
-        if hidden := find_unreachable(services.vectors, collection, [record for _, record in records]):
-            _check_claims(keeper, items)  # what is about to be deleted may be another worker's by now
+
+        def still_ours(unreachable: Sequence[VectorRecord]) -> list[VectorRecord]:
+            _check_claims(keeper, items)  # another worker may have claimed their jobs by now
             ours = {record.id for item, record in records if item.work.error is None}
-            rewrite(services.vectors, collection, [record for record in hidden if record.id in ours])
+            return [record for record in unreachable if record.id in ours]
+
+        write_records(
+            services.vectors,
+            collection,
+            [record for _, record in records],
+            missing=lacking,
+            before_rewrite=still_ours,
+        )
     for item in _going(items):
         message, done = item.message, item.work.done
         done.held.append(Held(message.id, message.version, len(item.chunks)))

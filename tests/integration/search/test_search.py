@@ -43,7 +43,7 @@ from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMem
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.chunk_ids import chunk_id
 from memorybase.vectors.store import CollectionRef, VectorRecord
-from memorybase.vectors.visibility import find_unreachable, rewrite
+from memorybase.vectors.visibility import write_records
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -174,8 +174,7 @@ class World:
             for message, vector in zip(messages, vectors, strict=True)
         ]  # fmt: skip
         ref = self.ref(base_id)
-        self.services.vectors.upsert(ref, records)
-        rewrite(self.services.vectors, ref, find_unreachable(self.services.vectors, ref, records))  # as the worker does
+        write_records(self.services.vectors, ref, records)
 
     def ref(self, base_id: UUID) -> CollectionRef:
         with self.services.database.reading() as db:
