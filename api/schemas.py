@@ -29,6 +29,7 @@ from memorybase.messages import not_blank, storable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture, JobState
 from memorybase.search import request, weights
 from memorybase.settings import Settings
+from memorybase.vectors.search import MAX_FILTER_KEYS
 
 Role = Literal["user", "assistant", "system", "tool"]
 MAX_WAIT_SECONDS = 60
@@ -233,7 +234,7 @@ class SearchBody(Body):
     roles: list[Role] | None = Field(default=None, max_length=8)
     since: Moment | None = None
     until: Moment | None = None
-    metadata: dict[str, Any] | None = Field(default=None, max_length=request.MAX_FILTER_KEYS)
+    metadata: dict[str, Any] | None = Field(default=None, max_length=MAX_FILTER_KEYS)
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     neighbors: int = Field(default=0, ge=0, le=request.MAX_NEIGHBORS)
     include_pending: bool = True
@@ -347,7 +348,7 @@ class DocumentSearchBody(Body):
     query: str = Field(min_length=1, description=_up_to("max_query_chars", "characters"))
     top_k: int = Field(default=10, ge=1, description=_up_to("max_top_k"))
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
-    metadata: dict[str, Any] | None = Field(default=None, max_length=knowledge_documents.MAX_FILTER_KEYS)
+    metadata: dict[str, Any] | None = Field(default=None, max_length=MAX_FILTER_KEYS)
 
 
 class ErrorBody(BaseModel):

@@ -12,19 +12,17 @@ and what a min_score keeps out and loses.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import count, pairwise
-from pathlib import Path
 from typing import Any
 
 import made
-from recalling import corpora
+from recalling import command, corpora
 from recalling.corpora import Conversation, Corpus, Question
-from recalling.loading import Loaded, stack
+from recalling.loading import Loaded
 
 from memorybase.evaluation.calibration import Scored, bands, best_scores, calibration_error, cuts
 from memorybase.keyword_index.analyzer import analyzer
@@ -158,18 +156,12 @@ def measure(loaded: Loaded, found: Sequence[Corpus], chosen: argparse.Namespace)
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("data", type=Path, nargs="+", help="files in LoCoMo's format or lists of chats")
+    arguments = command.parser(__doc__)
     arguments.add_argument("--large", type=int, default=100_000, help="messages of the large flow")
     arguments.add_argument("--each", type=int, default=200, help="questions asked of each store")
-    arguments.add_argument("--json", type=Path)
-    arguments.add_argument("--data-dir", type=Path, help="keep what was loaded here")
     chosen = arguments.parse_args()
     found = [corpora.read(file) for file in chosen.data]
-    with stack(chosen.data_dir) as (client, _):
-        result = measure(Loaded(client), found, chosen)
-    if chosen.json:
-        chosen.json.write_text(json.dumps(result, indent=2) + "\n")
+    command.run(chosen, lambda client, _: measure(Loaded(client), found, chosen))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from memorybase import errors
 from memorybase.embedding import Embedder, chunking
+from memorybase.embedding.compatibility import check_writable
 from memorybase.ingestion import vector_reuse
 from memorybase.ingestion.advance import WriteResult
 from memorybase.ingestion.claim import Claim
@@ -35,7 +36,7 @@ from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef, StoredVector, VectorRecord
-from memorybase.vectors.visibility import find_unreachable, read_back, rewrite
+from memorybase.vectors.visibility import write_records
 
 log = get_logger(__name__)
 
@@ -72,13 +73,7 @@ class JobWork:
 def embedder_for(services: Services, claim: Claim) -> Embedder:
     """The generation's embedder. Raises ModelUnavailable if the model's weights have changed."""
     embedder = services.embedders.get(claim.embedding_model)
-    # Backends may differ: their vectors agree within a stated tolerance. Model and revision must be the same.
-    if embedder.identity.partition("/")[2] != claim.embedder.partition("/")[2]:
-        raise errors.ModelUnavailable(
-            f"The store was built with {claim.embedder}, but this worker has {embedder.identity}: "
-            "regenerate the memory base",
-            field="embedding_model",
-        )
+    check_writable(embedder, claim.embedder, remedy="regenerate")
     return embedder
 
 
@@ -246,13 +241,19 @@ def _store(services: Services, keeper: LeaseKeeper, collection: CollectionRef, i
     stored = services.vectors.fetch(collection, retried) if retried else {}
     missing = [record for _, record in records if not _is_stored(record, stored.get(record.id))]
     if records:
-        services.vectors.upsert(collection, missing)
-        read_back(services.vectors, collection, [record.id for _, record in records])
-        # Check existing records too: an earlier attempt may have ended between its write and this check.
-        if unreachable := find_unreachable(services.vectors, collection, [record for _, record in records]):
-            _check_claims(keeper, items)  # rewriting deletes first, and another worker may hold the job by now
-            own_ids = {record.id for item, record in records if item.work.error is None}
-            rewrite(services.vectors, collection, [record for record in unreachable if record.id in own_ids])
+
+        def still_ours(unreachable: Sequence[VectorRecord]) -> list[VectorRecord]:
+            _check_claims(keeper, items)  # another worker may have claimed their jobs by now
+            ours = {record.id for item, record in records if item.work.error is None}
+            return [record for record in unreachable if record.id in ours]
+
+        write_records(
+            services.vectors,
+            collection,
+            [record for _, record in records],
+            missing=missing,
+            before_rewrite=still_ours,
+        )
     for item in _active(items):
         message, done = item.message, item.work.done
         done.held.append(Held(message.id, message.version, len(item.chunks)))

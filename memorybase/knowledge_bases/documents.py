@@ -24,8 +24,9 @@ from memorybase.models import ID_LENGTH, KnowledgeBase
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors.chunk_ids import chunk_id, chunk_ids, parse_chunk_id
+from memorybase.vectors.search import MAX_FETCH, SCORE_DIGITS, has_metadata, query_until_enough
 from memorybase.vectors.store import CollectionRef, VectorHit, VectorRecord
-from memorybase.vectors.visibility import find_unreachable, read_back, rewrite
+from memorybase.vectors.visibility import write_records
 
 if TYPE_CHECKING:
     from memorybase.settings import Settings
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 DocumentStatus = Literal["created", "replaced", "updated", "unchanged", "failed"]
 
 MAX_DOCUMENT_CHARS = 1_000_000  # the caller waits while it is embedded
-MAX_FILTER_KEYS = 20
 DOCUMENTS_A_WRITE = 16  # embedded, upserted and committed together: what a retry finds done
 WRITE_ATTEMPTS = 5  # while others keep replacing the same document
 WRITES_A_DOCUMENT = 2**15  # what the version's high bits can count; then it starts over
@@ -42,8 +42,6 @@ WRITES_A_DOCUMENT = 2**15  # what the version's high bits can count; then it sta
 FIRST_FETCH = 32
 FETCH_GROWTH = 4
 FETCH_ROUNDS = 3
-MAX_FETCH = 2_000
-SCORE_DIGITS = 6  # beyond these, two computations of one cosine differ
 
 log = get_logger(__name__)
 
@@ -115,26 +113,6 @@ def _check_id(value: str, field: str) -> None:
     if len(value) > ID_LENGTH:
         raise errors.InvalidRequest("The id is too long", field=field, value=len(value), limit=ID_LENGTH)
     check_text(value, field)
-
-
-def check_query(
-    settings: Settings, query: str, top_k: int, min_score: float | None, metadata: Mapping[str, Any]
-) -> None:
-    """Raises InvalidRequest naming the field and its bound."""
-    if not query.strip():
-        raise errors.InvalidRequest("The query is empty", field="query")
-    if len(query) > settings.max_query_chars:
-        raise errors.InvalidRequest(
-            "The query is too long", field="query", value=len(query), limit=settings.max_query_chars
-        )
-    check_text(query, "query")
-    if not 1 <= top_k <= settings.max_top_k:
-        limit = settings.max_top_k
-        raise errors.InvalidRequest(f"top_k is from 1 to {limit}", field="top_k", value=top_k, limit=limit)
-    if min_score is not None and not 0 <= min_score <= 1:
-        raise errors.InvalidRequest("A score is between 0 and 1", field="min_score", limit=1)
-    if len(metadata) > MAX_FILTER_KEYS:
-        raise errors.InvalidRequest("Too many keys", field="metadata", value=len(metadata), limit=MAX_FILTER_KEYS)
 
 
 # Adding.
@@ -264,10 +242,7 @@ def _upsert(services: Services, entry: KnowledgeBase, documents: Sequence[Stored
         for document, chunks in zip(documents, pieces, strict=True)
         for chunk in chunks
     ]
-    collection = _collection(entry)
-    services.vectors.upsert(collection, records)
-    read_back(services.vectors, collection, [record.id for record in records])
-    rewrite(services.vectors, collection, find_unreachable(services.vectors, collection, records))
+    write_records(services.vectors, _collection(entry), records)
     return [document._replace(chunks=len(chunks)) for document, chunks in zip(documents, pieces, strict=True)]
 
 
@@ -354,13 +329,17 @@ def nearest(
         vector = embedder.embed_query(query)
     except errors.TextRejected as exc:
         raise errors.InvalidRequest("The embedding model cannot encode this query", field="query") from exc
-    found: list[DocumentHit] = []
-    for round_ in range(FETCH_ROUNDS):
-        limit = min(max(FIRST_FETCH, 2 * top_k) * FETCH_GROWTH**round_, MAX_FETCH)
-        hits = services.vectors.query(_collection(entry), vector, limit)
-        found = _verified(services, entry, [hit for hit in hits if hit.score >= min_score], metadata)
-        if len(found) >= top_k or len(hits) < limit or hits[-1].score < min_score:
-            break
+    first = max(FIRST_FETCH, 2 * top_k)
+    found = query_until_enough(
+        services.vectors,
+        _collection(entry),
+        vector,
+        ((None, min(first * FETCH_GROWTH**round_, MAX_FETCH)) for round_ in range(FETCH_ROUNDS)),
+        lambda hits: _verified(services, entry, [hit for hit in hits if hit.score >= min_score], metadata),
+        enough=top_k,
+        min_score=min_score,
+        texts=True,
+    )
     return sorted(found, key=lambda hit: (-hit.score, hit.id, hit.chunk_index))[:top_k]
 
 
@@ -377,7 +356,7 @@ def _verified(
         facts = known.get(chunk.message_id)
         if facts is None or not _is_current(entry, facts, chunk.version, chunk.index):
             continue
-        if all(key in facts.metadata and _same_json(facts.metadata[key], value) for key, value in metadata.items()):
+        if has_metadata(facts.metadata, metadata):
             id_ = facts.external_id or str(facts.id)
             found.append(
                 DocumentHit(id_, facts.id, chunk.index, hit.text, round(hit.score, SCORE_DIGITS), facts.metadata)
@@ -387,11 +366,6 @@ def _verified(
 
 def _is_current(entry: KnowledgeBase, facts: DocumentFacts, version: int, index: int) -> bool:
     return facts.knowledge_base_id == entry.id and facts.version == version and index < facts.chunks
-
-
-def _same_json(one: Any, other: Any) -> bool:
-    # In JSON, true is not 1.
-    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
 def _collection(entry: KnowledgeBase) -> CollectionRef:

@@ -25,6 +25,7 @@ from memorybase.messages import check_text
 from memorybase.models import NAME_LENGTH, KnowledgeBase
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
+from memorybase.vectors.search import check_query
 
 Status = Literal["ready", "pending", "regenerating", "deleting"]
 
@@ -233,7 +234,7 @@ def search(services: Services, user_id: UUID, name: str, query: DocumentQuery) -
     Raises InvalidRequest, NotFound, MemoryBaseOnly, VectorStoreUnavailable, CollectionMissing, ModelUnavailable.
     """
     started = time.perf_counter()
-    documents.check_query(services.settings, query.query, query.top_k, query.min_score, query.metadata)
+    check_query(services.settings, query.query, top_k=query.top_k, min_score=query.min_score, metadata=query.metadata)
     results = documents.nearest(
         services,
         _ready(services, user_id, name),

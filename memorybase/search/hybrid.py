@@ -17,9 +17,10 @@ from memorybase.search.keyword_search import Words
 from memorybase.search.queries import Facts, Target
 from memorybase.search.query_parser import Question
 from memorybase.search.request import SearchRequest, passes
-from memorybase.search.stored_candidates import SCORE_DIGITS, Candidate, collection_of
+from memorybase.search.stored_candidates import Candidate, collection_of
 from memorybase.services import Services
 from memorybase.vectors.chunk_ids import chunk_ids
+from memorybase.vectors.search import SCORE_DIGITS
 from memorybase.vectors.store import StoredVector
 
 if TYPE_CHECKING:

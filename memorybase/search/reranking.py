@@ -12,8 +12,9 @@ from uuid import UUID
 from memorybase.messages import message_text
 from memorybase.search import queries
 from memorybase.search.request import SearchRequest
-from memorybase.search.stored_candidates import SCORE_DIGITS, Candidate
+from memorybase.search.stored_candidates import Candidate
 from memorybase.services import Services
+from memorybase.vectors.search import SCORE_DIGITS
 
 if TYPE_CHECKING:
     from memorybase.embedding import Reranker

@@ -22,9 +22,10 @@ from memorybase.search.queries import Neighbour, Target
 from memorybase.search.query_parser import Question, possible_names
 from memorybase.search.request import SearchRequest, check
 from memorybase.search.snippets import Snippet, snippets_of
-from memorybase.search.stored_candidates import SCORE_DIGITS, Candidate
+from memorybase.search.stored_candidates import Candidate
 from memorybase.search.vector_search import Near
 from memorybase.services import Services
+from memorybase.vectors.search import SCORE_DIGITS
 
 if TYPE_CHECKING:
     from memorybase.embedding import QueryTokens

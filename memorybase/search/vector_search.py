@@ -19,8 +19,9 @@ from memorybase.search.pending_candidates import nearest_pending
 from memorybase.search.queries import PendingMessage, Target
 from memorybase.search.query_parser import Question
 from memorybase.search.request import SearchRequest
-from memorybase.search.stored_candidates import SCORE_DIGITS, Candidate, nearest_stored
+from memorybase.search.stored_candidates import Candidate, nearest_stored
 from memorybase.services import Services
+from memorybase.vectors.search import SCORE_DIGITS
 
 if TYPE_CHECKING:
     from memorybase.embedding import Embedder

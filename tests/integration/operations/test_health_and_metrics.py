@@ -243,7 +243,7 @@ class TestMetrics:
         told = health.Vitals(
             pending_sessions=1, pending_messages=2, oldest_pending_seconds=3.0, jobs_queued=4, jobs_running=5,
             oldest_job_seconds=6.0, stuck_jobs=7, queue_stalled=True, dead_letters=8, mismatched_memory_bases=9,
-            worker=health.Liveness(10, 11.0), sweeper=health.Pulse(12, None),
+            worker=health.Liveness(10, 11.0), sweeper=health.Liveness(12, None),
         )  # fmt: skip
         monkeypatch.setattr(health, "read_vitals", lambda _services: told)
         said = scraped(api)
