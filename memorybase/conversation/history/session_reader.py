@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, pairwise
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.conversation.view.budget import GAP, LIMIT, SUMMARISED, Summary
+from memorybase.conversation.view.budget import GAP, SUMMARISED, Summary
 from memorybase.conversation.view.build import View, ViewOptions, build_view
-from memorybase.conversation.view.files import FileResolver, read_files, remote_images
+from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.limits import Prune
 from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.threads import BROKEN_LINK, CYCLE
@@ -106,7 +105,6 @@ def captured_view(
 
     Ids are UUIDs as strings. Raises NotFound for a flow that is not the user's and for an unknown leaf.
     """
-    given: dict[str, Any] = {"counter": counter, "summary": summary, "inserts": inserts, "resolve": resolve}
     with services.database.reading() as db:
         if not sessions.has_flow(db, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
@@ -116,8 +114,11 @@ def captured_view(
                 tail.records,
                 replace(options, thread="parents", leaf_id=tail.records[-1].id if tail.records else None),
                 flags=[*flags, *tail.flags],
+                counter=counter,
+                summary=summary,
+                inserts=inserts,
+                resolve=resolve,
                 degraded=degraded,
-                **given,
             )
             if _is_enough(view, options):
                 break
@@ -171,20 +172,8 @@ def _records(db: OrmSession, flow_id: UUID, session_id: str, links: Sequence[Lin
 
 def as_record(message: Message) -> Record:
     """A captured message."""
-    return Record(
-        id=str(message.id),
-        seq=message.seq,
-        role=message.role,  # type: ignore[arg-type] # a capture stores no other
-        content=message.content,
-        tool_calls=message.tool_calls or (),
-        tool_call_id=message.tool_call_id,
-        name=message.name,
-        files=read_files(message.files),
-        parent_id=None if message.parent_message_id is None else str(message.parent_message_id),
-        run_id=str(message.run_id),
-        status=message.status,  # type: ignore[arg-type] # a capture stores no other
-        created_at=message.timestamp,
-        metadata=message.meta,
+    return Record.from_row(
+        message, message_id=message.id, created_at=message.timestamp, parent_id=message.parent_message_id
     )
 
 
@@ -210,10 +199,9 @@ def _is_enough(view: View, options: ViewOptions) -> bool:
     clears = options.clearing is not None and options.clearing.above_tokens is not None
     if clears or limits.strategy != "drop_oldest" or limits.threshold is not None:
         return False
-    reasons = {removed.reason for removed in view.report.removed}
     if options.uncovered_tokens is not None:  # what is not summarised yet is given verbatim, however old
-        return SUMMARISED in reasons or GAP in view.report.flags
-    return bool(reasons & {LIMIT, SUMMARISED})
+        return SUMMARISED in view.removal_reasons or GAP in view.report.flags
+    return view.is_full
 
 
 def _uuid(value: str | None) -> UUID | None:
