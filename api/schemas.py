@@ -16,8 +16,7 @@ from memorybase.conversation.history.node_executions import (
     ExecutionStatus,
     ReportedExecution,
 )
-from memorybase.conversation.history.prompt import MAX_ROWS, Mode, OnMissing
-from memorybase.conversation.history.token_buffer import DEFAULT_MAX_TOKENS
+from memorybase.conversation.history.token_buffer import DEFAULT_MAX_TOKENS, MAX_TURNS, Mode, OnMissing
 from memorybase.conversation.session_memory.summaries import PRESET_NAME
 from memorybase.conversation.view.rendering import Format
 from memorybase.ingestion.capture import CapturedMessage
@@ -143,7 +142,7 @@ class HistoryBody(Body):
     mode: Mode = "conversation"
     node_id: Identifier | None = Field(default=None, description="What mode node is about.")
     leaf_id: Identifier | None = Field(default=None, description="The thread's last message; the newest if unset.")
-    message_limit: int | None = Field(default=None, ge=0, le=MAX_ROWS, description="Turns; 0 is as none.")
+    message_limit: int | None = Field(default=None, ge=0, le=MAX_TURNS, description="Turns; 0 is as none.")
     max_tokens: int = Field(default=DEFAULT_MAX_TOKENS, ge=0, le=MAX_VIEW_TOKENS)
     role_prefix: RolePrefix | None = None
     on_missing: OnMissing = "empty"

@@ -12,20 +12,20 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.conversation.history.node_context import restored
-from memorybase.conversation.history.prompt import MemoryConfig, OnMissing
 from memorybase.conversation.history.session_reader import Walk
 from memorybase.conversation.history.token_buffer import (
     DEFAULT_MAX_TOKENS,
     BufferMemory,
     Conversation,
     HistoryRequest,
+    OnMissing,
     has_session,
 )
 from memorybase.conversation.view.build import FILE_DEGRADED, View, build_view
 from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.view.transcript import Prefixes
-from memorybase.errors import NotFound
+from memorybase.errors import InvalidRequest, NotFound
 from memorybase.messages import resolve_id
 from memorybase.models import NodeExecution
 from memorybase.queries import node_executions as queries
@@ -67,10 +67,10 @@ def node_view(
     NotFound.
     """
     options = replace(request.options(), leaf_id=None, exclude_run_id=None)
-    named = MemoryConfig(mode="node").applies(
-        conversation_id=conversation.session_id, node_id=node_id, on_missing=request.on_missing
-    )
-    if not has_session(conversation, request.on_missing) or not named or node_id is None:
+    missing = "conversation_id" if not conversation.session_id else "node_id" if not node_id else None
+    if missing is not None and request.on_missing == "error":
+        raise InvalidRequest(f"The history of a node needs {missing}", field=missing)
+    if not has_session(conversation, request.on_missing) or not node_id:
         return NodeHistory(build_view((), options, counter=counter))
     with conversation.services.database.reading() as db:
         execution = _latest(db, conversation, node_id, request)

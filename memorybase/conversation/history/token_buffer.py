@@ -6,11 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from memorybase import errors
-from memorybase.conversation.history.prompt import OnMissing, row_limit
 from memorybase.conversation.history.session_reader import LONGEST_TURN, Walk, captured_view
 from memorybase.conversation.view.build import View, ViewOptions, build_view
 from memorybase.conversation.view.files import FileResolver, remote_images
@@ -21,7 +20,11 @@ from memorybase.conversation.view.transcript import Prefixes
 from memorybase.queries import sessions
 from memorybase.services import Services
 
+Mode = Literal["conversation", "node"]
+OnMissing = Literal["empty", "error"]
+
 DEFAULT_MAX_TOKENS = 2000
+MAX_TURNS = 500  # Dify reads no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class HistoryRequest:
 
     def options(self) -> ViewOptions:
         """As the options of a view."""
-        turns = row_limit(self.message_limit)
+        turns = turn_limit(self.message_limit)
         if self.prune == "message":
             limits = Limits(max_tokens=self.max_tokens, max_messages=2 * turns, prune="message")
         else:
@@ -69,6 +72,11 @@ class HistoryRequest:
             format=self.format,
             prefixes=self.prefixes or Prefixes(),
         )
+
+
+def turn_limit(message_limit: int | None) -> int:
+    """How many turns are read: Dify takes 0 and less for no limit."""
+    return min(message_limit, MAX_TURNS) if message_limit is not None and message_limit > 0 else MAX_TURNS
 
 
 def conversation_view(
@@ -85,7 +93,7 @@ def conversation_view(
 
     options = request.options()
     if request.prune == "turn" and not _has_question(conversation, request):
-        limits = Limits(max_tokens=request.max_tokens, max_messages=2 * row_limit(request.message_limit))
+        limits = Limits(max_tokens=request.max_tokens, max_messages=2 * turn_limit(request.message_limit))
         options = replace(options, limits=limits, align="none")
     return captured_view(
         conversation.services,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from memorybase.conversation.view.budget import Rules, Summary, fit
+from memorybase.conversation.view.budget import LIMIT, SUMMARISED, Rules, Summary, fit
 from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.images import keep_newest_images
 from memorybase.conversation.view.limits import Limits, Taken
@@ -113,6 +113,15 @@ class View:
     report: Report
     records: tuple[Record, ...] = ()
     overflow: tuple[Record, ...] = ()
+
+    @property
+    def removal_reasons(self) -> set[str]:
+        return {removed.reason for removed in self.report.removed}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the limits left something out: then whole units older than that would be left out too."""
+        return not self.removal_reasons.isdisjoint({LIMIT, SUMMARISED})
 
     def as_dict(self) -> dict[str, Any]:
         """messages, sources, text and report as JSON."""

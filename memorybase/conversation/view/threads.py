@@ -7,7 +7,7 @@ rows first, kept to compare with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -87,11 +87,6 @@ def dify_thread(newest_first: Sequence[Row]) -> list[Row]:
             found.append(row)
             wanted = row.parent_id
     return found
-
-
-def thread_length(rows: Sequence[Row], is_answered: Callable[[Row], bool]) -> int:
-    """How many rows of a thread are finished: its length, less the newest if that has no answer yet."""
-    return len(rows) - bool(rows and not is_answered(rows[-1]))
 
 
 def inferred_parents(records: Sequence[Record]) -> dict[str, str | None]:
