@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 
 from memorybase import errors
 from memorybase.auth import queries
-from memorybase.conversation.chat_memory import summaries as chat_summaries
 from memorybase.conversation.node_object_memory import node_memory as node_objects
-from memorybase.conversation.session_memory import summary_job
+from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
 from memorybase.ingestion import build
 from memorybase.ingestion.recovery import enqueue_waiting, flush_idle, requeue_expired, schedule_missing
@@ -65,7 +64,7 @@ def sweep(services: Services) -> SweepReport:
         "sessions_removed": session_deletion.remove_deleted_sessions,
         "ids_forgotten": session_deletion.delete_expired_ids,
         "mismatches": consistency.compare_counts,
-        "summaries": enqueue_summaries,
+        "summaries": summary_job.enqueue_due,
         "tickets_forgotten": forget_tickets,
         "node_memory": node_objects.enqueue_clean_up,
     }
@@ -79,11 +78,6 @@ def sweep(services: Services) -> SweepReport:
             log.exception("sweep_step_broken", step=name)
             report.failed_steps.append(name)
     return report
-
-
-def enqueue_summaries(services: Services) -> int:
-    """For summaries of sessions and of chats that nobody makes."""
-    return summary_job.enqueue_due(services) + chat_summaries.enqueue_due(services)
 
 
 def forget_tickets(services: Services) -> int:

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.conversation.history.session_reader import tails
 from memorybase.conversation.session_memory.presets import Call, SessionPreset, StoredSummary, session_memory
-from memorybase.conversation.summarizers.enqueue import enqueue_after_commit
+from memorybase.conversation.summarizers.job import enqueue_after_commit
 from memorybase.conversation.summarizers.llm import names
 from memorybase.conversation.view.budget import Summary
 from memorybase.conversation.view.records import Record

@@ -18,7 +18,7 @@ from memorybase.conversation import Record, View, build_view
 from memorybase.conversation.chat_memory import message_log
 from memorybase.conversation.chat_memory.memories import MemoryKey, Who, get_memory, list_memories
 from memorybase.conversation.chat_memory.nodes import AddMemory, ChatMemory, DeleteMemory, FlowPlace, GetMemoryData
-from memorybase.conversation.chat_memory.summaries import make_due, summarise_due
+from memorybase.conversation.chat_memory.summaries import make_due, summarize_due
 from memorybase.conversation.chat_memory.views import record_of
 from memorybase.conversation.memory_use import record as uses
 from memorybase.database.paging import PageRequest
@@ -381,12 +381,12 @@ def test_a_summary_replaces_what_is_left_out(world: World) -> None:
     node.add(m(*range(1, 11)), chat_id="c")
     assert seen(node) == [f"m{n}" for n in range(1, 11)], "too few to ask a model for; given verbatim meanwhile"
     due = {"summarizer": notes, "batch": 1}
-    assert summarise_due(world.services, node.key, "c", **due)  # type: ignore[arg-type]
+    assert summarize_due(world.services, node.key, "c", **due)  # type: ignore[arg-type]
     assert seen(node) == ["m1+m2+m3+m4", "m5", "m6", "m7", "m8", "m9", "m10"]
     node.add(m(11), chat_id="c")
-    assert summarise_due(world.services, node.key, "c", **due)  # type: ignore[arg-type]
+    assert summarize_due(world.services, node.key, "c", **due)  # type: ignore[arg-type]
     assert seen(node) == ["m1+m2+m3+m4+m5", "m6", "m7", "m8", "m9", "m10", "m11"]
-    assert not summarise_due(world.services, node.key, "c", **due)  # type: ignore[arg-type]
+    assert not summarize_due(world.services, node.key, "c", **due)  # type: ignore[arg-type]
     assert notes.asked == [node.config.summarize_prompt] * 2
     node.add(m(*range(12, 18)), chat_id="c")
     assert seen(node)[0] == "m1+m2+m3+m4+m5+m6+m7+m8+m9+m10+m11", "six that waited were enough for the write itself"
@@ -458,7 +458,7 @@ def test_a_summary_comes_between_head_and_tail(world: World) -> None:
     notes = Notes()
     node = memory(world, max_messages=6, trim_strategy="drop_middle", enable_summarization=True, summarizer=notes)
     node.add(m(*range(1, 11)), chat_id="c")
-    assert summarise_due(world.services, node.key, "c", summarizer=notes, batch=1)
+    assert summarize_due(world.services, node.key, "c", summarizer=notes, batch=1)
     assert seen(node) == ["m1", "m2", "m3+m4+m5+m6", "m7", "m8", "m9", "m10"]
 
 
@@ -546,7 +546,7 @@ def test_what_is_deleted_while_it_is_summarised_is_in_no_summary(world: World) -
     node = memory(world, max_messages=3, enable_summarization=True)
     node.add(m(1, 2, 3, 4), chat_id="c", run_id="r1")
     node.add(m(5, 6), chat_id="c", run_id="r2")
-    assert not summarise_due(world.services, node.key, "c", summarizer=Deleting(node), batch=1)
+    assert not summarize_due(world.services, node.key, "c", summarizer=Deleting(node), batch=1)
     assert seen(node) == ["m1", "m2", "m3", "m4"]
     node._summarizer = Deleting(node)
     node.add(m(7, 8, 9), chat_id="c", run_id="r3")
