@@ -96,7 +96,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         telemetry.configure(app.state.settings)
         app.state.services = wiring.build(app.state.settings, role="api")
         _prepare(app)
-        wiring.keep_loaded()
+        wiring.freeze_loaded_objects()
     with waiting.ended_by_signals(app):
         yield
     if not given:

@@ -120,10 +120,10 @@ def _from_validation(found: Sequence[Any]) -> errors.CallerError:
 
 def _field(location: Sequence[Any]) -> str:
     """("body", "messages", 3, "role") is messages[3].role."""
-    places = location[1:] if len(location) > 1 else location
+    indices = location[1:] if len(location) > 1 else location
     field = ""
-    for place in places:
-        field += f"[{place}]" if isinstance(place, int) else f".{_clean(str(place))}" if field else _clean(str(place))
+    for index in indices:
+        field += f"[{index}]" if isinstance(index, int) else f".{_clean(str(index))}" if field else _clean(str(index))
     return field
 
 

@@ -16,8 +16,7 @@ from memorybase.conversation.history.node_executions import (
     ExecutionStatus,
     ReportedExecution,
 )
-from memorybase.conversation.history.prompt import MAX_ROWS, Mode, OnMissing
-from memorybase.conversation.history.token_buffer import DEFAULT_MAX_TOKENS
+from memorybase.conversation.history.token_buffer import DEFAULT_MAX_TOKENS, MAX_TURNS, Mode, OnMissing
 from memorybase.conversation.session_memory.summaries import PRESET_NAME
 from memorybase.conversation.view.rendering import Format
 from memorybase.ingestion.capture import CapturedMessage
@@ -29,6 +28,7 @@ from memorybase.messages import not_blank, storable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture, JobState
 from memorybase.search import request, weights
 from memorybase.settings import Settings
+from memorybase.vectors.search import MAX_FILTER_KEYS
 
 Role = Literal["user", "assistant", "system", "tool"]
 MAX_WAIT_SECONDS = 60
@@ -142,7 +142,7 @@ class HistoryBody(Body):
     mode: Mode = "conversation"
     node_id: Identifier | None = Field(default=None, description="What mode node is about.")
     leaf_id: Identifier | None = Field(default=None, description="The thread's last message; the newest if unset.")
-    message_limit: int | None = Field(default=None, ge=0, le=MAX_ROWS, description="Turns; 0 is as none.")
+    message_limit: int | None = Field(default=None, ge=0, le=MAX_TURNS, description="Turns; 0 is as none.")
     max_tokens: int = Field(default=DEFAULT_MAX_TOKENS, ge=0, le=MAX_VIEW_TOKENS)
     role_prefix: RolePrefix | None = None
     on_missing: OnMissing = "empty"
@@ -233,7 +233,7 @@ class SearchBody(Body):
     roles: list[Role] | None = Field(default=None, max_length=8)
     since: Moment | None = None
     until: Moment | None = None
-    metadata: dict[str, Any] | None = Field(default=None, max_length=request.MAX_FILTER_KEYS)
+    metadata: dict[str, Any] | None = Field(default=None, max_length=MAX_FILTER_KEYS)
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     neighbors: int = Field(default=0, ge=0, le=request.MAX_NEIGHBORS)
     include_pending: bool = True
@@ -347,7 +347,7 @@ class DocumentSearchBody(Body):
     query: str = Field(min_length=1, description=_up_to("max_query_chars", "characters"))
     top_k: int = Field(default=10, ge=1, description=_up_to("max_top_k"))
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
-    metadata: dict[str, Any] | None = Field(default=None, max_length=knowledge_documents.MAX_FILTER_KEYS)
+    metadata: dict[str, Any] | None = Field(default=None, max_length=MAX_FILTER_KEYS)
 
 
 class ErrorBody(BaseModel):

@@ -50,36 +50,36 @@ def name_of(process: int, number: int) -> str:
     return f"{process}-{number}"
 
 
-def append_objects(place: Place, process: int, count: int) -> None:
-    memory = place.memory()
+def append_objects(index: Place, process: int, count: int) -> None:
+    memory = index.memory()
     for number in range(count):
         memory.add_messages(name_of(process, number), None, f"question {number}", [], "answer", [])
         memory.flush()
 
 
-def stored_objects(place: Place) -> set[str]:
-    report = place.memory().view(None, 10**9).report
+def stored_objects(index: Place) -> set[str]:
+    report = index.memory().view(None, 10**9).report
     return {*report.kept, *(one.id for one in report.removed)}
 
 
-def append_executions(place: Place, process: int, count: int) -> None:
-    services = services_in(Path(place.folder), place.database)
+def append_executions(index: Place, process: int, count: int) -> None:
+    services = services_in(Path(index.folder), index.database)
     for number in range(count):
         said = [{"role": "user", "content": f"question {number}"}, {"role": "assistant", "content": "answer"}]
         raw: dict[str, Any] = {
             "node_id": NODE, "index": 0, "status": "succeeded", "outputs": {"text": "answer", "context": said}
         }  # fmt: skip
-        run_id = uuid5(place.flow_id, name_of(process, number))
+        run_id = uuid5(index.flow_id, name_of(process, number))
         name = name_of(process, number)
-        new = node_executions.new_execution(services, place.user_id, raw, id=uuid5(run_id, NODE), external_id=name)
-        node_executions.put_execution(services, place.user_id, place.flow_id, SESSION, run_id, new)
+        new = node_executions.new_execution(services, index.user_id, raw, id=uuid5(run_id, NODE), external_id=name)
+        node_executions.put_execution(services, index.user_id, index.flow_id, SESSION, run_id, new)
     services.database.dispose()
 
 
-def stored_executions(place: Place) -> set[str]:
-    services = services_in(Path(place.folder), place.database)
-    with services.database.reading() as session:
-        found = session.scalars(sa.select(NodeExecution.external_id).where(NodeExecution.flow_id == place.flow_id))
+def stored_executions(index: Place) -> set[str]:
+    services = services_in(Path(index.folder), index.database)
+    with services.database.reading() as db:
+        found = db.scalars(sa.select(NodeExecution.external_id).where(NodeExecution.flow_id == index.flow_id))
         stored = {name for name in found if name is not None}
     services.database.dispose()
     return stored
@@ -97,12 +97,12 @@ class Outcome:
     lost: int
 
 
-def measured(place: Place, kind: str, appends: int, processes: int) -> Outcome:
+def measured(index: Place, kind: str, appends: int, processes: int) -> Outcome:
     """Append from all processes at once, then read. Raises RuntimeError where one of them ends early."""
     append, stored = APPENDING[kind]
     share = appends // processes
     context = multiprocessing.get_context("spawn")  # a fork would share connections
-    running = [context.Process(target=append, args=(place, process, share)) for process in range(processes)]
+    running = [context.Process(target=append, args=(index, process, share)) for process in range(processes)]
     start = time.perf_counter()
     for process in running:
         process.start()
@@ -112,7 +112,7 @@ def measured(place: Place, kind: str, appends: int, processes: int) -> Outcome:
     if any(process.exitcode for process in running):
         raise RuntimeError("a process ended early; what it says stands above")
     wanted = {name_of(process, number) for process in range(processes) for number in range(share)}
-    return Outcome(seconds, len(wanted - stored(place)))
+    return Outcome(seconds, len(wanted - stored(index)))
 
 
 def place_in(folder: str, database: str | None = None, objects: str | None = None) -> Place:
@@ -133,10 +133,10 @@ def main() -> None:
     given = parser.parse_args()
     lost = 0
     with tempfile.TemporaryDirectory() as folder:
-        place = place_in(folder, given.database, given.objects)
+        index = place_in(folder, given.database, given.objects)
         print(f"{'node memory':<16} {'appends':>8} {'processes':>10} {'seconds':>8} {'lost':>5}")
         for kind in APPENDING:
-            outcome = measured(place, kind, given.appends, given.processes)
+            outcome = measured(index, kind, given.appends, given.processes)
             print(
                 f"{kind:<16} {given.appends:8} {given.processes:10} {outcome.seconds:8.1f} {outcome.lost:5}", flush=True
             )

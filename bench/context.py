@@ -19,21 +19,16 @@ again; what is loaded together needs a directory of its own.
 
 from __future__ import annotations
 
-import argparse
-import json
-import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from recalling import corpora, naive
+from recalling import command, corpora, naive
 from recalling.corpora import Conversation, Corpus, Question
-from recalling.loading import Loaded, stack
+from recalling.loading import Loaded
 
-from memorybase import __version__, errors
 from memorybase.client import Client
 from memorybase.conversation import ESTIMATE
 from memorybase.conversation.view.records import Record
@@ -157,28 +152,14 @@ def measure(client: Client, found: Sequence[Corpus], budgets: Sequence[int], eve
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("data", type=Path, nargs="+", help="files in LoCoMo's format or lists of chats")
+    arguments = command.parser(__doc__)
     arguments.add_argument("--budgets", type=int, nargs="+", default=BUDGETS)
     arguments.add_argument("--together", action="store_true", help="one end user has had all conversations of a file")
     arguments.add_argument("--every", type=int, default=1, help="ask each so many-th question")
-    arguments.add_argument("--json", type=Path)
-    arguments.add_argument("--data-dir", type=Path, help="keep what was loaded here")
     chosen = arguments.parse_args()
     read = [corpora.read(file) for file in chosen.data]
     found = [together(corpus) for corpus in read] if chosen.together else read
-    report: dict[str, Any] = {
-        "memorybase": __version__,
-        "machine": f"{platform.machine()}, Python {platform.python_version()}",
-    }
-    with stack(chosen.data_dir) as (client, settings):
-        report["model"] = settings.embedding_model
-        try:
-            report |= measure(client, found, chosen.budgets, chosen.every)
-        except errors.MemorybaseError as error:
-            raise SystemExit(f"error: {error}") from error
-    if chosen.json:
-        chosen.json.write_text(json.dumps(report, indent=2) + "\n")
+    command.run(chosen, lambda client, _: measure(client, found, chosen.budgets, chosen.every))
 
 
 if __name__ == "__main__":

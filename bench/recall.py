@@ -18,20 +18,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import made
 import numpy as np
-from recalling import corpora, naive
+from recalling import command, corpora, naive
 from recalling.corpora import Conversation, Corpus, Question
-from recalling.loading import Loaded, stack
+from recalling.loading import Loaded
 
-from memorybase import __version__, errors
 from memorybase.client import Client
 from memorybase.embedding import Embedders
 from memorybase.evaluation import Asked, cross_validate, fit, fitting
@@ -257,28 +254,14 @@ def measure(
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("data", type=Path, nargs="*", help="files in LoCoMo's format or lists of chats")
+    arguments = command.parser(__doc__, files="*")
     arguments.add_argument("--modes", nargs="+", default=["hybrid", "keyword", "dense"])
     arguments.add_argument("--naive", action="store_true", help="compare with plain BM25 and plain vector search")
     arguments.add_argument("--fit", action="store_true")
-    arguments.add_argument("--json", type=Path)
-    arguments.add_argument("--data-dir", type=Path, help="keep what was loaded here")
     chosen = arguments.parse_args()
     files = [corpora.read(file) for file in chosen.data]
     found = [*files, *(known_items(each) for each in files if not each.people), *made_corpora()]
-    report: dict[str, Any] = {
-        "memorybase": __version__,
-        "machine": f"{platform.machine()}, Python {platform.python_version()}",
-    }
-    with stack(chosen.data_dir) as (client, settings):
-        report["model"] = settings.embedding_model
-        try:
-            report |= measure(client, chosen, Embedders(settings), found)
-        except errors.MemorybaseError as error:
-            raise SystemExit(f"error: {error}") from error
-    if chosen.json:
-        chosen.json.write_text(json.dumps(report, indent=2) + "\n")
+    command.run(chosen, lambda client, settings: measure(client, chosen, Embedders(settings), found))
 
 
 if __name__ == "__main__":

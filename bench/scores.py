@@ -12,19 +12,17 @@ and what a min_score keeps out and loses.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import count, pairwise
-from pathlib import Path
 from typing import Any
 
 import made
-from recalling import corpora
+from recalling import command, corpora
 from recalling.corpora import Conversation, Corpus, Question
-from recalling.loading import Loaded, stack
+from recalling.loading import Loaded
 
 from memorybase.evaluation.calibration import Scored, bands, best_scores, calibration_error, cuts
 from memorybase.keyword_index.analyzer import analyzer
@@ -38,13 +36,13 @@ SHORTEST_WORD = 5  # letters of a question of one word
 def few_messages(conversation: Conversation, question: Question) -> Conversation | None:
     """Five messages around the one that answers, as a conversation of their own; None where several do."""
     messages = list(conversation.messages)
-    places = [place for place, each in enumerate(messages) if each["id"] in question.evidence]
-    if len(places) != 1 or len(messages) < FEW:
+    indices = [index for index, each in enumerate(messages) if each["id"] in question.evidence]
+    if len(indices) != 1 or len(messages) < FEW:
         return None
-    first = min(max(0, places[0] - FEW // 2), len(messages) - FEW)
-    name = f"few: {messages[places[0]]['id']}"
+    first = min(max(0, indices[0] - FEW // 2), len(messages) - FEW)
+    name = f"few: {messages[indices[0]]['id']}"
     kept = [{**each, "id": f"{name}: {each['id']}"} for each in messages[first : first + FEW]]
-    own = frozenset({f"{name}: {messages[places[0]]['id']}"})
+    own = frozenset({f"{name}: {messages[indices[0]]['id']}"})
     run = {"session_id": name, "run_id": name, "messages": kept}
     return Conversation(conversation.corpus, name, [run], [replace(question, evidence=own)])
 
@@ -158,18 +156,12 @@ def measure(loaded: Loaded, found: Sequence[Corpus], chosen: argparse.Namespace)
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("data", type=Path, nargs="+", help="files in LoCoMo's format or lists of chats")
+    arguments = command.parser(__doc__)
     arguments.add_argument("--large", type=int, default=100_000, help="messages of the large flow")
     arguments.add_argument("--each", type=int, default=200, help="questions asked of each store")
-    arguments.add_argument("--json", type=Path)
-    arguments.add_argument("--data-dir", type=Path, help="keep what was loaded here")
     chosen = arguments.parse_args()
     found = [corpora.read(file) for file in chosen.data]
-    with stack(chosen.data_dir) as (client, _):
-        result = measure(Loaded(client), found, chosen)
-    if chosen.json:
-        chosen.json.write_text(json.dumps(result, indent=2) + "\n")
+    command.run(chosen, lambda client, _: measure(Loaded(client), found, chosen))
 
 
 if __name__ == "__main__":

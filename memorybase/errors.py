@@ -22,7 +22,6 @@
     ├── ClaimLost                     another worker, a cancel or a delete took the job away: stop
     └── CallerError                   the request is wrong; nothing was changed
         ├── InvalidRequest            422, names the field, the value and the bound
-        │   └── NoPromptFound
         ├── Unauthorized              401
         ├── Forbidden                 403
         ├── NotFound                  404
@@ -208,12 +207,6 @@ class InvalidRequest(CallerError):
 
     code = "invalid_request"
     status_code = 422
-
-
-class NoPromptFound(InvalidRequest):
-    """Nothing is left of the prompt once what the model cannot read is taken out."""
-
-    code = "no_prompt_found"
 
 
 class Unauthorized(CallerError):

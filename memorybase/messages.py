@@ -83,13 +83,13 @@ def normalise_all(
         raise errors.InvalidRequest("Too many messages in one request", field=where, value=len(raw), limit=max_messages)
     messages: list[NewMessage] = []
     for index, item in enumerate(raw):
-        place = f"{where}[{index}]"
+        path = f"{where}[{index}]"
         if not isinstance(item, Mapping):
-            raise errors.InvalidRequest("A message is an object", field=place)
-        message = normalise(item, user_id=user_id, where=place)
+            raise errors.InvalidRequest("A message is an object", field=path)
+        message = normalise(item, user_id=user_id, where=path)
         size = message_bytes(message)
         if size > max_message_bytes:
-            raise errors.InvalidRequest("The message is too large", field=place, value=size, limit=max_message_bytes)
+            raise errors.InvalidRequest("The message is too large", field=path, value=size, limit=max_message_bytes)
         messages.append(message)
     return messages
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class FrozenJob:
+class JobMessage:
     """The immutable arguments of one ingestion job, as they travel through Celery; the job row must agree with them."""
 
     job_id: UUID
@@ -50,13 +50,13 @@ class FrozenJob:
 class IngestionQueue(Protocol):
     """The doorbell. The job row is the truth, so a ring may be lost or repeated."""
 
-    def ring(self, jobs: Sequence[FrozenJob]) -> int:
+    def enqueue(self, jobs: Sequence[JobMessage]) -> int:
         """Publish each job, best effort and bounded in time; never raises; how many were published."""
 
-    def ring_summaries(self, ids: Sequence[UUID]) -> int:
+    def enqueue_summaries(self, ids: Sequence[UUID]) -> int:
         """The same for rows of summaries, by their ids."""
 
-    def ring_clean_up(self) -> int:
+    def enqueue_clean_up(self) -> int:
         """The same for the clean-up of node memory in objects."""
 
     def backlog(self) -> int | None:

@@ -101,8 +101,8 @@ class Settings(BaseSettings):
     lock_seconds: float = Field(45.0, gt=0, description="Time to live of the Redis session lock.")
     job_deadline_seconds: float = Field(900.0, gt=0, description="A worker that needs longer for one job ends itself.")
     sweep_seconds: float = Field(5.0, gt=0, description="The sweeper looks this often.")
-    ring_after_seconds: float = Field(30.0, gt=0, description="A queued job nobody took is rung again, doubling.")
-    ring_max_seconds: float = Field(600.0, gt=0, description="The longest pause between two rings.")
+    notify_after_seconds: float = Field(30.0, gt=0, description="A queued job nobody took is rung again, doubling.")
+    notify_max_seconds: float = Field(600.0, gt=0, description="The longest pause between two rings.")
     backoff_seconds: float = Field(2.0, gt=0, description="First pause after an outage; doubles, with jitter.")
     backoff_max_seconds: float = Field(60.0, gt=0, description="Longest pause after an outage.")
     heartbeat_seconds: float = Field(2.0, gt=0, description="Worker and sweeper sign life this often.")
@@ -112,8 +112,8 @@ class Settings(BaseSettings):
     retire_seconds: float = Field(60.0, ge=0, description="A replaced generation's collection is kept this long.")
     chroma_timeout_seconds: float = Field(10.0, gt=0, description="Chroma's client has no timeout of its own.")
     redis_timeout_seconds: float = Field(3.0, gt=0, description="The lock client's connect and read timeout.")
-    ring_timeout_seconds: float = Field(0.5, gt=0, description="Publishing to a frozen Redis gives up after this.")
-    ring_pause_seconds: float = Field(2.0, ge=0, description="After a failed ring no other is tried for this long.")
+    enqueue_timeout_seconds: float = Field(0.5, gt=0, description="Publishing to a frozen Redis gives up after this.")
+    enqueue_pause_seconds: float = Field(2.0, ge=0, description="After a failed ring no other is tried for this long.")
 
     # Bounds of the API; each is named in the error that it causes.
     max_body_bytes: int = Field(16_000_000, ge=1_000, description="Request body.")

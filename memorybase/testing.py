@@ -43,7 +43,7 @@ from memorybase.vectors.store import (
 )
 
 if TYPE_CHECKING:
-    from memorybase.services import FrozenJob
+    from memorybase.services import JobMessage
 
 COLLECTION_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
 P = ParamSpec("P")
@@ -378,44 +378,44 @@ class InMemoryQueue:
 
     def __init__(self) -> None:
         self.away = False  # rings are lost while this is set
-        self.rings: list[FrozenJob] = []  # every ring that arrived, drained or not
-        self.summary_rings: list[UUID] = []  # those for summaries, until they are drained
+        self.enqueued: list[JobMessage] = []  # every ring that arrived, drained or not
+        self.enqueued_summaries: list[UUID] = []  # those for summaries, until they are drained
         self.clean_up_rings = 0
-        self._waiting: deque[FrozenJob] = deque()
+        self._waiting: deque[JobMessage] = deque()
 
-    def ring(self, jobs: Sequence[FrozenJob]) -> int:
+    def enqueue(self, jobs: Sequence[JobMessage]) -> int:
         if self.away:
             return 0
-        self.rings.extend(jobs)
+        self.enqueued.extend(jobs)
         self._waiting.extend(jobs)
         return len(jobs)
 
-    def ring_summaries(self, ids: Sequence[UUID]) -> int:
+    def enqueue_summaries(self, ids: Sequence[UUID]) -> int:
         if self.away:
             return 0
-        self.summary_rings.extend(ids)
+        self.enqueued_summaries.extend(ids)
         return len(ids)
 
-    def ring_clean_up(self) -> int:
+    def enqueue_clean_up(self) -> int:
         self.clean_up_rings += not self.away
         return int(not self.away)
 
     def backlog(self) -> int | None:
-        return None if self.away else len(self._waiting) + len(self.summary_rings)
+        return None if self.away else len(self._waiting) + len(self.enqueued_summaries)
 
     def clear(self) -> None:
         """Lose what is waiting, as a broker without its file does."""
         self._waiting.clear()
-        self.summary_rings.clear()
+        self.enqueued_summaries.clear()
 
     def drain_summaries(self, handler: Callable[[UUID], object]) -> int:
         """Hand over each waiting ring for a summary; how many there were."""
-        rung, self.summary_rings = self.summary_rings, []
-        for summary_id in rung:
+        notified, self.enqueued_summaries = self.enqueued_summaries, []
+        for summary_id in notified:
             handler(summary_id)
-        return len(rung)
+        return len(notified)
 
-    def drain(self, handler: Callable[[FrozenJob], object]) -> int:
+    def drain(self, handler: Callable[[JobMessage], object]) -> int:
         """Hand over each waiting ring, those added meanwhile too, in order; how many there were."""
         handled = 0
         while self._waiting:
@@ -471,7 +471,7 @@ class FakeEmbedder:
         self, texts: Sequence[str], tokens_of: Collection[int]
     ) -> tuple[NDArray[np.float32], dict[int, bytes]]:
         vectors = self.embed(texts)
-        return vectors, {place: token_vectors.pack(self._tokens(texts[place])[:MAX_TOKENS]) for place in tokens_of}
+        return vectors, {index: token_vectors.pack(self._tokens(texts[index])[:MAX_TOKENS]) for index in tokens_of}
 
     def embed_query_with_tokens(self, text: str, whole: str) -> tuple[NDArray[np.float32], QueryTokens]:
         spans = [found.span() for found in re.finditer(r"\w+", whole)]

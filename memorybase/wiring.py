@@ -52,7 +52,7 @@ def close(services: Services) -> None:
     services.database.dispose()
 
 
-def keep_loaded() -> None:
+def freeze_loaded_objects() -> None:
     """Once a process has started: full collections, which stop every thread for 100 ms, need not look through what is
     loaded by then."""
     gc.collect()

@@ -99,7 +99,7 @@ def _start(sender: WorkController, **_: Any) -> None:
 
 @signals.worker_ready.connect
 def _take_tasks(**_: Any) -> None:
-    this_process().pulse.begin()
+    this_process().heartbeat.confirm()
 
 
 @signals.worker_shutting_down.connect
@@ -111,7 +111,7 @@ def _drain(**_: Any) -> None:
 @signals.worker_shutdown.connect
 def _stop(**_: Any) -> None:
     if _running:
-        this_process().pulse.end()
+        this_process().heartbeat.stop()
         _running.clear()
 
 

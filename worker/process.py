@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
@@ -18,7 +19,7 @@ import psutil
 from memorybase import errors, telemetry, wiring
 from memorybase.embedding.background import NICENESS
 from memorybase.ingestion import recovery
-from memorybase.operations import heartbeats
+from memorybase.operations.heartbeats import HeartbeatThread
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -110,66 +111,15 @@ class Watchdog:
                 os._exit(EXIT_SOFTWARE)
 
 
-class Pulse:
-    """A thread that signs life in the database, through its outages, and frees the dead predecessor's leases."""
-
-    def __init__(self, services: Services, owner: str) -> None:
-        self._services = services
-        self._owner = owner
-        self._wake = threading.Event()
-        self._ready = False
-        self._stopped = False
-        self._predecessor_cleared = False
-        self._answering = True
-        self._thread = threading.Thread(target=self._run, name="pulse", daemon=True)
-        self._thread.start()
-
-    def begin(self) -> None:
-        """The worker takes tasks: from now on it beats."""
-        self._ready = True
-        self._wake.set()
-
-    def end(self) -> None:
-        """Stop, and take the sign of life away: this worker is gone on purpose."""
-        self._stopped = True
-        self._wake.set()
-        self._thread.join(timeout=self._services.settings.heartbeat_seconds)
-        try:
-            heartbeats.forget_beat(self._services, self._owner)
-        except errors.DatabaseUnavailable as exc:
-            log.info("heartbeat_left_behind", error=telemetry.describe_error(exc))
-
-    def _run(self) -> None:
-        while not self._stopped:
-            self._wake.clear()
-            self._beat()
-            self._wake.wait(self._services.settings.heartbeat_seconds)
-
-    def _beat(self) -> None:
-        try:
-            if not self._predecessor_cleared:
-                prefix = owner_prefix(self._services.settings)
-                requeued = recovery.requeue_leases_of_dead(self._services, prefix, is_alive)
-                self._predecessor_cleared = True
-                log.info("predecessor_cleared", requeued=requeued)
-            if self._ready:
-                heartbeats.beat(self._services, self._owner, "worker")
-            self._note(answering=True)
-        except Exception as exc:  # noqa: BLE001 - a thread's edge: whatever fails, the next beat tries again
-            self._note(answering=False, error=telemetry.describe_error(exc))
-
-    def _note(self, *, answering: bool, **fields: object) -> None:
-        """One line an outage, not one a beat."""
-        if answering and not self._answering:
-            log.info("heartbeat_resumed", **fields)
-        elif self._answering and not answering:
-            log.warning("heartbeat_failed", **fields)
-        self._answering = answering
+def requeue_predecessors_jobs(services: Services) -> None:
+    """Requeue the jobs of dead workers of this machine and data directory, without waiting for their leases."""
+    requeued = recovery.requeue_jobs_of_dead_workers(services, owner_prefix(services.settings), is_alive)
+    log.info("predecessor_jobs_requeued", requeued=requeued)
 
 
 def hand_back(services: Services, owner: str) -> int:
     """What this worker cannot end goes to the next one at once; that is no death of its job."""
-    return recovery.requeue_leases_of_dead(services, owner, lambda holder: holder != owner, stopped=True)
+    return recovery.requeue_jobs_of_dead_workers(services, owner, lambda holder: holder != owner, stopped=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +129,7 @@ class WorkerProcess:
     services: Services
     owner: str
     watchdog: Watchdog
-    pulse: Pulse
+    heartbeat: HeartbeatThread
 
     def time_for_more(self) -> Callable[[], bool]:
         """Whether a task that begins now may take up further jobs; asked each time before it does."""
@@ -194,11 +144,11 @@ def start(services: Services) -> WorkerProcess:
         services=services,
         owner=owner,
         watchdog=Watchdog(services.settings.job_deadline_seconds, lambda: hand_back(services, owner)),
-        pulse=Pulse(services, owner),
+        heartbeat=HeartbeatThread(services, owner, "worker", prepare=partial(requeue_predecessors_jobs, services)),
     )
     _let_other_sessions_go_first()
     _load_model(services)
-    wiring.keep_loaded()
+    wiring.freeze_loaded_objects()
     log.info("worker_started", owner=owner, pid=os.getpid())
     return process
 

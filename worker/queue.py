@@ -16,7 +16,7 @@ from celery import Celery
 from kombu.messaging import Producer
 
 from memorybase import telemetry
-from memorybase.services import FrozenJob
+from memorybase.services import JobMessage
 from memorybase.settings import Settings
 
 QUEUE = "memorybase"
@@ -30,7 +30,7 @@ log = telemetry.get_logger(__name__)
 class CeleryQueue:
     """Rings `INGEST_TASK` for each job, `SUMMARIZE_TASK` for each summary.
 
-    Never raises; after a failure it is quiet for `ring_pause_seconds`.
+    Never raises; after a failure it is quiet for `enqueue_pause_seconds`.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -42,30 +42,30 @@ class CeleryQueue:
         self._turn = threading.Lock()
         self._quiet_until = 0.0
 
-    def ring(self, jobs: Sequence[FrozenJob]) -> int:
+    def enqueue(self, jobs: Sequence[JobMessage]) -> int:
         """How many were published: all, unless Redis is away, frozen, or failed a moment ago."""
-        return self._ring(INGEST_TASK, [job.to_message() for job in jobs])
+        return self._enqueue(INGEST_TASK, [job.to_message() for job in jobs])
 
-    def ring_summaries(self, ids: Sequence[UUID]) -> int:
-        return self._ring(SUMMARIZE_TASK, [{"summary_id": str(summary_id)} for summary_id in ids])
+    def enqueue_summaries(self, ids: Sequence[UUID]) -> int:
+        return self._enqueue(SUMMARIZE_TASK, [{"summary_id": str(summary_id)} for summary_id in ids])
 
-    def ring_clean_up(self) -> int:
-        return self._ring(CLEAN_NODE_MEMORY_TASK, [{}])
+    def enqueue_clean_up(self) -> int:
+        return self._enqueue(CLEAN_NODE_MEMORY_TASK, [{}])
 
-    def _ring(self, task: str, messages: Sequence[dict[str, Any]]) -> int:
-        rung = 0
+    def _enqueue(self, task: str, messages: Sequence[dict[str, Any]]) -> int:
+        enqueued = 0
         if not messages:
-            return rung
-        deadline = time.monotonic() + self._settings.ring_timeout_seconds
-        with self._bounded("ring") as answering:
+            return enqueued
+        deadline = time.monotonic() + self._settings.enqueue_timeout_seconds
+        with self._bounded("enqueue") as answering:
             for message in messages if answering else ():
                 self._publish(task, message)
-                rung += 1
+                enqueued += 1
                 if time.monotonic() >= deadline:
                     break
-        if rung < len(messages):
-            log.info("rings_left_to_sweeper", task=task, rung=rung, wanted=len(messages))
-        return rung
+        if enqueued < len(messages):
+            log.info("notifications_left_to_sweeper", task=task, enqueued=enqueued, wanted=len(messages))
+        return enqueued
 
     def backlog(self) -> int | None:
         """Rings that wait in the broker; None while it does not answer."""
@@ -109,7 +109,7 @@ class CeleryQueue:
     @contextmanager
     def _bounded(self, what: str) -> Iterator[bool]:
         """The publisher's turn; yields whether Redis may be asked. A failure inside ends the block quietly."""
-        if not self._turn.acquire(timeout=self._settings.ring_timeout_seconds):
+        if not self._turn.acquire(timeout=self._settings.enqueue_timeout_seconds):
             yield False
             return
         try:
@@ -120,7 +120,7 @@ class CeleryQueue:
             self._turn.release()
 
     def _fall_quiet(self, what: str, exc: Exception) -> None:
-        self._quiet_until = time.monotonic() + self._settings.ring_pause_seconds
+        self._quiet_until = time.monotonic() + self._settings.enqueue_pause_seconds
         self._disconnect()
         log.warning("broker_not_answering", during=what, error=telemetry.describe_error(exc))
 
@@ -146,8 +146,8 @@ def _publisher(settings: Settings) -> Celery:
         broker_settings(settings),
         broker_transport_options={
             "max_retries": 0,
-            "socket_timeout": settings.ring_timeout_seconds,
-            "socket_connect_timeout": settings.ring_timeout_seconds,
+            "socket_timeout": settings.enqueue_timeout_seconds,
+            "socket_connect_timeout": settings.enqueue_timeout_seconds,
             "socket_keepalive": True,
         },
     )

@@ -9,7 +9,7 @@ from memorybase.conversation.chat_memory import summaries
 from memorybase.conversation.node_object_memory import node_memory
 from memorybase.conversation.session_memory import summary_job
 from memorybase.ingestion import worker
-from memorybase.services import FrozenJob
+from memorybase.services import JobMessage
 from worker.app import app, this_process
 from worker.queue import CLEAN_NODE_MEMORY_TASK, INGEST_TASK, SUMMARIZE_TASK
 
@@ -18,19 +18,19 @@ from worker.queue import CLEAN_NODE_MEMORY_TASK, INGEST_TASK, SUMMARIZE_TASK
 def ingest(**frozen: Any) -> None:
     """One ingestion job, as its row was when it was rung, and what waits beside it."""
     process = this_process()
-    job = FrozenJob.from_message(frozen)
+    job = JobMessage.from_message(frozen)
     with process.watchdog.watching(job.job_id):
-        worker.run_jobs(process.services, job, owner=process.owner, more=process.time_for_more())
+        worker.run_jobs(process.services, job, owner=process.owner, may_continue=process.time_for_more())
 
 
 @app.task(name=SUMMARIZE_TASK)
 def summarize(summary_id: str) -> None:
     """The summary of a session or of a chat, as far as its row wants it."""
     process = this_process()
-    row_id = UUID(summary_id)
-    with process.watchdog.watching(row_id):
-        if not summary_job.make_summary(process.services, row_id):
-            summaries.make_owed(process.services, row_id)
+    progress_id = UUID(summary_id)
+    with process.watchdog.watching(progress_id):
+        if not summary_job.make_summary(process.services, progress_id):
+            summaries.make_due(process.services, progress_id)
 
 
 @app.task(name=CLEAN_NODE_MEMORY_TASK)

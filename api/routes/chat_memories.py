@@ -94,7 +94,7 @@ def post_chat_messages(
     who = Who(body.chat_id, body.variables)
     run_id = _run(caller, body.run_id)
     posted = message_log.post_messages(services, key, who, body.messages, run_id=run_id, end_user_id=body.end_user_id)
-    summaries.ask_if_due(services, key, posted.chat_id)
+    summaries.request_if_due(services, key, posted.chat_id)
     response.status_code = 201 if any(message.created for message in posted.messages) else 200
     return posted
 

@@ -28,7 +28,7 @@ async def health_ready(services: ServicesDep) -> Readiness:
 
     200 with `degraded` and the reason when all of them answer and the queue does not move: a restart mends nothing.
     """
-    seen = await anyio.to_thread.run_sync(health.parts, services, limiter=_limiter)
+    seen = await anyio.to_thread.run_sync(health.check_parts, services, limiter=_limiter)
     failing = [part.name for part in seen if not part.ok]
     if failing:
         raise errors.NotReady(f"Not ready: {', '.join(failing)}", failing=failing)

@@ -233,7 +233,7 @@ async def _ended(
 ) -> tuple[FlushResult, bool]:
     """Wait until these jobs, and those that continue them, have ended; the states then, and whether they have."""
     sessions = [job.session_id for job in result.jobs]
-    targets = await run_in_threadpool(work.owed_targets, services, caller.user_id, base_id, sessions)
+    targets = await run_in_threadpool(work.pending_targets, services, caller.user_id, base_id, sessions)
     pending = await waiting.until(
         request,
         lambda: work.jobs_pending(services, base_id, targets),

@@ -10,7 +10,7 @@ from api.deps import FlowNamed, Reader, ServicesDep, Writer, keyed_router
 from api.schemas import DEFAULT_PRESET, Identifier, Name, SummaryBody, SummaryPreset
 from memorybase import messages
 from memorybase.conversation.session_memory import summaries
-from memorybase.conversation.session_memory.summaries import SummaryView, Wanted
+from memorybase.conversation.session_memory.summaries import SummaryKey, SummaryView
 from memorybase.conversation.summarizers.llm import checked_name
 
 router = keyed_router("summaries")
@@ -27,8 +27,8 @@ def get_summary(
 ) -> SummaryView:
     """The summary of a session's beginning, and what is known of the next one."""
     by = summarizer or checked_name(services.settings, None)
-    wanted = Wanted(flow_id=flow_id, session_id=session_id, preset=preset, summarizer=by)
-    return summaries.get_summary(services, caller.user_id, wanted)
+    key = SummaryKey(flow_id=flow_id, session_id=session_id, preset=preset, summarizer=by)
+    return summaries.get_summary(services, caller.user_id, key)
 
 
 @router.post("/summary", status_code=202)
@@ -36,8 +36,8 @@ def request_summary(body: SummaryBody, services: ServicesDep, caller: Writer) ->
     """Have a summary made anew, in the background, of all but the latest pairs of question and reply."""
     flow_id, _ = messages.resolve_id(caller.user_id, "flow", body.flow_id)
     by = checked_name(services.settings, body.summarizer)
-    wanted = Wanted(flow_id=flow_id, session_id=body.session_id, preset=body.preset, summarizer=by)
-    return summaries.request_summary(services, caller.user_id, wanted)
+    key = SummaryKey(flow_id=flow_id, session_id=body.session_id, preset=body.preset, summarizer=by)
+    return summaries.refresh_summary(services, caller.user_id, key)
 
 
 @router.delete("/summary", status_code=204)

@@ -110,9 +110,9 @@ def _texts(content: Any) -> list[tuple[str, str]]:
     """What can be edited of a content, each with its name."""
     if not isinstance(content, list):
         return [("Text", content or "")]
-    places = _places(content)
-    return [(f"Text {number}" if len(places) > 1 else "Text", content[place]["text"])
-            for number, place in enumerate(places, start=1)] or [("Text to add", "")]  # fmt: skip
+    indices = _indices(content)
+    return [(f"Text {number}" if len(indices) > 1 else "Text", content[index]["text"])
+            for number, index in enumerate(indices, start=1)] or [("Text to add", "")]  # fmt: skip
 
 
 def _with_texts(content: Any, texts: list[str]) -> Any:
@@ -120,13 +120,13 @@ def _with_texts(content: Any, texts: list[str]) -> Any:
     if not isinstance(content, list):
         return texts[0] if texts[0] or content is not None else None
     changed = [dict(part) for part in content]
-    places = _places(content)
-    for place, words in zip(places, texts, strict=False):
-        changed[place]["text"] = words
-    if not places and texts[0]:
+    indices = _indices(content)
+    for index, words in zip(indices, texts, strict=False):
+        changed[index]["text"] = words
+    if not indices and texts[0]:
         changed.append({"type": "text", "text": texts[0]})
     return changed
 
 
-def _places(content: list[Any]) -> list[int]:
-    return [place for place, part in enumerate(content) if part.get("type") in TEXT_TYPES]
+def _indices(content: list[Any]) -> list[int]:
+    return [index for index, part in enumerate(content) if part.get("type") in TEXT_TYPES]

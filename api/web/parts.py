@@ -348,14 +348,14 @@ class Keyed(Generic[Item]):
     def _arrange(self, wanted: dict[Hashable, Item]) -> None:
         for key in [key for key in self._shown if key not in wanted]:
             self._shown.pop(key)[1].delete()
-        for place, (key, item) in enumerate(wanted.items()):
+        for index, (key, item) in enumerate(wanted.items()):
             if key in self._shown:
-                self._shown[key][1].move(self._body, target_index=place)
+                self._shown[key][1].move(self._body, target_index=index)
                 continue
             with self._body, ui.element(self._tag) as element:
                 change = self._build(item)
             self._built(element)
-            element.move(self._body, target_index=place)
+            element.move(self._body, target_index=index)
             self._shown[key] = (item, element, change)
         self._shown = {key: self._shown[key] for key in wanted}
 

@@ -81,9 +81,9 @@ def _world(directory: Path) -> World:
 def _step(world: World, number: int, texts: Sequence[str]) -> float:
     sessions = in_calls(texts, SESSION)
     began = time.process_time()
-    for place, said in enumerate(sessions):
+    for index, said in enumerate(sessions):
         for run in in_calls(said, 2):
-            world.say(f"session {number}.{place}", *run)
+            world.say(f"session {number}.{index}", *run)
         world.drain()
     return time.process_time() - began
 

@@ -25,16 +25,16 @@ FILL_RUN = 50
 def paced(per_second: float, number: int) -> Iterator[int]:
     """Numbers, each not before its time; a late one does not push the others back."""
     began = time.monotonic()
-    for place in range(number):
-        time.sleep(max(0.0, began + place / per_second - time.monotonic()))
-        yield place
+    for index in range(number):
+        time.sleep(max(0.0, began + index / per_second - time.monotonic()))
+        yield index
 
 
 def capture(target: Target, corpus: Corpus) -> Figures:
     """Acknowledgement of runs of two messages while a backlog is being ingested by the same worker."""
     backlog = new_base(target.client, "backlog", threshold=10_000, auto_capture=False)
-    for place, page in enumerate(in_calls(corpus.take(BACKLOG), BACKLOG_RUN)):
-        backlog.capture(f"session {place}", page)
+    for index, page in enumerate(in_calls(corpus.take(BACKLOG), BACKLOG_RUN)):
+        backlog.capture(f"session {index}", page)
     base = new_base(target.client, "capture", threshold=10)
     for number in range(5):  # a connection that is open, statements that are known
         base.capture("warm", [f"warm {number}"])
@@ -42,11 +42,11 @@ def capture(target: Target, corpus: Corpus) -> Figures:
     target.client.call("POST", f"/memories/{backlog.id}/flush")
     flushed = time.perf_counter()
     seconds: list[float] = []
-    for place in paced(CAPTURES_PER_SECOND, CAPTURES):
-        if place % CAPTURES_PER_SECOND == 0 and backlog.state()["total_processed"] >= BACKLOG:
+    for index in paced(CAPTURES_PER_SECOND, CAPTURES):
+        if index % CAPTURES_PER_SECOND == 0 and backlog.state()["total_processed"] >= BACKLOG:
             break
         began = time.perf_counter()
-        base.capture(f"session {place % 20}", runs[place])
+        base.capture(f"session {index % 20}", runs[index])
         seconds.append(time.perf_counter() - began)
     ingested = backlog.state()["total_processed"]
     figures = latencies(seconds) | {
@@ -92,11 +92,11 @@ def _searchable(target: Target, corpus: Corpus, load: Load) -> Figures:
     watched: list[Future[Found | None]] = []
     others: list[Future[object]] = []
     with ThreadPoolExecutor(WATCHERS) as watching, ThreadPoolExecutor(2) as capturing:
-        for place in paced(load.runs_per_second, load.runs):
-            if place % load.every == 0:
-                watched.append(watching.submit(_watch, base, place, runs[place]))
+        for index in paced(load.runs_per_second, load.runs):
+            if index % load.every == 0:
+                watched.append(watching.submit(_watch, base, index, runs[index]))
             else:
-                others.append(capturing.submit(base.capture, f"session {place % 20}", runs[place]))
+                others.append(capturing.submit(base.capture, f"session {index % 20}", runs[index]))
     for other in others:
         other.result()
     found = [each for each in (future.result() for future in watched) if each is not None]
@@ -110,11 +110,11 @@ def _searchable(target: Target, corpus: Corpus, load: Load) -> Figures:
     }
 
 
-def _watch(base: Base, place: int, texts: Sequence[str]) -> Found | None:
+def _watch(base: Base, index: int, texts: Sequence[str]) -> Found | None:
     """Capture a run and search for its last message until it is there."""
     wanted = f"{texts[-1]} {uuid4().hex[:12]}"
     began = time.perf_counter()
-    answer = base.capture(f"session {place % 20}", [*texts[:-1], wanted])
+    answer = base.capture(f"session {index % 20}", [*texts[:-1], wanted])
     answered = time.perf_counter()
     message_id = answer["messages"][-1]["id"]
     while time.perf_counter() - answered < GIVE_UP_SECONDS:
@@ -134,8 +134,8 @@ def search(target: Target, corpus: Corpus, *, sizes: Sequence[int], number: int)
     held = 0
     for size in sorted(sizes):
         began = time.perf_counter()
-        for place, page in enumerate(in_calls(corpus.take(size - held), FILL_RUN)):
-            base.capture(f"session {held + place * FILL_RUN}", page)
+        for index, page in enumerate(in_calls(corpus.take(size - held), FILL_RUN)):
+            base.capture(f"session {held + index * FILL_RUN}", page)
         target.client.settle(base.id, lambda _: None)
         filled = rate(size - held, time.perf_counter() - began)
         held = size

@@ -44,11 +44,11 @@ class Peers:
 
     def _measure(self, peer: Peer, name: str, texts: Sequence[str], size: int | None) -> Figures:
         messages = [
-            {"role": ("user", "assistant")[place % 2], "content": text}
-            for place, text in enumerate(texts[: peer.messages])
+            {"role": ("user", "assistant")[index % 2], "content": text}
+            for index, text in enumerate(texts[: peer.messages])
         ]
         width = size or len(messages)
-        calls = [messages[place : place + width] for place in range(0, len(messages), width)]
+        calls = [messages[index : index + width] for index in range(0, len(messages), width)]
         warm = [{"role": "user", "content": f"warm {number}"} for number in range(WARM)]
         answer = self._run(peer, {"model": str(self._model), "warm": warm, "work": {name: calls}})
         done = answer["work"][name]

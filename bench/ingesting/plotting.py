@@ -34,17 +34,17 @@ def plot(report: Mapping[str, Any], file: Path) -> None:
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
     sections = [name for name in ("bulk", "tens") if name in report]
-    for place, label in enumerate(LABELS):
-        heights = [rates(report[name])[place] for name in sections]
-        bars = left.bar([number + (place - 1.5) * 0.2 for number in range(len(sections))], heights, 0.2, label=label)
+    for index, label in enumerate(LABELS):
+        heights = [rates(report[name])[index] for name in sections]
+        bars = left.bar([number + (index - 1.5) * 0.2 for number in range(len(sections))], heights, 0.2, label=label)
         left.bar_label(bars, fmt="%.0f", fontsize=8)
     left.set_xticks(range(len(sections)), sections)
     left.set_ylabel("messages a second")
     left.margins(y=0.1)  # room for the numbers
     left.legend(fontsize=8)
     found = waits(report)
-    for shift, (place, label) in ((-0.2, (0, "p50")), (0.2, (1, "p95"))):
-        bars = right.barh([number + shift for number in range(len(found))], [p[place] for p in found.values()], 0.4,
+    for shift, (index, label) in ((-0.2, (0, "p50")), (0.2, (1, "p95"))):
+        bars = right.barh([number + shift for number in range(len(found))], [p[index] for p in found.values()], 0.4,
                           label=label)  # fmt: skip
         right.bar_label(bars, fmt="%.0f", fontsize=8)
     right.set_yticks(range(len(found)), list(found))

@@ -41,7 +41,7 @@ class Base:
 
     def capture(self, session_id: str, texts: Sequence[str]) -> Any:
         """Post one run, user and assistant by turns; the answer."""
-        messages = [{"role": ("user", "assistant")[place % 2], "content": text} for place, text in enumerate(texts)]
+        messages = [{"role": ("user", "assistant")[index % 2], "content": text} for index, text in enumerate(texts)]
         return self.client.post_run(self.flow, {"session_id": session_id, "run_id": uuid4().hex, "messages": messages})
 
     def state(self) -> Any:
@@ -86,4 +86,4 @@ def new_base(client: Client, name: str, *, threshold: int, auto_capture: bool = 
 
 
 def in_calls(texts: Sequence[str], size: int) -> list[Sequence[str]]:
-    return [texts[place : place + size] for place in range(0, len(texts), size)]
+    return [texts[index : index + size] for index in range(0, len(texts), size)]

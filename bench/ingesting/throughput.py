@@ -52,10 +52,10 @@ class Limit:
     def rate(self, texts: Sequence[str], size: int) -> float:
         base, ref = uuid4(), self._store.create_collection(f"bench-{uuid4()}", {"benchmark": True})
         began = time.perf_counter()
-        for place, page in enumerate(in_calls(texts, size)):
+        for index, page in enumerate(in_calls(texts, size)):
             vectors = self._embedder.embed(page)
             pairs = enumerate(zip(page, vectors, strict=True))
-            self._store.upsert(ref, [_record(base, f"session {place}", seq, *pair) for seq, pair in pairs])
+            self._store.upsert(ref, [_record(base, f"session {index}", seq, *pair) for seq, pair in pairs])
         seconds = time.perf_counter() - began
         self._store.delete_collection(ref.name)
         return rate(len(texts), seconds)
@@ -81,8 +81,8 @@ def beside_others(target: Target, corpus: Corpus, peers: Peers, shape: Shape, *,
     limit = Limit(target)
     pairs = []
     try:
-        for place, texts in enumerate(slices):
-            if place % 2:
+        for index, texts in enumerate(slices):
+            if index % 2:
                 bound = limit.rate(texts, shape.threshold)
                 pairs.append((_reached(target, texts, shape), bound))
             else:
@@ -99,8 +99,8 @@ def _reached(target: Target, texts: Sequence[str], shape: Shape) -> float:
     """From the first request to the last advance."""
     base = new_base(target.client, shape.name, threshold=shape.threshold)
     began = time.perf_counter()
-    for place, page in enumerate(in_calls(texts, shape.run)):
-        base.capture(f"session {place * shape.run // shape.threshold}", page)
+    for index, page in enumerate(in_calls(texts, shape.run)):
+        base.capture(f"session {index * shape.run // shape.threshold}", page)
     base.wait_ingested(len(texts))
     return rate(len(texts), time.perf_counter() - began)
 

@@ -128,8 +128,8 @@ class _Answerer:
             if length + len(section) > ANSWER_CHARS[1] - 2 or length >= wanted:
                 break
             sections.append(section)
-        place = rng.randint(1, len(sections))
-        return "\n\n".join([opening, *sections[:place], *advised, *sections[place:], closing])
+        index = rng.randint(1, len(sections))
+        return "\n\n".join([opening, *sections[:index], *advised, *sections[index:], closing])
 
     def _fill(self, pattern: str) -> str:
         a, b = self._rng.sample(list(self._topic.things), 2)
@@ -143,8 +143,8 @@ class _Answerer:
             "{quality}": self._rng.choice(self._topic.qualities),
             "{topic}": self._topic.name.replace("that I am", "that you are").replace("my ", "your "),
         }
-        for place, word in words.items():
-            pattern = pattern.replace(place, word)
+        for index, word in words.items():
+            pattern = pattern.replace(index, word)
         return capitalized(re.sub(r"\b([Aa]) (?=(?!uni)[aeiou])", r"\1n ", pattern))
 
     def _steps(self, patterns: Mapping[str, Draw]) -> str:

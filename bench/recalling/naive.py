@@ -33,11 +33,11 @@ class PlainBm25:
         for word in _words(query):
             held = self._held[word]
             rarity = math.log(1 + (len(self._ids) - held + 0.5) / (held + 0.5))
-            for place, words in enumerate(self._words):
+            for index, words in enumerate(self._words):
                 if times := words[word]:
-                    damping = K1 * (1 - B + B * self._lengths[place] / self._mean)
-                    scores[place] += rarity * times * (K1 + 1) / (times + damping)
-        return [self._ids[place] for place in np.argsort(-scores, kind="stable") if scores[place] > 0]
+                    damping = K1 * (1 - B + B * self._lengths[index] / self._mean)
+                    scores[index] += rarity * times * (K1 + 1) / (times + damping)
+        return [self._ids[index] for index in np.argsort(-scores, kind="stable") if scores[index] > 0]
 
 
 class PlainVectors:
@@ -57,7 +57,7 @@ class PlainVectors:
 
     def ranked(self, query: str) -> list[str]:
         cosines = self._vectors @ self._embedder.embed_query(query)
-        return list(dict.fromkeys(self._ids[place] for place in np.argsort(-cosines, kind="stable")))
+        return list(dict.fromkeys(self._ids[index] for index in np.argsort(-cosines, kind="stable")))
 
 
 def _words(text: str) -> list[str]:

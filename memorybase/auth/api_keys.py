@@ -53,8 +53,8 @@ def create_key(
     secret = _SECRET_PREFIX + secrets.token_urlsafe(32)
     values = _values(user_id, name=name, secret=secret, scopes=scopes, now=now) | {"expires_at": expires_at}
     key = ApiKey(**values)
-    with services.database.transaction() as session:
-        session.add(key)
+    with services.database.transaction() as db:
+        db.add(key)
     return key, secret
 
 
@@ -72,27 +72,27 @@ def authenticate(services: Services, secret: str) -> Principal:
 
 def revoke_key(services: Services, user_id: UUID, key_id: UUID) -> None:
     """Raises NotFound."""
-    with services.database.transaction() as session:
-        if not queries.revoke_key(session, user_id, key_id, now=datetime.now(UTC)):
+    with services.database.transaction() as db:
+        if not queries.revoke_key(db, user_id, key_id, now=datetime.now(UTC)):
             raise errors.NotFound("There is no such key", field="key_id", value=key_id)
 
 
 def list_keys(services: Services, user_id: UUID) -> Sequence[ApiKey]:
     """The user's keys that were not revoked, oldest first."""
-    with services.database.reading() as session:
-        return queries.active_keys(session, user_id)
+    with services.database.reading() as db:
+        return queries.active_keys(db, user_id)
 
 
 def ensure_local_user(services: Services, secret: str) -> UUID:
     """The user "local", who has this key with all scopes. Idempotent; a key that was revoked stays revoked."""
     now = datetime.now(UTC)
-    with services.database.transaction() as session:
-        queries.insert_user_if_absent(session, {"id": uuid4(), "name": LOCAL_USER, "created_at": now})
-        user_id = queries.user_by_name(session, LOCAL_USER)
+    with services.database.transaction() as db:
+        queries.insert_user_if_absent(db, {"id": uuid4(), "name": LOCAL_USER, "created_at": now})
+        user_id = queries.user_by_name(db, LOCAL_USER)
         if user_id is None:
             raise errors.DatabaseUnavailable("The local user could not be read back")
         values = _values(user_id, name=LOCAL_USER, secret=secret, scopes=SCOPES, now=now)
-        queries.insert_key_if_absent(session, values)
+        queries.insert_key_if_absent(db, values)
     return user_id
 
 
@@ -104,16 +104,16 @@ def hash_of(secret: str) -> bytes:
 def _look_up(services: Services, secret: str) -> Principal | None:
     digest = hash_of(secret)
     now = datetime.now(UTC)
-    with services.database.reading(snapshot=False) as session:
-        key = queries.key_by_hash(session, digest)
+    with services.database.reading(snapshot=False) as db:
+        key = queries.key_by_hash(db, digest)
     if key is None or not hmac.compare_digest(key.key_hash, digest):
         return None
     if key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
         return None
     if key.last_used_at is None or now - key.last_used_at >= MARK_USED_EVERY:
         # The look-up has succeeded; a mark that a busy database refuses costs the caller nothing.
-        with suppress(errors.DatabaseUnavailable), services.database.transaction() as session:
-            queries.mark_key_used(session, key.id, now=now)
+        with suppress(errors.DatabaseUnavailable), services.database.transaction() as db:
+            queries.mark_key_used(db, key.id, now=now)
     return Principal(user_id=key.user_id, key_id=key.id, scopes=frozenset(key.scopes))
 
 

@@ -16,40 +16,40 @@ from memorybase.models import ApiKey, User, WebTicket
 _BY_HASH = sa.select(ApiKey).where(ApiKey.key_hash == sa.bindparam("key_hash"))
 
 
-def key_by_hash(session: OrmSession, key_hash: bytes) -> ApiKey | None:
-    return session.scalar(_BY_HASH, {"key_hash": key_hash})
+def key_by_hash(db: OrmSession, key_hash: bytes) -> ApiKey | None:
+    return db.scalar(_BY_HASH, {"key_hash": key_hash})
 
 
-def mark_key_used(session: OrmSession, key_id: UUID, *, now: datetime) -> None:
-    session.execute(sa.update(ApiKey).where(ApiKey.id == key_id).values(last_used_at=now))
+def mark_key_used(db: OrmSession, key_id: UUID, *, now: datetime) -> None:
+    db.execute(sa.update(ApiKey).where(ApiKey.id == key_id).values(last_used_at=now))
 
 
-def active_keys(session: OrmSession, user_id: UUID) -> Sequence[ApiKey]:
+def active_keys(db: OrmSession, user_id: UUID) -> Sequence[ApiKey]:
     statement = sa.select(ApiKey).where(ApiKey.user_id == user_id, ApiKey.revoked_at.is_(None))
-    return session.execute(statement.order_by(ApiKey.created_at, ApiKey.id)).scalars().all()
+    return db.execute(statement.order_by(ApiKey.created_at, ApiKey.id)).scalars().all()
 
 
-def revoke_key(session: OrmSession, user_id: UUID, key_id: UUID, *, now: datetime) -> bool:
+def revoke_key(db: OrmSession, user_id: UUID, key_id: UUID, *, now: datetime) -> bool:
     """Whether there was such a key, not revoked yet."""
     mine = (ApiKey.id == key_id) & (ApiKey.user_id == user_id) & ApiKey.revoked_at.is_(None)
     statement = sa.update(ApiKey).where(mine).values(revoked_at=now).returning(ApiKey.id)
-    return session.execute(statement).scalar_one_or_none() is not None
+    return db.execute(statement).scalar_one_or_none() is not None
 
 
-def user_by_name(session: OrmSession, name: str) -> UUID | None:
-    return session.execute(sa.select(User.id).where(User.name == name)).scalar_one_or_none()
+def user_by_name(db: OrmSession, name: str) -> UUID | None:
+    return db.execute(sa.select(User.id).where(User.name == name)).scalar_one_or_none()
 
 
-def insert_user_if_absent(session: OrmSession, values: Mapping[str, Any]) -> None:
+def insert_user_if_absent(db: OrmSession, values: Mapping[str, Any]) -> None:
     """Two processes may start at the same time; the unique constraint lets one of them win quietly."""
-    session.execute(insert(session, User).values(**values).on_conflict_do_nothing(index_elements=["name"]))
+    db.execute(insert(db, User).values(**values).on_conflict_do_nothing(index_elements=["name"]))
 
 
-def insert_key_if_absent(session: OrmSession, values: Mapping[str, Any]) -> None:
-    session.execute(insert(session, ApiKey).values(**values).on_conflict_do_nothing(index_elements=["key_hash"]))
+def insert_key_if_absent(db: OrmSession, values: Mapping[str, Any]) -> None:
+    db.execute(insert(db, ApiKey).values(**values).on_conflict_do_nothing(index_elements=["key_hash"]))
 
 
-def take_link(session: OrmSession, token_hash: bytes, now: datetime) -> UUID | None:
+def take_link(db: OrmSession, token_hash: bytes, now: datetime) -> UUID | None:
     """Whose key's link this was; it is gone with this answer, so of two who come with it one gets none."""
     statement = sa.delete(WebTicket).where(
         WebTicket.token_hash == token_hash,
@@ -57,26 +57,26 @@ def take_link(session: OrmSession, token_hash: bytes, now: datetime) -> UUID | N
         WebTicket.expires_at > now,
         WebTicket.key_id.in_(sa.select(ApiKey.id).where(_works(now))),
     )
-    return session.execute(statement.returning(WebTicket.key_id)).scalar_one_or_none()
+    return db.execute(statement.returning(WebTicket.key_id)).scalar_one_or_none()
 
 
-def key_of_session(session: OrmSession, token_hash: bytes, now: datetime) -> ApiKey | None:
+def key_of_session(db: OrmSession, token_hash: bytes, now: datetime) -> ApiKey | None:
     """The key in whose name the session acts, as long as both last."""
     statement = sa.select(ApiKey).join(WebTicket, WebTicket.key_id == ApiKey.id)
     lasts = (WebTicket.kind == "session") & (WebTicket.expires_at > now) & _works(now)
-    return session.execute(statement.where(WebTicket.token_hash == token_hash, lasts)).scalar_one_or_none()
+    return db.execute(statement.where(WebTicket.token_hash == token_hash, lasts)).scalar_one_or_none()
 
 
-def delete_session(session: OrmSession, token_hash: bytes) -> None:
-    session.execute(sa.delete(WebTicket).where(WebTicket.token_hash == token_hash, WebTicket.kind == "session"))
+def delete_session(db: OrmSession, token_hash: bytes) -> None:
+    db.execute(sa.delete(WebTicket).where(WebTicket.token_hash == token_hash, WebTicket.kind == "session"))
 
 
-def forget_expired(session: OrmSession, now: datetime, *, limit: int) -> int:
+def forget_expired(db: OrmSession, now: datetime, *, limit: int) -> int:
     """How many went, at most `limit`; those that another sweeper is at are left to it."""
     doomed = sa.select(WebTicket.token_hash).where(WebTicket.expires_at <= now).limit(limit)
-    hashes = session.scalars(doomed.with_for_update(skip_locked=True)).all()
+    hashes = db.scalars(doomed.with_for_update(skip_locked=True)).all()
     if hashes:
-        session.execute(sa.delete(WebTicket).where(WebTicket.token_hash.in_(hashes)))
+        db.execute(sa.delete(WebTicket).where(WebTicket.token_hash.in_(hashes)))
     return len(hashes)
 
 

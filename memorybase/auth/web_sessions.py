@@ -34,30 +34,30 @@ class Ticket:
 def open_session(services: Services, secret: str) -> Ticket:
     """A session for whoever has this API key; raises Unauthorized as `keys.authenticate` does."""
     principal = api_keys.authenticate(services, secret)
-    with services.database.transaction() as session:
-        return _issue(session, principal.key_id, "session", _session_lasts(services))
+    with services.database.transaction() as db:
+        return _issue(db, principal.key_id, "session", _session_lasts(services))
 
 
 def make_link(services: Services, principal: Principal) -> Ticket:
     """For one use, within the hour."""
-    with services.database.transaction() as session:
-        return _issue(session, principal.key_id, "link", LINK_LASTS)
+    with services.database.transaction() as db:
+        return _issue(db, principal.key_id, "link", LINK_LASTS)
 
 
 def enter(services: Services, token: str) -> Ticket:
     """A session for the token of a link, which is used up; raises Unauthorized."""
-    with services.database.transaction() as session:
-        key_id = queries.take_link(session, api_keys.hash_of(token), datetime.now(UTC))
+    with services.database.transaction() as db:
+        key_id = queries.take_link(db, api_keys.hash_of(token), datetime.now(UTC))
         if key_id is None:
             raise errors.Unauthorized("This link has been used or is too old. For a new one run: memorybase sign-in")
-        return _issue(session, key_id, "session", _session_lasts(services))
+        return _issue(db, key_id, "session", _session_lasts(services))
 
 
 def principal_of(services: Services, token: str) -> Principal:
     """In whose name a session acts; raises Unauthorized, the same for an unknown, expired and closed one and for one
     whose key no longer works."""
-    with services.database.reading(snapshot=False) as session:
-        key = queries.key_of_session(session, api_keys.hash_of(token), datetime.now(UTC))
+    with services.database.reading(snapshot=False) as db:
+        key = queries.key_of_session(db, api_keys.hash_of(token), datetime.now(UTC))
     if key is None:
         raise errors.Unauthorized("You are not signed in, or no longer. Sign in again.")
     return Principal(user_id=key.user_id, key_id=key.id, scopes=frozenset(key.scopes))
@@ -65,18 +65,18 @@ def principal_of(services: Services, token: str) -> Principal:
 
 def close(services: Services, token: str) -> None:
     """Sign out."""
-    with services.database.transaction() as session:
-        queries.delete_session(session, api_keys.hash_of(token))
+    with services.database.transaction() as db:
+        queries.delete_session(db, api_keys.hash_of(token))
 
 
 def _session_lasts(services: Services) -> timedelta:
     return timedelta(hours=services.settings.web_session_hours)
 
 
-def _issue(session: OrmSession, key_id: UUID, kind: Literal["link", "session"], lasts: timedelta) -> Ticket:
+def _issue(db: OrmSession, key_id: UUID, kind: Literal["link", "session"], lasts: timedelta) -> Ticket:
     now = datetime.now(UTC)
     ticket = Ticket(token=secrets.token_urlsafe(32), expires_at=now + lasts)
-    session.add(
+    db.add(
         WebTicket(
             token_hash=api_keys.hash_of(ticket.token),
             key_id=key_id,

@@ -330,6 +330,6 @@ def _chroma_ids(chroma_url: str, memory_id: str) -> list[str]:
 def _count_chunks(ids: list[str]) -> tuple[set[str], int]:
     """The messages that these chunks belong to, and how many chunks are there more than once or in two versions."""
     chunks = [parsed for parsed in map(parse_chunk_id, ids) if parsed is not None]
-    places = Counter((chunk.message_id, chunk.index) for chunk in chunks)
-    doubled = sum(count - 1 for count in places.values())
+    indices = Counter((chunk.message_id, chunk.index) for chunk in chunks)
+    doubled = sum(count - 1 for count in indices.values())
     return {str(chunk.message_id) for chunk in chunks}, doubled

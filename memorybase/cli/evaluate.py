@@ -165,8 +165,8 @@ def _show(memory: str, known: Sequence[Known], ways: Sequence[Way], *, tuned: bo
 
 def plain_table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, expand=False, padding=(0, 2, 0, 0))
-    for place, name in enumerate(columns):
-        table.add_column(name, justify="right" if place else "left", no_wrap=True)
+    for index, name in enumerate(columns):
+        table.add_column(name, justify="right" if index else "left", no_wrap=True)
     return table
 
 

@@ -73,8 +73,8 @@ def _local(data_dir: Path | None) -> tuple[Services, UUID]:
 
     services = wiring.build(settings_in_use(data_dir))
     try:
-        with services.database.reading() as session:
-            user_id = user_by_name(session, api_keys.LOCAL_USER)
+        with services.database.reading() as db:
+            user_id = user_by_name(db, api_keys.LOCAL_USER)
     except errors.DatabaseUnavailable as exc:
         raise errors.DatabaseUnavailable(f"{exc.message}. See: memorybase doctor") from exc
     if user_id is None:

@@ -28,8 +28,8 @@ def reconcile(
     settings = settings_in_use(data_dir)
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
     services = wiring.build(settings)
-    with services.database.reading() as session:
-        base_ids = memory_bases.living_base_ids(session)
+    with services.database.reading() as db:
+        base_ids = memory_bases.active_base_ids(db)
     left = sum([_base_is_left(services, base_id, repair=repair) for base_id in base_ids])
     left += _orphans_left(services, repair=repair)
     if left:
@@ -42,10 +42,10 @@ def _base_is_left(services: Services, base_id: UUID, *, repair: bool) -> bool:
     with progress(stays=False) as bar:
         task = bar.add_task("looking for each chunk", total=None)
 
-        def show(looked: int, total: int) -> None:
-            bar.update(task, completed=looked, total=total)
+        def show(on_progress: int, total: int) -> None:
+            bar.update(task, completed=on_progress, total=total)
 
-        done = reconciling.reconcile_base(services, base_id, repair=repair, looked=show)
+        done = reconciling.reconcile_base(services, base_id, repair=repair, on_progress=show)
     if done is None:
         return False
     typer.echo(describe(done, repair=repair))

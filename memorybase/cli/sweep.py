@@ -6,12 +6,12 @@ import os
 import signal
 import socket
 import threading
-import time
 from dataclasses import asdict
 from typing import Any
 
 from memorybase import errors, telemetry, wiring
-from memorybase.operations import heartbeats, sweeper
+from memorybase.operations import sweeper
+from memorybase.operations.heartbeats import HeartbeatThread
 from memorybase.services import Services
 from memorybase.settings import Settings
 
@@ -38,14 +38,15 @@ def sweep_for_ever(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     services = wiring.build(settings, role="sweeper")
-    pulse = SweeperPulse(services, stop)
-    pulse.start()
+    name = f"sweeper:{socket.gethostname()}:{os.getpid()}"
+    heartbeat = HeartbeatThread(services, name, "sweeper", stuck_seconds=STUCK_SECONDS)
+    heartbeat.confirm()
     log.info("sweeper_started", pid=os.getpid(), every_seconds=settings.sweep_seconds)
     while not stop.is_set():
         _pass(services)
-        pulse.passed()
+        heartbeat.confirm()
         stop.wait(settings.sweep_seconds)
-    pulse.join(settings.heartbeat_seconds + settings.redis_timeout_seconds)
+    heartbeat.stop()
     log.info("sweeper_stopped")
 
 
@@ -60,39 +61,3 @@ def _pass(services: Services) -> None:
         found = {name: value for name, value in report.items() if value}
         if found:
             log.info("swept", **found)
-
-
-class SweeperPulse(threading.Thread):
-    """Signs life in the database while passes come to an end; takes the sign away at a clean stop."""
-
-    def __init__(self, services: Services, stop: threading.Event) -> None:
-        super().__init__(name="sweeper-pulse", daemon=True)
-        self._services = services
-        self._stop_asked = stop
-        self._owner = f"sweeper:{socket.gethostname()}:{os.getpid()}"
-        self._last_pass = time.monotonic()
-        self._answering = True
-
-    def passed(self) -> None:
-        self._last_pass = time.monotonic()
-
-    def run(self) -> None:
-        while not self._stop_asked.is_set():
-            if time.monotonic() - self._last_pass < STUCK_SECONDS:
-                self._try(heartbeats.beat, self._owner, "sweeper")
-            self._stop_asked.wait(self._services.settings.heartbeat_seconds)
-        self._try(heartbeats.forget_beat, self._owner)
-
-    def _try(self, action: Any, *arguments: str) -> None:
-        """One log line an outage, not one a beat."""
-        try:
-            action(self._services, *arguments)
-            failure = None
-        except Exception as exc:  # noqa: BLE001 - a thread's edge: whatever fails, the next beat tries again
-            failure = exc
-        if (failure is None) != self._answering:
-            self._answering = failure is None
-            if failure is None:
-                log.info("heartbeat_resumed")
-            else:
-                log.warning("heartbeat_failed", error=telemetry.describe_error(failure))

@@ -21,7 +21,7 @@ from uuid import UUID
 from memorybase import errors
 from memorybase.conversation import Record, TokenCounter, View
 from memorybase.conversation.history.session_reader import Tail, tails
-from memorybase.conversation.memory_use.provenance import Origin
+from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.conversation.memory_use.record import record_use
 from memorybase.conversation.session_memory.presets import (
     TOKEN_BUFFER,
@@ -31,7 +31,7 @@ from memorybase.conversation.session_memory.presets import (
     StoredSummary,
     session_memory,
 )
-from memorybase.conversation.session_memory.summaries import Wanted, is_wanted, stored_summary, want
+from memorybase.conversation.session_memory.summaries import SummaryKey, is_requested, request_summary, stored_summary
 from memorybase.conversation.summarizers.llm import names
 from memorybase.conversation.view.build import Report
 from memorybase.conversation.view.tokens import ESTIMATE
@@ -131,7 +131,7 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
     more = _within(past, found, request, budget + FURTHER_TOKENS)
     view = _with_account(memory.view, budget, _further((memory, memories), more))
     if memory.expired is not None:
-        _ask(services, past.wanted, memory.expired)
+        _ask(services, past.key, memory.expired)
     if request.use_memory and request.run_id is not None and request.node_id is not None:
         record_use(
             services,
@@ -141,7 +141,7 @@ def build_context(services: Services, user_id: UUID, request: ContextRequest) ->
             node_id=request.node_id,
             view=view,
             memory_use_summary=memory.memory_use_summary,
-            origin=Origin(session_id=request.session_id),
+            origin=ViewOrigin(session_id=request.session_id),
         )
     return view
 
@@ -203,14 +203,14 @@ def _with_account(view: View, budget: int, further: Further) -> View:
 
 def _checked(services: Services, user_id: UUID, request: ContextRequest) -> str | None:
     """The end user whose memories these are."""
-    with services.database.reading() as session:
-        if not sessions.has_flow(session, user_id, request.flow_id):
+    with services.database.reading() as db:
+        if not sessions.has_flow(db, user_id, request.flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(request.flow_id))
         for base_id in request.memory_base_ids:
-            base = memory_bases.fetch_base(session, user_id, base_id)
+            base = memory_bases.fetch_base(db, user_id, base_id)
             if base is None or base.flow_id != request.flow_id:
                 raise errors.NotFound("The flow has no such memory base", field="memory_base_ids", value=str(base_id))
-        found = sessions.fetch_session(session, request.flow_id, request.session_id)
+        found = sessions.fetch_session(db, request.flow_id, request.session_id)
     if found is None or found.deleted_at is not None:
         return request.end_user_id
     if request.end_user_id is not None and request.end_user_id != found.end_user_id:
@@ -227,7 +227,7 @@ class _Past:
     """A session as it was read, to be shown within any budget up to the one that it was read for."""
 
     request: ContextRequest
-    wanted: Wanted
+    key: SummaryKey
     stored: StoredSummary | None
     tails: list[Tail]
 
@@ -253,29 +253,29 @@ class _Past:
 
 def _read(services: Services, request: ContextRequest) -> _Past:
     """As much of the session as the largest budget needs, and its summary if there is one."""
-    wanted = Wanted(
+    key = SummaryKey(
         flow_id=request.flow_id,
         session_id=request.session_id,
         preset=request.preset.summary_of,
         summarizer=request.summarizer or names(services.settings)[0],
     )
-    with services.database.reading() as session:
-        stored = stored_summary(session, wanted) if request.preset.summary else None
-        past = _Past(request, wanted, stored, [])
-        for tail in tails(session, request.flow_id, request.session_id, run_id=request.run_id):
+    with services.database.reading() as db:
+        stored = stored_summary(db, key) if request.preset.summary else None
+        past = _Past(request, key, stored, [])
+        for tail in tails(db, request.flow_id, request.session_id, run_id=request.run_id):
             past.tails.append(tail)
             if past.shown(request.token_budget + FURTHER_TOKENS).enough:
                 break
     return past
 
 
-def _ask(services: Services, wanted: Wanted, expired: Record) -> None:
+def _ask(services: Services, key: SummaryKey, expired: Record) -> None:
     """Ask for the summary that the history needs, unless that was done."""
-    with services.database.reading() as session:
-        if is_wanted(session, wanted, expired):
+    with services.database.reading() as db:
+        if is_requested(db, key, expired):
             return
     try:
-        want(services, wanted, expired)
+        request_summary(services, key, expired)
     except (errors.DatabaseUnavailable, errors.ConstraintViolated) as error:
         # The view is there and complete without it. The next read asks again.
         log.warning("summary_not_asked_for", error_code=error.code)
@@ -327,8 +327,8 @@ def _found(
     kept = shown.view.report.kept
     known: frozenset[UUID] = frozenset()
     if request.run_id is not None:
-        with services.database.reading() as session:
-            known = frozenset(sessions.ids_of_run(session, request.run_id))
+        with services.database.reading() as db:
+            known = frozenset(sessions.ids_of_run(db, request.run_id))
     asked = _asked(services, request, end_user_id, known | {UUID(message_id) for message_id in kept})
     degraded: tuple[str, ...] = ()
     try:
@@ -370,8 +370,8 @@ def _search(
 ) -> list[Hit]:
     """The best hits of each place, each message once; words alone need neither the store nor a model."""
     asked = replace(asked, mode=mode, neighbors=0)  # the turns around are read once it is known that there is room
-    places = [replace(asked, flow_id=None, memory_base_id=base_id) for base_id in request.memory_base_ids] or [asked]
-    found = [hit for place in places for hit in search.search(services, user_id, place).results]
+    targets = [replace(asked, flow_id=None, memory_base_id=base_id) for base_id in request.memory_base_ids] or [asked]
+    found = [hit for target in targets for hit in search.search(services, user_id, target).results]
     best: dict[UUID, Hit] = {}
     for hit in sorted(found, key=lambda hit: -hit.score):
         best.setdefault(hit.message_id, hit)

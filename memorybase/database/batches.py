@@ -12,6 +12,8 @@ from sqlalchemy.orm import Session as OrmSession
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
+from memorybase.database.upsert import rows_affected
+
 T = TypeVar("T")
 
 IDS_A_QUERY = 500
@@ -60,12 +62,10 @@ def is_among(column: Any, name: str) -> sa.ColumnElement[bool]:
     return _IsAmong(column, sa.bindparam(name, type_=_Numbers()))
 
 
-def delete_some(session: OrmSession, table: type[Any], which: sa.ColumnElement[bool], *, limit: int) -> bool:
+def delete_some(db: OrmSession, table: type[Any], which: sa.ColumnElement[bool], *, limit: int) -> bool:
     """Delete up to `limit` of these rows; False: there were none."""
     key = sa.inspect(table).primary_key
     doomed = sa.select(*key).where(which).limit(limit)
-    gone = session.execute(
-        sa.delete(table).where(sa.tuple_(*key).in_(doomed)), execution_options={"synchronize_session": False}
-    )
-    # Whoever deletes the same page beside us may have been quicker: then nothing went, and more may be there.
-    return gone.rowcount > 0 or session.scalar(sa.select(sa.exists().where(which))) is True  # type: ignore[attr-defined]
+    delete = sa.delete(table).where(sa.tuple_(*key).in_(doomed)).execution_options(synchronize_session=False)
+    # Another process may have deleted the same page first: then nothing was deleted here, and more rows may be left.
+    return rows_affected(db, delete) > 0 or db.scalar(sa.select(sa.exists().where(which))) is True

@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session as OrmSession
 _POSTGRESQL = sa.text("SELECT clock_timestamp()")
 
 
-def now(session: OrmSession) -> datetime:
+def now(db: OrmSession) -> datetime:
     """The moment on the database's clock, aware, in UTC."""
-    if session.get_bind().dialect.name == "sqlite":
+    if db.get_bind().dialect.name == "sqlite":
         return datetime.now(UTC)  # SQLite runs in this process: its clock is this one
-    moment: datetime = session.execute(_POSTGRESQL).scalar_one()
+    moment: datetime = db.execute(_POSTGRESQL).scalar_one()
     return moment.astimezone(UTC)

@@ -15,7 +15,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from memorybase import errors
 
-AfterCommit = Callable[[], None]
+AfterCommit = Callable[[], object]
 
 # A writer that cannot start within this long is stuck, not slow.
 SQLITE_BUSY_MILLISECONDS = 10_000
@@ -51,13 +51,13 @@ class Database:
         Without `durable`, SQLite does not wait for the disk: a power cut may undo the commit, until a durable one has
         followed it. Commits are never undone out of their order.
         """
-        with _translated(), self._turn(), OrmSession(self.engine, expire_on_commit=False) as session:
+        with _translated(), self._turn(), OrmSession(self.engine, expire_on_commit=False) as db:
             if self.is_sqlite:
                 # Taking the write lock at the start: a reader that turns writer fails at once under WAL.
-                session.connection(execution_options={"begin_immediate": self.sqlite_sync[durable]})
-            yield session
-            session.commit()
-            callbacks = _callbacks(session)
+                db.connection(execution_options={"begin_immediate": self.sqlite_sync[durable]})
+            yield db
+            db.commit()
+            callbacks = _callbacks(db)
         for callback in callbacks:
             callback()
 
@@ -85,26 +85,26 @@ class Database:
             options = {"begin": snapshot}
         elif snapshot:
             options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        with _translated(), OrmSession(self.engine, expire_on_commit=False) as session:
-            session.connection(execution_options=options)
-            yield session
+        with _translated(), OrmSession(self.engine, expire_on_commit=False) as db:
+            db.connection(execution_options=options)
+            yield db
 
     def ping(self) -> None:
         """Raises DatabaseUnavailable."""
-        with self.reading() as session:
-            session.execute(sa.text("SELECT 1"))
+        with self.reading() as db:
+            db.execute(sa.text("SELECT 1"))
 
     def dispose(self) -> None:
         self.engine.dispose()
 
 
-def after_commit(session: OrmSession, callback: AfterCommit) -> None:
+def after_commit(db: OrmSession, callback: AfterCommit) -> None:
     """Run the callback once the session's transaction has committed; forgotten on rollback."""
-    _callbacks(session).append(callback)
+    _callbacks(db).append(callback)
 
 
-def _callbacks(session: OrmSession) -> list[AfterCommit]:
-    callbacks: list[AfterCommit] = session.info.setdefault("after_commit", [])
+def _callbacks(db: OrmSession) -> list[AfterCommit]:
+    callbacks: list[AfterCommit] = db.info.setdefault("after_commit", [])
     return callbacks
 
 

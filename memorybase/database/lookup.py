@@ -14,10 +14,10 @@ from memorybase.models import Base
 Entity = TypeVar("Entity", bound=Base)
 
 
-def get(session: OrmSession, entity: type[Entity], *key: Any) -> Entity | None:
+def get(db: OrmSession, entity: type[Entity], *key: Any) -> Entity | None:
     """What `Session.get` gives, which builds its statement each time: known to the session, or else read."""
-    known: Entity | None = session.identity_map.get(identity_key(entity, key))
-    return known or session.scalar(_by_key(entity), {f"key_{place}": value for place, value in enumerate(key)})
+    known: Entity | None = db.identity_map.get(identity_key(entity, key))
+    return known or db.scalar(_by_key(entity), {f"key_{index}": value for index, value in enumerate(key)})
 
 
 @lru_cache

@@ -111,15 +111,15 @@ class Found:
 
 
 def fetch_page(
-    session: OrmSession, statement: AnySelect, counting: AnySelect, keyset: Keyset, request: PageRequest
+    db: OrmSession, statement: AnySelect, counting: AnySelect, keyset: Keyset, request: PageRequest
 ) -> Found:
     """One page of the statement in the keyset's order; `counting` has the same conditions and no more than it needs."""
-    total = session.execute(sa.select(sa.func.count()).select_from(counting.subquery())).scalar_one()
+    total = db.execute(sa.select(sa.func.count()).select_from(counting.subquery())).scalar_one()
     labels = [f"key_{index}" for index in range(len(keyset.columns))]
     keyed = statement.add_columns(*(c.label(name) for c, name in zip(keyset.columns, labels, strict=True)))
     keyed = keyed.order_by(*keyset.order()).limit(request.size + 1)
     keyed = keyed.offset(request.skip) if request.cursor is None else keyed.where(keyset.beyond(request.cursor))
-    rows = session.execute(keyed).all()
+    rows = db.execute(keyed).all()
     following = None
     if len(rows) > request.size:
         rows = rows[: request.size]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session as OrmSession
 
 
-def insert(session: OrmSession, table: type[Any]) -> postgresql.Insert:
+def insert(db: OrmSession, table: type[Any]) -> postgresql.Insert:
     """An INSERT with ON CONFLICT for the session's dialect."""
-    return insert_into(session.get_bind().dialect.name, table)
+    return insert_into(db.get_bind().dialect.name, table)
 
 
 def insert_into(dialect: str, table: type[Any] | sa.Table) -> postgresql.Insert:
@@ -29,12 +29,12 @@ def core(table: type[Any]) -> sa.Table:
 
 
 def insert_unless_there(
-    session: OrmSession, table: type[Any], values: Mapping[str, Any], *unique: str, where: sa.TextClause | None = None
+    db: OrmSession, table: type[Any], values: Mapping[str, Any], *unique: str, where: sa.TextClause | None = None
 ) -> bool:
     """Insert a row, by its columns' names, unless one with the same `unique` columns (`where` true) is there; whether
     it was inserted."""
-    statement = _insert_unless_there(session.get_bind().dialect.name, core(table), unique, where)
-    return session.execute(statement, values).rowcount == 1  # type: ignore[attr-defined,no-any-return]
+    statement = _insert_unless_there(db.get_bind().dialect.name, core(table), unique, where)
+    return rows_affected(db, statement, values) == 1
 
 
 @lru_cache
@@ -45,8 +45,13 @@ def _insert_unless_there(
     return unless.execution_options(preserve_rowcount=True)  # which no database owes of an INSERT
 
 
-def new_id(session: OrmSession) -> sa.ColumnElement[Any]:
+def rows_affected(db: OrmSession, statement: sa.Executable, parameters: Mapping[str, Any] | None = None) -> int:
+    """Execute an INSERT, UPDATE or DELETE; how many rows it wrote."""
+    return cast("sa.CursorResult[Any]", db.execute(statement, parameters)).rowcount
+
+
+def new_id(db: OrmSession) -> sa.ColumnElement[Any]:
     """A random UUID, another one for each row that an INSERT ... SELECT makes."""
-    if session.get_bind().dialect.name == "sqlite":
+    if db.get_bind().dialect.name == "sqlite":
         return sa.func.lower(sa.func.hex(sa.func.randomblob(16)))
     return sa.func.gen_random_uuid()

@@ -79,8 +79,8 @@ class OnnxEmbedder:
     ) -> tuple[NDArray[np.float32], dict[int, bytes]]:
         ids = tokens.ids(self._tokenizer, [self._prompts.passage + text for text in texts])
         before = tokens.count_before(self._tokenizer, self._prompts.passage)
-        vectors, states = self._embed(ids, {place: self._silent.kept(ids[place], before) for place in tokens_of})
-        return vectors, {place: token_vectors.pack(self._projection.apply(found)) for place, found in states.items()}
+        vectors, states = self._embed(ids, {index: self._silent.kept(ids[index], before) for index in tokens_of})
+        return vectors, {index: token_vectors.pack(self._projection.apply(found)) for index, found in states.items()}
 
     def embed_query_with_tokens(self, text: str, whole: str) -> tuple[NDArray[np.float32], QueryTokens]:
         prompt = self._prompts.query
@@ -96,7 +96,7 @@ class OnnxEmbedder:
     def token_states(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The states of all these texts' tokens that say something, one below the other."""
         ids = tokens.ids(self._tokenizer, texts)
-        _, states = self._embed(ids, {place: self._silent.kept(each) for place, each in enumerate(ids)})
+        _, states = self._embed(ids, {index: self._silent.kept(each) for index, each in enumerate(ids)})
         return np.concatenate(list(states.values()))
 
     @cached_property
@@ -120,12 +120,12 @@ class OnnxEmbedder:
         states: dict[int, NDArray[np.float32]] = {}
         batches = list(self._batches(ids))
         run = self._running.map if len(batches) > 1 else map
-        found = run(lambda places: self._run([ids[place] for place in places], with_states=bool(kept)), batches)
-        for places, (rows, of_tokens) in zip(batches, found, strict=True):
-            vectors[places] = rows
-            for row, place in enumerate(places):
-                if kept and of_tokens is not None and place in kept:
-                    states[place] = of_tokens[row, kept[place]]
+        found = run(lambda indices: self._run([ids[index] for index in indices], with_states=bool(kept)), batches)
+        for indices, (rows, of_tokens) in zip(batches, found, strict=True):
+            vectors[indices] = rows
+            for row, index in enumerate(indices):
+                if kept and of_tokens is not None and index in kept:
+                    states[index] = of_tokens[row, kept[index]]
         bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if bad.size:
             raise TextRejected("The embedding model gave this text a vector that is not finite.", position=int(bad[0]))
@@ -136,7 +136,7 @@ class OnnxEmbedder:
 
         As many batches for each thread, the longest first: no thread waits long for another at the end.
         """
-        order = sorted(range(len(ids)), key=lambda place: len(ids[place]), reverse=True)
+        order = sorted(range(len(ids)), key=lambda index: len(ids[index]), reverse=True)
         least = BATCHES_A_THREAD if self._threads > 1 else 1
         turns = max(least, math.ceil(len(order) / self._batch_size / self._threads))
         size = max(1, math.ceil(len(order) / turns / self._threads))

@@ -62,7 +62,7 @@ class SentenceTransformerEmbedder:
         self, texts: Sequence[str], tokens_of: Collection[int]
     ) -> tuple[NDArray[np.float32], dict[int, bytes]]:
         wanted = sorted(tokens_of)
-        states = self._states(self._model.encode_document, [texts[place] for place in wanted], self._prompts.passage)
+        states = self._states(self._model.encode_document, [texts[index] for index in wanted], self._prompts.passage)
         packed = [token_vectors.pack(self._projection.apply(each)) for each in states]
         return self.embed(texts), dict(zip(wanted, packed, strict=True))
 

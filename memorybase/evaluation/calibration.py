@@ -77,7 +77,7 @@ def calibration_error(scored: Sequence[Scored], *, first: int = 10) -> float:
     rows = [(score, name in each.evidence) for each in scored for name, score in each.results[:first]]
     if not rows:
         return 0.0
-    bins = [[row for row in rows if min(int(row[0] * BINS), BINS - 1) == place] for place in range(BINS)]
+    bins = [[row for row in rows if min(int(row[0] * BINS), BINS - 1) == position] for position in range(BINS)]
     away = [abs(sum(score - right for score, right in each)) for each in bins]
     return sum(away) / len(rows)
 

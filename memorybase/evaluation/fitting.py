@@ -56,7 +56,7 @@ class Fit:
 
     def ranked(self, asked: Asked) -> list[str]:
         order = np.argsort(-(asked.values @ self.weights), kind="stable")
-        return [asked.found[place] for place in order]
+        return [asked.found[position] for position in order]
 
     def chances(self, asked: Asked) -> Floats:
         """The scores of the candidates, as a search gives them."""

@@ -53,8 +53,8 @@ def judge(category: str, found: Sequence[str], evidence: Collection[str]) -> Jud
 
 def ndcg(found: Sequence[str], evidence: Collection[str]) -> float:
     """Normalized discounted cumulative gain of the first ten (Järvelin and Kekäläinen, 2002), 0 to 1."""
-    gained = sum(1 / math.log2(place + 2) for place, each in enumerate(found[:TOP]) if each in evidence)
-    return gained / sum(1 / math.log2(place + 2) for place in range(min(TOP, len(evidence))))
+    gained = sum(1 / math.log2(position + 2) for position, each in enumerate(found[:TOP]) if each in evidence)
+    return gained / sum(1 / math.log2(position + 2) for position in range(min(TOP, len(evidence))))
 
 
 def recall(found: Sequence[str], evidence: Collection[str]) -> float:

@@ -49,7 +49,7 @@ def split(groups: Mapping[str, str]) -> tuple[dict[str, int], bool]:
             filled[part_of[name]] += size
         return {question: part_of[group] for question, group in groups.items()}, True
     ordered = sorted(groups, key=lambda question: (zlib.crc32(question.encode()), question))
-    return {question: place % PARTS for place, question in enumerate(ordered)}, False
+    return {question: position % PARTS for position, question in enumerate(ordered)}, False
 
 
 def tune(asked: Sequence[Asked], default: Fit) -> Tuned:
@@ -58,12 +58,12 @@ def tune(asked: Sequence[Asked], default: Fit) -> Tuned:
     for part in sorted({each.group for each in asked}):
         rest = [each for each in asked if each.group != part]
         found = fit(rest, penalty=_strength(rest, default), prior=default)
-        left_out |= {place: scored(each, found) for place, each in enumerate(asked) if each.group == part}
+        left_out |= {position: scored(each, found) for position, each in enumerate(asked) if each.group == part}
     strength = _strength(asked, default)
     return Tuned(
         fit=fit(asked, penalty=strength, prior=default),
         strength=strength,
-        left_out=[left_out[place] for place in range(len(asked))],
+        left_out=[left_out[position] for position in range(len(asked))],
     )
 
 
@@ -71,7 +71,7 @@ def scored(asked: Asked, by: Fit) -> Scored:
     """The candidates with the scores that a search with these weights would give them, best first."""
     scores = by.chances(asked)
     order = np.argsort(-scores, kind="stable")
-    return Scored(asked.evidence, [(asked.found[place], float(scores[place])) for place in order])
+    return Scored(asked.evidence, [(asked.found[position], float(scores[position])) for position in order])
 
 
 def usable(asked: Sequence[Asked]) -> int:

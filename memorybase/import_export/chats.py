@@ -24,9 +24,9 @@ KINDS = ("chat_memories", "chats", "chat_messages")  # counted in the last line
 
 def export_memory(services: Services, key: MemoryKey, *, chat_id: str | None = None) -> Iterator[bytes]:
     """One memory, or one chat of it, and a last line of type end. Raises NotFound before the first line."""
-    with services.database.reading() as session:
-        memory = found_memory(session, key)
-        flow = session.get_one(Flow, key.flow_id)
+    with services.database.reading() as db:
+        memory = found_memory(db, key)
+        flow = db.get_one(Flow, key.flow_id)
     return _whole(services, flow, memory, chat_id)
 
 
@@ -42,8 +42,8 @@ def flow_lines(
     """The memories of a flow, and their chats, or those of an end user."""
     after: UUID | None = None
     while True:
-        with services.database.reading() as session:
-            page = chats.memories_after(session, flow.id, after, limit=PAGE)
+        with services.database.reading() as db:
+            page = chats.memories_after(db, flow.id, after, limit=PAGE)
         for memory in page:
             yield from _memory_lines(services, flow, memory, counts, end_user_id=end_user_id)
         if len(page) < PAGE:
@@ -75,8 +75,8 @@ def _memory_lines(
 def _chats(services: Services, memory_id: UUID, chat_id: str | None, end_user_id: str | None) -> Iterator[Chat]:
     after: UUID | None = None
     while True:
-        with services.database.reading() as session:
-            page = chats.chats_after(session, memory_id, after, chat_id=chat_id, end_user_id=end_user_id, limit=PAGE)
+        with services.database.reading() as db:
+            page = chats.chats_after(db, memory_id, after, chat_id=chat_id, end_user_id=end_user_id, limit=PAGE)
         yield from page
         if len(page) < PAGE:
             return
@@ -96,8 +96,8 @@ def _chat_fields(chat: Chat) -> dict[str, Any]:
 def _messages(services: Services, chat: Chat) -> Iterator[ChatMessageView]:
     seq = 0
     while True:
-        with services.database.reading() as session:
-            page = [message_view(row) for row in chats.oldest(session, chat, limit=PAGE, after=seq)]
+        with services.database.reading() as db:
+            page = [message_view(row) for row in chats.oldest(db, chat, limit=PAGE, after=seq)]
         yield from page
         if len(page) < PAGE:
             return

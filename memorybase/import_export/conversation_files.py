@@ -94,8 +94,8 @@ def _identified(numbered: tuple[int, Json], counters: dict[str, int], namespace:
         if not (isinstance(value, str) and value) and not (name == "run_id" and value is None):
             text = f"Line {number}: {name} must be a string that is not empty."
             raise errors.InvalidRequest(text, field=f"line {number}.{name}")
-    place = counters[session_id] = counters.get(session_id, 0) + 1
-    message.setdefault("id", _bounded(f"{namespace}/{session_id}#{place}"))
+    position = counters[session_id] = counters.get(session_id, 0) + 1
+    message.setdefault("id", _bounded(f"{namespace}/{session_id}#{position}"))
     return session_id, run_id, message
 
 
@@ -129,8 +129,8 @@ def _runs_of_conversation(document: Any, number: int) -> Iterator[ImportedRun]:
     for session in sorted(int(match[1]) for match in found if match):
         session_id = f"{sample_id}/session_{session}"
         messages = _locomo_messages(conversation, sample_id, session)
-        for place, turns in enumerate(_turns(messages), start=1):
-            yield ImportedRun(session_id, _bounded(f"{session_id}#run-{place}"), tuple(turns))
+        for position, turns in enumerate(_turns(messages), start=1):
+            yield ImportedRun(session_id, _bounded(f"{session_id}#run-{position}"), tuple(turns))
 
 
 def _locomo_messages(conversation: Json, sample_id: str, session: int) -> Iterator[Json]:

@@ -42,11 +42,11 @@ def resolve_scope(
     services: Services, user_id: UUID, *, flow_id: UUID | None, memory_base_id: UUID | None, end_user_id: str | None
 ) -> ExportScope:
     """Every id checked to be the user's; a memory base stands for its flow. Raises NotFound, InvalidRequest."""
-    with services.database.reading() as session:
-        if flow_id is not None and not sessions.has_flow(session, user_id, flow_id):
+    with services.database.reading() as db:
+        if flow_id is not None and not sessions.has_flow(db, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         if memory_base_id is not None:
-            base = memory_bases.fetch_base(session, user_id, memory_base_id)
+            base = memory_bases.fetch_base(db, user_id, memory_base_id)
             if base is None:
                 raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(memory_base_id))
             if flow_id not in {None, base.flow_id}:
@@ -60,14 +60,14 @@ def resolve_scope(
 def export(services: Services, scope: ExportScope) -> Iterator[bytes]:
     """Lines, each with its newline. Any number of short reads: what changes meanwhile shows as it is when reached."""
     counts: Counter[str] = Counter()
-    with services.database.reading() as session:
-        now = clock.now(session)
+    with services.database.reading() as db:
+        now = clock.now(db)
     yield written("export", format=FORMAT, memorybase=__version__, exported_at=now)
     for flow in _flows(services, scope):
         counts["flows"] += 1
         yield written("flow", **columns(flow, "id", "external_id", "name", "created_at"))
-        for conversation in _sessions(services, flow, scope):
-            yield from _session_lines(services, flow, conversation, counts)
+        for session in _sessions(services, flow, scope):
+            yield from _session_lines(services, flow, session, counts)
         yield from chats.flow_lines(services, flow, counts, end_user_id=scope.end_user_id)
         if scope.end_user_id is None:
             yield from node_memory.other_use_lines(services, flow, counts)
@@ -76,8 +76,8 @@ def export(services: Services, scope: ExportScope) -> Iterator[bytes]:
 
 
 def _flows(services: Services, scope: ExportScope) -> Iterator[Flow]:
-    for page in pages(services, lambda session, after, limit: queries.flows_after(
-        session, scope.user_id, after, flow_id=scope.flow_id, limit=limit
+    for page in pages(services, lambda db, after, limit: queries.flows_after(
+        db, scope.user_id, after, flow_id=scope.flow_id, limit=limit
     )):  # fmt: skip
         for flow in page:
             if scope.end_user_id is None or _has_end_user(services, flow, scope.end_user_id):
@@ -85,29 +85,29 @@ def _flows(services: Services, scope: ExportScope) -> Iterator[Flow]:
 
 
 def _has_end_user(services: Services, flow: Flow, end_user_id: str) -> bool:
-    with services.database.reading() as session:
-        return queries.has_end_user(session, flow.id, end_user_id)
+    with services.database.reading() as db:
+        return queries.has_end_user(db, flow.id, end_user_id)
 
 
 def _sessions(services: Services, flow: Flow, scope: ExportScope) -> Iterator[Session]:
-    for page in pages(services, lambda session, after, limit: queries.sessions_after(
-        session, flow.id, after, end_user_id=scope.end_user_id, limit=limit
+    for page in pages(services, lambda db, after, limit: queries.sessions_after(
+        db, flow.id, after, end_user_id=scope.end_user_id, limit=limit
     )):  # fmt: skip
         yield from page
 
 
-def _session_lines(services: Services, flow: Flow, conversation: Session, counts: Counter[str]) -> Iterator[bytes]:
+def _session_lines(services: Services, flow: Flow, session: Session, counts: Counter[str]) -> Iterator[bytes]:
     where = {
         "flow_id": flow.id,
         "flow_external_id": flow.external_id,
-        "session_id": conversation.session_id,
-        "end_user_id": conversation.end_user_id,
+        "session_id": session.session_id,
+        "end_user_id": session.end_user_id,
     }
     counts["sessions"] += 1
-    times = columns(conversation, "created_at", "last_captured_at")
-    yield written("session", **where, metadata=conversation.meta, **times)
+    times = columns(session, "created_at", "last_captured_at")
+    yield written("session", **where, metadata=session.meta, **times)
     said: set[UUID] = set()
-    for page, runs in _message_pages(services, conversation):
+    for page, runs in _message_pages(services, session):
         for exported in page:
             run = runs.get(exported.message.run_id)
             if run is not None and run.id not in said:
@@ -115,28 +115,26 @@ def _session_lines(services: Services, flow: Flow, conversation: Session, counts
                 yield _run_line(run, where, counts)
             counts["messages"] += 1
             yield _message_line(exported, run, where)
-    for run in _empty_runs(services, conversation):
+    for run in _empty_runs(services, session):
         yield _run_line(run, where, counts)
-    yield from node_memory.session_lines(services, flow, conversation, where, counts)
+    yield from node_memory.session_lines(services, flow, session, where, counts)
 
 
-def _message_pages(
-    services: Services, conversation: Session
-) -> Iterator[tuple[list[ExportedMessage], dict[UUID, Run]]]:
+def _message_pages(services: Services, session: Session) -> Iterator[tuple[list[ExportedMessage], dict[UUID, Run]]]:
     seq = 0
     while True:
-        with services.database.reading() as session:
-            page = queries.messages_after(session, conversation.id, seq, limit=lines.PAGE)
-            runs = queries.runs_of_ids(session, {each.message.run_id for each in page})
+        with services.database.reading() as db:
+            page = queries.messages_after(db, session.id, seq, limit=lines.PAGE)
+            runs = queries.runs_of_ids(db, {each.message.run_id for each in page})
         yield page, runs
         if len(page) < lines.PAGE:
             return
         seq = page[-1].message.seq
 
 
-def _empty_runs(services: Services, conversation: Session) -> Iterator[Run]:
-    for page in pages(services, lambda session, after, limit: queries.empty_runs_after(
-        session, conversation.id, after, limit=limit
+def _empty_runs(services: Services, session: Session) -> Iterator[Run]:
+    for page in pages(services, lambda db, after, limit: queries.empty_runs_after(
+        db, session.id, after, limit=limit
     )):  # fmt: skip
         yield from page
 

@@ -18,13 +18,13 @@ from memorybase.conversation.chat_memory.config import ChatMemoryConfig
 from memorybase.conversation.chat_memory.memories import MemoryKey, Who
 from memorybase.import_export import node_memory
 from memorybase.import_export.exporter import FORMAT
-from memorybase.import_export.lines import ChatPlace, Line, Place
+from memorybase.import_export.lines import ChatRef, Line, SessionRef
 from memorybase.import_export.node_memory import Execution, Use
 from memorybase.ingestion import capture, idempotency
 from memorybase.ingestion.capture import CapturedMessage, CaptureRequest
 from memorybase.messages import NewMessage
 from memorybase.models import NAME_LENGTH
-from memorybase.queries import sessions as conversations
+from memorybase.queries import sessions as session_queries
 from memorybase.services import Services
 from memorybase.sessions import flows as session_flows
 
@@ -75,7 +75,7 @@ class _Flow:
 @dataclass(frozen=True, slots=True)
 class _Session:
     line: int
-    place: Place
+    ref: SessionRef
     metadata: dict[str, Any]
 
 
@@ -84,7 +84,7 @@ class _Capture:
     """A run, or messages of one."""
 
     line: int
-    place: Place
+    ref: SessionRef
     run_id: UUID
     run_external_id: str | None
     messages: list[NewMessage]
@@ -103,7 +103,7 @@ class _ChatPost:
     """Messages of a chat that one request has written."""
 
     line: int
-    place: ChatPlace
+    ref: ChatRef
     run_id: UUID | None
     messages: list[dict[str, Any]]
     is_run: bool = False
@@ -162,7 +162,7 @@ def _read(services: Services, user_id: UUID, number: int, line: dict[str, Any]) 
 def _read_of_chats(reader: Line, *, is_memory: bool) -> _Memory | _ChatPost:
     if is_memory:
         return _Memory(reader.number, reader.memory_key(), reader.memory_config())
-    return _ChatPost(reader.number, reader.chat_place(), reader.optional_uuid("run_id"), [reader.raw_message()])
+    return _ChatPost(reader.number, reader.chat_ref(), reader.optional_uuid("run_id"), [reader.raw_message()])
 
 
 def _read_captured(services: Services, reader: Line) -> _Flow | _Session | _Capture:
@@ -171,13 +171,13 @@ def _read_captured(services: Services, reader: Line) -> _Flow | _Session | _Capt
         flow_id, external_id = reader.identity("flow", "id", "external_id")
         return _Flow(number, flow_id, external_id, reader.text("name", NAME_LENGTH))
     if kind == "session":
-        return _Session(number, reader.place(), reader.metadata())
+        return _Session(number, reader.session_ref(), reader.metadata())
     if kind == "run":
-        return _Capture(number, reader.place(), *reader.identity("run", "id", "external_id"), [], is_run=True)
+        return _Capture(number, reader.session_ref(), *reader.identity("run", "id", "external_id"), [], is_run=True)
     if kind == "message":
         message = reader.message(services.settings.max_message_bytes)
         run = reader.identity("run", "run_id", "run_external_id")
-        return _Capture(number, reader.place(), *run, [message], is_run=False)
+        return _Capture(number, reader.session_ref(), *run, [message], is_run=False)
     raise errors.InvalidRequest("The line's type is none of an export's", field=f"line {number}.type")
 
 
@@ -201,7 +201,7 @@ def _joined(items: Sequence[_Item], most: int) -> Iterator[_Item]:
 
 
 def _same_run(one: _Capture | _ChatPost, other: _Capture | _ChatPost, most: int) -> bool:
-    return (one.place, one.run_id) == (other.place, other.run_id) and len(one.messages) < most and not other.is_run
+    return (one.ref, one.run_id) == (other.ref, other.run_id) and len(one.messages) < most and not other.is_run
 
 
 def _store(
@@ -227,7 +227,7 @@ def _store(
 def _store_of_nodes(services: Services, user_id: UUID, item: Execution | Use, answer: ImportAnswer) -> ImportAnswer:
     if isinstance(item, Use):
         return replace(answer, memory_uses=answer.memory_uses.plus(created=node_memory.store_use(services, item)))
-    _open_session(services, user_id, _Session(item.line, item.place, {}))
+    _open_session(services, user_id, _Session(item.line, item.ref, {}))
     created = node_memory.store_execution(services, user_id, item)
     return replace(answer, node_executions=answer.node_executions.plus(created=created))
 
@@ -236,18 +236,18 @@ def _store_capture(
     services: Services, user_id: UUID, item: _Capture, answer: ImportAnswer, on_conflict: OnConflict
 ) -> ImportAnswer:
     request = CaptureRequest(
-        session_id=item.place.session_id, messages=item.messages, run_id=item.run_id,
-        run_external_id=item.run_external_id, end_user_id=item.place.end_user_id, on_conflict=on_conflict,
+        session_id=item.ref.session_id, messages=item.messages, run_id=item.run_id,
+        run_external_id=item.run_external_id, end_user_id=item.ref.end_user_id, on_conflict=on_conflict,
     )  # fmt: skip
-    result = capture.capture(services, user_id, item.place.flow_id, request)
+    result = capture.capture(services, user_id, item.ref.flow_id, request)
     tally = _counted(answer.messages, result.messages)
     return replace(answer, runs=answer.runs + item.is_run, messages=tally)
 
 
 def _store_chat_messages(services: Services, item: _ChatPost, answer: ImportAnswer) -> ImportAnswer:
-    place = item.place
+    ref = item.ref
     posted = message_log.post_messages(
-        services, place.key, Who(place.chat_id), item.messages, run_id=item.run_id, end_user_id=place.end_user_id
+        services, ref.key, Who(ref.chat_id), item.messages, run_id=item.run_id, end_user_id=ref.end_user_id
     )
     created = sum(message.created for message in posted.messages)
     before = answer.chat_messages
@@ -265,13 +265,13 @@ def _counted(tally: MessageTally, captured: Sequence[CapturedMessage]) -> Messag
 
 def _open_session(services: Services, user_id: UUID, item: _Session) -> None:
     """The session, made when new; metadata that it has stays."""
-    place = item.place
-    with services.database.transaction() as session:
-        if not conversations.has_flow(session, user_id, place.flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(place.flow_id))
-        conversation = conversations.open_session(
-            session, flow_id=place.flow_id, session_id=place.session_id, end_user_id=place.end_user_id
+    ref = item.ref
+    with services.database.transaction() as db:
+        if not session_queries.has_flow(db, user_id, ref.flow_id):
+            raise errors.NotFound("There is no such flow", field="flow_id", value=str(ref.flow_id))
+        session = session_queries.open_session(
+            db, flow_id=ref.flow_id, session_id=ref.session_id, end_user_id=ref.end_user_id
         )
-        idempotency.bind_end_user(conversation, place.end_user_id)
-        if not conversation.meta:
-            conversation.meta = item.metadata
+        idempotency.bind_end_user(session, ref.end_user_id)
+        if not session.meta:
+            session.meta = item.metadata

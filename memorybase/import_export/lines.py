@@ -29,7 +29,7 @@ _MESSAGE_FIELDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SessionRef:
     """A session, as a line names it."""
 
     flow_id: UUID
@@ -38,7 +38,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class ChatPlace:
+class ChatRef:
     """A request to a chat, as a line names it."""
 
     key: MemoryKey
@@ -69,10 +69,10 @@ class Line:
         chosen = name if self.values.get(external_name) is None else external_name
         return messages.resolve_id(self.user_id, kind, self.text(chosen, ID_LENGTH))
 
-    def place(self) -> Place:
+    def session_ref(self) -> SessionRef:
         flow_id, _ = self.identity("flow", "flow_id", "flow_external_id")
         ours = None if self.values.get("end_user_id") is None else self.text("end_user_id", ID_LENGTH)
-        return Place(flow_id, self.text("session_id", ID_LENGTH), ours)
+        return SessionRef(flow_id, self.text("session_id", ID_LENGTH), ours)
 
     def metadata(self) -> dict[str, Any]:
         return self.object("metadata") if self.values.get("metadata") else {}
@@ -89,9 +89,9 @@ class Line:
             error.field = f"line {self.number}.{error.field}"
             raise
 
-    def chat_place(self) -> ChatPlace:
+    def chat_ref(self) -> ChatRef:
         ours = None if self.values.get("end_user_id") is None else self.text("end_user_id", ID_LENGTH)
-        return ChatPlace(self.memory_key(), self.text("chat_id", ID_LENGTH), ours, self.text("request_id", ID_LENGTH))
+        return ChatRef(self.memory_key(), self.text("chat_id", ID_LENGTH), ours, self.text("request_id", ID_LENGTH))
 
     def optional_uuid(self, name: str) -> UUID | None:
         if self.values.get(name) is None:
@@ -167,8 +167,8 @@ def pages(services: Services, page_after: Callable[[OrmSession, UUID | None, int
     """Rows in the order of their ids, page by page, each its own short read; the last page may be empty."""
     after: UUID | None = None
     while True:
-        with services.database.reading() as session:
-            page = page_after(session, after, PAGE)
+        with services.database.reading() as db:
+            page = page_after(db, after, PAGE)
         yield page
         if len(page) < PAGE:
             return

@@ -20,7 +20,7 @@ from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_executions import MAX_INDEX, ExecutionStatus, NewExecution
 from memorybase.conversation.memory_use import record
 from memorybase.import_export import queries
-from memorybase.import_export.lines import Line, Place, columns, pages, written
+from memorybase.import_export.lines import Line, SessionRef, columns, pages, written
 from memorybase.messages import resolve_id
 from memorybase.models import ID_LENGTH, Flow, MemoryUse, NodeExecution, Session
 from memorybase.queries import memory_uses
@@ -41,7 +41,7 @@ class Execution:
     """What a node gave out in a run, as a line has it."""
 
     line: int
-    place: Place
+    ref: SessionRef
     run_id: UUID
     execution: NewExecution
     created_at: datetime
@@ -58,19 +58,17 @@ class Use:
 
 
 def session_lines(
-    services: Services, flow: Flow, conversation: Session, where: Mapping[str, Any], counts: Counter[str]
+    services: Services, flow: Flow, session: Session, where: Mapping[str, Any], counts: Counter[str]
 ) -> Iterator[bytes]:
     """What belongs to a session besides its runs and messages."""
-    with services.database.reading() as session:
-        made = queries.summaries_of(session, flow.id, conversation.session_id)
+    with services.database.reading() as db:
+        made = queries.summaries_of(db, flow.id, session.session_id)
     for summary in made:
         counts["summaries"] += 1
         covers = None if summary.text is None else {"from_seq": 1, "to_seq": summary.to_seq}
         fields = columns(summary, "preset", "summarizer", "stale", "updated_at")
         yield written("summary", **where, summary=summary.text, covers=covers, **fields)
-    for page in pages(
-        services, lambda session, after, limit: queries.executions_after(session, conversation.id, after, limit=limit)
-    ):
+    for page in pages(services, lambda db, after, limit: queries.executions_after(db, session.id, after, limit=limit)):
         runs = _external_ids(services, flow.id, page)
         for one in page:
             counts["node_executions"] += 1
@@ -78,7 +76,7 @@ def session_lines(
             yield written("node_execution", **where, run_external_id=run, **columns(one, *_EXECUTION_FIELDS))
     yield from _use_lines(
         services, flow, counts,
-        lambda session, after, limit: queries.uses_of_session_after(session, conversation.id, after, limit=limit),
+        lambda db, after, limit: queries.uses_of_session_after(db, session.id, after, limit=limit),
     )  # fmt: skip
 
 
@@ -86,7 +84,7 @@ def other_use_lines(services: Services, flow: Flow, counts: Counter[str]) -> Ite
     """Of uses that belong to no session that is here."""
     return _use_lines(
         services, flow, counts,
-        lambda session, after, limit: queries.other_uses_after(session, flow.id, after, limit=limit),
+        lambda db, after, limit: queries.other_uses_after(db, flow.id, after, limit=limit),
     )  # fmt: skip
 
 
@@ -117,8 +115,8 @@ def _external_ids(
 ) -> dict[str, dict[str, str]]:
     """What the owner calls the runs of these rows, and the messages and executions that they are made of."""
     named = {each for one in page if isinstance(one, MemoryUse) for each in memory_uses.ids_in(one.sources)}
-    with services.database.reading() as session:
-        return queries.external_ids(session, flow_id, runs={one.run_id for one in page}, named=named)
+    with services.database.reading() as db:
+        return queries.external_ids(db, flow_id, runs={one.run_id for one in page}, named=named)
 
 
 # In again.
@@ -141,7 +139,7 @@ def read_execution(services: Services, reader: Line) -> Execution:
         services, reader.user_id, raw, where=f"line {reader.number}", id=identity, external_id=external_id
     )
     run_id, _ = reader.identity("run", "run_id", "run_external_id")
-    return Execution(reader.number, reader.place(), run_id, new, reader.moment("created_at"))
+    return Execution(reader.number, reader.session_ref(), run_id, new, reader.moment("created_at"))
 
 
 def read_use(reader: Line) -> Use:
@@ -185,8 +183,8 @@ def _new_ids(reader: Line) -> dict[str, str]:
 
 def _renamed(stored: str, new_ids: Mapping[str, str]) -> str:
     """An id, or the place in an execution that it names."""
-    identity, colon, place = stored.partition(":")
-    return new_ids.get(identity, identity) + colon + place
+    identity, colon, part = stored.partition(":")
+    return new_ids.get(identity, identity) + colon + part
 
 
 def _report(report: dict[str, Any], new_ids: Mapping[str, str]) -> dict[str, Any]:
@@ -198,7 +196,7 @@ def _report(report: dict[str, Any], new_ids: Mapping[str, str]) -> dict[str, Any
 def store_execution(services: Services, user_id: UUID, item: Execution) -> bool:
     """Whether it is new; one that is here stays as it is."""
     _, created = node_executions.put_execution(
-        services, user_id, item.place.flow_id, item.place.session_id, item.run_id, item.execution,
+        services, user_id, item.ref.flow_id, item.ref.session_id, item.run_id, item.execution,
         past=item.created_at,
     )  # fmt: skip
     return created

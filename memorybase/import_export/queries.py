@@ -31,103 +31,101 @@ class ExportedMessage(NamedTuple):
     parent_external_id: str | None
 
 
-def flows_after(
-    session: OrmSession, user_id: UUID, after: UUID | None, *, flow_id: UUID | None, limit: int
-) -> list[Flow]:
+def flows_after(db: OrmSession, user_id: UUID, after: UUID | None, *, flow_id: UUID | None, limit: int) -> list[Flow]:
     """The user's flows by id, or the one."""
     statement = sa.select(Flow).where(Flow.user_id == user_id, Flow.deleting_at.is_(None))
     if flow_id is not None:
         statement = statement.where(Flow.id == flow_id)
     if after is not None:
         statement = statement.where(Flow.id > after)
-    return list(session.scalars(statement.order_by(Flow.id).limit(limit)))
+    return list(db.scalars(statement.order_by(Flow.id).limit(limit)))
 
 
-def has_end_user(session: OrmSession, flow_id: UUID, end_user_id: str) -> bool:
+def has_end_user(db: OrmSession, flow_id: UUID, end_user_id: str) -> bool:
     """Whether any session or chat of the flow is that end user's."""
     theirs = sa.exists().where(*_of_flow(flow_id, end_user_id))
     chat = sa.exists().where(Chat.flow_id == flow_id, Chat.end_user_id == end_user_id)
-    return session.scalar(sa.select(sa.or_(theirs, chat))) is True
+    return db.scalar(sa.select(sa.or_(theirs, chat))) is True
 
 
 def sessions_after(
-    session: OrmSession, flow_id: UUID, after: UUID | None, *, end_user_id: str | None, limit: int
+    db: OrmSession, flow_id: UUID, after: UUID | None, *, end_user_id: str | None, limit: int
 ) -> list[Session]:
     """A flow's sessions by their row's id, which outlives a rename."""
     statement = sa.select(Session).where(*_of_flow(flow_id, end_user_id))
     if after is not None:
         statement = statement.where(Session.id > after)
-    return list(session.scalars(statement.order_by(Session.id).limit(limit)))
+    return list(db.scalars(statement.order_by(Session.id).limit(limit)))
 
 
-def messages_after(session: OrmSession, session_row: UUID, after_seq: int, *, limit: int) -> list[ExportedMessage]:
+def messages_after(db: OrmSession, session_id: UUID, after_seq: int, *, limit: int) -> list[ExportedMessage]:
     """A session's messages by seq."""
     parent = aliased(Message)
     statement = (
         sa.select(Message, parent.external_id)
         .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
         .outerjoin(parent, sa.and_(parent.id == Message.parent_message_id, parent.flow_id == Message.flow_id))
-        .where(Session.id == session_row, Message.seq > after_seq)
+        .where(Session.id == session_id, Message.seq > after_seq)
         .order_by(Message.seq)
         .limit(limit)
     )
-    return [ExportedMessage(row[0], row[1]) for row in session.execute(statement)]
+    return [ExportedMessage(row[0], row[1]) for row in db.execute(statement)]
 
 
-def runs_of_ids(session: OrmSession, ids: Collection[UUID]) -> dict[UUID, Run]:
-    return {run.id: run for run in session.scalars(sa.select(Run).where(Run.id.in_(ids)))}
+def runs_of_ids(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, Run]:
+    return {run.id: run for run in db.scalars(sa.select(Run).where(Run.id.in_(ids)))}
 
 
-def empty_runs_after(session: OrmSession, session_row: UUID, after: UUID | None, *, limit: int) -> list[Run]:
+def empty_runs_after(db: OrmSession, session_id: UUID, after: UUID | None, *, limit: int) -> list[Run]:
     """A session's runs that no message is of, by id."""
     statement = (
         sa.select(Run)
         .join(Session, sa.and_(Session.flow_id == Run.flow_id, Session.session_id == Run.session_id))
-        .where(Session.id == session_row, ~sa.exists().where(Message.run_id == Run.id))
+        .where(Session.id == session_id, ~sa.exists().where(Message.run_id == Run.id))
     )
     if after is not None:
         statement = statement.where(Run.id > after)
-    return list(session.scalars(statement.order_by(Run.id).limit(limit)))
+    return list(db.scalars(statement.order_by(Run.id).limit(limit)))
 
 
-def summaries_of(session: OrmSession, flow_id: UUID, session_id: str) -> list[SessionSummary]:
+def summaries_of(db: OrmSession, flow_id: UUID, session_id: str) -> list[SessionSummary]:
     """A session's: one for each preset and summarizer."""
     mine = (SessionSummary.flow_id == flow_id, SessionSummary.session_id == session_id)
-    return list(session.scalars(sa.select(SessionSummary).where(*mine).order_by(SessionSummary.id)))
+    return list(db.scalars(sa.select(SessionSummary).where(*mine).order_by(SessionSummary.id)))
 
 
-def executions_after(session: OrmSession, session_row: UUID, after: UUID | None, *, limit: int) -> list[NodeExecution]:
+def executions_after(db: OrmSession, session_id: UUID, after: UUID | None, *, limit: int) -> list[NodeExecution]:
     """What nodes gave out in a session, by id."""
     mine = sa.and_(Session.flow_id == NodeExecution.flow_id, Session.session_id == NodeExecution.session_id)
-    statement = sa.select(NodeExecution).join(Session, mine).where(Session.id == session_row)
+    statement = sa.select(NodeExecution).join(Session, mine).where(Session.id == session_id)
     if after is not None:
         statement = statement.where(NodeExecution.id > after)
-    return list(session.scalars(statement.order_by(NodeExecution.id).limit(limit)))
+    return list(db.scalars(statement.order_by(NodeExecution.id).limit(limit)))
 
 
-def uses_of_session_after(session: OrmSession, session_row: UUID, after: UUID | None, *, limit: int) -> list[MemoryUse]:
+def uses_of_session_after(db: OrmSession, session_id: UUID, after: UUID | None, *, limit: int) -> list[MemoryUse]:
     """What models were given in a session, or in its runs, by id."""
     runs = sa.select(Run.id).where(Run.flow_id == Session.flow_id, Run.session_id == Session.session_id)
     mine = sa.or_(MemoryUse.session_id == Session.session_id, MemoryUse.run_id.in_(runs.correlate(Session)))
     statement = sa.select(MemoryUse).join(Session, sa.and_(Session.flow_id == MemoryUse.flow_id, mine))
-    return _uses(session, statement.where(Session.id == session_row), after, limit)
+    return _uses(db, statement.where(Session.id == session_id), after, limit)
 
 
-def other_uses_after(session: OrmSession, flow_id: UUID, after: UUID | None, *, limit: int) -> list[MemoryUse]:
+def other_uses_after(db: OrmSession, flow_id: UUID, after: UUID | None, *, limit: int) -> list[MemoryUse]:
     """Uses of a flow that name no session and whose run is not here, by id."""
     captured = sa.exists().where(Run.id == MemoryUse.run_id, Run.flow_id == flow_id)
     loose = (MemoryUse.flow_id == flow_id, MemoryUse.session_id.is_(None), ~captured)
-    return _uses(session, sa.select(MemoryUse).where(*loose), after, limit)
+    return _uses(db, sa.select(MemoryUse).where(*loose), after, limit)
 
 
-def _uses(session: OrmSession, statement: sa.Select[MemoryUse], after: UUID | None, limit: int) -> list[MemoryUse]:
+def _uses(db: OrmSession, statement: sa.Select[MemoryUse], after: UUID | None, limit: int) -> list[MemoryUse]:
     if after is not None:
         statement = statement.where(MemoryUse.id > after)
-    return list(session.scalars(statement.order_by(MemoryUse.id).limit(limit)))
+    return list(db.scalars(statement.order_by(MemoryUse.id).limit(limit)))
 
 
 def external_ids(
-    session: OrmSession, flow_id: UUID, *, runs: Collection[UUID], named: Collection[UUID]
+    db: OrmSession, flow_id: UUID, *, runs: Collection[UUID], named: Collection[UUID]
 ) -> dict[str, dict[str, str]]:
     """What their owner calls these runs, and those of the named that are messages, of any log, or executions."""
 
@@ -140,7 +138,7 @@ def external_ids(
         return {
             str(row[0]): str(row[1])
             for some in batches.pages(ids)
-            for row in session.execute(sa.select(column, table.external_id).where(column.in_(some), *named_by_owner))
+            for row in db.execute(sa.select(column, table.external_id).where(column.in_(some), *named_by_owner))
         }
 
     return {

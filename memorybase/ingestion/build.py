@@ -1,4 +1,4 @@
-"""A generation that is complete starts to serve, and the one before it is retired."""
+"""A complete generation starts to serve; the generation before it is retired."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from memorybase.telemetry import get_logger
 log = get_logger(__name__)
 
 
-def complete_build(session: OrmSession, services: Services, base: MemoryBase, now: datetime) -> bool:
+def complete_build(db: OrmSession, services: Services, base: MemoryBase, now: datetime) -> bool:
     """Let the new generation serve once every session has reached what the old one covered.
 
-    The base is locked by the caller whenever a build may be complete, so that of two last advances one sees both.
+    The caller locks the base exclusively: of two last advances, one sees the other.
     """
-    if base.building is None or not cursors.build_is_complete(session, base.id, base.building):
+    if base.building is None or not cursors.build_is_complete(db, base.id, base.building):
         return False
     old, new = base.serving, base.building
-    jobs.cancel_jobs_of_base(session, base.id, now, "its generation was replaced", which=jobs.of_generation(old))
-    memory_bases.retire_generation(session, base.id, old, now)
-    memory_bases.set_serving(session, base.id, new)
-    session.refresh(base)
-    entry = registry.entry_of_memory_base(session, base.id)
+    jobs.cancel_jobs_of_base(db, base.id, now, "its generation was replaced", which=jobs.of_generation(old))
+    memory_bases.retire_generation(db, base.id, old, now)
+    memory_bases.set_serving(db, base.id, new)
+    db.refresh(base)
+    entry = registry.entry_of_memory_base(db, base.id)
     if entry is not None:
-        engine.after_commit(session, lambda: registry.write_metadata(services, entry))
-    log.info("generation_serves", memory_base_id=str(base.id), generation=new)
+        engine.after_commit(db, lambda: registry.write_metadata(services, entry))
+    log.info("generation_switched", memory_base_id=str(base.id), generation=new)
     return True
 
 
 def finish_builds(services: Services) -> int:
-    """Complete builds whose last advance was also their last sign of life; how many."""
-    with services.database.reading() as session:
-        building = memory_bases.bases_in_build(session)
+    """Complete builds left by a worker that died after the last advance; how many."""
+    with services.database.reading() as db:
+        building = memory_bases.bases_in_build(db)
     finished = 0
     for base_id in building:
-        with services.database.transaction() as session:
-            base = memory_bases.lock_base(session, base_id)
+        with services.database.transaction() as db:
+            base = memory_bases.lock_base(db, base_id)
             if base is not None and base.deleting_at is None:
-                finished += complete_build(session, services, base, clock.now(session))
+                finished += complete_build(db, services, base, clock.now(db))
     return finished

@@ -1,6 +1,6 @@
-"""Capture: one run's messages, stored in one short transaction.
+"""Capture: store one run's messages in one short transaction.
 
-Locks, in this order: memory bases (shared), the session, its rows by id.
+Lock order: memory bases (shared), the session, its progress rows by id.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from memorybase.database import clock
 from memorybase.ingestion import edit, idempotency
 from memorybase.ingestion.trigger import IngestionState, trigger
 from memorybase.keyword_index import index
-from memorybase.keyword_index import index as indexing
 from memorybase.keyword_index.analyzer import Document
 from memorybase.messages import NewMessage, message_fingerprint, text_bytes
 from memorybase.models import Session
@@ -46,7 +45,7 @@ class CapturedMessage:
     external_id: str | None
     seq: int
     created: bool
-    deleted: bool  # known, deleted by itself, and therefore not stored again
+    deleted: bool  # deleted before, and therefore not stored again
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,79 +53,78 @@ class CaptureResult:
     run_id: UUID
     run_external_id: str | None
     session_id: str
-    created: bool  # False: a replay, nothing new
+    created: bool  # False: a replay without new messages
     messages: list[CapturedMessage]
     ingestion: list[IngestionState]
 
 
 def capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest) -> CaptureResult:
-    """Store a run's messages and trigger what is due; acknowledged means committed.
+    """Store a run's messages and evaluate the thresholds. Committed on return; needs neither Redis nor Chroma.
 
-    Raises NotFound (flow, or a message id that is somebody else's), MessageConflict, RunConflict, SessionConflict.
-    Redis and Chroma are not needed.
+    Raises NotFound (unknown flow, or a message id of another user), MessageConflict, RunConflict, SessionConflict.
     """
     with metrics.CAPTURE_SECONDS.time():
         try:
             result = _capture(services, user_id, flow_id, request)
         except errors.ConstraintViolated:
-            # Another session took one of these ids between our look and our insert, or has had it; a look finds it.
-            result = _capture(services, user_id, flow_id, request, look=True)
+            # Another session has one of these ids, perhaps since a moment ago. Look all ids up this time.
+            result = _capture(services, user_id, flow_id, request, look_up_all=True)
     metrics.RUNS_CAPTURED.inc()
     metrics.MESSAGES_CAPTURED.inc(sum(message.created for message in result.messages))
     return result
 
 
 def _capture(
-    services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest, *, look: bool = False
+    services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest, *, look_up_all: bool = False
 ) -> CaptureResult:
     run_id = request.run_id or uuid4()
     messages = idempotency.identify(request.messages, run_id)
     documents = index.analyze_all(services, messages)
-    with services.database.transaction() as session:
-        living = memory_bases.share_bases_of_flow(session, flow_id)
-        if not sessions.has_flow(session, user_id, flow_id):
+    with services.database.transaction() as db:
+        bases = memory_bases.share_bases_of_flow(db, flow_id)
+        if not sessions.has_flow(db, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
-        # From here to the commit this transaction alone gives out the session's seqs: seq order is commit order.
-        conversation = sessions.open_session(
-            session,
+        # From here to the commit only this transaction assigns seqs in the session: seq order is commit order.
+        session = sessions.open_session(
+            db,
             flow_id=flow_id,
             session_id=request.session_id,
             end_user_id=request.end_user_id,
         )
-        now = clock.now(session)  # behind the lock, so that captured_at rises with seq
-        idempotency.bind_end_user(conversation, request.end_user_id)
-        run_is_new = idempotency.open_run(session, conversation, run_id, request.run_external_id, request.messages, now)
-        # Ids that follow from a new run's are new.
-        named = any(message.id is not None for message in request.messages)
+        now = clock.now(db)  # read under the lock: captured_at rises with seq
+        idempotency.bind_end_user(session, request.end_user_id)
+        run_is_new = idempotency.open_run(db, session, run_id, request.run_external_id, request.messages, now)
+        # Ids derived from a new run's id are new too.
+        has_ids = any(message.id is not None for message in request.messages)
         known = (
-            idempotency.match_known(session, user_id, conversation, messages, request.on_conflict)
-            if look or named or not run_is_new
+            idempotency.match_known(db, user_id, session, messages, request.on_conflict)
+            if look_up_all or has_ids or not run_is_new
             else {}
         )
         unknown = {message_id: message for message_id, message in messages.items() if message_id not in known}
-        before = deleted_messages.fetch(session, flow_id, unknown.keys())
-        kept_out = {key: past for key, past in before.items() if idempotency.stays_deleted(past, conversation)}
-        new = {message_id: message for message_id, message in unknown.items() if message_id not in kept_out}
-        first = conversation.last_seq + 1
-        stored = message_rows(new, documents, before, conversation, run_id, first, now)
-        sessions.insert_messages(session, stored)
+        deleted = deleted_messages.fetch(db, flow_id, unknown.keys())
+        skipped = {key: past for key, past in deleted.items() if idempotency.stays_deleted(past, session)}
+        new = {message_id: message for message_id, message in unknown.items() if message_id not in skipped}
+        first_seq = session.last_seq + 1
+        rows = message_rows(new, documents, deleted, session, run_id, first_seq, now)
+        sessions.insert_messages(db, rows)
         if new:
-            conversation.last_seq += len(new)
-            conversation.last_captured_at = now
-            conversation.deleted_at = None
-        index.add(session, conversation, stored, documents)
-        deleted_messages.forget(session, flow_id, new.keys() & before.keys())
-        session.flush()
+            session.last_seq += len(new)
+            session.last_captured_at = now
+            session.deleted_at = None
+        index.add(db, session, rows, documents)
+        deleted_messages.delete(db, flow_id, new.keys() & deleted.keys())
+        db.flush()
         if request.on_conflict == "update":
-            edit.update_changed(session, services, living, conversation, messages, known, now)
-        ingestion = trigger(session, services, living, conversation, now)
+            edit.update_changed(db, services, bases, session, messages, known, now)
+        ingestion = trigger(db, services, bases, session, now)
     log.info("run_captured", run_id=str(run_id), flow_id=str(flow_id), messages=len(new), known=len(known))
-    seqs = {message_id: first + place for place, message_id in enumerate(new)}
+    seqs = {message_id: first_seq + offset for offset, message_id in enumerate(new)}
     seqs |= {message_id: stored.seq for message_id, stored in known.items()}
-    seqs |= {message_id: past.seq for message_id, past in kept_out.items()}
+    seqs |= {message_id: past.seq for message_id, past in skipped.items()}
     captured = [
         CapturedMessage(
-            message_id, message.external_id, seqs[message_id], created=message_id in new, deleted=message_id in kept_out
+            message_id, message.external_id, seqs[message_id], created=message_id in new, deleted=message_id in skipped
         )
         for message_id, message in messages.items()
     ]
@@ -138,22 +136,22 @@ def _capture(
 def message_rows(
     messages: Mapping[UUID, NewMessage],
     documents: Mapping[UUID, Document],
-    before: Mapping[UUID, Deleted],
-    conversation: Session,
+    deleted: Mapping[UUID, Deleted],
+    session: Session,
     run_id: UUID,
     first_seq: int,
     now: datetime,
 ) -> list[dict[str, Any]]:
-    """Rows to insert, numbered on from the session's counter, in versions that no store has ever held."""
+    """Rows to insert, with seqs from `first_seq` on and versions that no store has ever held."""
     return [
         {
             "id": message_id,
-            "flow_id": conversation.flow_id,
-            "session_id": conversation.session_id,
+            "flow_id": session.flow_id,
+            "session_id": session.session_id,
             "run_id": run_id,
             "external_id": message.external_id,
-            "seq": first_seq + place,
-            "place": conversation.first_place + first_seq + place,
+            "seq": first_seq + offset,
+            "position": session.first_position + first_seq + offset,
             "role": message.role,
             "is_output": message.is_output,
             "is_dialogue": message.role in ("user", "assistant"),
@@ -166,14 +164,14 @@ def message_rows(
             "files": message.files,
             "metadata": message.metadata,
             "status": message.status,
-            "version": before[message_id].version + 1 if message_id in before else 1,
+            "version": deleted[message_id].version + 1 if message_id in deleted else 1,
             "text_bytes": text_bytes(message.content),
-            **indexing.columns(documents[message_id]),
+            **index.columns(documents[message_id]),
             "fingerprint": message_fingerprint(message),
-            # Without one of its own a message is as old as its capture; a microsecond apart keeps their order.
-            "timestamp": message.timestamp or now + timedelta(microseconds=place),
+            # The default is the time of the capture; a microsecond between messages keeps their order.
+            "timestamp": message.timestamp or now + timedelta(microseconds=offset),
             "captured_at": now,
             "edited_at": None,
         }
-        for place, (message_id, message) in enumerate(messages.items())
+        for offset, (message_id, message) in enumerate(messages.items())
     ]

@@ -1,4 +1,4 @@
-"""A job is claimed in SQL: epoch + 1 (the fencing token) and a lease on the database's clock."""
+"""Claim a job in SQL: epoch + 1, which is the fencing token, and a lease on the database's clock."""
 
 from __future__ import annotations
 
@@ -8,52 +8,59 @@ from uuid import UUID
 
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
-from memorybase.models import Capture, Generation, IngestionJob, JobKind, JobState, MemoryBase, MemoryBaseSession
+from memorybase.models import Capture, Generation, IngestionJob, JobKind, JobState, MemoryBase, SessionProgress
 from memorybase.queries import cursors, jobs, memory_bases, sessions
-from memorybase.services import FrozenJob, Services
+from memorybase.services import JobMessage, Services
 from memorybase.vectors.store import CollectionRef
 
 
-def claim_job(services: Services, frozen: FrozenJob, owner: str) -> Claim | None:
-    """Take a queued job: epoch + 1 and a lease on the database's clock. None: nothing to do here now.
+def claim_job(services: Services, message: JobMessage, owner: str) -> Claim | None:
+    """Claim a queued job; None if there is nothing to claim now.
 
-    A job that no longer matches its session's row is closed as cancelled and replaced, in the same transaction.
+    A job that no longer matches its session's row is cancelled and replaced in the same transaction.
     """
-    # A claim becomes durable with the begin of its embedding, before anything is written under it; a repair has none.
-    with services.database.transaction(durable=frozen.kind == JobKind.REPAIR) as session:
-        base = memory_bases.share_base(session, frozen.memory_base_id)
+    # Marking the start of embedding makes a claim durable before it writes anything. A repair has no such step.
+    with services.database.transaction(durable=message.kind == JobKind.REPAIR) as db:
+        base = memory_bases.share_base(db, message.memory_base_id)
         if base is None or base.deleting_at is not None:
             return None
-        locked = cursors.lock_rows_of_session(session, [base.id], frozen.session_id)
-        job = jobs.lock_job(session, frozen.job_id)
-        now = clock.now(session)
-        # A job whose session was renamed since its ring is not the one that was rung; it is rung anew.
-        if job is None or job.state != JobState.QUEUED or job.available_at > now or scheduler.freeze(job) != frozen:
+        locked = cursors.lock_session_progress(db, [base.id], message.session_id)
+        job = jobs.lock_job(db, message.job_id)
+        now = clock.now(db)
+        # The session may have been renamed since the notification; the sweeper notifies again.
+        if (
+            job is None
+            or job.state != JobState.QUEUED
+            or job.available_at > now
+            or scheduler.job_message(job) != message
+        ):
             return None
-        row = next((r for r in locked if r.id == job.row_id), None)
-        if row is None or not _still_matches(base, row, job):
-            jobs.cancel_jobs(session, [job.id], now, "superseded")
-            scheduler.plan_next(session, services, base, locked, now)
+        progress = next((r for r in locked if r.id == job.progress_id), None)
+        if progress is None or not _still_matches(base, progress, job):
+            jobs.cancel_jobs(db, [job.id], now, "superseded")
+            scheduler.schedule_next(db, services, base, locked, now)
             return None
-        if row.lease_until is not None and row.lease_until > now:
-            return None  # a cancelled job's worker has not let go yet
-        row.epoch += 1
-        row.lease_until = now + timedelta(seconds=services.settings.lease_seconds)
-        row.lease_owner = owner
+        if progress.lease_until is not None and progress.lease_until > now:
+            return None  # the worker of a cancelled job still holds the lease
+        progress.epoch += 1
+        progress.lease_until = now + timedelta(seconds=services.settings.lease_seconds)
+        progress.lease_owner = owner
         job.state = JobState.RUNNING
-        job.epoch = row.epoch
+        job.epoch = progress.epoch
         job.attempts += 1
         job.started_at = now
-        job.embedding_began = job.together = False
-        session.flush()
-        end_user_id = sessions.end_user_of(session, base.flow_id, row.session_id)
-        return new_claim(job, row, base, memory_bases.fetch_generation(session, base.id, row.generation), end_user_id)
+        job.embedding_started = job.batched = False
+        db.flush()
+        end_user_id = sessions.end_user_of(db, base.flow_id, progress.session_id)
+        return new_claim(
+            job, progress, base, memory_bases.fetch_generation(db, base.id, progress.generation), end_user_id
+        )
 
 
-def _still_matches(base: MemoryBase, row: MemoryBaseSession, job: IngestionJob) -> bool:
-    if row.cursor_seq != job.from_seq or row.generation not in (base.serving, base.building):
+def _still_matches(base: MemoryBase, progress: SessionProgress, job: IngestionJob) -> bool:
+    if progress.cursor_seq != job.from_seq or progress.generation not in (base.serving, base.building):
         return False
-    return job.kind == JobKind.REPAIR or row.generation == scheduler.fed_generation(base)
+    return job.kind == JobKind.REPAIR or progress.generation == scheduler.write_generation(base)
 
 
 ClaimKey = tuple[UUID, int]  # job and epoch
@@ -61,12 +68,12 @@ ClaimKey = tuple[UUID, int]  # job and epoch
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Everything a worker may know about the job it holds."""
+    """Everything a worker knows about the job that it holds."""
 
     job_id: UUID
     kind: JobKind
     epoch: int
-    row_id: UUID
+    progress_id: UUID
     memory_base_id: UUID
     user_id: UUID
     flow_id: UUID
@@ -78,10 +85,10 @@ class Claim:
     to_seq: int
     start_seq: int
     audit: bool
-    dirty: int  # the mark as it was before anything was read
+    dirty: int  # the count of edits before anything was read
     job_cap: int | None
-    retried: bool  # an earlier attempt may have left chunks that no ledger knows
-    suspect: bool  # a worker was lost on it: nothing else runs beside it
+    retried: bool  # an earlier attempt may have left chunks that are in no ledger
+    run_alone: bool  # a worker was lost on it: no other job may run with it
     capture: Capture
     embedding_model: str
     embedder: str
@@ -91,13 +98,13 @@ class Claim:
 
     @property
     def key(self) -> ClaimKey:
-        """One worker may come to hold a job again that it has lost: the job alone does not name the claim."""
+        """Job and epoch: a worker may lose a job and claim it again."""
         return self.job_id, self.epoch
 
 
 def new_claim(
     job: IngestionJob,
-    row: MemoryBaseSession,
+    progress: SessionProgress,
     base: MemoryBase,
     generation: Generation,
     end_user_id: str | None,
@@ -105,23 +112,23 @@ def new_claim(
     return Claim(
         job_id=job.id,
         kind=JobKind(job.kind),
-        epoch=row.epoch,
-        row_id=row.id,
+        epoch=progress.epoch,
+        progress_id=progress.id,
         memory_base_id=base.id,
         user_id=base.user_id,
         flow_id=base.flow_id,
-        session_id=row.session_id,
-        renamed_from=tuple(row.renamed_from or ()),
-        generation=row.generation,
-        is_build=base.building is not None and row.generation == base.building,
+        session_id=progress.session_id,
+        renamed_from=tuple(progress.renamed_from or ()),
+        generation=progress.generation,
+        is_build=base.building is not None and progress.generation == base.building,
         from_seq=job.from_seq,
         to_seq=job.to_seq,
-        start_seq=row.start_seq,
+        start_seq=progress.start_seq,
         audit=job.audit,
-        dirty=row.dirty,
-        job_cap=row.job_cap,
+        dirty=progress.dirty,
+        job_cap=progress.job_cap,
         retried=job.attempts > 1 or job.outages > 0,
-        suspect=job.suspect,
+        run_alone=job.run_alone,
         capture=Capture(generation.capture),
         embedding_model=generation.embedding_model,
         embedder=generation.embedder,

@@ -1,4 +1,7 @@
-"""An edit of a stored message: its version, the keyword index, summaries, and the repairs that follow."""
+"""Edits of stored messages: a new version, the keyword index, summaries, and the repairs that update the stores.
+
+Every edit takes this path, from PATCH and from a capture with `on_conflict="update"`.
+"""
 
 from __future__ import annotations
 
@@ -12,53 +15,59 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.ingestion import scheduler
 from memorybase.ingestion.idempotency import current_fingerprint
-from memorybase.keyword_index import index as indexing
+from memorybase.keyword_index import index
 from memorybase.messages import NewMessage, message_fingerprint, text_bytes
-from memorybase.models import MemoryBase, Message, Session
+from memorybase.models import IngestionJob, MemoryBase, Message, Session
 from memorybase.queries import sessions, summaries
 from memorybase.queries.sessions import KnownMessage
 from memorybase.services import Services
 
 
 def update_changed(
-    session: OrmSession,
+    db: OrmSession,
     services: Services,
-    living: Sequence[MemoryBase],
-    conversation: Session,
+    bases: Sequence[MemoryBase],
+    session: Session,
     messages: Mapping[UUID, NewMessage],
     known: Mapping[UUID, KnownMessage],
     now: datetime,
 ) -> None:
-    """on_conflict "update": known messages take the new content as an edit would; role and is_output stay."""
+    """`on_conflict="update"`: edit each known message to the posted content. Raises MessageConflict."""
     for message_id, stored in known.items():
         message = messages[message_id]
-        current = sessions.message_by_id(session, message_id)
+        current = sessions.message_by_id(db, message_id)
         if current is None or current_fingerprint(current) == message_fingerprint(message):
             continue
         if (current.role, current.is_output) != (message.role, message.is_output):
             raise errors.MessageConflict(
-                "role and is_output of a message are fixed; nothing of this request was stored",
+                "role and is_output of a message cannot change; nothing of this request was stored",
                 field="messages.id",
                 value=stored.external_id or str(message_id),
             )
-        apply_edit(current, {"content": message.content, "files": message.files}, now)
-        indexing.replace(session, services, conversation, current)
-        summaries.mark_edited(session, current.flow_id, current.session_id, current.seq, now)
-        current.tool_calls = message.tool_calls
-        current.tool_call_id = message.tool_call_id
-        current.name = message.name
-        session.flush()
-        scheduler.mark_edited(session, services, living, conversation.session_id, current.seq, now)
+        changes = {name: getattr(message, name) for name in ("content", "files", "tool_calls", "tool_call_id", "name")}
+        apply_edit(db, services, bases, session, current, changes, now)
 
 
-def apply_edit(message: Message, changes: Mapping[str, Any], now: datetime) -> None:
-    """A new version of a message, with any of content, files, metadata changed."""
-    if "content" in changes:
-        message.content = changes["content"]
-        message.text_bytes = text_bytes(message.content)
-    if "files" in changes:
-        message.files = changes["files"]
-    if "metadata" in changes:
-        message.meta = changes["metadata"]
+def apply_edit(
+    db: OrmSession,
+    services: Services,
+    bases: Sequence[MemoryBase],
+    session: Session,
+    message: Message,
+    changes: Mapping[str, Any],
+    now: datetime,
+) -> list[IngestionJob]:
+    """Write the changed fields as a new version of the message and schedule the repairs.
+
+    The caller holds the locks of the flow's memory bases and of the session.
+    """
+    for name, value in changes.items():
+        setattr(message, "meta" if name == "metadata" else name, value)
     message.version += 1
     message.edited_at = now
+    if "content" in changes:
+        message.text_bytes = text_bytes(message.content)
+        index.replace(db, services, session, message)
+        summaries.mark_edited(db, message.flow_id, message.session_id, message.seq, now)
+    db.flush()
+    return scheduler.mark_edited(db, services, bases, session.session_id, message.seq, now)

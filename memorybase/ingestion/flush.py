@@ -1,4 +1,4 @@
-"""Flush: queue what is pending, at once, by request. What the spec calls "Sync Now"."""
+"""Flush: ingest pending messages now, on request. The spec calls it "Sync Now"."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.ingestion import lost_worker, scheduler
-from memorybase.models import IngestionJob, MemoryBase, MemoryBaseSession
+from memorybase.models import IngestionJob, MemoryBase, SessionProgress
 from memorybase.queries import cursors, jobs, memory_bases, sessions
+from memorybase.queries.ownership import require_memory_base
 from memorybase.services import Services
 
 
@@ -37,20 +38,20 @@ class FlushResult:
     conflicts: list[JobConflict]
 
 
-FLUSH_PAGE = 50  # sessions a transaction: their locks are held together, so they are few
+FLUSH_PAGE = 50  # sessions in one transaction, which holds all their locks
 
 
 def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | None = None) -> FlushResult:
-    """Queue what is pending, whatever the threshold; without a session, in every session of the flow.
+    """Queue all pending messages of the session, or of every session of the flow, whatever the threshold.
 
-    A session with an active job is a conflict and left as it is, unless the worker is lost. Raises NotFound, and
-    IngestionActive when nothing could start because jobs are active.
+    A session with an active job is reported as a conflict and not changed, unless its lease has expired. Raises
+    NotFound, and IngestionActive if active jobs kept every job from starting.
     """
     result = FlushResult([], [])
-    with services.database.reading() as session:
-        flow_id = _existing_base(session, user_id, base_id).flow_id
+    with services.database.reading() as db:
+        flow_id = require_memory_base(db, user_id, base_id).flow_id
         if session_id is not None:
-            found = sessions.fetch_session(session, flow_id, session_id)
+            found = sessions.fetch_session(db, flow_id, session_id)
             if found is None or found.deleted_at is not None:
                 raise errors.NotFound("There is no such session", field="session_id", value=session_id)
     if session_id is not None:
@@ -64,22 +65,15 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
     return result
 
 
-def _existing_base(session: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase:
-    base = memory_bases.fetch_base(session, user_id, base_id)
-    if base is None:
-        raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
-    return base
-
-
 def _pages_of_sessions(services: Services, base_id: UUID) -> Iterator[Sequence[str]]:
     after = ""
     while True:
-        with services.database.reading() as session:
-            base = memory_bases.fetch_any_base(session, base_id)
+        with services.database.reading() as db:
+            base = memory_bases.fetch_any_base(db, base_id)
             if base is None:
                 return
-            fed = memory_bases.fetch_generation(session, base_id, scheduler.fed_generation(base))
-            page = cursors.sessions_to_flush(session, base, fed, after=after, limit=FLUSH_PAGE)
+            generation = memory_bases.fetch_generation(db, base_id, scheduler.write_generation(base))
+            page = cursors.sessions_to_flush(db, base, generation, after=after, limit=FLUSH_PAGE)
         if page:
             yield page
             after = page[-1]
@@ -88,40 +82,40 @@ def _pages_of_sessions(services: Services, base_id: UUID) -> Iterator[Sequence[s
 
 
 def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], result: FlushResult) -> None:
-    with services.database.transaction() as session:
-        base = memory_bases.share_base(session, base_id)
+    with services.database.transaction() as db:
+        base = memory_bases.share_base(db, base_id)
         if base is None or base.deleting_at is not None:
             return
-        now = clock.now(session)
-        # In the order that everybody keeps who locks several: Python's, whatever the database's collation.
+        now = clock.now(db)
+        # Everything that locks several sessions sorts them in Python, whatever the database's collation.
         for session_id in sorted(session_ids):
-            conversation = sessions.lock_session(session, base.flow_id, session_id)
-            if conversation is None or conversation.deleted_at is not None:
+            session = sessions.lock_session(db, base.flow_id, session_id)
+            if session is None or session.deleted_at is not None:
                 continue
-            # Before the look at the job, which could otherwise end between the look and the answer that names it.
-            locked = cursors.lock_rows_of_session(session, [base.id], session_id)
-            active = jobs.active_job(session, base.id, session_id)
+            # Lock before reading the job: it cannot end before the response names it.
+            locked = cursors.lock_session_progress(db, [base.id], session_id)
+            active = jobs.active_job(db, base.id, session_id)
             if active is None:
-                job = scheduler.owe_everything(session, services, base, conversation, now)
+                job = scheduler.schedule_all_pending(db, services, base, session, now)
             else:
-                job = _take_back_if_expired(session, services, base, locked, active, now)
-                # Refused, and nothing changed; but when nothing is pending there is nothing to refuse.
-                if job is None and scheduler.pending_row(session, base, conversation) is not None:
+                job = _requeue_if_expired(db, services, base, locked, active, now)
+                # A conflict only if something is pending.
+                if job is None and scheduler.pending_progress(db, base, session) is not None:
                     result.conflicts.append(JobConflict(session_id, active.id, str(active.state)))
             if job is not None:
                 result.jobs.append(JobBrief(job.id, session_id, str(job.state)))
 
 
-def _take_back_if_expired(
-    session: OrmSession,
+def _requeue_if_expired(
+    db: OrmSession,
     services: Services,
     base: MemoryBase,
-    locked: Sequence[MemoryBaseSession],
+    locked: Sequence[SessionProgress],
     active: IngestionJob,
     now: datetime,
 ) -> IngestionJob | None:
-    """A job whose worker is lost goes back to the queue; None when its worker lives."""
-    row = next((r for r in locked if r.id == active.row_id), None)
-    if row is None or row.lease_until is None or row.lease_until >= now:
+    """Requeue the job if its lease has expired; None while the lease holds."""
+    progress = next((r for r in locked if r.id == active.progress_id), None)
+    if progress is None or progress.lease_until is None or progress.lease_until >= now:
         return None
-    return lost_worker.take_back(session, services, base, row, now)
+    return lost_worker.requeue_job(db, services, base, progress, now)

@@ -1,6 +1,6 @@
-"""The rules of identity that a capture goes by: what is new, what is known, what conflicts.
+"""Idempotency of captures: which messages are new, which are known, which conflict.
 
-All inside the capture's transaction, with the session locked.
+Everything here runs in the capture's transaction, with the session locked.
 """
 
 from __future__ import annotations
@@ -21,66 +21,68 @@ from memorybase.queries.sessions import KnownMessage
 
 
 def identify(messages: Sequence[NewMessage], run_id: UUID) -> dict[UUID, NewMessage]:
-    """Messages by id: the caller's, else one that follows from the run and the place among those without.
+    """Messages by id. A message without an id gets one derived from the run and its index among such messages.
 
-    An id twice in one request: equal content is one message, other content raises InvalidRequest.
+    One id twice in a request with equal content is one message; with different content it raises InvalidRequest.
     """
-    unnamed = 0
+    without_id = 0
     by_id: dict[UUID, NewMessage] = {}
     for index, message in enumerate(messages):
         message_id = message.id
         if message_id is None:
-            message_id = uuid5(run_id, f"message:{unnamed}")
-            unnamed += 1
+            message_id = uuid5(run_id, f"message:{without_id}")
+            without_id += 1
         first = by_id.setdefault(message_id, message)
         if first is not message and message_fingerprint(first) != message_fingerprint(message):
             raise errors.InvalidRequest(
-                "The same message id stands twice in this request with other content",
+                "A message id occurs twice in this request with different content",
                 field=f"messages[{index}].id",
                 value=message.external_id or str(message_id),
             )
     return by_id
 
 
-def bind_end_user(conversation: Session, end_user_id: str | None) -> None:
-    """A session belongs to one end user from its first capture on; raises SessionConflict."""
-    if conversation.deleted_at is not None:  # emptied, and begun anew by this capture
-        conversation.end_user_id = end_user_id
+def bind_end_user(session: Session, end_user_id: str | None) -> None:
+    """Bind the session to its end user at its first capture. Raises SessionConflict for another end user later."""
+    if session.deleted_at is not None:  # deleted; this capture starts it again
+        session.end_user_id = end_user_id
         return
-    if end_user_id is None or conversation.end_user_id == end_user_id:
+    if end_user_id is None or session.end_user_id == end_user_id:
         return
-    if conversation.end_user_id is not None or conversation.last_seq > 0:
+    if session.end_user_id is not None or session.last_seq > 0:
         raise errors.SessionConflict(
-            "The session belongs to another end user, or was begun without one",
+            "The session belongs to another end user, or was started without one",
             field="end_user_id",
             value=end_user_id,
         )
-    conversation.end_user_id = end_user_id
+    session.end_user_id = end_user_id
 
 
 def open_run(
-    session: OrmSession,
-    conversation: Session,
+    db: OrmSession,
+    session: Session,
     run_id: UUID,
     external_id: str | None,
     messages: Sequence[NewMessage],
     now: datetime,
 ) -> bool:
-    """The run's row, made when new; whether it is. Raises RunConflict for a known run in another session, or whose
-    messages without ids differ from those it came with."""
+    """Insert the run; False if it exists already.
+
+    Raises RunConflict if it belongs to another session, or came with other messages without ids.
+    """
     fingerprint = _fingerprint_without_ids(messages)
     new = {
-        "id": run_id, "flow_id": conversation.flow_id, "session_id": conversation.session_id,
+        "id": run_id, "flow_id": session.flow_id, "session_id": session.session_id,
         "external_id": external_id, "fingerprint": fingerprint, "created_at": now,
     }  # fmt: skip
-    if sessions.add_run(session, new):
+    if sessions.add_run(db, new):
         return True
-    run = sessions.fetch_run(session, run_id)
+    run = sessions.fetch_run(db, run_id)
     if run is None:
-        raise errors.ConstraintViolated("The run vanished between insert and read")
+        raise errors.ConstraintViolated("The run was deleted between insert and read")
     where = {"field": "run_id", "value": external_id or str(run_id)}
-    if (run.flow_id, run.session_id) != (conversation.flow_id, conversation.session_id):
-        if sessions.owner_of_flow(session, run.flow_id) != sessions.owner_of_flow(session, conversation.flow_id):
+    if (run.flow_id, run.session_id) != (session.flow_id, session.session_id):
+        if sessions.owner_of_flow(db, run.flow_id) != sessions.owner_of_flow(db, session.flow_id):
             raise errors.NotFound("There is no such run", **where)
         raise errors.RunConflict("The run belongs to another session", **where)
     if fingerprint is not None:
@@ -91,53 +93,53 @@ def open_run(
 
 
 def _fingerprint_without_ids(messages: Sequence[NewMessage]) -> bytes | None:
-    """What the run's messages without ids say, together; None when all have ids."""
+    """One fingerprint over the messages without ids; None if all have ids."""
     digest = hashlib.sha256()
-    unnamed = [message for message in messages if message.id is None]
-    for message in unnamed:
+    without_ids = [message for message in messages if message.id is None]
+    for message in without_ids:
         digest.update(message_fingerprint(message))
-    return digest.digest() if unnamed else None
+    return digest.digest() if without_ids else None
 
 
 def match_known(
-    session: OrmSession,
+    db: OrmSession,
     user_id: UUID,
-    conversation: Session,
+    session: Session,
     messages: Mapping[UUID, NewMessage],
     on_conflict: str,
 ) -> dict[UUID, KnownMessage]:
-    """Which messages are stored already, whatever their run.
+    """The messages that are stored already, in whatever run.
 
-    Raises NotFound for another user's id, and MessageConflict for one of another session, or of other content
-    while on_conflict is "error".
+    Raises NotFound for another user's message, and MessageConflict for a message of another session or, while
+    on_conflict is "error", with different content.
     """
-    known = sessions.known_messages(session, messages.keys())
+    known = sessions.known_messages(db, messages.keys())
     for message_id, stored in known.items():
-        if stored.user_id != user_id:  # its external id is the other user's own word
+        if stored.user_id != user_id:  # do not reveal the other user's external id
             raise errors.NotFound("There is no such message", field="messages.id", value=str(message_id))
-        named = stored.external_id or str(message_id)
-        if (stored.flow_id, stored.session_id) != (conversation.flow_id, conversation.session_id):
+        shown_id = stored.external_id or str(message_id)
+        if (stored.flow_id, stored.session_id) != (session.flow_id, session.session_id):
             raise errors.MessageConflict(
                 "The message belongs to another session; nothing of this request was stored",
                 field="messages.id",
-                value=named,
+                value=shown_id,
                 message_id=str(message_id),
             )
-        if on_conflict == "error" and _differs(session, stored, messages[message_id]):
-            raise errors.MessageConflict(field="messages.id", value=named, message_id=str(message_id))
+        if on_conflict == "error" and _differs(db, stored, messages[message_id]):
+            raise errors.MessageConflict(field="messages.id", value=shown_id, message_id=str(message_id))
     return known
 
 
-def _differs(session: OrmSession, stored: KnownMessage, message: NewMessage) -> bool:
-    """Equal means: as it was captured, so that a runtime may post its whole state again after an edit, or as it is."""
+def _differs(db: OrmSession, stored: KnownMessage, message: NewMessage) -> bool:
+    """Whether it equals neither the message as captured nor as edited: a runtime may post its whole state again."""
     if stored.fingerprint == message_fingerprint(message):
         return False
-    current = sessions.message_by_id(session, stored.id)
+    current = sessions.message_by_id(db, stored.id)
     return current is None or current_fingerprint(current) != message_fingerprint(message)
 
 
 def current_fingerprint(message: Message) -> bytes:
-    """The fingerprint of a stored message as it is now."""
+    """The fingerprint of a stored message with its edits."""
     return message_fingerprint(
         NewMessage(
             id=message.id, external_id=message.external_id, role=message.role, is_output=message.is_output,
@@ -148,6 +150,6 @@ def current_fingerprint(message: Message) -> bytes:
     )  # fmt: skip
 
 
-def stays_deleted(past: Deleted, conversation: Session) -> bool:
-    """A runtime that posts its whole state brings no message back that was deleted out of its session."""
-    return past.kept_out and past.conversation_id == conversation.id
+def stays_deleted(past: Deleted, session: Session) -> bool:
+    """A runtime that posts its whole state again does not restore a message that was deleted from its session."""
+    return past.stays_deleted and past.conversation_id == session.id

@@ -1,7 +1,7 @@
-"""A claim on a job, kept alive while the work lasts, and checked before every write.
+"""Leases: renewed in a thread while a job runs, and checked before every write.
 
-The claim is SQL: an epoch on the session's row (the fencing token) and a lease on the database's clock. The Redis lock
-beside it saves work and decides nothing.
+A claim is in SQL: an epoch on the session's row, which is the fencing token, and a lease on the database's clock. The
+Redis lock only saves work.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ from memorybase.telemetry import get_logger
 log = get_logger(__name__)
 
 
-class Guard:
-    """Keeps the claims in hand: renews their leases and session locks from a thread of its own, and asks the database
-    before every write whether they still hold. Any thread may call it."""
+class LeaseKeeper:
+    """Renews the leases and session locks of a worker's claims, and checks in SQL whether claims still hold.
+
+    Thread-safe.
+    """
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._held: dict[ClaimKey, _Hand] = {}
-        self._turn = threading.Lock()
+        self._held: dict[ClaimKey, HeldClaim] = {}
+        self._mutex = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._renew_until_stopped, name="lease", daemon=True)
 
@@ -45,114 +47,121 @@ class Guard:
     ) -> None:
         self._stop.set()
         self._thread.join()
-        for hand in self._hands():
-            self.drop(hand.claim)
+        for held_claim in self._held_claims():
+            self.drop(held_claim.claim)
 
-    def take(self, claim: Claim, lock: HeldLock | None) -> None:
-        """From here on this claim is kept, and its lock with it."""
-        with self._turn:
-            self._held[claim.key] = _Hand(claim, lock)
+    def hold(self, claim: Claim, lock: HeldLock | None) -> None:
+        """Renew this claim's lease, and its lock if it has one, until `drop`."""
+        with self._mutex:
+            self._held[claim.key] = HeldClaim(claim, lock)
 
     def drop(self, claim: Claim) -> None:
-        """Keep it no longer, and give its session lock back. Before the ring for the session's next job, whose worker
-        must not find the session busy."""
-        with self._turn:
-            hand = self._held.pop(claim.key, None)
-        if hand is not None and hand.lock is not None:
-            hand.lock.release()
+        """Stop renewing and release the session lock.
+
+        Call it before the next job of the session is enqueued, or that job's worker finds the session busy.
+        """
+        with self._mutex:
+            held_claim = self._held.pop(claim.key, None)
+        if held_claim is not None and held_claim.lock is not None:
+            held_claim.lock.release()
 
     def check(self, claims: Iterable[Claim]) -> set[ClaimKey]:
-        """Those among these that this worker still holds, by the database's word."""
-        with self._turn:
-            asked = {claim.key for claim in claims if not self._is_lost(claim)}
-        with self._services.database.reading() as session:
-            return jobs.claims_that_hold(session, asked)
+        """The claims among these that still hold, read from the database."""
+        with self._mutex:
+            keys = {claim.key for claim in claims if not self._is_lost(claim)}
+        with self._services.database.reading() as db:
+            return jobs.claims_that_hold(db, keys)
 
-    def begin_embedding(self, totals: Sequence[tuple[Claim, int]]) -> set[ClaimKey]:
-        """From here on a lost worker counts against these jobs; those that this worker still holds.
+    def mark_embedding_started(self, totals: Sequence[tuple[Claim, int]]) -> set[ClaimKey]:
+        """From here on a lost worker counts against these jobs. Returns the claims among them that still hold.
 
-        What is not alone in the worker's hands is under no suspicion yet: then all of them run alone first. This commit
-        waits for the disk, and takes the claims before it along: what may have been written is known after a power cut.
+        If several jobs are embedded at a time, they are marked as batched: a lost worker then says nothing about any
+        one of them. The commit is durable and makes the claims before it durable too, so that after a power cut SQL
+        still says which jobs may have written.
         """
-        beginning = {claim.key: total for claim, total in totals}
-        with self._turn:
-            for key, total in beginning.items():
-                if hand := self._held.get(key):
-                    hand.total = total
-            begun = {key: hand for key, hand in self._held.items() if hand.total is not None}
-        together = len(begun) > 1
-        # Those of before too, but each of them once: there may be many, and they begin in small groups.
-        beginning |= {key: hand.total or 0 for key, hand in begun.items() if together and not hand.together}
-        with self._services.database.transaction() as session:
-            jobs.begin_embedding(session, beginning, together=together)
-            held = jobs.claims_that_hold(session, [claim.key for claim, _ in totals])
-        for hand in begun.values():
-            hand.together = together
+        to_mark = {claim.key: total for claim, total in totals}
+        with self._mutex:
+            for key, total in to_mark.items():
+                if held_claim := self._held.get(key):
+                    held_claim.total = total
+            started = {key: held_claim for key, held_claim in self._held.items() if held_claim.total is not None}
+        batched = len(started) > 1
+        # Jobs started earlier become batched too, but each is written once: many jobs start in small groups.
+        to_mark |= {
+            key: held_claim.total or 0 for key, held_claim in started.items() if batched and not held_claim.batched
+        }
+        with self._services.database.transaction() as db:
+            jobs.mark_embedding_started(db, to_mark, batched=batched)
+            held = jobs.claims_that_hold(db, [claim.key for claim, _ in totals])
+        for held_claim in started.values():
+            held_claim.batched = batched
         return held
 
     def _is_lost(self, claim: Claim) -> bool:
-        hand = self._held.get(claim.key)
-        return hand is None or hand.lost
+        held_claim = self._held.get(claim.key)
+        return held_claim is None or held_claim.lost
 
-    def _hands(self) -> list[_Hand]:
-        with self._turn:
+    def _held_claims(self) -> list[HeldClaim]:
+        with self._mutex:
             return list(self._held.values())
 
     def _renew_until_stopped(self) -> None:
         while not self._stop.wait(self._services.settings.lease_renew_seconds):
-            for hand in self._hands():
+            for held_claim in self._held_claims():
                 try:
-                    hand.lost = hand.lost or not self._renew(hand)
+                    held_claim.lost = held_claim.lost or not self._renew(held_claim)
                 except errors.DatabaseUnavailable:
-                    # The lease runs on; whether it still holds is asked again before the next write.
-                    log.warning("lease_renewal_failed", job_id=str(hand.claim.job_id))
+                    # The lease is still valid for a while, and is checked before the next write.
+                    log.warning("lease_renewal_failed", job_id=str(held_claim.claim.job_id))
 
-    def _renew(self, hand: _Hand) -> bool:
-        claim = hand.claim
-        with self._services.database.transaction() as session:
-            until = clock.now(session) + timedelta(seconds=self._services.settings.lease_seconds)
-            held = jobs.claims_that_hold(session, {claim.key})
-            renewed = bool(held) and cursors.renew_lease(session, row_id=claim.row_id, epoch=claim.epoch, until=until)
+    def _renew(self, held_claim: HeldClaim) -> bool:
+        claim = held_claim.claim
+        with self._services.database.transaction() as db:
+            until = clock.now(db) + timedelta(seconds=self._services.settings.lease_seconds)
+            held = jobs.claims_that_hold(db, {claim.key})
+            renewed = bool(held) and cursors.renew_lease(
+                db, progress_id=claim.progress_id, epoch=claim.epoch, until=until
+            )
         if not renewed:
-            # A job that ended meanwhile has no lease to renew.
+            # Not lost if the job has just ended.
             return self._is_dropped(claim)
-        if hand.lock is not None:
-            self._extend_lock(hand, hand.lock)
+        if held_claim.lock is not None:
+            self._extend_lock(held_claim, held_claim.lock)
         return True
 
     def _is_dropped(self, claim: Claim) -> bool:
-        with self._turn:
+        with self._mutex:
             return claim.key not in self._held
 
-    def _extend_lock(self, hand: _Hand, lock: HeldLock) -> None:
+    def _extend_lock(self, held_claim: HeldClaim, lock: HeldLock) -> None:
         try:
-            if not lock.extend() and not self._is_dropped(hand.claim):
-                log.warning("session_lock_lost", job_id=str(hand.claim.job_id))
-                hand.lock = None
+            if not lock.extend() and not self._is_dropped(held_claim.claim):
+                log.warning("session_lock_lost", job_id=str(held_claim.claim.job_id))
+                held_claim.lock = None
         except errors.LockUnavailable:
-            # The SQL claim decides; the lock only saves a second worker the look.
-            log.warning("session_lock_unreachable", job_id=str(hand.claim.job_id))
+            # The claim in SQL decides; the lock only saves work.
+            log.warning("session_lock_unreachable", job_id=str(held_claim.claim.job_id))
 
 
 @dataclass(slots=True)
-class _Hand:
-    """A claim in hand, with its session lock unless Redis was away."""
+class HeldClaim:
+    """A held claim, with its session lock unless Redis was unavailable."""
 
     claim: Claim
     lock: HeldLock | None
-    total: int | None = None  # messages to embed; None: not begun
-    together: bool = False  # said so in its row
+    total: int | None = None  # messages to embed; None: not started
+    batched: bool = False  # as written in its row
     lost: bool = False
 
 
 def release(services: Services, claim: Claim, *, wrote: bool) -> None:
-    """Give up the lease of a claim that ended without an advance, best effort: it expires by itself."""
+    """Release the lease of a claim that ended without an advance. Best effort: the lease expires anyway."""
     try:
-        with services.database.transaction() as session:
-            now = clock.now(session)
+        with services.database.transaction() as db:
+            now = clock.now(db)
             cursors.release_lease(
-                session,
-                row_id=claim.row_id,
+                db,
+                progress_id=claim.progress_id,
                 epoch=claim.epoch,
                 audit_at=audit_time(now, services.settings) if wrote else None,
                 written_as=claim.session_id,

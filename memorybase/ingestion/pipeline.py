@@ -1,11 +1,11 @@
 """Messages into a collection: chunk, embed, upsert, read back. No transaction is open here.
 
-    prepare   read what the model is to see of each message, and take what vectors are stored elsewhere
-    embed     a vector for every chunk that has none
+    prepare   cut messages into chunks, and copy vectors that another collection already has
+    embed     compute a vector for every chunk that has none
     store     upsert, and read back
 
-Each step takes the messages of any number of jobs together. What one message provokes is found by halving and ends as
-that message's failure; what the environment does ends the jobs that it concerns, and each says so in its `error`.
+Each step handles the messages of many jobs at once. A message that makes a step fail is found by bisection and recorded
+as a failure. An environment failure is set as the `error` of each job that it affects.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 
 from memorybase import errors
 from memorybase.embedding import Embedder, chunking
+from memorybase.embedding.compatibility import check_writable
 from memorybase.ingestion import vector_reuse
-from memorybase.ingestion.advance import Projection
+from memorybase.ingestion.advance import WriteResult
 from memorybase.ingestion.claim import Claim
-from memorybase.ingestion.lease import Guard
+from memorybase.ingestion.lease import LeaseKeeper
 from memorybase.ingestion.retry import describe
 from memorybase.messages import message_text
 from memorybase.queries.dead_letters import Failure
@@ -35,20 +36,20 @@ from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef, StoredVector, VectorRecord
-from memorybase.vectors.visibility import find_hidden, read_back, write_again
+from memorybase.vectors.visibility import write_records
 
 log = get_logger(__name__)
 
-SAME_COSINE = 0.9999  # two computations of one text's vector by one backend
-SLICE_CHUNKS = 128  # embedded at once, then stored while the next are embedded
-CANARY = "The quick brown fox jumps over the lazy dog."
+SAME_COSINE = 0.9999  # at least, between two computations of one text's vector by one backend
+SLICE_CHUNKS = 128  # embedded at once, then stored while the next slice is embedded
+PROBE_TEXT = "The quick brown fox jumps over the lazy dog."
 
 
 @dataclass(slots=True)
-class Item:
-    """One message on its way into its job's collection; a vector for each chunk once it is embedded."""
+class MessageWork:
+    """One message of a job, with its chunks and their vectors."""
 
-    work: Work
+    work: JobWork
     message: CountedMessage
     chunks: Sequence[chunking.Chunk] = ()
     vectors: dict[int, NDArray[np.float32]] = field(default_factory=dict)  # by chunk index
@@ -57,42 +58,39 @@ class Item:
 
 
 @dataclass(slots=True)
-class Work:
-    """A claimed job: what it is to put into its collection, and what has come of it."""
+class JobWork:
+    """A claimed job with its messages and their result."""
 
     claim: Claim
     messages: Sequence[CountedMessage]
     cursor_id: UUID | None = None  # the last message of the range
-    items: list[Item] = field(default_factory=list)
-    done: Projection = field(default_factory=Projection)
-    began: bool = False  # something of it may be in the store
-    error: Exception | None = None  # the environment's, or ClaimLost: the job cannot end now
+    items: list[MessageWork] = field(default_factory=list)
+    done: WriteResult = field(default_factory=WriteResult)
+    started: bool = False  # chunks may have been written to the store
+    error: Exception | None = None  # an environment failure or ClaimLost: the job cannot end now
 
 
 def embedder_for(services: Services, claim: Claim) -> Embedder:
-    """The embedder that the generation was made with; raises ModelUnavailable when its weights have changed."""
+    """The generation's embedder. Raises ModelUnavailable if the model's weights have changed."""
     embedder = services.embedders.get(claim.embedding_model)
-    # The backend may differ, its vectors agree within a stated tolerance; model and revision may not.
-    if embedder.identity.partition("/")[2] != claim.embedder.partition("/")[2]:
-        raise errors.ModelUnavailable(
-            f"The store was built with {claim.embedder}, this worker has {embedder.identity}: regenerate",
-            field="embedding_model",
-        )
+    check_writable(embedder, claim.embedder, remedy="regenerate")
     return embedder
 
 
-def project(services: Services, claim: Claim, messages: Sequence[CountedMessage], guard: Guard) -> Projection:
-    """Put one job's messages into its collection under deterministic ids, in one go.
+def write_messages(
+    services: Services, claim: Claim, messages: Sequence[CountedMessage], keeper: LeaseKeeper
+) -> WriteResult:
+    """Write one job's messages to its collection under deterministic ids.
 
-    Raises the environment's errors, and ClaimLost before a write that is no longer ours to make.
+    Raises EnvironmentFailure, and ClaimLost before a write under a lost claim.
     """
-    work = Work(claim, messages)
+    work = JobWork(claim, messages)
     if messages:
         prepare(services, work)
-        begin([work], guard)
+        mark_embedding_started([work], keeper)
         for items in slices([work]):
             embed(services, items)
-            store(services, items, guard)
+            store(services, items, keeper)
     if work.error is not None:
         raise work.error
     return work.done
@@ -102,15 +100,15 @@ def project(services: Services, claim: Claim, messages: Sequence[CountedMessage]
 # Prepare
 
 
-def prepare(services: Services, work: Work) -> None:
-    """Cut the job's messages into chunks, and look for their vectors in other collections."""
+def prepare(services: Services, work: JobWork) -> None:
+    """Cut the job's messages into chunks, and copy vectors from other collections."""
     try:
         embedder = embedder_for(services, work.claim)
-        items = [Item(work, message) for message in work.messages]
+        items = [MessageWork(work, message) for message in work.messages]
         for item in items:
-            _halving([item], partial(_cut, services, embedder), lambda *_: canary(embedder))
-        work.items = _going(items)
-        found = vector_reuse.look_up(
+            _bisect([item], partial(_cut, services, embedder), lambda *_: probe(embedder))
+        work.items = _active(items)
+        found = vector_reuse.find_reusable(
             services, work.claim, embedder, [(item.message, item.chunks) for item in work.items]
         )
         by_id = {item.message.id: item for item in work.items}
@@ -118,11 +116,11 @@ def prepare(services: Services, work: Work) -> None:
             by_id[message_id].vectors[chunk] = vector
         for message_id, packed in found.tokens.items():
             by_id[message_id].tokens = packed
-    except Exception as error:  # noqa: BLE001 - whatever it is, this job waits and the others go on
+    except Exception as error:  # noqa: BLE001 - this job is postponed; the other jobs continue
         work.error = error
 
 
-def _cut(services: Services, embedder: Embedder, items: Sequence[Item]) -> None:
+def _cut(services: Services, embedder: Embedder, items: Sequence[MessageWork]) -> None:
     for item in items:
         item.chunks = chunking.split_text(
             message_text(item.message.content),
@@ -132,83 +130,83 @@ def _cut(services: Services, embedder: Embedder, items: Sequence[Item]) -> None:
         )
 
 
-def begin(works: Sequence[Work], guard: Guard) -> None:
-    """From here on a lost worker counts against these jobs; one whose claim is gone ends here."""
+def mark_embedding_started(works: Sequence[JobWork], keeper: LeaseKeeper) -> None:
+    """From here on a lost worker counts against these jobs. A job without its claim gets the error ClaimLost."""
     ready = [work for work in works if work.error is None]
     if not ready:
         return
     try:
-        held = guard.begin_embedding([(work.claim, len(work.messages)) for work in ready])
+        held = keeper.mark_embedding_started([(work.claim, len(work.messages)) for work in ready])
     except errors.DatabaseUnavailable as error:
         for work in ready:
             work.error = error
         return
     for work in ready:
-        work.began = True
+        work.started = True
         if work.claim.key not in held:
             work.error = errors.ClaimLost()
 
 
-def slices(works: Iterable[Work]) -> Iterator[list[Item]]:
-    """The items in portions of at least `SLICE_CHUNKS`, texts of like length together: less padding to embed."""
+def slices(works: Iterable[JobWork]) -> Iterator[list[MessageWork]]:
+    """Batches of at least `SLICE_CHUNKS` chunks, with texts of similar length in one batch: less padding to embed."""
     items = [item for work in works for item in work.items]
     items.sort(key=lambda item: sum(len(chunk.text) for chunk in item.chunks))
-    portion: list[Item] = []
+    batch: list[MessageWork] = []
     chunks = 0
     for item in items:
-        portion.append(item)
+        batch.append(item)
         chunks += len(item.chunks)
         if chunks >= SLICE_CHUNKS:
-            yield portion
-            portion, chunks = [], 0
-    if portion:
-        yield portion
+            yield batch
+            batch, chunks = [], 0
+    if batch:
+        yield batch
 
 
 # ---------------------------------------------------------------------------------------------------------------
 # Embed
 
 
-def embed(services: Services, items: Sequence[Item]) -> None:
-    """A vector for each chunk that has none."""
-    by_model: defaultdict[str, list[Item]] = defaultdict(list)
-    for item in _going(items):
+def embed(services: Services, items: Sequence[MessageWork]) -> None:
+    """Compute a vector for every chunk that has none."""
+    by_model: defaultdict[str, list[MessageWork]] = defaultdict(list)
+    for item in _active(items):
         by_model[item.work.claim.embedding_model].append(item)
-    for model, alike in by_model.items():
+    for model, group in by_model.items():
         try:
             embedder = services.embedders.get(model)
-            _halving(alike, partial(_embed, embedder), lambda *_, it=embedder: canary(it))
-        except Exception as error:  # noqa: BLE001 - the model's trouble: its jobs wait, the others go on
-            _fail(alike, error)
+            _bisect(group, partial(_embed, embedder), lambda *_, it=embedder: probe(it))
+        except Exception as error:  # noqa: BLE001 - the model failed: its jobs are postponed, the others continue
+            _fail(group, error)
 
 
-def _embed(embedder: Embedder, items: Sequence[Item]) -> None:
-    lacking = [(item, chunk) for item in items for chunk in item.chunks if _lacks(item, chunk)]
-    if not lacking:
+def _embed(embedder: Embedder, items: Sequence[MessageWork]) -> None:
+    missing = [(item, chunk) for item in items for chunk in item.chunks if _is_missing(item, chunk)]
+    if not missing:
         return
-    # Another encoding than the generation's does not compare with what it has: such messages go without.
-    firsts = [place for place, (item, chunk) in enumerate(lacking) if chunk.index == 0 and _keeps(item, embedder)]
-    vectors, tokens = embedder.embed_with_tokens([chunk.text for _, chunk in lacking], firsts)
-    for place, (item, chunk) in enumerate(lacking):
-        item.vectors[chunk.index] = vectors[place]
-        item.tokens = tokens.get(place, item.tokens)
+    # Token vectors of another encoding than the generation's cannot be compared: such messages get none.
+    firsts = [i for i, (item, chunk) in enumerate(missing) if chunk.index == 0 and _stores_tokens(item, embedder)]
+    vectors, tokens = embedder.embed_with_tokens([chunk.text for _, chunk in missing], firsts)
+    for i, (item, chunk) in enumerate(missing):
+        item.vectors[chunk.index] = vectors[i]
+        item.tokens = tokens.get(i, item.tokens)
 
 
-def _keeps(item: Item, embedder: Embedder) -> bool:
-    # Asked of the embedder only where it matters: a model without a published projection fits its own first.
+def _stores_tokens(item: MessageWork, embedder: Embedder) -> bool:
+    # Read the embedder's encoding last: a model without a published projection fits its own first.
     encoding = item.work.claim.token_encoding
     return encoding is not None and encoding == embedder.token_encoding
 
 
-def _lacks(item: Item, chunk: chunking.Chunk) -> bool:
+def _is_missing(item: MessageWork, chunk: chunking.Chunk) -> bool:
     if chunk.index not in item.vectors:
         return True
     return chunk.index == 0 and item.tokens is None and item.work.claim.token_encoding is not None
 
 
-def canary(embedder: Embedder) -> NDArray[np.float32]:
-    """A harmless text's vector; raises when it is the model that fails, and not a message."""
-    vector: NDArray[np.float32] = embedder.embed([CANARY])[0]
+def probe(embedder: Embedder) -> NDArray[np.float32]:
+    """The vector of a harmless text. Raises if the model fails on every text."""
+    vector: NDArray[np.float32] = embedder.embed([PROBE_TEXT])[0]
     return vector
 
 
@@ -216,53 +214,59 @@ def canary(embedder: Embedder) -> NDArray[np.float32]:
 # Store
 
 
-def store(services: Services, items: Sequence[Item], guard: Guard) -> None:
-    """Upsert what is embedded, and read it back."""
-    by_collection: defaultdict[CollectionRef, list[Item]] = defaultdict(list)
-    for item in _going(items):
+def store(services: Services, items: Sequence[MessageWork], keeper: LeaseKeeper) -> None:
+    """Upsert embedded messages, and read them back."""
+    by_collection: defaultdict[CollectionRef, list[MessageWork]] = defaultdict(list)
+    for item in _active(items):
         by_collection[item.work.claim.collection].append(item)
-    for collection, alike in by_collection.items():
+    for collection, group in by_collection.items():
         try:
-            _halving(
-                _going(alike),
-                partial(_store, services, guard, collection),
-                lambda error, item: _acquit_the_store(services, guard, error, item),
+            _bisect(
+                _active(group),
+                partial(_store, services, keeper, collection),
+                lambda error, item: _confirm_message_fault(services, keeper, error, item),
             )
         except (errors.CollectionMissing, errors.DimensionMismatch) as error:
-            _fail(alike, error)
-        except Exception as error:  # noqa: BLE001 - the store's trouble is everybody's: one timeout is enough
+            _fail(group, error)
+        except Exception as error:  # noqa: BLE001 - the store failed for all jobs: one timeout is enough
             _fail(items, error)
 
 
-def _store(services: Services, guard: Guard, collection: CollectionRef, items: Sequence[Item]) -> None:
-    _check_claims(guard, items)
-    records = [(item, record) for item in _going(items) for record in _records(item)]
-    # Writing a record again is harmless to what is stored but not to Chroma's index: of 300 batches of which half was
-    # there already, 3 left a point that no query reached any more. Writing the missing half alone left none.
+def _store(services: Services, keeper: LeaseKeeper, collection: CollectionRef, items: Sequence[MessageWork]) -> None:
+    _check_claims(keeper, items)
+    records = [(item, record) for item in _active(items) for record in _records(item)]
+    # Rewriting an existing record is safe for the stored data but not for Chroma's index: of 300 batches that were half
+    # stored already, 3 left a point that no query reached. Writing only the missing half left none.
     retried = [record.id for item, record in records if item.work.claim.retried]
     stored = services.vectors.fetch(collection, retried) if retried else {}
-    lacking = [record for _, record in records if not _is_stored(record, stored.get(record.id))]
+    missing = [record for _, record in records if not _is_stored(record, stored.get(record.id))]
     if records:
-        services.vectors.upsert(collection, lacking)
-        read_back(services.vectors, collection, [record.id for _, record in records])
-        # Also what was there already: an attempt before may have ended between its write and its look.
-        if hidden := find_hidden(services.vectors, collection, [record for _, record in records]):
-            _check_claims(guard, items)  # what is about to be deleted may be another worker's by now
+
+        def still_ours(unreachable: Sequence[VectorRecord]) -> list[VectorRecord]:
+            _check_claims(keeper, items)  # another worker may have claimed their jobs by now
             ours = {record.id for item, record in records if item.work.error is None}
-            write_again(services.vectors, collection, [record for record in hidden if record.id in ours])
-    for item in _going(items):
+            return [record for record in unreachable if record.id in ours]
+
+        write_records(
+            services.vectors,
+            collection,
+            [record for _, record in records],
+            missing=missing,
+            before_rewrite=still_ours,
+        )
+    for item in _active(items):
         message, done = item.message, item.work.done
         done.held.append(Held(message.id, message.version, len(item.chunks)))
         if item.tokens is not None:
-            done.tokens.append(TokensOf(message.id, message.version, message.place, item.tokens))
+            done.tokens.append(TokensOf(message.id, message.version, message.position, item.tokens))
 
 
-def _check_claims(guard: Guard, items: Sequence[Item]) -> None:
-    held = guard.check(item.work.claim for item in items)
+def _check_claims(keeper: LeaseKeeper, items: Sequence[MessageWork]) -> None:
+    held = keeper.check(item.work.claim for item in items)
     _fail([item for item in items if item.work.claim.key not in held], errors.ClaimLost())
 
 
-def _records(item: Item) -> list[VectorRecord]:
+def _records(item: MessageWork) -> list[VectorRecord]:
     return [
         VectorRecord(
             id=chunk_ids.chunk_id(item.work.claim.memory_base_id, item.message.id, item.message.version, chunk.index),
@@ -275,7 +279,7 @@ def _records(item: Item) -> list[VectorRecord]:
 
 
 def _is_stored(record: VectorRecord, stored: StoredVector | None) -> bool:
-    # A vector of another length is not comparable; then the write says what is wrong, and blames no message for it.
+    # A vector of another dimension counts as missing: its write raises DimensionMismatch, which no message causes.
     return (
         stored is not None
         and stored.text == record.text
@@ -284,28 +288,28 @@ def _is_stored(record: VectorRecord, stored: StoredVector | None) -> bool:
     )
 
 
-def _acquit_the_store(services: Services, guard: Guard, error: Exception, item: Item) -> None:
-    """Make sure that it is the message and not the model or the store; raises the environment's error otherwise."""
-    vector = canary(services.embedders.get(item.work.claim.embedding_model))
+def _confirm_message_fault(services: Services, keeper: LeaseKeeper, error: Exception, item: MessageWork) -> None:
+    """Check that the model and the store work without this message. Raises EnvironmentFailure if they do not."""
+    vector = probe(services.embedders.get(item.work.claim.embedding_model))
     if isinstance(error, errors.VectorRejected):
-        _store_a_canary(services, guard, item, vector)
+        _store_probe(services, keeper, item, vector)
 
 
-def _store_a_canary(services: Services, guard: Guard, item: Item, vector: NDArray[np.float32]) -> None:
-    """A store that refuses this harmless record too refuses every one. Raises VectorStoreUnavailable.
+def _store_probe(services: Services, keeper: LeaseKeeper, item: MessageWork, vector: NDArray[np.float32]) -> None:
+    """Write a harmless record and delete it again. Raises VectorStoreUnavailable if the store refuses it too.
 
-    No message has a version 0, so the record takes no other's place, and no search shows it. What a crash leaves of it
-    is of the session, and in no ledger: the audit of what the lost worker wrote takes it away.
+    No message has version 0, so the record replaces none and no search shows it. If a crash leaves it behind, the audit
+    after the lost worker deletes it: it belongs to the session and is in no ledger.
     """
     claim = item.work.claim
     chunk = chunk_ids.chunk_id(claim.memory_base_id, item.message.id, 0, 0)
-    _check_claims(guard, [item])
+    _check_claims(keeper, [item])
     if item.work.error is not None:
         return
     try:
         services.vectors.upsert(
             claim.collection,
-            [VectorRecord(id=chunk, vector=vector, text=CANARY, metadata=_metadata(claim, item.message, 0))],
+            [VectorRecord(id=chunk, vector=vector, text=PROBE_TEXT, metadata=_metadata(claim, item.message, 0))],
         )
     except errors.VectorRejected as refusal:
         raise errors.VectorStoreUnavailable("The vector store refuses every record") from refusal
@@ -313,7 +317,7 @@ def _store_a_canary(services: Services, guard: Guard, item: Item, vector: NDArra
 
 
 def _metadata(claim: Claim, message: CountedMessage, chunk_index: int) -> dict[str, str | int | float | bool]:
-    # The same keys always: an upsert merges, and a stale key would stay.
+    # Always the same keys: an upsert merges, and would keep a stale key.
     return {
         "message_id": str(message.id),
         "session_id": claim.session_id,
@@ -327,7 +331,7 @@ def _metadata(claim: Claim, message: CountedMessage, chunk_index: int) -> dict[s
 
 
 def chunk_ids_of(claim: Claim, held: Sequence[Held]) -> list[str]:
-    """The ids under which the collection holds these messages."""
+    """The ids of these messages' chunks in the collection."""
     return [
         chunk
         for entry in held
@@ -336,15 +340,17 @@ def chunk_ids_of(claim: Claim, held: Sequence[Held]) -> list[str]:
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# Blame
+# Find the message at fault
 
 
-def _halving(
-    items: Sequence[Item], step: Callable[[Sequence[Item]], None], acquit: Callable[[Exception, Item], object]
+def _bisect(
+    items: Sequence[MessageWork],
+    step: Callable[[Sequence[MessageWork]], None],
+    confirm_message_fault: Callable[[Exception, MessageWork], object],
 ) -> None:
-    """Do it for all of them; what one of them provokes is found by halves, until that one stands alone.
+    """Run `step` on all items; if it fails, halve them until each failing item is alone, and record its failure.
 
-    But first `acquit` has to show that it is a message and not the model or the store. Raises the environment's errors.
+    `confirm_message_fault` first raises if the model or the store has failed.
     """
     if not items:
         return
@@ -354,20 +360,20 @@ def _halving(
         culprit: Exception = error
     except errors.EnvironmentFailure:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever one message provokes must not stop the ones behind it
+    except Exception as error:  # noqa: BLE001 - one message must not block the messages behind it
         culprit = error
     else:
         return
-    acquit(culprit, items[0])
+    confirm_message_fault(culprit, items[0])
     if len(items) == 1:
-        _blame(items[0], culprit)
+        _record_failure(items[0], culprit)
         return
     middle = len(items) // 2
-    _halving(items[:middle], step, acquit)
-    _halving(items[middle:], step, acquit)
+    _bisect(items[:middle], step, confirm_message_fault)
+    _bisect(items[middle:], step, confirm_message_fault)
 
 
-def _blame(item: Item, error: Exception) -> None:
+def _record_failure(item: MessageWork, error: Exception) -> None:
     if item.work.error is not None:
         return
     item.failed = True
@@ -377,11 +383,11 @@ def _blame(item: Item, error: Exception) -> None:
     item.work.done.failures.append(Failure(message.id, message.version, code, describe(error)))
 
 
-def _fail(items: Iterable[Item], error: Exception) -> None:
+def _fail(items: Iterable[MessageWork], error: Exception) -> None:
     for item in items:
         item.work.error = item.work.error or error
 
 
-def _going(items: Iterable[Item]) -> list[Item]:
-    """Those that nothing has stopped yet."""
+def _active(items: Iterable[MessageWork]) -> list[MessageWork]:
+    """The items that have not failed and that belong to a job without an error."""
     return [item for item in items if item.work.error is None and not item.failed]

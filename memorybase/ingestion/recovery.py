@@ -1,4 +1,4 @@
-"""What the sweeper does for ingestion: expired leases, idle sessions, unplanned work, jobs that nobody took."""
+"""The sweeper's part of ingestion: expired leases, idle sessions, missing jobs, lost notifications."""
 
 from __future__ import annotations
 
@@ -11,108 +11,108 @@ from memorybase.ingestion import lost_worker, scheduler
 from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.services import Services
 
-SWEEP_LIMIT = 200  # of each kind a pass: the next pass is seconds away
+SWEEP_LIMIT = 200  # rows of each kind in one pass; the next pass follows in seconds
 
 
 def requeue_expired(services: Services) -> int:
-    """Jobs whose worker has not renewed its lease go back to the queue, under a new epoch."""
-    with services.database.reading() as session:
-        expired = cursors.expired_leases(session, clock.now(session), limit=SWEEP_LIMIT)
-    return sum(requeue(services, row_id) for row_id in expired)
+    """Requeue jobs whose lease has expired, under a new epoch."""
+    with services.database.reading() as db:
+        expired = cursors.expired_leases(db, clock.now(db), limit=SWEEP_LIMIT)
+    return sum(requeue(services, progress_id) for progress_id in expired)
 
 
-def requeue(services: Services, row_id: UUID, *, dead_owner: str | None = None, stopped: bool = False) -> bool:
-    """Take the lease of a lost worker away: of that dead owner, or of anybody once it has expired."""
-    with services.database.transaction() as session:
-        seen = cursors.fetch_row(session, row_id)
-        base = memory_bases.share_base(session, seen.memory_base_id) if seen else None
-        if base is None or seen is None:
+def requeue(services: Services, progress_id: UUID, *, dead_owner: str | None = None, stopped: bool = False) -> bool:
+    """Revoke a lease and requeue its job: the lease of `dead_owner`, or any lease that has expired."""
+    with services.database.transaction() as db:
+        found = cursors.fetch_progress(db, progress_id)
+        base = memory_bases.share_base(db, found.memory_base_id) if found else None
+        if base is None or found is None:
             return False
-        # By id, since the next job may be planned. A sweeper waits for nobody who is at work there, or hangs.
-        if not cursors.try_lock_rows_of_session(session, base, seen.session_id, wait=dead_owner is not None):
+        # All rows of the session, since the next job may be scheduled. A sweeper does not wait for locks.
+        if not cursors.try_lock_session_progress(db, base, found.session_id, wait=dead_owner is not None):
             return False
-        row = cursors.lock_row(session, row_id, skip_locked=True)
-        now = clock.now(session)
-        if row is None or row.lease_until is None:
+        progress = cursors.lock_progress(db, progress_id, skip_locked=True)
+        now = clock.now(db)
+        if progress is None or progress.lease_until is None:
             return False
-        # Another worker that started with us may have been quicker, and the lease be a living one's by now.
-        if row.lease_owner != dead_owner if dead_owner else row.lease_until >= now:
+        # Another worker that started at the same time may have requeued it; the lease may be a live worker's by now.
+        if progress.lease_owner != dead_owner if dead_owner else progress.lease_until >= now:
             return False
         if dead_owner:
-            # Before the ring, which would find the session busy until the dead worker's lock has run out.
-            base_id, session_id = base.id, row.session_id
-            engine.after_commit(session, lambda: services.locks.free(base_id, session_id))
-        lost_worker.take_back(session, services, base, row, now, stopped=stopped)
+            # Before the notification: until the dead worker's lock expires, the session would be busy.
+            base_id, session_id = base.id, progress.session_id
+            engine.after_commit(db, lambda: services.locks.free(base_id, session_id))
+        lost_worker.requeue_job(db, services, base, progress, now, stopped=stopped)
     return True
 
 
-def requeue_leases_of_dead(
+def requeue_jobs_of_dead_workers(
     services: Services, owner_prefix: str, alive: Callable[[str], bool], *, stopped: bool = False
 ) -> int:
-    """A starting worker takes back what its own dead predecessors held, without waiting for their leases."""
-    with services.database.reading() as session:
-        leased = cursors.leases_of(session, owner_prefix)
-    dead = [(row_id, owner) for row_id, owner in leased if not alive(owner)]
-    return sum(requeue(services, row_id, dead_owner=owner, stopped=stopped) for row_id, owner in dead)
+    """A starting worker requeues the jobs of its dead predecessors without waiting for their leases."""
+    with services.database.reading() as db:
+        leased = cursors.leases_of(db, owner_prefix)
+    dead = [(progress_id, owner) for progress_id, owner in leased if not alive(owner)]
+    return sum(requeue(services, progress_id, dead_owner=owner, stopped=stopped) for progress_id, owner in dead)
 
 
-def wake_idle(services: Services) -> int:
-    """A session that has fallen silent has what is pending ingested: a short conversation is not lost below its
-    threshold."""
-    with services.database.reading() as session:
+def flush_idle(services: Services) -> int:
+    """Ingest pending messages of idle sessions: a session that ends below its threshold is ingested too."""
+    with services.database.reading() as db:
         due = [
-            (row.memory_base_id, row.id) for row in cursors.idle_rows(session, clock.now(session), limit=SWEEP_LIMIT)
+            (progress.memory_base_id, progress.id)
+            for progress in cursors.idle_sessions(db, clock.now(db), limit=SWEEP_LIMIT)
         ]
-    return sum(_wake(services, base_id, row_id) for base_id, row_id in due)
+    return sum(_flush_session(services, base_id, progress_id) for base_id, progress_id in due)
 
 
-def _wake(services: Services, base_id: UUID, row_id: UUID) -> bool:
-    with services.database.transaction() as session:
-        base = memory_bases.share_base(session, base_id)
-        row = cursors.fetch_row(session, row_id)
-        if base is None or row is None:
+def _flush_session(services: Services, base_id: UUID, progress_id: UUID) -> bool:
+    with services.database.transaction() as db:
+        base = memory_bases.share_base(db, base_id)
+        progress = cursors.fetch_progress(db, progress_id)
+        if base is None or progress is None:
             return False
-        conversation = sessions.lock_session(session, row.flow_id, row.session_id)
-        row = cursors.lock_row(session, row_id)
-        if conversation is None or row is None or row.idle_due_at is None:
+        session = sessions.lock_session(db, progress.flow_id, progress.session_id)
+        progress = cursors.lock_progress(db, progress_id)
+        if session is None or progress is None or progress.idle_due_at is None:
             return False
-        now = clock.now(session)
-        due = conversation.last_captured_at + timedelta(seconds=base.idle_after)
-        off = base.idle_after == 0 or not base.auto_capture or base.deleting_at is not None
-        waits = not off and due > now
-        row.idle_due_at = due if waits else None
-        session.flush()
-        if off or waits or row.generation != scheduler.fed_generation(base):
+        now = clock.now(db)
+        due = session.last_captured_at + timedelta(seconds=base.idle_after)
+        is_off = base.idle_after == 0 or not base.auto_capture or base.deleting_at is not None
+        is_early = not is_off and due > now
+        progress.idle_due_at = due if is_early else None
+        db.flush()
+        if is_off or is_early or progress.generation != scheduler.write_generation(base):
             return False
-        return scheduler.owe_everything(session, services, base, conversation, now) is not None
+        return scheduler.schedule_all_pending(db, services, base, session, now) is not None
 
 
-def plan_owed(services: Services) -> int:
-    """A job for every session with something owed and none active."""
-    with services.database.reading() as session:
-        owed = cursors.sessions_owed_work(session, clock.now(session), limit=SWEEP_LIMIT)
-    planned = 0
-    for base_id, session_id in owed:
-        with services.database.transaction() as session:
-            base = memory_bases.share_base(session, base_id)
+def schedule_missing(services: Services) -> int:
+    """Insert a job for every session with pending work and no active job."""
+    with services.database.reading() as db:
+        pending = cursors.sessions_with_pending_work(db, clock.now(db), limit=SWEEP_LIMIT)
+    scheduled = 0
+    for base_id, session_id in pending:
+        with services.database.transaction() as db:
+            base = memory_bases.share_base(db, base_id)
             if base is not None:
-                locked = cursors.lock_rows_of_session(session, [base_id], session_id)
-                planned += scheduler.plan_next(session, services, base, locked, clock.now(session)) is not None
-    return planned
+                locked = cursors.lock_session_progress(db, [base_id], session_id)
+                scheduled += scheduler.schedule_next(db, services, base, locked, clock.now(db)) is not None
+    return scheduled
 
 
-def ring_waiting(services: Services) -> int:
-    """Ring queued jobs that nobody picked up: after a while, ever more seldom; at once when the queue is empty."""
+def enqueue_waiting(services: Services) -> int:
+    """Notify again about queued jobs that no worker took: at growing intervals, or at once if the queue is empty."""
     queue_is_empty = services.queue.backlog() == 0
-    with services.database.transaction() as session:
-        now = clock.now(session)
-        rung_before = now - timedelta(seconds=services.settings.sweep_seconds) if queue_is_empty else None
-        waiting = jobs.jobs_to_ring(session, now, rung_before=rung_before, limit=SWEEP_LIMIT)
+    with services.database.transaction() as db:
+        now = clock.now(db)
+        notified_before = now - timedelta(seconds=services.settings.sweep_seconds) if queue_is_empty else None
+        waiting = jobs.jobs_to_notify(db, now, notified_before=notified_before, limit=SWEEP_LIMIT)
         for job in waiting:
-            pause = services.settings.ring_after_seconds * 2 ** min(job.rings, 16)
-            job.rings += 1
-            job.rung_at = now
-            job.ring_at = now + timedelta(seconds=min(pause, services.settings.ring_max_seconds))
+            pause = services.settings.notify_after_seconds * 2 ** min(job.notify_count, 16)
+            job.notify_count += 1
+            job.notified_at = now
+            job.notify_at = now + timedelta(seconds=min(pause, services.settings.notify_max_seconds))
         if waiting:
-            scheduler.ring_after_commit(session, services, waiting)
+            scheduler.enqueue_after_commit(db, services, waiting)
     return len(waiting)

@@ -1,4 +1,4 @@
-"""The environment failed: the job waits and is tried again. No attempt is counted against a message."""
+"""The environment failed: back off and retry the job, without counting an attempt against its messages."""
 
 from __future__ import annotations
 
@@ -11,83 +11,83 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.ingestion.claim import Claim
-from memorybase.ingestion.scheduler import audit_time, plan_next
-from memorybase.models import IngestionJob, JobKind, JobState, MemoryBase, MemoryBaseSession
+from memorybase.ingestion.scheduler import audit_time, schedule_next
+from memorybase.models import IngestionJob, JobKind, JobState, MemoryBase, SessionProgress
 from memorybase.queries import cursors, jobs, memory_bases
 from memorybase.services import Services
 from memorybase.settings import Settings
 
-RETRY_SECONDS = 1.0  # between two tries to put a job back while the database is away
+RETRY_SECONDS = 1.0  # between two attempts to postpone a job while the database is unavailable
 
 
 def postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> datetime | None:
-    """Put the job back for later: the environment failed, and that is never counted against the job.
+    """Requeue the job for later. Returns when it may run again, or None if the claim is lost.
 
-    Returns when it may run again, or None when the claim is lost. Waits for a database that is away.
+    Waits for a database that is unavailable.
     """
-    give_up = time.monotonic() + services.settings.job_deadline_seconds
+    give_up_at = time.monotonic() + services.settings.job_deadline_seconds
     while True:
         try:
             return _postpone(services, claim, error, wrote=wrote)
         except errors.DatabaseUnavailable:
-            # Without it there is no other work, and left to its lease the job would count this worker as lost.
-            if time.monotonic() >= give_up:
+            # There is no other work without the database, and an expired lease would count as a lost worker.
+            if time.monotonic() >= give_up_at:
                 raise
             time.sleep(RETRY_SECONDS)
 
 
 def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> datetime | None:
-    with services.database.transaction() as session:
-        base = memory_bases.share_base(session, claim.memory_base_id)
-        # Rows before the job, and both rows of a session in build, as everybody does.
-        locked = cursors.lock_rows_of_session(session, [claim.memory_base_id], claim.session_id)
-        cursors.lock_row(session, claim.row_id)
-        now = clock.now(session)
+    with services.database.transaction() as db:
+        base = memory_bases.share_base(db, claim.memory_base_id)
+        # Common lock order: the session's rows, both of them during a build, then the job.
+        locked = cursors.lock_session_progress(db, [claim.memory_base_id], claim.session_id)
+        cursors.lock_progress(db, claim.progress_id)
+        now = clock.now(db)
         audit_at = audit_time(now, services.settings) if wrote else None
         cursors.release_lease(
-            session, row_id=claim.row_id, epoch=claim.epoch, audit_at=audit_at, written_as=claim.session_id
+            db, progress_id=claim.progress_id, epoch=claim.epoch, audit_at=audit_at, written_as=claim.session_id
         )
-        job = jobs.lock_job(session, claim.job_id)
+        job = jobs.lock_job(db, claim.job_id)
         if job is None or job.state != JobState.RUNNING or job.epoch != claim.epoch:
             return None
-        again = now + timedelta(seconds=backoff_seconds(services.settings, job.outages))
+        retry_at = now + timedelta(seconds=backoff_seconds(services.settings, job.outages))
         job.state = JobState.QUEUED
-        job.available_at = job.ring_at = again
+        job.available_at = job.notify_at = retry_at
         job.outages += 1
         job.attempts -= 1
         job.error = describe(error)
         if base is not None and job.kind == JobKind.REPAIR and base.building not in (None, job.generation):
-            _give_way(session, services, base, job, [r for r in locked if r.generation == base.building], now)
-        return again
+            _yield_to_build(db, services, base, job, [r for r in locked if r.generation == base.building], now)
+        return retry_at
 
 
-def _give_way(
-    session: OrmSession,
+def _yield_to_build(
+    db: OrmSession,
     services: Services,
     base: MemoryBase,
     job: IngestionJob,
-    build_rows: list[MemoryBaseSession],
+    rows: list[SessionProgress],
     now: datetime,
 ) -> None:
-    """A repair of the serving store that fails must not hold up the session's build, which may be what heals it.
+    """A failing repair of the serving generation must not block the build, which may be the fix.
 
-    Its mark stays, so it is planned again behind the build's job.
+    The row stays dirty, so the repair is scheduled again after the build's job.
     """
     job.state = JobState.CANCELLED
-    session.flush()
-    if plan_next(session, services, base, build_rows, now) is None:
+    db.flush()
+    if schedule_next(db, services, base, rows, now) is None:
         job.state = JobState.QUEUED
     else:
         job.finished_at = now
-    session.flush()
+    db.flush()
 
 
 def backoff_seconds(settings: Settings, outages: int) -> float:
-    """Doubling, bounded, with jitter, so that a healed store is not met by everybody at once."""
+    """Exponential, bounded, with jitter, so that not all jobs reach a recovered store at once."""
     ceiling: float = min(settings.backoff_max_seconds, settings.backoff_seconds * 2 ** min(outages, 16))
     return ceiling * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, no secret
 
 
 def describe(error: Exception) -> str:
-    """The error as people read it in a job. Ours never carry message text; of others only the kind is kept."""
+    """The error as a job shows it. Our errors never contain message text; of others only the type is kept."""
     return error.message if isinstance(error, errors.MemorybaseError) else f"Unexpected {type(error).__name__}"

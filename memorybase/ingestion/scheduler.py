@@ -1,7 +1,7 @@
-"""What is owed to a session, and the next job for it.
+"""Schedule jobs: what is pending in a session, and the next job for it.
 
-Everything here runs inside a caller's transaction that has locked the memory base (shared is enough) and the
-session's rows. A session of a memory base has at most one active job; whoever ends one plans the next.
+Everything here runs in the caller's transaction, which has locked the memory base (shared or exclusively) and the
+session's progress rows. A session of a memory base has at most one active job; ending a job schedules the next.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from memorybase.models import (
     JobKind,
     JobState,
     MemoryBase,
-    MemoryBaseSession,
     Session,
+    SessionProgress,
 )
 from memorybase.queries import cursors, jobs, memory_bases, sessions
-from memorybase.services import FrozenJob, Services
+from memorybase.services import JobMessage, Services
 from memorybase.settings import Settings
 
 
@@ -36,98 +36,99 @@ class Range(NamedTuple):
     total: int
 
 
-def fed_generation(base: MemoryBase) -> int:
-    """The generation that capture, flush and idle feed: the build while there is one."""
+def write_generation(base: MemoryBase) -> int:
+    """The generation that ingestion writes to: the build while there is one."""
     return base.serving if base.building is None else base.building
 
 
-def fed_row(base: MemoryBase, session_rows: Iterable[MemoryBaseSession]) -> MemoryBaseSession | None:
-    wanted = fed_generation(base)
-    return next((r for r in session_rows if r.memory_base_id == base.id and r.generation == wanted), None)
+def write_row(base: MemoryBase, rows: Iterable[SessionProgress]) -> SessionProgress | None:
+    """The session's row in that generation."""
+    generation = write_generation(base)
+    return next((row for row in rows if row.memory_base_id == base.id and row.generation == generation), None)
 
 
-def is_at_work(base: MemoryBase, session_rows: Iterable[MemoryBaseSession]) -> bool:
-    """Whether the session may have an active job: one never goes without something owed, a mark or an audit."""
+def may_have_active_job(base: MemoryBase, rows: Iterable[SessionProgress]) -> bool:
+    """Whether the session may have an active job: a job exists only for pending messages, an edit or an audit."""
     return any(
-        row.target_seq > row.cursor_seq or row.dirty > row.repaired or row.audit_at is not None
-        for row in session_rows
-        if row.memory_base_id == base.id
+        progress.target_seq > progress.cursor_seq or progress.dirty > progress.repaired or progress.audit_at is not None
+        for progress in rows
+        if progress.memory_base_id == base.id
     )
 
 
-def plan_next(
-    session: OrmSession,
+def schedule_next(
+    db: OrmSession,
     services: Services,
     base: MemoryBase,
-    session_rows: Sequence[MemoryBaseSession],
+    rows: Sequence[SessionProgress],
     now: datetime,
 ) -> IngestionJob | None:
-    """Insert the session's next job if something is owed and none is active, and ring for it after the commit.
+    """Insert the session's next job if work is pending and no job is active; enqueue it after the commit.
 
-    Repairs go first: what is served must not stay wrong behind a long backlog.
+    Repairs go first: searches must not show outdated messages for the length of a backlog.
     """
     if base.deleting_at is not None:
         return None
-    own = [row for row in session_rows if row.memory_base_id == base.id]
-    # The serving row sorts first: its edits are the ones that search sees.
-    for row in sorted(own, key=lambda r: r.generation != base.serving):
-        audit = row.audit_at is not None and row.audit_at <= now
-        if audit or row.dirty > row.repaired:
-            return _insert(session, services, row, JobKind.REPAIR, Range(row.cursor_seq, 0), now, audit=audit)
-    fed = fed_row(base, own)
-    if fed is None or fed.target_seq <= fed.cursor_seq:
+    base_rows = [progress for progress in rows if progress.memory_base_id == base.id]
+    # The serving generation first: searches read it.
+    for progress in sorted(base_rows, key=lambda row: row.generation != base.serving):
+        audit = progress.audit_at is not None and progress.audit_at <= now
+        if audit or progress.dirty > progress.repaired:
+            return _insert(db, services, progress, JobKind.REPAIR, Range(progress.cursor_seq, 0), now, audit=audit)
+    written = write_row(base, base_rows)
+    if written is None or written.target_seq <= written.cursor_seq:
         return None
-    generation = memory_bases.fetch_generation(session, base.id, fed.generation)
-    kind = JobKind.INGEST if fed.generation == base.serving else JobKind.REGENERATE
-    return _insert(session, services, fed, kind, next_range(session, services.settings, fed, generation.capture), now)
+    generation = memory_bases.fetch_generation(db, base.id, written.generation)
+    kind = JobKind.INGEST if written.generation == base.serving else JobKind.REGENERATE
+    return _insert(db, services, written, kind, next_range(db, services.settings, written, generation.capture), now)
 
 
-def next_range(session: OrmSession, settings: Settings, row: MemoryBaseSession, capture: Capture) -> Range:
-    """The next stretch toward the target: bounded in counted messages and in text, at least one message."""
-    at_most = min(settings.job_max_messages, row.job_cap or settings.job_max_messages)
+def next_range(db: OrmSession, settings: Settings, progress: SessionProgress, capture: Capture) -> Range:
+    """The next range toward the target: limited in counted messages and in bytes, but at least one message."""
+    at_most = min(settings.job_max_messages, progress.job_cap or settings.job_max_messages)
     sizes = sessions.sizes_after(
-        session,
-        flow_id=row.flow_id,
-        session_id=row.session_id,
+        db,
+        flow_id=progress.flow_id,
+        session_id=progress.session_id,
         capture=capture,
-        after_seq=row.cursor_seq,
-        to_seq=row.target_seq,
+        after_seq=progress.cursor_seq,
+        to_seq=progress.target_seq,
         at_most=at_most + 1,
     )
-    taken = size = 0
+    messages = size = 0
     for item in sizes[:at_most]:
         size += item.text_bytes
-        if taken and size > settings.job_max_bytes:
+        if messages and size > settings.job_max_bytes:
             break
-        taken += 1
-    # Everything fits: the job ends at the target, and covers what is not counted behind the last one too.
-    return Range(row.target_seq if taken == len(sizes) else sizes[taken - 1].seq, taken)
+        messages += 1
+    # If all fit, the job ends at the target, beyond messages after the last counted one.
+    return Range(progress.target_seq if messages == len(sizes) else sizes[messages - 1].seq, messages)
 
 
 def _insert(
-    session: OrmSession,
+    db: OrmSession,
     services: Services,
-    row: MemoryBaseSession,
+    progress: SessionProgress,
     kind: JobKind,
     covered: Range,
     now: datetime,
     *,
     audit: bool = False,
 ) -> IngestionJob | None:
-    generation: Generation = memory_bases.fetch_generation(session, row.memory_base_id, row.generation)
+    generation: Generation = memory_bases.fetch_generation(db, progress.memory_base_id, progress.generation)
     job = jobs.insert_job(
-        session,
+        db,
         {
             "id": uuid4(),
-            "memory_base_id": row.memory_base_id,
-            "row_id": row.id,
-            "session_id": row.session_id,
+            "memory_base_id": progress.memory_base_id,
+            "progress_id": progress.id,
+            "session_id": progress.session_id,
             "kind": kind,
             "state": JobState.QUEUED,
-            "generation": row.generation,
-            "from_seq": row.cursor_seq,
+            "generation": progress.generation,
+            "from_seq": progress.cursor_seq,
             "to_seq": covered.to_seq,
-            "cursor_id": row.cursor_id,
+            "cursor_id": progress.cursor_id,
             "embedder": generation.embedder,
             "chunker": generation.chunker,
             "audit": audit,
@@ -136,39 +137,34 @@ def _insert(
             "epoch": 0,
             "attempts": 0,
             "outages": 0,
-            "deaths": 0,
-            "embedding_began": False,
-            "together": False,
-            "suspect": False,
+            "lost_workers": 0,
+            "embedding_started": False,
+            "batched": False,
+            "run_alone": False,
             "available_at": now,
-            "rung_at": now,
-            "rings": 1,
-            "ring_at": now + timedelta(seconds=services.settings.ring_after_seconds),
+            "notified_at": now,
+            "notify_count": 1,
+            "notify_at": now + timedelta(seconds=services.settings.notify_after_seconds),
             "created_at": now,
         },
     )
     if job is not None:
-        ring_after_commit(session, services, [job])
+        enqueue_after_commit(db, services, [job])
     return job
 
 
-def ring_after_commit(session: OrmSession, services: Services, queued: Sequence[IngestionJob]) -> None:
-    """Ring once the job rows are there to be found. A lost ring costs time only: the sweeper rings again."""
-    frozen = [freeze(job) for job in queued]
-    pending: list[FrozenJob] = session.info.setdefault("rings", [])
+def enqueue_after_commit(db: OrmSession, services: Services, queued: Sequence[IngestionJob]) -> None:
+    """Notify workers once the job rows are committed. A lost notification costs time only: the sweeper repeats it."""
+    pending: list[JobMessage] = db.info.setdefault("notifications", [])
     if not pending:
-        # One call for all rings of the transaction, so that the bound on time is one bound.
-        engine.after_commit(session, lambda: _ring(services, pending))
-    pending.extend(frozen)
+        # One call for all notifications of the transaction, with one timeout.
+        engine.after_commit(db, lambda: services.queue.enqueue(pending))
+    pending.extend(job_message(job) for job in queued)
 
 
-def _ring(services: Services, frozen: Sequence[FrozenJob]) -> None:
-    services.queue.ring(frozen)
-
-
-def freeze(job: IngestionJob) -> FrozenJob:
-    """The job's immutable arguments."""
-    return FrozenJob(
+def job_message(job: IngestionJob) -> JobMessage:
+    """The job's immutable arguments, as its task receives them."""
+    return JobMessage(
         job_id=job.id,
         memory_base_id=job.memory_base_id,
         session_id=job.session_id,
@@ -183,72 +179,76 @@ def freeze(job: IngestionJob) -> FrozenJob:
 
 
 def mark_edited(
-    session: OrmSession,
+    db: OrmSession,
     services: Services,
-    living: Sequence[MemoryBase],
+    bases: Sequence[MemoryBase],
     session_id: str,
     seq: int | None,
     now: datetime,
 ) -> list[IngestionJob]:
-    """Every store that holds the message, or may be about to, has to follow: mark its rows, plan the repairs.
+    """Mark the session dirty in every generation that has read the message or may be reading it; schedule repairs.
 
-    The caller holds the flow's living memory bases and the session. Without a seq the whole session has changed.
+    The caller has locked the flow's memory bases and the session. `seq` None: the whole session has changed.
     """
-    planned = []
-    session_rows = cursors.lock_rows_of_session(session, [base.id for base in living], session_id)
-    for base in living:
-        own = [row for row in session_rows if row.memory_base_id == base.id]
-        # Beyond the target nothing has read the message yet: ingestion will read it as it is then.
-        touched = [row for row in own if seq is None or row.start_seq < seq <= max(row.cursor_seq, row.target_seq)]
-        for row in touched:
-            row.dirty += 1
-        session.flush()
-        if touched and (job := plan_next(session, services, base, own, now)):
-            planned.append(job)
-    return planned
+    scheduled = []
+    rows = cursors.lock_session_progress(db, [base.id for base in bases], session_id)
+    for base in bases:
+        base_rows = [progress for progress in rows if progress.memory_base_id == base.id]
+        # No job has read a message beyond the target yet.
+        affected = [
+            progress
+            for progress in base_rows
+            if seq is None or progress.start_seq < seq <= max(progress.cursor_seq, progress.target_seq)
+        ]
+        for progress in affected:
+            progress.dirty += 1
+        db.flush()
+        if affected and (job := schedule_next(db, services, base, base_rows, now)):
+            scheduled.append(job)
+    return scheduled
 
 
-def pending_row(session: OrmSession, base: MemoryBase, conversation: Session) -> MemoryBaseSession | None:
-    """The session's row, locked, if anything is pending in it."""
-    locked = cursors.lock_rows_of_session(session, [base.id], conversation.session_id)
-    row = fed_row(base, locked)
-    generation = memory_bases.fetch_generation(session, base.id, fed_generation(base))
+def pending_progress(db: OrmSession, base: MemoryBase, session: Session) -> SessionProgress | None:
+    """The session's row, locked, if messages are pending; None otherwise."""
+    locked = cursors.lock_session_progress(db, [base.id], session.session_id)
+    progress = write_row(base, locked)
+    generation = memory_bases.fetch_generation(db, base.id, write_generation(base))
     pending = sessions.count_counted(
-        session,
-        flow_id=conversation.flow_id,
-        session_id=conversation.session_id,
+        db,
+        flow_id=session.flow_id,
+        session_id=session.session_id,
         capture=generation.capture,
-        after_seq=row.cursor_seq if row else 0,
+        after_seq=progress.cursor_seq if progress else 0,
         at_most=1,
     )
     if not pending:
         return None
-    if row is None:
-        cursors.ensure_row(
-            session,
+    if progress is None:
+        cursors.ensure_progress(
+            db,
             base_id=base.id,
             generation=generation.generation,
-            flow_id=conversation.flow_id,
-            session_id=conversation.session_id,
+            flow_id=session.flow_id,
+            session_id=session.session_id,
         )
-        row = fed_row(base, cursors.lock_rows_of_session(session, [base.id], conversation.session_id))
-    return row
+        progress = write_row(base, cursors.lock_session_progress(db, [base.id], session.session_id))
+    return progress
 
 
-def owe_everything(
-    session: OrmSession, services: Services, base: MemoryBase, conversation: Session, now: datetime
+def schedule_all_pending(
+    db: OrmSession, services: Services, base: MemoryBase, session: Session, now: datetime
 ) -> IngestionJob | None:
-    """Put the target at the session's last message and plan for it; None when nothing is pending."""
-    row = pending_row(session, base, conversation)
-    if row is None:
+    """Move the target to the session's last message and schedule a job; None if nothing is pending."""
+    progress = pending_progress(db, base, session)
+    if progress is None:
         return None
-    row.target_seq = conversation.last_seq
-    row.idle_due_at = None
-    session.flush()
-    locked = cursors.lock_rows_of_session(session, [base.id], conversation.session_id)
-    return plan_next(session, services, base, locked, now)
+    progress.target_seq = session.last_seq
+    progress.idle_due_at = None
+    db.flush()
+    locked = cursors.lock_session_progress(db, [base.id], session.session_id)
+    return schedule_next(db, services, base, locked, now)
 
 
 def audit_time(now: datetime, settings: Settings) -> datetime:
-    """One lease later: by then no frozen worker's claim is alive, and what it wrote late is there to be found."""
+    """One lease later: by then no frozen worker's claim is valid, and its late writes are visible."""
     return now + timedelta(seconds=settings.lease_seconds)

@@ -1,4 +1,4 @@
-"""Has a session reached a memory base's threshold? Asked in the capture's transaction.
+"""Decide, in the capture's transaction, whether a session has reached a memory base's threshold.
 
 The cost depends on the threshold, not on history or backlog.
 """
@@ -14,14 +14,14 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.ingestion import scheduler
-from memorybase.models import MemoryBase, MemoryBaseSession, Session
+from memorybase.models import MemoryBase, Session, SessionProgress
 from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.services import Services
 
 
 @dataclass(frozen=True, slots=True)
 class IngestionState:
-    """What a capture means for one memory base; `pending_capped`: at least so many."""
+    """The effect of a capture on one memory base. `pending_capped`: at least `pending_messages` are pending."""
 
     memory_base_id: UUID
     pending_messages: int
@@ -30,56 +30,56 @@ class IngestionState:
 
 
 def trigger(
-    session: OrmSession, services: Services, living: Sequence[MemoryBase], conversation: Session, now: datetime
+    db: OrmSession, services: Services, bases: Sequence[MemoryBase], session: Session, now: datetime
 ) -> list[IngestionState]:
-    """For every memory base with auto_capture: is the threshold reached? Then what is captured is owed."""
-    automatic = [base for base in living if base.auto_capture]
-    locked = cursors.lock_rows_of_session(session, [base.id for base in automatic], conversation.session_id)
-    untracked = [base for base in automatic if scheduler.fed_row(base, locked) is None]
+    """For every memory base with auto_capture whose threshold is reached: move the target and schedule a job."""
+    automatic = [base for base in bases if base.auto_capture]
+    locked = cursors.lock_session_progress(db, [base.id for base in automatic], session.session_id)
+    untracked = [base for base in automatic if scheduler.write_row(base, locked) is None]
     for base in untracked:
-        cursors.ensure_row(
-            session,
+        cursors.ensure_progress(
+            db,
             base_id=base.id,
-            generation=scheduler.fed_generation(base),
-            flow_id=conversation.flow_id,
-            session_id=conversation.session_id,
+            generation=scheduler.write_generation(base),
+            flow_id=session.flow_id,
+            session_id=session.session_id,
         )
     if untracked:
-        locked = cursors.lock_rows_of_session(session, [base.id for base in automatic], conversation.session_id)
-    return [_trigger_base(session, services, base, locked, conversation, now) for base in automatic]
+        locked = cursors.lock_session_progress(db, [base.id for base in automatic], session.session_id)
+    return [_trigger_base(db, services, base, locked, session, now) for base in automatic]
 
 
 def _trigger_base(
-    session: OrmSession,
+    db: OrmSession,
     services: Services,
     base: MemoryBase,
-    locked: Sequence[MemoryBaseSession],
-    conversation: Session,
+    locked: Sequence[SessionProgress],
+    session: Session,
     now: datetime,
 ) -> IngestionState:
-    row = scheduler.fed_row(base, locked)
-    if row is None:
-        raise sa.exc.NoResultFound("a session row vanished under its lock")
-    generation = memory_bases.fetch_generation(session, base.id, row.generation)
+    progress = scheduler.write_row(base, locked)
+    if progress is None:
+        raise sa.exc.NoResultFound("a session's progress row was deleted under its lock")
+    generation = memory_bases.fetch_generation(db, base.id, progress.generation)
     pending = sessions.count_counted(
-        session,
-        flow_id=conversation.flow_id,
-        session_id=conversation.session_id,
+        db,
+        flow_id=session.flow_id,
+        session_id=session.session_id,
         capture=generation.capture,
-        after_seq=max(row.cursor_seq, row.target_seq),
+        after_seq=max(progress.cursor_seq, progress.target_seq),
         at_most=base.threshold,
     )
-    was_at_work = scheduler.is_at_work(base, locked)
+    may_have_job = scheduler.may_have_active_job(base, locked)
     reached = pending >= base.threshold
     if reached:
-        row.target_seq = conversation.last_seq
+        progress.target_seq = session.last_seq
     if reached or pending == 0 or base.idle_after == 0:
-        row.idle_due_at = None
-    elif row.idle_due_at is None:
-        # Left where it is by the captures that follow: the sweep that comes then looks at the last of them.
-        row.idle_due_at = conversation.last_captured_at + timedelta(seconds=base.idle_after)
-    session.flush()
-    # The rows are locked: an active job stays one, and who ends it plans the next.
-    job = jobs.active_job(session, base.id, conversation.session_id) if was_at_work else None
-    job = job or scheduler.plan_next(session, services, base, locked, now)
+        progress.idle_due_at = None
+    elif progress.idle_due_at is None:
+        # Later captures leave it as it is: the sweeper then reads the time of the last capture.
+        progress.idle_due_at = session.last_captured_at + timedelta(seconds=base.idle_after)
+    db.flush()
+    # The rows are locked: an active job stays active, and its worker schedules the next one.
+    job = jobs.active_job(db, base.id, session.session_id) if may_have_job else None
+    job = job or scheduler.schedule_next(db, services, base, locked, now)
     return IngestionState(base.id, pending, reached, job.id if job else None)

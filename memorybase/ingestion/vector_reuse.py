@@ -1,7 +1,7 @@
-"""The same text is not embedded twice: vectors that another collection already holds of the very same messages.
+"""Reuse vectors: copy those that another collection already has of the same messages, instead of embedding again.
 
-A regenerate with the same model, and a second memory base of a flow, find theirs so. A vector is taken only where its
-chunk's text is stored beside it, word for word. Whatever else comes back, or nothing, means that the chunk is embedded.
+This serves a regenerate with the same model and a second memory base of a flow. A vector is copied only if the stored
+text of its chunk is identical; otherwise the chunk is embedded.
 """
 
 from __future__ import annotations
@@ -25,29 +25,28 @@ from memorybase.vectors.store import CollectionRef
 
 log = get_logger(__name__)
 
-MAX_SOURCES = 3  # a flow may have many memory bases; the sessions that are furthest are asked
-LENGTH_TOLERANCE = 1e-3  # an embedder's vectors have length 1; one that has not is a damaged one
+MAX_SOURCES = 3  # a flow may have many memory bases; the ones furthest ahead are read
+LENGTH_TOLERANCE = 1e-3  # an embedder's vectors have length 1; any other length means damage
 
 Pieces = Sequence[tuple[CountedMessage, Sequence[chunking.Chunk]]]
-Place = tuple[UUID, int]  # message and chunk
+ChunkKey = tuple[UUID, int]  # message and chunk
 
 
 class Reused(NamedTuple):
-    """What is stored elsewhere: vectors by message and chunk, packed token vectors by message."""
+    """Vectors by message and chunk, packed token vectors by message."""
 
-    vectors: dict[Place, NDArray[np.float32]]
+    vectors: dict[ChunkKey, NDArray[np.float32]]
     tokens: dict[UUID, bytes]
 
 
-def look_up(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces) -> Reused:
-    """What other generations hold of the very same messages. The store's errors are none here: what it does not give
-    can be embedded."""
+def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces) -> Reused:
+    """Vectors that other generations have of the same messages. Never fails on the store: chunks can be embedded."""
     settings = services.settings
     versions = {message.id: message.version for message, _ in pieces}
-    with services.database.reading() as session:
+    with services.database.reading() as db:
         sources = ledger.sources(
-            session,
-            row_id=claim.row_id,
+            db,
+            progress_id=claim.progress_id,
             embedder=embedder.identity,
             chunker=chunking.chunker_identity(min(settings.chunk_tokens, embedder.max_tokens), settings.chunk_overlap),
             versions=versions,
@@ -56,20 +55,20 @@ def look_up(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces
         tokens: dict[UUID, bytes] = {}
         if sources and claim.token_encoding is not None:
             tokens = token_vectors.of_other_generations(
-                session,
-                row_id=claim.row_id,
+                db,
+                progress_id=claim.progress_id,
                 embedder=embedder.identity,
                 encoding=claim.token_encoding,
                 versions=versions,
             )
-    found: dict[Place, NDArray[np.float32]] = {}
+    found: dict[ChunkKey, NDArray[np.float32]] = {}
     for source in sources:
         try:
-            found |= _taken_from(services, source, embedder.dimension, pieces, found.keys())
+            found |= _read_source(services, source, embedder.dimension, pieces, found.keys())
         except errors.CollectionMissing:
             continue
         except errors.MemorybaseError as error:
-            # One wait is enough: the next source is in the same store.
+            # The next source is in the same store: do not wait for another timeout.
             log.info("vectors_not_reused", error_code=error.code)
             break
     if found:
@@ -77,26 +76,26 @@ def look_up(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces
     return Reused(found, tokens)
 
 
-def _taken_from(
-    services: Services, source: ledger.Source, dimension: int, pieces: Pieces, known: Container[Place]
-) -> dict[Place, NDArray[np.float32]]:
-    lacking = {
+def _read_source(
+    services: Services, source: ledger.Source, dimension: int, pieces: Pieces, known: Container[ChunkKey]
+) -> dict[ChunkKey, NDArray[np.float32]]:
+    wanted = {
         chunk_ids.chunk_id(source.memory_base_id, message.id, message.version, chunk.index): (message.id, chunk)
         for message, chunks in pieces
         for chunk in chunks[: source.chunks.get(message.id, 0)]
         if (message.id, chunk.index) not in known
     }
-    if not lacking:
+    if not wanted:
         return {}
-    stored = services.vectors.fetch(CollectionRef(source.collection_name, source.collection_id), list(lacking))
-    taken = {}
-    for chunk_id, one in stored.items():
-        message_id, chunk = lacking[chunk_id]
-        if one.text == chunk.text and _is_sound(one.vector, dimension):
-            taken[message_id, chunk.index] = one.vector
-    return taken
+    stored = services.vectors.fetch(CollectionRef(source.collection_name, source.collection_id), list(wanted))
+    vectors = {}
+    for chunk_id, record in stored.items():
+        message_id, chunk = wanted[chunk_id]
+        if record.text == chunk.text and _is_valid(record.vector, dimension):
+            vectors[message_id, chunk.index] = record.vector
+    return vectors
 
 
-def _is_sound(vector: NDArray[np.float32], dimension: int) -> bool:
-    # What is not finite has no length near 1 either.
+def _is_valid(vector: NDArray[np.float32], dimension: int) -> bool:
+    # A vector with NaN or infinity has no length near 1 either.
     return vector.shape == (dimension,) and bool(abs(np.linalg.norm(vector) - 1.0) < LENGTH_TOLERANCE)

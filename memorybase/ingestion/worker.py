@@ -1,4 +1,4 @@
-"""From one delivery until nothing waits: lock, claim, work, advance; other sessions' jobs beside it."""
+"""Run jobs from one notification until none is waiting: lock, claim, embed, store, advance."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from memorybase.database import clock
 from memorybase.ingestion import lease, pipeline, repair, retry, scheduler
 from memorybase.ingestion.advance import advance
 from memorybase.ingestion.claim import Claim, claim_job
-from memorybase.ingestion.lease import Guard
-from memorybase.ingestion.pipeline import Work
+from memorybase.ingestion.lease import LeaseKeeper
+from memorybase.ingestion.pipeline import JobWork
 from memorybase.locks import HeldLock
 from memorybase.models import JobKind
 from memorybase.queries import dead_letters, jobs, sessions
-from memorybase.services import FrozenJob, Services
+from memorybase.services import JobMessage, Services
 from memorybase.telemetry import bound, get_logger
 
 log = get_logger(__name__)
@@ -27,105 +27,105 @@ log = get_logger(__name__)
 class JobOutcome(StrEnum):
     DONE = "done"
     BUSY = "busy"  # another worker has this session
-    STALE = "stale"  # no such work any more
-    POSTPONED = "postponed"  # the environment failed; the job waits
-    LOST = "lost"  # the claim went to somebody else
+    STALE = "stale"  # the job is no longer queued
+    POSTPONED = "postponed"  # the environment failed; the job is queued for later
+    LOST = "lost"  # the claim was lost
 
 
-GATHERED_JOBS = 64  # beside each other at most; their messages together are at most one job's worth
+MAX_BATCH_JOBS = 64  # in one batch; their messages and bytes are also limited, to those of one job
 
 
 def run_jobs(
     services: Services,
-    rung: FrozenJob,
+    message: JobMessage,
     *,
     owner: str,
-    more: Callable[[], bool],
-    thread: Callable[[], Executor] = lambda: ThreadPoolExecutor(1),
+    may_continue: Callable[[], bool],
+    new_thread: Callable[[], Executor] = lambda: ThreadPoolExecutor(1),
 ) -> JobOutcome:
-    """Do the job that was rung and, while `more()`, whatever else waits; the outcome is the rung one's.
+    """Run the notified job and, while `may_continue()`, all other waiting jobs. Returns the notified job's outcome.
 
-    The next jobs are claimed and read while these are embedded and the last ones stored, each in a `thread` of its own.
-    Any number of deliveries, at any time, in any order, is harmless.
+    While one batch is embedded, another thread claims and reads the next, and a third stores the previous one.
+    Notifications are safe in any number, at any time and in any order.
     """
-    with thread() as ahead, thread() as behind:
-        return _Shift(services, owner, more, ahead, behind).run(rung)
+    with new_thread() as reader, new_thread() as writer:
+        return JobRunner(services, owner, may_continue, reader, writer).run(message)
 
 
-class _Shift:
-    """One worker's jobs from a ring until nothing waits."""
+class JobRunner:
+    """One worker's jobs, from a notification until none is waiting."""
 
     def __init__(
-        self, services: Services, owner: str, more: Callable[[], bool], ahead: Executor, behind: Executor
+        self, services: Services, owner: str, may_continue: Callable[[], bool], reader: Executor, writer: Executor
     ) -> None:
         self._services = services
         self._owner = owner
-        self._more = more
-        self._ahead = ahead
-        self._behind = behind
+        self._may_continue = may_continue
+        self._reader = reader
+        self._writer = writer
         self._outcomes: dict[UUID, JobOutcome] = {}
 
-    def run(self, rung: FrozenJob) -> JobOutcome:
-        rung_waits, others_wait = _what_waits(self._services, rung)
-        if not rung_waits and not others_wait:
+    def run(self, message: JobMessage) -> JobOutcome:
+        is_queued, others_wait = _find_waiting(self._services, message)
+        if not is_queued and not others_wait:
             return JobOutcome.STALE
-        with Guard(self._services) as self._guard:
-            first = self._take(rung) if rung_waits else JobOutcome.STALE
+        with LeaseKeeper(self._services) as self._keeper:
+            first = self._claim(message) if is_queued else JobOutcome.STALE
             if isinstance(first, JobOutcome):
-                # Late for its own job, it is early for another's: whose ring may stand behind many late ones.
-                self._ingest(self._gather())
+                # This notification is stale. Run other waiting jobs now: theirs may be behind many stale ones.
+                self._ingest(self._claim_waiting())
                 return first
-            if first.suspect:
-                self._more = lambda: False
+            if first.run_alone:
+                self._may_continue = lambda: False
             if first.kind == JobKind.REPAIR:
                 return self._repair(first)
             self._ingest([self._read(first)])
-        return self._outcomes[rung.job_id]
+        return self._outcomes[message.job_id]
 
-    def _ingest(self, works: list[Work]) -> None:
+    def _ingest(self, works: list[JobWork]) -> None:
         earlier = None
         while works:
-            upcoming = self._ahead.submit(self._gather)
-            ending = self._project(works)
+            upcoming = self._reader.submit(self._claim_waiting)
+            ending = self._embed_and_store(works)
             if earlier is not None:
                 earlier.result()
             works, earlier = upcoming.result(), ending
             if not works:
-                # The end of a job plans the session's next one.
+                # Ending a job schedules the session's next one.
                 ending.result()
-                works = self._ahead.submit(self._gather).result()
+                works = self._reader.submit(self._claim_waiting).result()
 
-    def _take(self, frozen: FrozenJob) -> Claim | JobOutcome:
-        with _bound(frozen):
+    def _claim(self, message: JobMessage) -> Claim | JobOutcome:
+        with _bound(message):
             lock: HeldLock | None = None
             try:
-                lock = self._services.locks.acquire(frozen.memory_base_id, frozen.session_id)
+                lock = self._services.locks.acquire(message.memory_base_id, message.session_id)
                 if lock is None:
                     return JobOutcome.BUSY
             except errors.LockUnavailable:
                 log.warning("session_lock_unreachable")
             claim = None
             try:
-                claim = claim_job(self._services, frozen, self._owner)
+                claim = claim_job(self._services, message, self._owner)
             finally:
                 if claim is not None:
-                    self._guard.take(claim, lock)
+                    self._keeper.hold(claim, lock)
                 elif lock is not None:
                     lock.release()
             return claim or JobOutcome.STALE
 
-    def _gather(self) -> list[Work]:
-        """Claim and read what waits, up to one job's worth together."""
-        works: list[Work] = []
-        if not self._more():
+    def _claim_waiting(self) -> list[JobWork]:
+        """Claim and read waiting jobs, up to the messages and bytes of one full job."""
+        works: list[JobWork] = []
+        if not self._may_continue():
             return works
         settings = self._services.settings
         messages = size = 0
         try:
-            with self._services.database.reading() as session:
-                waiting = jobs.jobs_to_do(session, clock.now(session), limit=GATHERED_JOBS)
+            with self._services.database.reading() as db:
+                waiting = jobs.jobs_to_do(db, clock.now(db), limit=MAX_BATCH_JOBS)
             for job in waiting:
-                claim = self._take(scheduler.freeze(job))
+                claim = self._claim(scheduler.job_message(job))
                 if isinstance(claim, JobOutcome):
                     continue
                 works.append(work := self._read(claim))
@@ -134,23 +134,23 @@ class _Shift:
                 if messages >= settings.job_max_messages or size >= settings.job_max_bytes:
                     break
         except errors.DatabaseUnavailable:
-            log.warning("gathering_failed")  # what is claimed already is done
+            log.warning("claiming_failed")  # jobs that are claimed already go on
         return works
 
-    def _read(self, claim: Claim) -> Work:
-        """What the claim's range holds, without what is a settled dead letter."""
-        work = Work(claim, [])
+    def _read(self, claim: Claim) -> JobWork:
+        """Read the messages of the claim's range, without settled dead letters."""
+        work = JobWork(claim, [])
         try:
-            with self._services.database.reading() as session:
+            with self._services.database.reading() as db:
                 messages = sessions.fetch_range(
-                    session,
+                    db,
                     flow_id=claim.flow_id,
                     session_id=claim.session_id,
                     capture=claim.capture,
                     from_seq=claim.from_seq,
                     to_seq=claim.to_seq,
                 )
-                settled = dead_letters.settled_dead_letters(session, claim.row_id, [message.id for message in messages])
+                settled = dead_letters.settled_dead_letters(db, claim.progress_id, [message.id for message in messages])
         except errors.DatabaseUnavailable as error:
             work.error = error
             return work
@@ -160,68 +160,70 @@ class _Shift:
             pipeline.prepare(self._services, work)
         return work
 
-    # -----------------------------------------------------------------------------------------------------------
-    # 5. Work, with no transaction open.
+    def _embed_and_store(self, works: list[JobWork]) -> Future[None]:
+        """Embed here; store and end the jobs in the writer thread. The future is done when they have ended.
 
-    def _project(self, works: list[Work]) -> Future[None]:
-        """Embed, and have what is embedded stored behind; then the jobs end. Done when they have ended."""
-        pipeline.begin([work for work in works if work.messages], self._guard)
+        No transaction is open meanwhile.
+        """
+        pipeline.mark_embedding_started([work for work in works if work.messages], self._keeper)
         for items in pipeline.slices(works):
             pipeline.embed(self._services, items)
-            self._behind.submit(pipeline.store, self._services, items, self._guard)
-        return self._behind.submit(self._end, works)
+            self._writer.submit(pipeline.store, self._services, items, self._keeper)
+        return self._writer.submit(self._end, works)
 
-    def _end(self, works: list[Work]) -> None:
+    def _end(self, works: list[JobWork]) -> None:
         for work in works:
             with _bound(work.claim):
                 outcome = self._advance(work)
-                self._guard.drop(work.claim)
+                self._keeper.drop(work.claim)
                 log.info("job_ended", outcome=str(outcome))
             self._outcomes[work.claim.job_id] = outcome
 
-    def _advance(self, work: Work) -> JobOutcome:
+    def _advance(self, work: JobWork) -> JobOutcome:
         if work.error is not None:
-            return _give_up(self._services, work.claim, work.error, wrote=work.began)
+            return _postpone_or_drop(self._services, work.claim, work.error, wrote=work.started)
         try:
-            advance(self._services, work.claim, self._guard, work.done, cursor_id=work.cursor_id)
-        except Exception as error:  # noqa: BLE001 - whatever it is, this job waits and the others end
-            return _give_up(self._services, work.claim, error, wrote=work.began)
+            advance(self._services, work.claim, self._keeper, work.done, cursor_id=work.cursor_id)
+        except Exception as error:  # noqa: BLE001 - this job is postponed; the other jobs end
+            return _postpone_or_drop(self._services, work.claim, error, wrote=work.started)
         return JobOutcome.DONE
 
     def _repair(self, claim: Claim) -> JobOutcome:
         with _bound(claim):
             try:
-                repair.repair(self._services, claim, self._guard)
+                repair.repair(self._services, claim, self._keeper)
                 outcome = JobOutcome.DONE
-            except Exception as error:  # noqa: BLE001 - whatever it is, the job waits
-                outcome = _give_up(self._services, claim, error, wrote=True)
+            except Exception as error:  # noqa: BLE001 - the job is postponed
+                outcome = _postpone_or_drop(self._services, claim, error, wrote=True)
             log.info("job_ended", outcome=str(outcome))
             return outcome
 
 
-def _what_waits(services: Services, frozen: FrozenJob) -> tuple[bool, bool]:
-    """Whether the rung job waits; and if not, whether others do. Most rings of a busy time are for jobs that were done
-    beside others: one look, before any lock."""
-    with services.database.reading() as session:
-        if jobs.is_queued(session, frozen.job_id):
+def _find_waiting(services: Services, message: JobMessage) -> tuple[bool, bool]:
+    """Whether the notified job is queued, and if not, whether other jobs wait.
+
+    In busy times most notifications are for jobs that an earlier batch has done: check before taking any lock.
+    """
+    with services.database.reading() as db:
+        if jobs.is_queued(db, message.job_id):
             return True, True
-        return False, bool(jobs.jobs_to_do(session, clock.now(session), limit=1))
+        return False, bool(jobs.jobs_to_do(db, clock.now(db), limit=1))
 
 
-def _give_up(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> JobOutcome:
-    """The job cannot end now: it waits, unless it is somebody else's by now."""
-    again = None
+def _postpone_or_drop(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> JobOutcome:
+    """The job cannot end now: postpone it, or drop it if the claim is lost."""
+    retry_at = None
     if isinstance(error, errors.ClaimLost):
         log.warning("claim_lost")
         lease.release(services, claim, wrote=wrote)
     else:
-        again = retry.postpone(services, claim, error, wrote=wrote)
-        log.warning("job_postponed", error_type=type(error).__name__, until=again and again.isoformat(),
+        retry_at = retry.postpone(services, claim, error, wrote=wrote)
+        log.warning("job_postponed", error_type=type(error).__name__, until=retry_at and retry_at.isoformat(),
                     exc_info=None if isinstance(error, errors.MemorybaseError) else error)  # fmt: skip
-    if again is None:
+    if retry_at is None:
         repair.remove_late_writes(services, claim)
-    return JobOutcome.POSTPONED if again else JobOutcome.LOST
+    return JobOutcome.POSTPONED if retry_at else JobOutcome.LOST
 
 
-def _bound(job: FrozenJob | Claim) -> AbstractContextManager[None]:
+def _bound(job: JobMessage | Claim) -> AbstractContextManager[None]:
     return bound(job_id=str(job.job_id), memory_base_id=str(job.memory_base_id), kind=str(job.kind))

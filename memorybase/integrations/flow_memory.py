@@ -181,7 +181,7 @@ class InProcess:
         key = self._key(node_id)
         run = None if run_id is None else self._id("run", run_id)
         posted = message_log.post_messages(self.services, key, Who(chat_id), messages, run_id=run)
-        summaries.ask_if_due(self.services, key, posted.chat_id)
+        summaries.request_if_due(self.services, key, posted.chat_id)
         return _json(posted)
 
     def view_chat(self, node_id: str, chat_id: str, run_id: str | None = None) -> Json:

@@ -35,7 +35,7 @@ ReadRun = Callable[[Any, Any], Sequence[BaseMessage]]
 LATEST_MESSAGE = "{{ messages[-1].content }}"
 
 
-class Place(NamedTuple):
+class NodeCall(NamedTuple):
     """The session and the run that a node is executed in, and which execution it is."""
 
     session_id: str
@@ -75,11 +75,11 @@ class ChatMemory:
 
     def chat_in(self, state: State, config: RunnableConfig) -> str:
         """The id of the chat that is meant here; a blank value in it raises InvalidRequest."""
-        return render(self.chat_id, _variables(state, _place(config)), field="chat_id", blanks=False)
+        return render(self.chat_id, _variables(state, _call_of(config)), field="chat_id", blanks=False)
 
     def __call__(self, state: State, config: RunnableConfig) -> Json:
         chat_id = self.chat_in(state, config)
-        return {self.into: to_messages(self.memory.view_chat(self.node_id, chat_id, _place(config).run_id))}
+        return {self.into: to_messages(self.memory.view_chat(self.node_id, chat_id, _call_of(config).run_id))}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -94,10 +94,10 @@ class AddMemory:
         check_template(self.content, "content")
 
     def __call__(self, state: State, config: RunnableConfig) -> Json:
-        place = _place(config)
-        text = render(self.content, _variables(state, place), field="content")
-        message = {"id": place.execution_id, "role": self.role, "content": text}
-        self.chat.memory.post_chat(self.chat.node_id, self.chat.chat_in(state, config), [message], place.run_id)
+        call = _call_of(config)
+        text = render(self.content, _variables(state, call), field="content")
+        message = {"id": call.execution_id, "role": self.role, "content": text}
+        self.chat.memory.post_chat(self.chat.node_id, self.chat.chat_in(state, config), [message], call.run_id)
         return {}
 
 
@@ -142,9 +142,9 @@ class Recall:
     preset: str = "token_buffer"
 
     def __call__(self, state: State, config: RunnableConfig) -> Json:
-        place = _place(config)
-        query = render(self.query, _variables(state, place), field="query")
-        return {self.into: to_messages(self.memory.context({**_asked(self, place), "query": query}))}
+        call = _call_of(config)
+        query = render(self.query, _variables(state, call), field="query")
+        return {self.into: to_messages(self.memory.context({**_asked(self, call), "query": query}))}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -177,35 +177,35 @@ class _Asking(ABC):
         """The system prompt; empty is none."""
 
     def ask(self, state: State, config: RunnableConfig) -> BaseMessage:
-        place = _place(config)
-        variables = _variables(state, place)
+        call = _call_of(config)
+        variables = _variables(state, call)
         question = HumanMessage(render(self.prompt, variables, field="prompt"))
         system = self.instructions(variables)
         memory = self.memory if self.use_memory else None
         own: list[BaseMessage] = []
         if memory is not None and self.remembers == "node":
-            own = to_messages(memory.node_history(self._history(place)))
+            own = to_messages(memory.node_history(self._history(call)))
         elif memory is not None:
-            system = f"{system}\n\n{memory.context(_asked(self, place))['text']}".strip()
+            system = f"{system}\n\n{memory.context(_asked(self, call))['text']}".strip()
         given = [message for key in self.reads for message in convert_to_messages(state.get(key) or [])]
         told = [SystemMessage(system)] if system else []
         answer: BaseMessage = self.model.invoke([*told, *given, *own, question])
         if memory is not None and self.remembers == "node":
-            memory.report(place.execution_id, self._execution(place, [*own, question, answer]))
+            memory.report(call.execution_id, self._execution(call, [*own, question, answer]))
         return answer
 
-    def _history(self, place: Place) -> Json:
+    def _history(self, call: NodeCall) -> Json:
         """The node's own history is asked for by."""
         asked = {
-            "session_id": place.session_id, "run_id": place.run_id, "node_id": self.node_id,
-            "max_tokens": self.token_budget, "execution_id": place.execution_id,
+            "session_id": call.session_id, "run_id": call.run_id, "node_id": self.node_id,
+            "max_tokens": self.token_budget, "execution_id": call.execution_id,
         }  # fmt: skip
-        return asked if place.is_nested else {**asked, "index": place.step}
+        return asked if call.is_nested else {**asked, "index": call.step}
 
-    def _execution(self, place: Place, context: Sequence[BaseMessage]) -> Json:
+    def _execution(self, call: NodeCall, context: Sequence[BaseMessage]) -> Json:
         said = [{name: value for name, value in one.items() if name != "id"} for one in to_dicts(context)]
         return {
-            "session_id": place.session_id, "run_id": place.run_id, "node_id": self.node_id, "index": place.step,
+            "session_id": call.session_id, "run_id": call.run_id, "node_id": self.node_id, "index": call.step,
             "status": "succeeded", "outputs": {"text": context[-1].text, "context": said},
         }  # fmt: skip
 
@@ -252,8 +252,8 @@ def messages_of_run(inputs: Any, outputs: Any) -> list[BaseMessage]:
     asked = convert_to_messages((inputs.get("messages") if isinstance(inputs, Mapping) else None) or [])
     if not asked:
         return said
-    places = [place for place, one in enumerate(said) if (one.type, one.content) == (asked[0].type, asked[0].content)]
-    return said[places[-1] :] if places else said
+    indices = [index for index, one in enumerate(said) if (one.type, one.content) == (asked[0].type, asked[0].content)]
+    return said[indices[-1] :] if indices else said
 
 
 class RunHook(BaseCallbackHandler):
@@ -267,7 +267,7 @@ class RunHook(BaseCallbackHandler):
     def __init__(self, memory: FlowMemory, *, read: ReadRun = messages_of_run) -> None:
         self._memory = memory
         self._read = read
-        self._begun: dict[UUID, tuple[Place, Any]] = {}
+        self._begun: dict[UUID, tuple[NodeCall, Any]] = {}
 
     def config(self, session_id: str, *, run_id: str | None = None, end_user_id: str | None = None) -> RunnableConfig:
         """What to invoke the graph with; the run's id is the runtime's own, or new."""
@@ -286,39 +286,39 @@ class RunHook(BaseCallbackHandler):
     ) -> None:
         del serialized
         if parent_run_id is None:
-            self._begun[run_id] = (Place.of(metadata or {}), inputs)
+            self._begun[run_id] = (NodeCall.of(metadata or {}), inputs)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
         begun = self._begun.pop(run_id, None)
         if begun is None:
             return
-        place, inputs = begun
+        call, inputs = begun
         said = self._read(inputs, outputs)
         if said:
-            self._memory.capture(place.session_id, place.run_id, to_dicts(said), place.end_user_id)
+            self._memory.capture(call.session_id, call.run_id, to_dicts(said), call.end_user_id)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         del error
         self._begun.pop(run_id, None)
 
 
-def _place(config: RunnableConfig) -> Place:
-    return Place.of(config.get("metadata") or {})
+def _call_of(config: RunnableConfig) -> NodeCall:
+    return NodeCall.of(config.get("metadata") or {})
 
 
-def _asked(node: Recall | _Asking, place: Place) -> Json:
+def _asked(node: Recall | _Asking, call: NodeCall) -> Json:
     """What a context is asked for by."""
     asked = {
-        "session_id": place.session_id, "run_id": place.run_id, "node_id": node.node_id,
+        "session_id": call.session_id, "run_id": call.run_id, "node_id": node.node_id,
         "token_budget": node.token_budget, "preset": node.preset,
     }  # fmt: skip
-    return asked if place.end_user_id is None else {**asked, "end_user_id": place.end_user_id}
+    return asked if call.end_user_id is None else {**asked, "end_user_id": call.end_user_id}
 
 
-def _variables(state: State, place: Place) -> Json:
+def _variables(state: State, call: NodeCall) -> Json:
     """The state's values for templates, messages as JSON."""
     shown = {key: _plain(value) for key, value in state.items()}
-    return {**shown, "session_id": place.session_id, "run_id": place.run_id}
+    return {**shown, "session_id": call.session_id, "run_id": call.run_id}
 
 
 def _plain(value: Any) -> Any:

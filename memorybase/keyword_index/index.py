@@ -48,7 +48,7 @@ def columns(document: Document) -> dict[str, int]:
 
 
 def add(
-    session: OrmSession, conversation: Session, rows: Iterable[Mapping[str, Any]], documents: Mapping[UUID, Document]
+    db: OrmSession, session: Session, rows: Iterable[Mapping[str, Any]], documents: Mapping[UUID, Document]
 ) -> None:
     """Index messages that have just been inserted, by their rows."""
     found: list[tuple[int, int, int]] = []
@@ -58,37 +58,37 @@ def add(
         if not document.counts:
             continue
         names |= analyzer.name_words(row["sender_name"])
-        found += _postings(conversation.flow_id, row["place"], document)
-        _enter(conversation, document)
-    postings.add(session, found)
-    postings.add_speakers(session, conversation, names)
+        found += _postings(session.flow_id, row["position"], document)
+        _enter(session, document)
+    postings.add(db, found)
+    postings.add_speakers(db, session, names)
 
 
-def replace(session: OrmSession, services: Services, conversation: Session, message: Message) -> None:
+def replace(db: OrmSession, services: Services, session: Session, message: Message) -> None:
     """Index a message's new content in the place of its old."""
-    remove(session, conversation, message)
+    remove(db, session, message)
     document = analyze(services, message.role, message.content)
     for name, value in columns(document).items():
         setattr(message, name, value)
-    postings.add(session, _postings(conversation.flow_id, message.place, document))
-    _enter(conversation, document)
+    postings.add(db, _postings(session.flow_id, message.position, document))
+    _enter(session, document)
 
 
-def remove(session: OrmSession, conversation: Session, message: Message) -> None:
-    postings.remove(session, message.place)
-    conversation.documents -= bool(message.terms)
-    conversation.terms -= message.terms
+def remove(db: OrmSession, session: Session, message: Message) -> None:
+    postings.remove(db, message.position)
+    session.documents -= bool(message.terms)
+    session.terms -= message.terms
 
 
-def remove_all(session: OrmSession, conversation: Session) -> None:
+def remove_all(db: OrmSession, session: Session) -> None:
     """The whole session's."""
-    postings.remove_session(session, conversation)
+    postings.remove_session(db, session)
 
 
 def waiting_for_reindex(services: Services) -> Waiting:
     """What is indexed in another language than the setting's."""
-    with services.database.reading() as session:
-        return postings.in_other_language(session, services.settings.keyword_language)
+    with services.database.reading() as db:
+        return postings.in_other_language(db, services.settings.keyword_language)
 
 
 def reindex(services: Services) -> Iterator[int]:
@@ -99,8 +99,8 @@ def reindex(services: Services) -> Iterator[int]:
     """
     last: UUID | None = None
     while True:
-        with services.database.reading() as session:
-            page = postings.sessions_in_other_language(session, services.settings.keyword_language, after=last)
+        with services.database.reading() as db:
+            page = postings.sessions_in_other_language(db, services.settings.keyword_language, after=last)
         for _, flow_id, session_id in page:
             yield from _reindex_session(services, flow_id, session_id)
         if not page:
@@ -111,28 +111,28 @@ def reindex(services: Services) -> Iterator[int]:
 def _reindex_session(services: Services, flow_id: UUID, session_id: str) -> Iterator[int]:
     last, ended = 0, False
     while not ended:
-        with services.database.transaction() as session:
-            conversation = sessions.lock_session(session, flow_id, session_id)
-            if conversation is None:  # deleted or renamed meanwhile
+        with services.database.transaction() as db:
+            session = sessions.lock_session(db, flow_id, session_id)
+            if session is None:  # deleted or renamed meanwhile
                 return
-            messages = sessions.dialogue_after(session, flow_id, session_id, last, limit=REINDEX_PAGE)
+            messages = sessions.dialogue_after(db, flow_id, session_id, last, limit=REINDEX_PAGE)
             for message in messages:
-                replace(session, services, conversation, message)
+                replace(db, services, session, message)
                 last = message.seq
             ended = len(messages) < REINDEX_PAGE
             if ended:
-                conversation.keyword_language = services.settings.keyword_language
+                session.keyword_language = services.settings.keyword_language
         yield len(messages)
 
 
-def _enter(conversation: Session, document: Document) -> None:
+def _enter(session: Session, document: Document) -> None:
     """Count a document in, and note its language."""
     if document.counts:
-        same = not conversation.documents or conversation.keyword_language == document.language
-        conversation.keyword_language = document.language if same else None
-    conversation.documents += bool(document.counts)
-    conversation.terms += document.length
+        same = not session.documents or session.keyword_language == document.language
+        session.keyword_language = document.language if same else None
+    session.documents += bool(document.counts)
+    session.terms += document.length
 
 
-def _postings(flow_id: UUID, place: int, document: Document) -> list[tuple[int, int, int]]:
-    return [(analyzer.term_key(flow_id, term), place, count) for term, count in document.counts.items()]
+def _postings(flow_id: UUID, position: int, document: Document) -> list[tuple[int, int, int]]:
+    return [(analyzer.term_key(flow_id, term), position, count) for term, count in document.counts.items()]

@@ -22,14 +22,14 @@ FLOW_PAGE = 200  # sessions a transaction
 
 _Table = Posting.__table__.c  # without the mapped class: a search reads thousands of these rows
 # For SQLite's driver as it is: of numbers alone there is nothing to convert, and looking takes as long as inserting.
-_INSERT_ROWS = "INSERT INTO postings (term, place, times) VALUES (?, ?, ?)"
+_INSERT_ROWS = "INSERT INTO postings (term, position, times) VALUES (?, ?, ?)"
 # Three arrays cost a process on PostgreSQL a third of what hundreds of rows do.
 _ARRAYS = sa.func.unnest(
     sa.bindparam("terms", type_=sa.ARRAY(_Table.term.type)),
-    sa.bindparam("places", type_=sa.ARRAY(_Table.place.type)),
+    sa.bindparam("positions", type_=sa.ARRAY(_Table.position.type)),
     sa.bindparam("times", type_=sa.ARRAY(_Table.times.type)),
 )
-_COLUMNS = ("term", "place", "times")
+_COLUMNS = ("term", "position", "times")
 _INSERT_ARRAYS = sa.insert(core(Posting)).from_select(
     _COLUMNS, sa.select(_ARRAYS.table_valued(*_COLUMNS).render_derived())
 )
@@ -38,7 +38,7 @@ _INSERT_ARRAYS = sa.insert(core(Posting)).from_select(
 class Occurrences(NamedTuple):
     """Where a term occurs and how often, in the order of the places."""
 
-    places: NDArray[np.int64]
+    positions: NDArray[np.int64]
     times: NDArray[np.float64]
 
 
@@ -60,59 +60,56 @@ class Waiting(NamedTuple):
     documents: int
 
 
-def add(session: OrmSession, postings: Sequence[tuple[int, int, int]]) -> None:
+def add(db: OrmSession, postings: Sequence[tuple[int, int, int]]) -> None:
     """(term's key, place, times) of messages."""
-    in_arrays = session.get_bind().dialect.name == "postgresql"
+    in_arrays = db.get_bind().dialect.name == "postgresql"
     for start in range(0, len(postings), INSERT_PAGE):
         page = postings[start : start + INSERT_PAGE]
         if in_arrays:
-            terms, places, times = map(list, zip(*page, strict=True))
-            session.execute(_INSERT_ARRAYS, {"terms": terms, "places": places, "times": times})
+            terms, positions, times = map(list, zip(*page, strict=True))
+            db.execute(_INSERT_ARRAYS, {"terms": terms, "positions": positions, "times": times})
         else:
-            session.connection().exec_driver_sql(_INSERT_ROWS, list(page))
+            db.connection().exec_driver_sql(_INSERT_ROWS, list(page))
 
 
-def remove(session: OrmSession, place: int) -> None:
-    session.execute(sa.delete(Posting).where(Posting.place == place))
+def remove(db: OrmSession, position: int) -> None:
+    db.execute(sa.delete(Posting).where(Posting.position == position))
 
 
-def remove_session(session: OrmSession, conversation: Session) -> None:
+def remove_session(db: OrmSession, session: Session) -> None:
     """Everything that the index has of a session, its counts too."""
-    first = conversation.first_place
-    session.execute(sa.delete(Posting).where(Posting.place > first, Posting.place <= first + conversation.last_seq))
-    session.execute(sa.delete(Speaker).where(Speaker.conversation_id == conversation.id))
-    conversation.documents = conversation.terms = 0
+    first = session.first_position
+    db.execute(sa.delete(Posting).where(Posting.position > first, Posting.position <= first + session.last_seq))
+    db.execute(sa.delete(Speaker).where(Speaker.conversation_id == session.id))
+    session.documents = session.terms = 0
 
 
-def remove_some_of_flow(session: OrmSession, flow_id: UUID, *, limit: int) -> bool:
+def remove_some_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:
     """The postings of at least one session, of about `limit` messages; False once none is left."""
     indexed = sa.select(Session).where(Session.flow_id == flow_id, Session.documents > 0).limit(FLOW_PAGE)
     removed = 0
-    for conversation in session.scalars(indexed):
+    for session in db.scalars(indexed):
         if removed < limit:
-            removed += conversation.documents
-            remove_session(session, conversation)
+            removed += session.documents
+            remove_session(db, session)
     return removed > 0
 
 
-def add_speakers(session: OrmSession, conversation: Session, names: Collection[str]) -> None:
+def add_speakers(db: OrmSession, session: Session, names: Collection[str]) -> None:
     if names:
-        session.execute(
-            insert(session, Speaker).on_conflict_do_nothing(),
-            [
-                {"flow_id": conversation.flow_id, "name": name, "conversation_id": conversation.id}
-                for name in sorted(names)
-            ],
+        db.execute(
+            insert(db, Speaker).on_conflict_do_nothing(),
+            [{"flow_id": session.flow_id, "name": name, "conversation_id": session.id} for name in sorted(names)],
         )
 
 
-def speakers_among(session: OrmSession, flow_id: UUID, words: Collection[str]) -> set[str]:
+def speakers_among(db: OrmSession, flow_id: UUID, words: Collection[str]) -> set[str]:
     """Which of the words name a speaker of the flow."""
     asked = sorted(words)
     if not asked:
         return set()
     parameters = {"flow": flow_id} | {f"word_{number}": word for number, word in enumerate(asked)}
-    row = session.execute(_are_speakers(len(asked)), parameters).one()
+    row = db.execute(_are_speakers(len(asked)), parameters).one()
     return {word for word, there in zip(asked, row, strict=True) if there}
 
 
@@ -129,22 +126,20 @@ _COLLECTED = sa.select(
 ).where(Session.flow_id == sa.bindparam("flow"), Session.documents > 0)  # fmt: skip
 
 
-def collected(session: OrmSession, flow_id: UUID) -> Collected:
-    row = session.execute(_COLLECTED, {"flow": flow_id}).one()
+def collected(db: OrmSession, flow_id: UUID) -> Collected:
+    row = db.execute(_COLLECTED, {"flow": flow_id}).one()
     return Collected(*(int(value) for value in row))
 
 
-def counts(
-    session: OrmSession, terms: Collection[int], within: Sequence[tuple[int, int]] | None = None
-) -> dict[int, int]:
+def counts(db: OrmSession, terms: Collection[int], within: Sequence[tuple[int, int]] | None = None) -> dict[int, int]:
     """In how many messages each term occurs, in all sessions or within those ranges of places, both ends included."""
     statement = _COUNTS if within is None else _COUNTS.where(_inside(within))
-    rows = session.execute(statement, {"terms": terms})
+    rows = db.execute(statement, {"terms": terms})
     return dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows}
 
 
 def occurrences(
-    session: OrmSession,
+    db: OrmSession,
     terms: Collection[int],
     within: Sequence[tuple[int, int]] | None = None,
     *,
@@ -153,16 +148,16 @@ def occurrences(
     """The terms' postings, in all sessions or within those ranges; at most `limit` of them all."""
     limited = limit is not None
     statement = _anywhere(limited=limited) if within is None else _texts(_inside(within), limited=limited)
-    return _occurrences(session, statement, terms, {"limit": limit})
+    return _occurrences(db, statement, terms, {"limit": limit})
 
 
-def occurrences_at(session: OrmSession, terms: Collection[int], places: Collection[int]) -> dict[int, Occurrences]:
+def occurrences_at(db: OrmSession, terms: Collection[int], positions: Collection[int]) -> dict[int, Occurrences]:
     """The terms' postings at these places."""
-    return _occurrences(session, _at_places(), terms, {"places": list(places)})
+    return _occurrences(db, _at_places(), terms, {"positions": list(positions)})
 
 
 def _inside(within: Sequence[tuple[int, int]]) -> sa.ColumnElement[bool]:
-    return sa.or_(sa.false(), *(_Table.place.between(low, high) for low, high in within))
+    return sa.or_(sa.false(), *(_Table.position.between(low, high) for low, high in within))
 
 
 _OF_TERMS = _Table.term.in_(sa.bindparam("terms", expanding=True))
@@ -176,52 +171,50 @@ def _anywhere(*, limited: bool) -> sa.Select[int, str]:
 
 @lru_cache
 def _at_places() -> sa.Select[int, str]:
-    return _texts(is_among(_Table.place, "places"), limited=False)
+    return _texts(is_among(_Table.position, "positions"), limited=False)
 
 
 def _texts(*conditions: sa.ColumnElement[bool], limited: bool) -> sa.Select[int, str]:
     """Each term's postings as one text of numbers, place and times in turn, for a third of the time that thousands of
     rows would take."""
-    rows = sa.select(_Table.term, _Table.place, _Table.times).where(_OF_TERMS, *conditions)
+    rows = sa.select(_Table.term, _Table.position, _Table.times).where(_OF_TERMS, *conditions)
     if limited:
         rows = rows.limit(sa.bindparam("limit", type_=sa.Integer()))
     read = rows.subquery().c
-    pair = sa.cast(read.place, sa.Text) + sa.literal_column("' '", sa.Text) + sa.cast(read.times, sa.Text)
+    pair = sa.cast(read.position, sa.Text) + sa.literal_column("' '", sa.Text) + sa.cast(read.times, sa.Text)
     return sa.select(read.term, sa.func.aggregate_strings(pair, " ")).group_by(read.term)
 
 
 def _occurrences(
-    session: OrmSession, statement: sa.Select[int, str], terms: Collection[int], asked: Mapping[str, object]
+    db: OrmSession, statement: sa.Select[int, str], terms: Collection[int], asked: Mapping[str, object]
 ) -> dict[int, Occurrences]:
     found = dict.fromkeys(terms, NOWHERE)
     if not terms:
         return found
-    for term, text in session.execute(statement, {"terms": terms, **asked}):
-        places, times = np.fromstring(text, dtype=np.int64, sep=" ").reshape(-1, 2).T
-        order = np.argsort(places)  # no database promises one within an aggregate
-        found[term] = Occurrences(places[order], times[order].astype(np.float64))
+    for term, text in db.execute(statement, {"terms": terms, **asked}):
+        positions, times = np.fromstring(text, dtype=np.int64, sep=" ").reshape(-1, 2).T
+        order = np.argsort(positions)  # no database promises one within an aggregate
+        found[term] = Occurrences(positions[order], times[order].astype(np.float64))
     return found
 
 
-def in_other_language(session: OrmSession, language: str) -> Waiting:
-    row = session.execute(
+def in_other_language(db: OrmSession, language: str) -> Waiting:
+    row = db.execute(
         sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(Session.documents), 0)).where(_in_other(language))
     ).one()
     return Waiting(*(int(value) for value in row))
 
 
-def sessions_in_other_language(
-    session: OrmSession, language: str, *, after: UUID | None
-) -> list[tuple[UUID, UUID, str]]:
+def sessions_in_other_language(db: OrmSession, language: str, *, after: UUID | None) -> list[tuple[UUID, UUID, str]]:
     """A page of them, by id: (id, flow's id, session id)."""
     beyond = [] if after is None else [Session.id > after]
-    rows = session.execute(
+    rows = db.execute(
         sa.select(Session.id, Session.flow_id, Session.session_id)
         .where(_in_other(language), *beyond)
         .order_by(Session.id)
         .limit(FLOW_PAGE)
     )
-    return [(row_id, flow_id, session_id) for row_id, flow_id, session_id in rows]
+    return [(progress_id, flow_id, session_id) for progress_id, flow_id, session_id in rows]
 
 
 def _in_other(language: str) -> sa.ColumnElement[bool]:
@@ -229,7 +222,7 @@ def _in_other(language: str) -> sa.ColumnElement[bool]:
 
 
 def ranges_of(
-    session: OrmSession, flow_id: UUID, *, session_id: str | None, end_user_id: str | None, at_most: int
+    db: OrmSession, flow_id: UUID, *, session_id: str | None, end_user_id: str | None, at_most: int
 ) -> list[tuple[int, int]] | None:
     """The places of a session or of an end user's sessions; None when these are more than `at_most`."""
     conditions = [Session.flow_id == flow_id]
@@ -237,5 +230,5 @@ def ranges_of(
         conditions.append(Session.session_id == session_id)
     if end_user_id is not None:
         conditions.append(Session.end_user_id == end_user_id)
-    rows = session.execute(sa.select(Session.first_place, Session.last_seq).where(*conditions).limit(at_most + 1)).all()
+    rows = db.execute(sa.select(Session.first_position, Session.last_seq).where(*conditions).limit(at_most + 1)).all()
     return [(first + 1, first + last) for first, last in rows] if len(rows) <= at_most else None

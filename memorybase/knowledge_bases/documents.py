@@ -24,8 +24,9 @@ from memorybase.models import ID_LENGTH, KnowledgeBase
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors.chunk_ids import chunk_id, chunk_ids, parse_chunk_id
+from memorybase.vectors.search import MAX_FETCH, SCORE_DIGITS, has_metadata, query_until_enough
 from memorybase.vectors.store import CollectionRef, VectorHit, VectorRecord
-from memorybase.vectors.visibility import find_hidden, read_back, write_again
+from memorybase.vectors.visibility import write_records
 
 if TYPE_CHECKING:
     from memorybase.settings import Settings
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 DocumentStatus = Literal["created", "replaced", "updated", "unchanged", "failed"]
 
 MAX_DOCUMENT_CHARS = 1_000_000  # the caller waits while it is embedded
-MAX_FILTER_KEYS = 20
 DOCUMENTS_A_WRITE = 16  # embedded, upserted and committed together: what a retry finds done
 WRITE_ATTEMPTS = 5  # while others keep replacing the same document
 WRITES_A_DOCUMENT = 2**15  # what the version's high bits can count; then it starts over
@@ -42,8 +42,6 @@ WRITES_A_DOCUMENT = 2**15  # what the version's high bits can count; then it sta
 FIRST_FETCH = 32
 FETCH_GROWTH = 4
 FETCH_ROUNDS = 3
-MAX_FETCH = 2_000
-SCORE_DIGITS = 6  # beyond these, two computations of one cosine differ
 
 log = get_logger(__name__)
 
@@ -117,26 +115,6 @@ def _check_id(value: str, field: str) -> None:
     check_text(value, field)
 
 
-def check_query(
-    settings: Settings, query: str, top_k: int, min_score: float | None, metadata: Mapping[str, Any]
-) -> None:
-    """Raises InvalidRequest naming the field and its bound."""
-    if not query.strip():
-        raise errors.InvalidRequest("The query is empty", field="query")
-    if len(query) > settings.max_query_chars:
-        raise errors.InvalidRequest(
-            "The query is too long", field="query", value=len(query), limit=settings.max_query_chars
-        )
-    check_text(query, "query")
-    if not 1 <= top_k <= settings.max_top_k:
-        limit = settings.max_top_k
-        raise errors.InvalidRequest(f"top_k is from 1 to {limit}", field="top_k", value=top_k, limit=limit)
-    if min_score is not None and not 0 <= min_score <= 1:
-        raise errors.InvalidRequest("A score is between 0 and 1", field="min_score", limit=1)
-    if len(metadata) > MAX_FILTER_KEYS:
-        raise errors.InvalidRequest("Too many keys", field="metadata", value=len(metadata), limit=MAX_FILTER_KEYS)
-
-
 # Adding.
 
 
@@ -171,8 +149,8 @@ def _document_id(kb_id: UUID, document: NewDocument) -> UUID:
 def _add_group(services: Services, entry: KnowledgeBase, group: dict[UUID, NewDocument]) -> dict[UUID, DocumentResult]:
     results: dict[UUID, DocumentResult] = {}
     for _ in range(WRITE_ATTEMPTS):
-        with services.database.reading() as session:
-            stored = queries.stored_documents(session, entry.id, list(group))
+        with services.database.reading() as db:
+            stored = queries.stored_documents(db, entry.id, list(group))
         plan = _plan(group, stored)
         results |= plan.settled
         try:
@@ -192,8 +170,8 @@ def _add_group(services: Services, entry: KnowledgeBase, group: dict[UUID, NewDo
 
 def _replaced(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
     """The entry with its new collection, when a rebuild has made one; else its collection is missing indeed."""
-    with services.database.reading() as session:
-        current = queries.fetch_living(session, entry.id)
+    with services.database.reading() as db:
+        current = queries.fetch_living(db, entry.id)
     if current is None or current.collection_id == entry.collection_id:
         raise errors.CollectionMissing
     return current
@@ -264,10 +242,7 @@ def _upsert(services: Services, entry: KnowledgeBase, documents: Sequence[Stored
         for document, chunks in zip(documents, pieces, strict=True)
         for chunk in chunks
     ]
-    collection = _collection(entry)
-    services.vectors.upsert(collection, records)
-    read_back(services.vectors, collection, [record.id for record in records])
-    write_again(services.vectors, collection, find_hidden(services.vectors, collection, records))
+    write_records(services.vectors, _collection(entry), records)
     return [document._replace(chunks=len(chunks)) for document, chunks in zip(documents, pieces, strict=True)]
 
 
@@ -282,19 +257,19 @@ def _commit(
     done: dict[UUID, DocumentResult] = {}
     if not written and not updates:
         return entry, done
-    with services.database.transaction() as session:
-        current = queries.share_knowledge_base(session, entry.id)
+    with services.database.transaction() as db:
+        current = queries.share_knowledge_base(db, entry.id)
         if current is None:
             raise errors.NotFound("There is no such knowledge base", field="name", value=entry.name)
         moved = current.collection_id != entry.collection_id  # rebuilt meanwhile: these chunks are in the old one
         for document in [] if moved else written:
             old = stored.get(document.id)
-            if old is None and queries.insert_document(session, entry.id, document, clock.now(session)):
+            if old is None and queries.insert_document(db, entry.id, document, clock.now(db)):
                 done[document.id] = _result(document, "created")
-            elif old is not None and queries.compare_and_replace(session, document, old.version):
+            elif old is not None and queries.compare_and_replace(db, document, old.version):
                 done[document.id] = _result(document, "replaced")
         for document in updates:
-            if queries.compare_and_replace(session, document, document.version):
+            if queries.compare_and_replace(db, document, document.version):
                 done[document.id] = _result(document, "updated")
     return current, done
 
@@ -308,8 +283,8 @@ def _sweep_chunks(
     """Remove the chunks of versions that are no longer, or never became, the document. Search drops them anyway."""
     if not written:
         return
-    with services.database.reading() as session:
-        current = queries.document_facts(session, [document.id for document in written])
+    with services.database.reading() as db:
+        current = queries.document_facts(db, [document.id for document in written])
     candidates = [*written, *(stored[document.id] for document in written if document.id in stored)]
     doomed = [
         chunk
@@ -330,13 +305,13 @@ def write_all(services: Services, entry: KnowledgeBase) -> int:
     """Every document into the entry's collection, from SQL; how many."""
     count, last = 0, None
     while True:
-        with services.database.reading() as session:
-            page = queries.documents_after(session, entry.id, last, limit=DOCUMENTS_A_WRITE)
+        with services.database.reading() as db:
+            page = queries.documents_after(db, entry.id, last, limit=DOCUMENTS_A_WRITE)
         if not page:
             return count
         written, _ = _write(services, entry, page)
-        with services.database.transaction() as session:
-            queries.set_chunks(session, [(document.id, document.version, document.chunks) for document in written])
+        with services.database.transaction() as db:
+            queries.set_chunks(db, [(document.id, document.version, document.chunks) for document in written])
         count += len(written)
         last = page[-1].id
 
@@ -354,13 +329,17 @@ def nearest(
         vector = embedder.embed_query(query)
     except errors.TextRejected as exc:
         raise errors.InvalidRequest("The embedding model cannot encode this query", field="query") from exc
-    found: list[DocumentHit] = []
-    for round_ in range(FETCH_ROUNDS):
-        limit = min(max(FIRST_FETCH, 2 * top_k) * FETCH_GROWTH**round_, MAX_FETCH)
-        hits = services.vectors.query(_collection(entry), vector, limit)
-        found = _verified(services, entry, [hit for hit in hits if hit.score >= min_score], metadata)
-        if len(found) >= top_k or len(hits) < limit or hits[-1].score < min_score:
-            break
+    first = max(FIRST_FETCH, 2 * top_k)
+    found = query_until_enough(
+        services.vectors,
+        _collection(entry),
+        vector,
+        ((None, min(first * FETCH_GROWTH**round_, MAX_FETCH)) for round_ in range(FETCH_ROUNDS)),
+        lambda hits: _verified(services, entry, [hit for hit in hits if hit.score >= min_score], metadata),
+        enough=top_k,
+        min_score=min_score,
+        texts=True,
+    )
     return sorted(found, key=lambda hit: (-hit.score, hit.id, hit.chunk_index))[:top_k]
 
 
@@ -370,14 +349,14 @@ def _verified(
     chunks = [(parsed, hit) for hit in hits if (parsed := parse_chunk_id(hit.id)) is not None]
     if not chunks:
         return []
-    with services.database.reading() as session:
-        known = queries.document_facts(session, {chunk.message_id for chunk, _ in chunks})
+    with services.database.reading() as db:
+        known = queries.document_facts(db, {chunk.message_id for chunk, _ in chunks})
     found: list[DocumentHit] = []
     for chunk, hit in chunks:
         facts = known.get(chunk.message_id)
         if facts is None or not _is_current(entry, facts, chunk.version, chunk.index):
             continue
-        if all(key in facts.metadata and _same_json(facts.metadata[key], value) for key, value in metadata.items()):
+        if has_metadata(facts.metadata, metadata):
             id_ = facts.external_id or str(facts.id)
             found.append(
                 DocumentHit(id_, facts.id, chunk.index, hit.text, round(hit.score, SCORE_DIGITS), facts.metadata)
@@ -387,11 +366,6 @@ def _verified(
 
 def _is_current(entry: KnowledgeBase, facts: DocumentFacts, version: int, index: int) -> bool:
     return facts.knowledge_base_id == entry.id and facts.version == version and index < facts.chunks
-
-
-def _same_json(one: Any, other: Any) -> bool:
-    # In JSON, true is not 1.
-    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
 def _collection(entry: KnowledgeBase) -> CollectionRef:

@@ -11,10 +11,10 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow, Found, Keyset, PageRequest, fetch_page
-from memorybase.database.upsert import insert
-from memorybase.models import Document, KnowledgeBase, MemoryBase, MemoryBaseSession
+from memorybase.database.upsert import insert, rows_affected
+from memorybase.models import Document, KnowledgeBase, MemoryBase, SessionProgress
 
-Row = MemoryBaseSession
+Progress = SessionProgress
 
 _KNOWLEDGE_BASES = Keyset("knowledge-bases", (KnowledgeBase.created_at, KnowledgeBase.id))
 
@@ -41,29 +41,29 @@ class DocumentFacts(NamedTuple):
     chunks: int
 
 
-def fetch_knowledge_base(session: OrmSession, user_id: UUID, name: str) -> KnowledgeBase | None:
+def fetch_knowledge_base(db: OrmSession, user_id: UUID, name: str) -> KnowledgeBase | None:
     """The user's knowledge base of that name, also one that is being deleted: its name is not free yet."""
-    return session.scalar(sa.select(KnowledgeBase).where(KnowledgeBase.user_id == user_id, KnowledgeBase.name == name))
+    return db.scalar(sa.select(KnowledgeBase).where(KnowledgeBase.user_id == user_id, KnowledgeBase.name == name))
 
 
-def knowledge_base_of_memory_base(session: OrmSession, memory_base_id: UUID) -> KnowledgeBase | None:
-    return session.scalar(
+def knowledge_base_of_memory_base(db: OrmSession, memory_base_id: UUID) -> KnowledgeBase | None:
+    return db.scalar(
         sa.select(KnowledgeBase)
         .where(KnowledgeBase.memory_base_id == memory_base_id)
         .execution_options(populate_existing=True)
     )
 
 
-def fetch_living(session: OrmSession, knowledge_base_id: UUID) -> KnowledgeBase | None:
+def fetch_living(db: OrmSession, knowledge_base_id: UUID) -> KnowledgeBase | None:
     """The knowledge base unless it is being deleted."""
-    return session.scalar(
+    return db.scalar(
         sa.select(KnowledgeBase).where(KnowledgeBase.id == knowledge_base_id, KnowledgeBase.deleting_at.is_(None))
     )
 
 
-def share_knowledge_base(session: OrmSession, knowledge_base_id: UUID) -> KnowledgeBase | None:
+def share_knowledge_base(db: OrmSession, knowledge_base_id: UUID) -> KnowledgeBase | None:
     """The knowledge base unless it is being deleted, share-locked: it stays until this transaction ends."""
-    return session.scalar(
+    return db.scalar(
         sa.select(KnowledgeBase)
         .where(KnowledgeBase.id == knowledge_base_id, KnowledgeBase.deleting_at.is_(None))
         .with_for_update(read=True)
@@ -71,9 +71,9 @@ def share_knowledge_base(session: OrmSession, knowledge_base_id: UUID) -> Knowle
     )
 
 
-def lock_knowledge_base(session: OrmSession, knowledge_base_id: UUID) -> KnowledgeBase | None:
+def lock_knowledge_base(db: OrmSession, knowledge_base_id: UUID) -> KnowledgeBase | None:
     """The knowledge base, living or being deleted, locked against every writer."""
-    return session.scalar(
+    return db.scalar(
         sa.select(KnowledgeBase)
         .where(KnowledgeBase.id == knowledge_base_id)
         .with_for_update()
@@ -81,34 +81,34 @@ def lock_knowledge_base(session: OrmSession, knowledge_base_id: UUID) -> Knowled
     )
 
 
-def add_knowledge_base(session: OrmSession, knowledge_base: KnowledgeBase) -> bool:
+def add_knowledge_base(db: OrmSession, knowledge_base: KnowledgeBase) -> bool:
     """False when the user has one of that name; the transaction goes on either way."""
     try:
-        with session.begin_nested():
-            session.add(knowledge_base)
-            session.flush()
+        with db.begin_nested():
+            db.add(knowledge_base)
+            db.flush()
     except sa.exc.IntegrityError:
-        if fetch_knowledge_base(session, knowledge_base.user_id, knowledge_base.name) is None:
+        if fetch_knowledge_base(db, knowledge_base.user_id, knowledge_base.name) is None:
             raise  # another constraint
         return False
     return True
 
 
-def delete_knowledge_base(session: OrmSession, knowledge_base_id: UUID) -> None:
+def delete_knowledge_base(db: OrmSession, knowledge_base_id: UUID) -> None:
     """Its documents go with it."""
-    session.execute(sa.delete(KnowledgeBase).where(KnowledgeBase.id == knowledge_base_id))
+    db.execute(sa.delete(KnowledgeBase).where(KnowledgeBase.id == knowledge_base_id))
 
 
-def knowledge_bases_page(session: OrmSession, user_id: UUID, request: PageRequest, *, for_retrieval: bool) -> Found:
+def knowledge_bases_page(db: OrmSession, user_id: UUID, request: PageRequest, *, for_retrieval: bool) -> Found:
     conditions = [*_visible(user_id)]
     if for_retrieval:
         conditions.append(KnowledgeBase.memory_base_id.is_(None))
     counting = _with_base(sa.select(KnowledgeBase.id)).where(*conditions)
-    return fetch_page(session, _views().where(*conditions), counting, _KNOWLEDGE_BASES, request)
+    return fetch_page(db, _views().where(*conditions), counting, _KNOWLEDGE_BASES, request)
 
 
-def knowledge_base_view(session: OrmSession, user_id: UUID, name: str) -> AnyRow | None:
-    return session.execute(_views().where(*_visible(user_id), KnowledgeBase.name == name)).one_or_none()
+def knowledge_base_view(db: OrmSession, user_id: UUID, name: str) -> AnyRow | None:
+    return db.execute(_views().where(*_visible(user_id), KnowledgeBase.name == name)).one_or_none()
 
 
 def _visible(user_id: UUID) -> list[sa.ColumnElement[bool]]:
@@ -128,14 +128,14 @@ def _views() -> sa.Select[Any]:
         .correlate(KnowledgeBase)
         .scalar_subquery()
     )
-    serving = (Row.memory_base_id == MemoryBase.id, Row.generation == MemoryBase.serving)
+    serving = (Progress.memory_base_id == MemoryBase.id, Progress.generation == MemoryBase.serving)
     ingested = (
-        sa.select(sa.func.coalesce(sa.func.sum(Row.total_processed), 0))
+        sa.select(sa.func.coalesce(sa.func.sum(Progress.total_processed), 0))
         .where(*serving)
         .correlate(MemoryBase)
         .scalar_subquery()
     )
-    owed = sa.exists().where(*serving, Row.target_seq > Row.cursor_seq).correlate(MemoryBase)
+    pending = sa.exists().where(*serving, Progress.target_seq > Progress.cursor_seq).correlate(MemoryBase)
     return _with_base(
         sa.select(
             KnowledgeBase.id,
@@ -147,30 +147,26 @@ def _views() -> sa.Select[Any]:
             KnowledgeBase.collection_id,
             sa.case((KnowledgeBase.memory_base_id.is_(None), documents), else_=ingested).label("documents"),
             MemoryBase.building,
-            owed.label("owed"),
+            pending.label("pending"),
         )
     )
 
 
-def stored_documents(session: OrmSession, knowledge_base_id: UUID, ids: Collection[UUID]) -> dict[UUID, StoredDocument]:
-    rows = session.execute(
-        _document_columns().where(Document.knowledge_base_id == knowledge_base_id, Document.id.in_(ids))
-    )
+def stored_documents(db: OrmSession, knowledge_base_id: UUID, ids: Collection[UUID]) -> dict[UUID, StoredDocument]:
+    rows = db.execute(_document_columns().where(Document.knowledge_base_id == knowledge_base_id, Document.id.in_(ids)))
     return {row.id: StoredDocument(*row) for row in rows}
 
 
-def documents_after(
-    session: OrmSession, knowledge_base_id: UUID, after: UUID | None, *, limit: int
-) -> list[StoredDocument]:
+def documents_after(db: OrmSession, knowledge_base_id: UUID, after: UUID | None, *, limit: int) -> list[StoredDocument]:
     """The next documents by id: pages for work over all of them."""
     statement = _document_columns().where(Document.knowledge_base_id == knowledge_base_id)
     if after is not None:
         statement = statement.where(Document.id > after)
-    return [StoredDocument(*row) for row in session.execute(statement.order_by(Document.id).limit(limit))]
+    return [StoredDocument(*row) for row in db.execute(statement.order_by(Document.id).limit(limit))]
 
 
-def document_facts(session: OrmSession, ids: Collection[UUID]) -> dict[UUID, DocumentFacts]:
-    rows = session.execute(
+def document_facts(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, DocumentFacts]:
+    rows = db.execute(
         sa.select(
             Document.id, Document.knowledge_base_id, Document.external_id, Document.meta, Document.version,
             Document.chunks,
@@ -179,10 +175,10 @@ def document_facts(session: OrmSession, ids: Collection[UUID]) -> dict[UUID, Doc
     return {row.id: DocumentFacts(*row) for row in rows}
 
 
-def insert_document(session: OrmSession, knowledge_base_id: UUID, document: StoredDocument, now: datetime) -> bool:
+def insert_document(db: OrmSession, knowledge_base_id: UUID, document: StoredDocument, now: datetime) -> bool:
     """False when somebody else was first."""
-    added = session.scalar(
-        insert(session, Document)
+    added = db.scalar(
+        insert(db, Document)
         .values(
             id=document.id, knowledge_base_id=knowledge_base_id, external_id=document.external_id, text=document.text,
             meta=document.metadata, version=document.version, chunks=document.chunks, created_at=now,
@@ -193,20 +189,20 @@ def insert_document(session: OrmSession, knowledge_base_id: UUID, document: Stor
     return added is not None
 
 
-def compare_and_replace(session: OrmSession, document: StoredDocument, old_version: int) -> bool:
+def compare_and_replace(db: OrmSession, document: StoredDocument, old_version: int) -> bool:
     """False when somebody else has replaced or deleted it since."""
-    replaced = session.execute(
+    replace = (
         sa.update(Document)
         .where(Document.id == document.id, Document.version == old_version)
         .values(text=document.text, meta=document.metadata, version=document.version, chunks=document.chunks)
     )
-    return replaced.rowcount == 1  # type: ignore[attr-defined,no-any-return]
+    return rows_affected(db, replace) == 1
 
 
-def set_chunks(session: OrmSession, counts: Sequence[tuple[UUID, int, int]]) -> None:
+def set_chunks(db: OrmSession, counts: Sequence[tuple[UUID, int, int]]) -> None:
     """(document, version, chunks): how many chunks that version has."""
     for document_id, version, chunks in counts:
-        session.execute(
+        db.execute(
             sa.update(Document).where(Document.id == document_id, Document.version == version).values(chunks=chunks)
         )
 

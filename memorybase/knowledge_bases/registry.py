@@ -25,6 +25,7 @@ from memorybase.messages import check_text
 from memorybase.models import NAME_LENGTH, KnowledgeBase
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
+from memorybase.vectors.search import check_query
 
 Status = Literal["ready", "pending", "regenerating", "deleting"]
 
@@ -71,18 +72,18 @@ class DocumentAnswer:
 # The registry.
 
 
-def id_of_name(session: OrmSession, user_id: UUID, name: str) -> UUID | None:
+def id_of_name(db: OrmSession, user_id: UUID, name: str) -> UUID | None:
     """The user's knowledge base of that name, also one that is being deleted."""
-    found = queries.fetch_knowledge_base(session, user_id, name)
+    found = queries.fetch_knowledge_base(db, user_id, name)
     return found.id if found else None
 
 
-def entry_of_memory_base(session: OrmSession, memory_base_id: UUID) -> KnowledgeBase | None:
-    return queries.knowledge_base_of_memory_base(session, memory_base_id)
+def entry_of_memory_base(db: OrmSession, memory_base_id: UUID) -> KnowledgeBase | None:
+    return queries.knowledge_base_of_memory_base(db, memory_base_id)
 
 
 def register_memory_base(
-    session: OrmSession,
+    db: OrmSession,
     *,
     user_id: UUID,
     kb_id: UUID,
@@ -98,13 +99,13 @@ def register_memory_base(
         id=kb_id, user_id=user_id, name=name, memory_base_id=memory_base_id, embedding_model=embedding_model,
         embedder=embedder, chunker=chunker, created_at=created_at,
     )  # fmt: skip
-    _add(session, entry, "kb_name")
+    _add(db, entry, "kb_name")
     return entry
 
 
-def _add(session: OrmSession, entry: KnowledgeBase, name_field: str) -> None:
-    if not queries.add_knowledge_base(session, entry):
-        existing = id_of_name(session, entry.user_id, entry.name)
+def _add(db: OrmSession, entry: KnowledgeBase, name_field: str) -> None:
+    if not queries.add_knowledge_base(db, entry):
+        existing = id_of_name(db, entry.user_id, entry.name)
         raise errors.NameTaken(field=name_field, value=entry.name, existing_id=str(existing))
 
 
@@ -156,15 +157,15 @@ def list_knowledge_bases(
     services: Services, user_id: UUID, page: PageRequest, *, for_retrieval: bool = False
 ) -> Page[KnowledgeBaseView]:
     """The user's knowledge bases, oldest first; for_retrieval leaves out those of memory bases."""
-    with services.database.reading() as session:
-        found = queries.knowledge_bases_page(session, user_id, page, for_retrieval=for_retrieval)
+    with services.database.reading() as db:
+        found = queries.knowledge_bases_page(db, user_id, page, for_retrieval=for_retrieval)
     return Page([_view(row) for row in found.rows], found.total, page.page, page.size, found.next_cursor)
 
 
 def get_knowledge_base(services: Services, user_id: UUID, name: str) -> KnowledgeBaseView:
     """One of them; raises NotFound."""
-    with services.database.reading() as session:
-        row = queries.knowledge_base_view(session, user_id, name)
+    with services.database.reading() as db:
+        row = queries.knowledge_base_view(db, user_id, name)
     if row is None:
         raise errors.NotFound("There is no such knowledge base", field="name", value=name)
     return _view(row)
@@ -176,19 +177,19 @@ def create(services: Services, user_id: UUID, *, name: str, embedding_model: str
     settings = services.settings
     embedder = services.embedders.get(services.settings.allowed_model(embedding_model))
     kb_id = uuid4()
-    with services.database.transaction() as session:
+    with services.database.transaction() as db:
         entry = KnowledgeBase(
             id=kb_id, user_id=user_id, name=name, embedding_model=embedder.model, embedder=embedder.identity,
             chunker=chunker_identity(min(settings.chunk_tokens, embedder.max_tokens), settings.chunk_overlap),
-            collection_name=_collection_name(kb_id), created_at=clock.now(session),
+            collection_name=_collection_name(kb_id), created_at=clock.now(db),
         )  # fmt: skip
-        _add(session, entry, "name")
+        _add(db, entry, "name")
     try:
         _with_collection(services, entry)
     except errors.EnvironmentFailure:
         # Refused whole: the name is free again. After a crash here the first add makes the collection.
-        with services.database.transaction() as session:
-            queries.delete_knowledge_base(session, kb_id)
+        with services.database.transaction() as db:
+            queries.delete_knowledge_base(db, kb_id)
         raise
     write_metadata(services, entry)
     return get_knowledge_base(services, user_id, name)
@@ -196,21 +197,21 @@ def create(services: Services, user_id: UUID, *, name: str, embedding_model: str
 
 def delete(services: Services, user_id: UUID, name: str) -> None:
     """The collection, then the rows. With the store away nothing is lost: VectorStoreUnavailable, and try again."""
-    with services.database.transaction() as session:
-        entry = queries.lock_knowledge_base(session, _ordinary(session, user_id, name, deleting=True).id)
+    with services.database.transaction() as db:
+        entry = queries.lock_knowledge_base(db, _ordinary(db, user_id, name, deleting=True).id)
         if entry is None:
             raise errors.NotFound("There is no such knowledge base", field="name", value=name)
-        entry.deleting_at = clock.now(session)  # no document is added from here on
+        entry.deleting_at = clock.now(db)  # no document is added from here on
     try:
         services.vectors.delete_collection(entry.collection_name or _collection_name(entry.id))
     except errors.EnvironmentFailure:
-        with services.database.transaction() as session:
-            kept = queries.lock_knowledge_base(session, entry.id)
+        with services.database.transaction() as db:
+            kept = queries.lock_knowledge_base(db, entry.id)
             if kept is not None:
                 kept.deleting_at = None
         raise
-    with services.database.transaction() as session:
-        queries.delete_knowledge_base(session, entry.id)
+    with services.database.transaction() as db:
+        queries.delete_knowledge_base(db, entry.id)
     remove_metadata(services, entry.id)
     log.info("knowledge_base_deleted", knowledge_base_id=str(entry.id))
 
@@ -233,7 +234,7 @@ def search(services: Services, user_id: UUID, name: str, query: DocumentQuery) -
     Raises InvalidRequest, NotFound, MemoryBaseOnly, VectorStoreUnavailable, CollectionMissing, ModelUnavailable.
     """
     started = time.perf_counter()
-    documents.check_query(services.settings, query.query, query.top_k, query.min_score, query.metadata)
+    check_query(services.settings, query.query, top_k=query.top_k, min_score=query.min_score, metadata=query.metadata)
     results = documents.nearest(
         services,
         _ready(services, user_id, name),
@@ -250,12 +251,12 @@ def rebuild(services: Services, user_id: UUID, name: str) -> int:
 
     Search sees the new collection at once and so finds more and more. Safe to repeat.
     """
-    with services.database.reading() as session:
-        old = _ordinary(session, user_id, name)
+    with services.database.reading() as db:
+        old = _ordinary(db, user_id, name)
     embedder = services.embedders.get(old.embedding_model)
     collection = services.vectors.create_collection(f"{_collection_name(old.id)}-{uuid4().hex[:8]}", {})
-    with services.database.transaction() as session:
-        entry = queries.lock_knowledge_base(session, old.id)
+    with services.database.transaction() as db:
+        entry = queries.lock_knowledge_base(db, old.id)
         if entry is None or entry.deleting_at is not None:
             raise errors.NotFound("There is no such knowledge base", field="name", value=name)
         replaced = entry.collection_name
@@ -272,16 +273,16 @@ def rebuild(services: Services, user_id: UUID, name: str) -> int:
 
 def _ready(services: Services, user_id: UUID, name: str) -> KnowledgeBase:
     """An ordinary knowledge base with its collection."""
-    with services.database.reading() as session:
-        entry = _ordinary(session, user_id, name)
+    with services.database.reading() as db:
+        entry = _ordinary(db, user_id, name)
     return entry if entry.collection_id else _with_collection(services, entry)
 
 
 def _with_collection(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
     # By name: whoever comes second gets the same one.
     collection = services.vectors.create_collection(entry.collection_name or _collection_name(entry.id), {})
-    with services.database.transaction() as session:
-        kept = queries.lock_knowledge_base(session, entry.id)
+    with services.database.transaction() as db:
+        kept = queries.lock_knowledge_base(db, entry.id)
         if kept is None or kept.deleting_at is not None:
             raise errors.NotFound("There is no such knowledge base", field="name", value=entry.name)
         if kept.collection_id is None:
@@ -289,8 +290,8 @@ def _with_collection(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
     return kept
 
 
-def _ordinary(session: OrmSession, user_id: UUID, name: str, *, deleting: bool = False) -> KnowledgeBase:
-    found = queries.fetch_knowledge_base(session, user_id, name)
+def _ordinary(db: OrmSession, user_id: UUID, name: str, *, deleting: bool = False) -> KnowledgeBase:
+    found = queries.fetch_knowledge_base(db, user_id, name)
     if found is None or (found.deleting_at is not None and not deleting):
         raise errors.NotFound("There is no such knowledge base", field="name", value=name)
     if found.memory_base_id is not None:
@@ -321,7 +322,7 @@ def _view(row: AnyRow) -> KnowledgeBaseView:
         status = "deleting"
     elif row.building is not None:
         status = "regenerating"
-    elif row.owed if is_memory_base else row.collection_id is None:
+    elif row.pending if is_memory_base else row.collection_id is None:
         status = "pending"
     return KnowledgeBaseView(
         id=row.id,

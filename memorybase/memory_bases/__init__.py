@@ -1,13 +1,13 @@
-"""Memory bases managed: created, regenerated, compared with their store, and deleted.
+"""Manage memory bases: create, regenerate, compare with their store, delete.
 
     manage        create and change a memory base
-    regenerate    build a new generation while the old one answers; cancel a job
-    consistency   mismatch: does the store hold what the ledger says
-    reconcile     the operator's comparison of everything, and collections that nobody owns
-    dead_letters  retry and discard
+    regenerate    build a new generation while the old one serves; cancel a job
+    consistency   mismatch: does the store hold what the ledger says?
+    reconcile     the operator's comparison of all stores with SQL; orphaned collections
+    dead_letters  retry or discard a dead letter
     deletion      404 at once, then drain, then the collection, then the rows; retired collections
 
-What fills a memory base is `ingestion`; what lists them is `read_models`.
+`ingestion` fills a memory base; `read_models` lists them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mismatch: does the store hold what the ledger says? Decided chunk by chunk; an unreachable store is no mismatch."""
+"""Mismatch: does the store hold what the ledger says? Compared by chunk; an unavailable store is no mismatch."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.models import MemoryBase
 from memorybase.queries import cursors, ledger, memory_bases, token_vectors
+from memorybase.queries.ownership import require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef
-from memorybase.vectors.visibility import hidden_ids
+from memorybase.vectors.visibility import unreachable_ids
 
 log = get_logger(__name__)
 
 SHOWN_IDS = 20
-LOOK_PAGE = 1_000  # chunks that are looked for between two words of progress, half a second
+PROBE_BATCH = 1_000  # chunks queried between two reports of progress, half a second
 
-Looked = Callable[[int, int], object]  # told how many chunks were looked for, and of how many
+OnProgress = Callable[[int, int], object]  # chunks queried so far, chunks in total
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """All numbers in chunks but `missing_token_vectors`, messages that are held without theirs."""
+    """Counted in chunks, except `missing_token_vectors`, which counts messages."""
 
     mismatch: bool
     state: Literal["ok", "mismatch", "unavailable"]
@@ -44,9 +45,9 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What a comparison found, chunk by chunk; the session row of what is missing.
+    """The result of a comparison by chunk: missing chunks by session row, and extra chunks.
 
-    `without_tokens`: how many messages of a session row are held without their token vectors.
+    `without_tokens` counts the messages without token vectors by session row.
     """
 
     expected: int
@@ -60,12 +61,10 @@ class Differences:
 
 
 def check_mismatch(services: Services, user_id: UUID, base_id: UUID) -> Mismatch:
-    """Compare the serving generation id by id and remember the answer. Raises NotFound."""
-    with services.database.reading() as session:
-        base = memory_bases.fetch_base(session, user_id, base_id)
-        if base is None:
-            raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
-        generation = memory_bases.fetch_generation(session, base_id, base.serving)
+    """Compare the serving generation by chunk id and store the result. Raises NotFound."""
+    with services.database.reading() as db:
+        base = require_memory_base(db, user_id, base_id)
+        generation = memory_bases.fetch_generation(db, base_id, base.serving)
     try:
         differences = compare(services, base, CollectionRef(generation.collection_name, generation.collection_id))
     except errors.VectorStoreUnavailable:
@@ -84,23 +83,23 @@ def check_mismatch(services: Services, user_id: UUID, base_id: UUID) -> Mismatch
 
 
 def compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Differences:
-    """Compare the serving generation id by id and remember whether it differs. Raises VectorStoreUnavailable."""
+    """Compare the serving generation by chunk id and store whether it differs. Raises VectorStoreUnavailable."""
     stored: set[str] | None
     try:
         stored = {chunk for page in services.vectors.iter_ids(ref) for chunk in page}
     except errors.CollectionMissing:
         stored = None
-    # The store is read first: what an advance adds to the ledger after that is looked up again below.
+    # Read the store first: chunks of a later advance are looked up again below.
     found = _differences(services, base, stored)
     if found:
-        found = _look_again(services, base, ref, found)
-    with services.database.transaction() as session:
-        memory_bases.set_mismatch(session, base.id, base.serving, bool(found), clock.now(session))
+        found = _compare_again(services, base, ref, found)
+    with services.database.transaction() as db:
+        memory_bases.set_mismatch(db, base.id, base.serving, bool(found), clock.now(db))
     return found
 
 
-def _look_again(services: Services, base: MemoryBase, ref: CollectionRef, first: Differences) -> Differences:
-    """Two reads of two systems are never one moment: only what differs both times is a difference."""
+def _compare_again(services: Services, base: MemoryBase, ref: CollectionRef, first: Differences) -> Differences:
+    """Two systems cannot be read at one moment: keep only what differs both times."""
     present: set[str] | None
     try:
         present = services.vectors.stored_ids(ref, sorted(first.missing.keys() | first.extra))
@@ -112,84 +111,86 @@ def _look_again(services: Services, base: MemoryBase, ref: CollectionRef, first:
 
 
 def _differences(services: Services, base: MemoryBase, stored: set[str] | None) -> Differences:
-    """Against what the ledger says now, without what is in flight; None: there is no collection."""
-    with services.database.reading() as session:
-        expected = _expected(session, base)
-        if stored is None:  # nothing is on its way to a collection that is gone
+    """Compare with the ledger, without sessions in flight. `stored` None: there is no collection."""
+    with services.database.reading() as db:
+        expected = _expected(db, base)
+        if stored is None:  # no job writes to a missing collection
             return Differences(len(expected), 0, expected, set(), {})
-        at_work = cursors.rows_at_work(session, base.id, base.serving)
-        missing = {chunk: row for chunk, row in expected.items() if chunk not in stored and row not in at_work}
+        busy = cursors.busy_sessions(db, base.id, base.serving)
+        missing = {chunk: row for chunk, row in expected.items() if chunk not in stored and row not in busy}
         extra = stored - expected.keys()
-        if extra and at_work:
-            extra -= _in_flight(session, base, extra, at_work)
-        lacking = token_vectors.rows_lacking(session, base.id, base.serving)
-    without_tokens = {row: count for row, count in lacking.items() if row not in at_work}
+        if extra and busy:
+            extra -= _in_flight(db, base, extra, busy)
+        counts = token_vectors.count_missing_by_session(db, base.id, base.serving)
+    without_tokens = {row: count for row, count in counts.items() if row not in busy}
     return Differences(len(expected), len(stored), missing, extra, without_tokens)
 
 
-def _expected(session: OrmSession, base: MemoryBase) -> dict[str, UUID]:
-    """What the ledger says that the serving generation holds, with the session row of each chunk."""
+def _expected(db: OrmSession, base: MemoryBase) -> dict[str, UUID]:
+    """The chunks of the serving generation according to the ledger, each with its session row."""
     return {
-        chunk: row_id
-        for row_id, held in ledger.entries_of_generation(session, base.id, base.serving)
+        chunk: progress_id
+        for progress_id, held in ledger.entries_of_generation(db, base.id, base.serving)
         for chunk in chunk_ids.chunk_ids(base.id, held.message_id, held.version, held.chunks)
     }
 
 
-def find_hidden_chunks(services: Services, base: MemoryBase, ref: CollectionRef, looked: Looked) -> dict[str, UUID]:
-    """Chunks of sessions at rest that the store has and no search by meaning comes upon, with their session row.
+def find_unreachable_chunks(
+    services: Services, base: MemoryBase, ref: CollectionRef, on_progress: OnProgress
+) -> dict[str, UUID]:
+    """Stored chunks that no vector search reaches, with their session row; only of sessions without active work.
 
-    A query for each chunk: 5 s for 12,000. Raises VectorStoreUnavailable and CollectionMissing.
+    One query for each chunk: 5 s for 12,000. Raises VectorStoreUnavailable and CollectionMissing.
     """
-    with services.database.reading() as session:
-        at_work = cursors.rows_at_work(session, base.id, base.serving)
-        resting = {chunk: row for chunk, row in _expected(session, base).items() if row not in at_work}
-    chunks, hidden = list(resting), set[str]()
-    for start in range(0, len(chunks), LOOK_PAGE):
-        hidden |= hidden_ids(services.vectors, ref, chunks[start : start + LOOK_PAGE])
-        looked(min(start + LOOK_PAGE, len(chunks)), len(chunks))
-    return {chunk: resting[chunk] for chunk in hidden}
+    with services.database.reading() as db:
+        busy = cursors.busy_sessions(db, base.id, base.serving)
+        settled = {chunk: row for chunk, row in _expected(db, base).items() if row not in busy}
+    chunks, unreachable = list(settled), set[str]()
+    for start in range(0, len(chunks), PROBE_BATCH):
+        unreachable |= unreachable_ids(services.vectors, ref, chunks[start : start + PROBE_BATCH])
+        on_progress(min(start + PROBE_BATCH, len(chunks)), len(chunks))
+    return {chunk: settled[chunk] for chunk in unreachable}
 
 
-def _in_flight(session: OrmSession, base: MemoryBase, chunks: set[str], at_work: set[UUID]) -> set[str]:
-    """Which of these are of messages whose session is being worked on, or is about to be."""
+def _in_flight(db: OrmSession, base: MemoryBase, chunks: set[str], busy: set[UUID]) -> set[str]:
+    """The chunks among these that belong to messages of busy sessions."""
     messages: dict[UUID, list[str]] = {}
     for chunk in chunks:
         parsed = chunk_ids.parse_chunk_id(chunk)
         if parsed is not None:
             messages.setdefault(parsed.message_id, []).append(chunk)
-    owners = cursors.rows_of_messages(session, base, messages)
-    return {chunk for message_id, row in owners.items() if row in at_work for chunk in messages[message_id]}
+    owners = cursors.sessions_of_messages(db, base, messages)
+    return {chunk for message_id, row in owners.items() if row in busy for chunk in messages[message_id]}
 
 
 def compare_counts(services: Services) -> int:
-    """The sweeper's quick look at every base at rest: do the numbers agree? How many do not.
+    """The sweeper's quick check of every base without active work: how many have another chunk count in the store.
 
-    A count costs next to nothing; which chunks differ is check_mismatch's to say.
+    A count is cheap; `check_mismatch` shows which chunks differ.
     """
-    found = 0
-    with services.database.reading() as session:
-        base_ids = memory_bases.bases_to_compare(session, clock.now(session))
+    differing = 0
+    with services.database.reading() as db:
+        base_ids = memory_bases.bases_to_compare(db, clock.now(db))
     for base_id in base_ids:
-        found += _counts_differ(services, base_id)
-    return found
+        differing += _counts_differ(services, base_id)
+    return differing
 
 
 def _counts_differ(services: Services, base_id: UUID) -> bool:
-    with services.database.reading() as session:
-        base = memory_bases.fetch_any_base(session, base_id)
+    with services.database.reading() as db:
+        base = memory_bases.fetch_any_base(db, base_id)
         if base is None or base.deleting_at is not None:
             return False
-        generation = memory_bases.fetch_generation(session, base_id, base.serving)
-        before = cursors.chunks_of_generation(session, base_id, base.serving)
+        generation = memory_bases.fetch_generation(db, base_id, base.serving)
+        before = cursors.chunks_of_generation(db, base_id, base.serving)
     try:
         count = services.vectors.count(CollectionRef(generation.collection_name, generation.collection_id))
     except errors.CollectionMissing:
         count = -1
-    with services.database.transaction() as session:
-        after = cursors.chunks_of_generation(session, base_id, base.serving)
-        if count >= 0 and (before != after or cursors.rows_at_work(session, base_id, base.serving)):
-            return False  # the next pass may find it at rest
-        # An empty base whose collection is gone has lost its place to write: that is a mismatch too.
-        memory_bases.set_mismatch(session, base_id, base.serving, count != after, clock.now(session))
+    with services.database.transaction() as db:
+        after = cursors.chunks_of_generation(db, base_id, base.serving)
+        if count >= 0 and (before != after or cursors.busy_sessions(db, base_id, base.serving)):
+            return False  # busy; a later pass checks it
+        # A missing collection is a mismatch even of an empty base, which could not be written to.
+        memory_bases.set_mismatch(db, base_id, base.serving, count != after, clock.now(db))
         return count != after

@@ -1,4 +1,4 @@
-"""Dead letters retried by a repair, or discarded."""
+"""Retry a dead letter with a repair, or discard it."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
-from memorybase.models import DeadLetter, MemoryBase, MemoryBaseSession
+from memorybase.models import DeadLetter, MemoryBase, SessionProgress
 from memorybase.queries import cursors, dead_letters, memory_bases
 from memorybase.services import Services
 
 
 def retry_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_letter_id: UUID) -> list[UUID]:
-    """Try a dead letter again, by a repair; the repairs' ids. Raises NotFound."""
-    with services.database.transaction() as session:
-        base, letter, locked = _locked_dead_letter(session, user_id, base_id, dead_letter_id)
-        now = clock.now(session)
+    """Schedule a repair that retries a dead letter; returns the ids of the jobs. Raises NotFound."""
+    with services.database.transaction() as db:
+        base, letter, locked = _locked_dead_letter(db, user_id, base_id, dead_letter_id)
+        now = clock.now(db)
         letter.state = "retrying"
         letter.updated_at = now
         for row in locked:
-            if row.id == letter.row_id:
+            if row.id == letter.progress_id:
                 row.dirty += 1
-        session.flush()
-        job = scheduler.plan_next(session, services, base, locked, now)
+        db.flush()
+        job = scheduler.schedule_next(db, services, base, locked, now)
         return [job.id] if job else []
 
 
 def discard_dead_letter(services: Services, user_id: UUID, base_id: UUID, dead_letter_id: UUID) -> None:
-    """Put a dead letter away for good; its message stays in SQL. Raises NotFound."""
-    with services.database.transaction() as session:
-        _base, letter, _rows = _locked_dead_letter(session, user_id, base_id, dead_letter_id)
+    """Discard a dead letter; its message stays in SQL. Raises NotFound."""
+    with services.database.transaction() as db:
+        _base, letter, _rows = _locked_dead_letter(db, user_id, base_id, dead_letter_id)
         letter.state = "discarded"
-        letter.updated_at = clock.now(session)
+        letter.updated_at = clock.now(db)
 
 
 def _locked_dead_letter(
-    session: OrmSession, user_id: UUID, base_id: UUID, dead_letter_id: UUID
-) -> tuple[MemoryBase, DeadLetter, list[MemoryBaseSession]]:
-    """A dead letter behind its session's rows: whatever heals or buries it has ended, or waits for us."""
-    base = memory_bases.share_base(session, base_id)
+    db: OrmSession, user_id: UUID, base_id: UUID, dead_letter_id: UUID
+) -> tuple[MemoryBase, DeadLetter, list[SessionProgress]]:
+    """A dead letter, with its session's rows locked: a job that writes or clears it has ended, or waits."""
+    base = memory_bases.share_base(db, base_id)
     if base is None or base.user_id != user_id or base.deleting_at is not None:
         raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
-    session_id = dead_letters.session_of_dead_letter(session, base_id, dead_letter_id)
-    locked = cursors.lock_rows_of_session(session, [base_id], session_id) if session_id is not None else []
-    letter = dead_letters.fetch_dead_letter(session, base_id, dead_letter_id)
+    session_id = dead_letters.session_of_dead_letter(db, base_id, dead_letter_id)
+    locked = cursors.lock_session_progress(db, [base_id], session_id) if session_id is not None else []
+    letter = dead_letters.fetch_dead_letter(db, base_id, dead_letter_id)
     if letter is None or letter.state == "discarded":
         raise errors.NotFound("There is no such dead letter", field="dead_letter_id", value=str(dead_letter_id))
     return base, letter, locked

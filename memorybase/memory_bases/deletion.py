@@ -1,4 +1,4 @@
-"""Deletion: gone for the caller at once, then drained, then the collection, then the rows. Nothing comes back."""
+"""Deletion: 404 at once, then running jobs drain, then the collection and the rows are deleted."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.knowledge_bases import registry
 from memorybase.queries import cursors, memory_bases
+from memorybase.queries.ownership import require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 
 DRAIN_POLL_SECONDS = 0.1
-DELETE_PAGE = 5_000  # rows a statement, so that no deletion holds its locks for long
+DELETE_PAGE = 5_000  # rows in one statement: no deletion holds its locks for long
 
 
 def delete_memory_base(services: Services, user_id: UUID, base_id: UUID) -> bool:
-    """Delete a memory base: True when nothing is left, False while a job drains and the sweeper will finish.
+    """Delete a memory base. True if nothing is left, False if a job is still running and the sweeper will finish.
 
-    Raises NotFound. From the first commit on the base is 404.
+    From the first commit on the base is 404. Raises NotFound.
     """
-    with services.database.transaction() as session:
-        if memory_bases.fetch_base(session, user_id, base_id) is None:
-            raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
-        memory_bases.begin_deletion(session, base_id, clock.now(session))
-    log.info("memory_base_deletion_began", memory_base_id=str(base_id))
+    with services.database.transaction() as db:
+        require_memory_base(db, user_id, base_id)
+        memory_bases.begin_deletion(db, base_id, clock.now(db))
+    log.info("memory_base_deletion_started", memory_base_id=str(base_id))
     return drain(services, lambda: finish_deletion(services, base_id))
 
 
 def drain(services: Services, finish: Callable[[], bool]) -> bool:
-    """Try to finish for a while; what does not end in time, or while the store is away, is the sweeper's."""
+    """Retry `finish` for `drain_seconds`. False: the sweeper will finish, as the store or a job takes too long."""
     deadline = time.monotonic() + services.settings.drain_seconds
     while True:
         try:
             if finish():
                 return True
         except errors.EnvironmentFailure as error:
-            log.warning("deletion_waits", error_code=error.code)
+            log.warning("deletion_postponed", error_code=error.code)
             return False
         if time.monotonic() >= deadline:
             return False
@@ -50,51 +50,51 @@ def drain(services: Services, finish: Callable[[], bool]) -> bool:
 
 
 def finish_deletion(services: Services, base_id: UUID) -> bool:
-    """Collections, then rows, once no worker holds a lease on the base. Safe to repeat and to run twice at once."""
-    with services.database.reading() as session:
-        base = memory_bases.fetch_any_base(session, base_id)
+    """Delete collections, then rows, once no worker holds a lease on the base. Idempotent; safe to run concurrently."""
+    with services.database.reading() as db:
+        base = memory_bases.fetch_any_base(db, base_id)
         if base is None:
             return True
-        leased_until = cursors.leased_until(session, base_id)
-        if base.deleting_at is None or (leased_until is not None and leased_until > clock.now(session)):
+        leased_until = cursors.leased_until(db, base_id)
+        if base.deleting_at is None or (leased_until is not None and leased_until > clock.now(db)):
             return False
-        names = [generation.collection_name for generation in memory_bases.generations(session, base_id)]
-        entry = registry.entry_of_memory_base(session, base_id)
+        names = [generation.collection_name for generation in memory_bases.generations(db, base_id)]
+        entry = registry.entry_of_memory_base(db, base_id)
     for name in names:
         services.vectors.delete_collection(name)
     if entry is not None:
         registry.remove_metadata(services, entry.id)
     delete_in_pages(services, partial(memory_bases.delete_rows_of_base, base_id=base_id))
-    with services.database.transaction() as session:
-        memory_bases.delete_base(session, base_id)
+    with services.database.transaction() as db:
+        memory_bases.delete_base(db, base_id)
     log.info("memory_base_deleted", memory_base_id=str(base_id))
     return True
 
 
-def drop_retired(services: Services) -> int:
-    """Drop collections that were replaced a while ago: searches that began before are over by now."""
-    with services.database.reading() as session:
-        before = clock.now(session) - timedelta(seconds=services.settings.retire_seconds)
-        retired = memory_bases.retired_generations(session, before)
-    for each in retired:
-        base_id, generation = each.memory_base_id, each.generation
-        services.vectors.delete_collection(each.collection_name)
+def delete_retired_collections(services: Services) -> int:
+    """Delete collections that were replaced `retire_seconds` ago: searches that use them have ended."""
+    with services.database.reading() as db:
+        before = clock.now(db) - timedelta(seconds=services.settings.retire_seconds)
+        retired = memory_bases.retired_generations(db, before)
+    for row in retired:
+        base_id, generation = row.memory_base_id, row.generation
+        services.vectors.delete_collection(row.collection_name)
         delete_in_pages(
             services, partial(memory_bases.delete_rows_of_generation, base_id=base_id, generation=generation)
         )
-        with services.database.transaction() as session:
-            base = memory_bases.share_base(session, base_id)  # a deletion waits, and removes what is written here
-            memory_bases.mark_dropped(session, base_id, generation)
-            entry = registry.entry_of_memory_base(session, base_id)
+        with services.database.transaction() as db:
+            base = memory_bases.share_base(db, base_id)  # makes a deletion wait
+            memory_bases.mark_collection_deleted(db, base_id, generation)
+            entry = registry.entry_of_memory_base(db, base_id)
             if entry is not None and base is not None and base.deleting_at is None:
-                # Again: whoever let the new generation serve may have died before this.
+                # Again: the process that switched generations may have died before it wrote this.
                 registry.write_metadata(services, entry)
     return len(retired)
 
 
 def delete_in_pages(services: Services, delete_some: Callable[..., bool]) -> None:
-    """No statement takes long, no transaction holds its locks for long; after a crash the rest is found again."""
+    """Delete in short transactions until nothing is left. After a crash, the next call continues."""
     more = True
     while more:
-        with services.database.transaction() as session:
-            more = delete_some(session, limit=DELETE_PAGE)
+        with services.database.transaction() as db:
+            more = delete_some(db, limit=DELETE_PAGE)

@@ -1,4 +1,4 @@
-"""Flows and memory bases: made and changed. Only here and in a regenerate is a collection created."""
+"""Create and change memory bases. Only this and a regenerate create collections."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NewMemoryBase:
 
 
 def create_memory_base(services: Services, user_id: UUID, new: NewMemoryBase) -> UUID:
-    """A memory base with its collection and registry entry; its id.
+    """Create a memory base with its collection and registry entry; returns its id.
 
     Raises NotFound (flow), NameTaken (name or kb_name, with existing_id), InvalidRequest, ModelUnavailable,
     VectorStoreUnavailable.
@@ -49,20 +49,20 @@ def create_memory_base(services: Services, user_id: UUID, new: NewMemoryBase) ->
     registry.check_name(new.kb_name or new.name, "kb_name")
     _check_bounds(services, threshold=new.threshold, idle_after=new.idle_after)
     base_id = uuid4()
-    with services.database.reading() as session:
-        _check_free(session, user_id, new)
+    with services.database.reading() as db:
+        _check_free(db, user_id, new)
     embedder = services.embedders.get(services.settings.allowed_model(new.embedding_model))
     ref = create_collection(services, base_id, FIRST_GENERATION, new.flow_id, embedder)
     try:
-        with services.database.transaction() as session:
-            flow = sessions.lock_flow(session, new.flow_id)
+        with services.database.transaction() as db:
+            flow = sessions.lock_flow(db, new.flow_id)
             if flow is None or flow.user_id != user_id or flow.deleting_at is not None:
                 raise errors.NotFound("There is no such flow", field="flow_id", value=str(new.flow_id))
-            _insert(session, services, user_id, base_id, new, embedder, ref)
+            _insert(db, services, user_id, base_id, new, embedder, ref)
     except errors.ConstraintViolated as exc:
         services.vectors.delete_collection(ref.name)
-        with services.database.reading() as session:
-            _check_free(session, user_id, new)
+        with services.database.reading() as db:
+            _check_free(db, user_id, new)
         raise errors.NameTaken(field="name", value=new.name) from exc
     except errors.MemorybaseError:
         services.vectors.delete_collection(ref.name)
@@ -74,12 +74,12 @@ def create_memory_base(services: Services, user_id: UUID, new: NewMemoryBase) ->
 def create_collection(
     services: Services, base_id: UUID, generation: int, flow_id: UUID, embedder: Embedder
 ) -> CollectionRef:
-    """The collection of a generation; what belongs to all its chunks is said once, here."""
-    # Known from here on: a model without a published projection embeds for it, and the generation's row is written in a
-    # transaction.
+    """Create the collection of a generation. Its metadata holds what all its chunks share."""
+    # Fit the token projection now: a model without a published one embeds texts for it, which no transaction may wait
+    # for.
     _token_encoding(services, embedder)
-    with services.database.reading() as session:
-        now = clock.now(session)
+    with services.database.reading() as db:
+        now = clock.now(db)
     return services.vectors.create_collection(
         f"mb-{base_id}-g{generation}",
         {
@@ -89,7 +89,7 @@ def create_collection(
             "embedding_model": embedder.model,
             "embedder": embedder.identity,
             "dimension": embedder.dimension,
-            # On the database's clock: one that belongs to no generation for long was left by a request that died.
+            # On the database's clock: an old collection without a generation was left by a request that died.
             "created_at": int(now.timestamp()),
         },
     )
@@ -126,20 +126,20 @@ def new_generation(
     )
 
 
-def _check_free(session: OrmSession, user_id: UUID, new: NewMemoryBase) -> None:
-    if not sessions.has_flow(session, user_id, new.flow_id):
+def _check_free(db: OrmSession, user_id: UUID, new: NewMemoryBase) -> None:
+    if not sessions.has_flow(db, user_id, new.flow_id):
         raise errors.NotFound("There is no such flow", field="flow_id", value=str(new.flow_id))
-    existing = memory_bases.base_of_name(session, user_id, new.name)
+    existing = memory_bases.base_of_name(db, user_id, new.name)
     if existing is not None:
         raise errors.NameTaken(field="name", value=new.name, existing_id=str(existing))
     kb_name = new.kb_name or new.name
-    existing = registry.id_of_name(session, user_id, kb_name)
+    existing = registry.id_of_name(db, user_id, kb_name)
     if existing is not None:
         raise errors.NameTaken(field="kb_name", value=kb_name, existing_id=str(existing))
 
 
 def _insert(
-    session: OrmSession,
+    db: OrmSession,
     services: Services,
     user_id: UUID,
     base_id: UUID,
@@ -147,30 +147,30 @@ def _insert(
     embedder: Embedder,
     ref: CollectionRef,
 ) -> None:
-    now = clock.now(session)
+    now = clock.now(db)
     base = MemoryBase(
         id=base_id, user_id=user_id, flow_id=new.flow_id, name=new.name, kb_name=new.kb_name or new.name,
         threshold=new.threshold, auto_capture=new.auto_capture, created_at=now, serving=FIRST_GENERATION,
         idle_after=services.settings.idle_after if new.idle_after is None else new.idle_after,
     )  # fmt: skip
-    session.add(base)
-    session.flush()
+    db.add(base)
+    db.flush()
     generation = new_generation(
         services, base_id, FIRST_GENERATION, GenerationState.SERVING, new.capture, embedder, ref, now
     )
-    session.add(generation)
-    session.flush()
+    db.add(generation)
+    db.flush()
     if new.start == "now":
-        for conversation in sessions.all_sessions_of_flow(session, new.flow_id):
-            cursors.ensure_row(
-                session, base_id=base_id, generation=FIRST_GENERATION, flow_id=new.flow_id,
-                session_id=conversation.session_id, start_seq=conversation.last_seq,
+        for session in sessions.all_sessions_of_flow(db, new.flow_id):
+            cursors.ensure_progress(
+                db, base_id=base_id, generation=FIRST_GENERATION, flow_id=new.flow_id,
+                session_id=session.session_id, start_seq=session.last_seq,
             )  # fmt: skip
     entry = registry.register_memory_base(
-        session, user_id=user_id, kb_id=uuid4(), name=base.kb_name, memory_base_id=base_id,
+        db, user_id=user_id, kb_id=uuid4(), name=base.kb_name, memory_base_id=base_id,
         embedding_model=embedder.model, embedder=embedder.identity, chunker=generation.chunker, created_at=now,
     )  # fmt: skip
-    engine.after_commit(session, lambda: registry.write_metadata(services, entry))
+    engine.after_commit(db, lambda: registry.write_metadata(services, entry))
 
 
 def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes: Mapping[str, Any]) -> None:
@@ -180,33 +180,40 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
     """
     for name in changes:
         if name not in CHANGEABLE:
-            raise errors.InvalidRequest("This cannot be changed", field=name, limit=list(CHANGEABLE))
+            raise errors.InvalidRequest(
+                f"{name} of a memory base cannot be changed", field=name, limit=list(CHANGEABLE)
+            )
     if "name" in changes:
         registry.check_name(changes["name"], "name")
     _check_bounds(services, threshold=changes.get("threshold"), idle_after=changes.get("idle_after"))
     try:
-        with services.database.transaction() as session:
-            base = memory_bases.fetch_base(session, user_id, base_id) and memory_bases.lock_base(session, base_id)
+        with services.database.transaction() as db:
+            base = memory_bases.fetch_base(db, user_id, base_id) and memory_bases.lock_base(db, base_id)
             if base is None:
                 raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
             for name, value in changes.items():
                 setattr(base, name, value)
-            session.flush()
+            db.flush()
             if "idle_after" in changes or "auto_capture" in changes:
-                cursors.look_at_idle_soon(session, base_id, clock.now(session))
+                cursors.recheck_idle_sessions(db, base_id, clock.now(db))
     except errors.ConstraintViolated as exc:
-        with services.database.reading() as session:
-            existing = memory_bases.base_of_name(session, user_id, changes["name"])
+        with services.database.reading() as db:
+            existing = memory_bases.base_of_name(db, user_id, changes["name"])
         raise errors.NameTaken(field="name", value=changes["name"], existing_id=str(existing)) from exc
 
 
 def _check_bounds(services: Services, *, threshold: int | None, idle_after: int | None) -> None:
     limit = services.settings.max_threshold
     if threshold is not None and not 1 <= threshold <= limit:
-        raise errors.InvalidRequest("threshold is out of bounds", field="threshold", value=threshold, limit=[1, limit])
+        raise errors.InvalidRequest(
+            f"threshold must be between 1 and {limit}", field="threshold", value=threshold, limit=[1, limit]
+        )
     if idle_after is not None and not 0 <= idle_after <= MAX_IDLE_SECONDS:
         raise errors.InvalidRequest(
-            "idle_after is out of bounds", field="idle_after", value=idle_after, limit=[0, MAX_IDLE_SECONDS]
+            f"idle_after must be between 0 and {MAX_IDLE_SECONDS} seconds",
+            field="idle_after",
+            value=idle_after,
+            limit=[0, MAX_IDLE_SECONDS],
         )
 
 

@@ -1,4 +1,4 @@
-"""Reconcile: the whole store against SQL, all users together. A person's tool; nothing calls it by itself."""
+"""Reconcile: compare the whole store with SQL, for all users. An operator's tool; nothing runs it automatically."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.memory_bases.consistency import Differences, Looked, compare, find_hidden_chunks
+from memorybase.memory_bases.consistency import Differences, OnProgress, compare, find_unreachable_chunks
 from memorybase.models import MemoryBase
 from memorybase.queries import cursors, memory_bases
 from memorybase.services import Services
@@ -23,7 +23,7 @@ from memorybase.vectors.store import CollectionRef
 
 log = get_logger(__name__)
 
-# A collection is made a moment before the row that names it; after so long that row does not come any more.
+# A collection is created just before its generation's row. After this long the row will not come.
 ORPHANED_AFTER = timedelta(hours=1)
 
 _COLLECTION = re.compile(r"mb-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-g([1-9][0-9]{0,8})")
@@ -31,11 +31,10 @@ _COLLECTION = re.compile(r"mb-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-g([1
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """One memory base compared; all numbers in chunks but `marked`, the sessions whose next job repairs them, and
-    `without_tokens`, messages that are held without their token vectors.
+    """The comparison of one memory base, counted in chunks.
 
-    `hidden` chunks are stored, and no search by meaning comes upon them; `removed` ones were of no message that SQL
-    knows of, and are gone already.
+    `hidden` chunks are stored but no vector search reaches them; `removed` chunks belonged to no message and are
+    deleted. `marked` counts sessions that the next job repairs, `without_tokens` messages without token vectors.
     """
 
     memory_base_id: UUID
@@ -53,7 +52,7 @@ class Reconciled:
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """A collection that belongs to no generation. Young ones, and those of unknown age, may be about to."""
+    """A collection without a generation. If it is young or of unknown age, its generation may still come."""
 
     ref: CollectionRef
     created_at: datetime | None
@@ -61,27 +60,26 @@ class Orphan:
 
 
 def reconcile_base(
-    services: Services, base_id: UUID, *, repair: bool, looked: Looked = lambda *_: None
+    services: Services, base_id: UUID, *, repair: bool, on_progress: OnProgress = lambda *_: None
 ) -> Reconciled | None:
-    """Compare the serving generation id by id and look for each chunk, with `repair` have it mended; None: the base is
-    gone.
+    """Compare the serving generation chunk by chunk and query for each; None if the base is deleted.
 
-    What is mended goes the ordinary way: an audit of the session by its next job, which the sweeper plans.
+    `repair` deletes chunks of no message and schedules an audit of each session that differs, as its next job.
     """
-    with services.database.reading() as session:
-        base = memory_bases.fetch_any_base(session, base_id)
+    with services.database.reading() as db:
+        base = memory_bases.fetch_any_base(db, base_id)
         if base is None or base.deleting_at is not None:
             return None
-        generation = memory_bases.fetch_generation(session, base_id, base.serving)
+        generation = memory_bases.fetch_generation(db, base_id, base.serving)
     ref = CollectionRef(generation.collection_name, generation.collection_id)
     try:
         differences = compare(services, base, ref)
         if not services.vectors.collection_exists(ref):
             return _answer(base, "gone", differences)
-        hidden = find_hidden_chunks(services, base, ref, looked)
+        hidden = find_unreachable_chunks(services, base, ref, on_progress)
         if not differences and not hidden:
             return _answer(base, "ok", differences)
-        marked, removed = _mend(services, base, ref, differences, hidden) if repair else (0, 0)
+        marked, removed = _repair(services, base, ref, differences, hidden) if repair else (0, 0)
     except errors.VectorStoreUnavailable:
         return Reconciled(base.id, base.name, "unavailable")
     except errors.CollectionMissing:
@@ -104,59 +102,60 @@ def _answer(
     )  # fmt: skip
 
 
-def _mend(
+def _repair(
     services: Services, base: MemoryBase, ref: CollectionRef, differences: Differences, hidden: Mapping[str, UUID]
 ) -> tuple[int, int]:
-    strangers = {chunk: chunk_ids.parse_chunk_id(chunk) for chunk in differences.extra}
-    messages = sorted({parsed.message_id for parsed in strangers.values() if parsed})
-    with services.database.reading() as session:
-        known = cursors.rows_of_messages(session, base, messages)
-    # No job writes what is of no message; what is of one may be on its way, and goes by an audit under its claim.
-    doomed = sorted(chunk for chunk, parsed in strangers.items() if parsed is None or parsed.message_id not in known)
-    if doomed:
-        services.vectors.delete(ref, doomed)
+    extra = {chunk: chunk_ids.parse_chunk_id(chunk) for chunk in differences.extra}
+    messages = sorted({parsed.message_id for parsed in extra.values() if parsed})
+    with services.database.reading() as db:
+        known = cursors.sessions_of_messages(db, base, messages)
+    # No job writes chunks of no message. Chunks of a message may be in flight: an audit deletes them under its claim.
+    stray = sorted(chunk for chunk, parsed in extra.items() if parsed is None or parsed.message_id not in known)
+    if stray:
+        services.vectors.delete(ref, stray)
     differing = {*differences.missing.values(), *known.values(), *hidden.values(), *differences.without_tokens}
-    marked = sum(_mark(services, row_id) for row_id in sorted(differing))
-    log.info("store_reconciled", memory_base_id=str(base.id), sessions_marked=marked, chunks_removed=len(doomed))
-    return marked, len(doomed)
+    marked = sum(_mark(services, progress_id) for progress_id in sorted(differing))
+    log.info("store_reconciled", memory_base_id=str(base.id), sessions_marked=marked, chunks_removed=len(stray))
+    return marked, len(stray)
 
 
-def _mark(services: Services, row_id: UUID) -> bool:
-    with services.database.transaction() as session:
-        return cursors.audit_at_once(session, row_id, clock.now(session))
+def _mark(services: Services, progress_id: UUID) -> bool:
+    with services.database.transaction() as db:
+        return cursors.request_audit(db, progress_id, clock.now(db))
 
 
 def find_orphans(services: Services) -> list[Orphan]:
-    """Collections named as ours that belong to no generation. Raises VectorStoreUnavailable."""
-    # The store first: a collection made after this is not in the list, whatever its row.
+    """Collections with a name of ours and no generation. Raises VectorStoreUnavailable."""
+    # List the store first: a collection created later is not in the list.
     listed = services.vectors.list_collections()
     orphans = []
-    with services.database.reading() as session:
-        now = clock.now(session)
-        for each in listed:
-            if _is_orphan(session, each.ref.name):
-                made = _moment(each.metadata.get("created_at"))
-                orphans.append(Orphan(each.ref, made, made is not None and made < now - ORPHANED_AFTER))
+    with services.database.reading() as db:
+        now = clock.now(db)
+        for collection in listed:
+            if _is_orphan(db, collection.ref.name):
+                created_at = _timestamp(collection.metadata.get("created_at"))
+                is_old = created_at is not None and created_at < now - ORPHANED_AFTER
+                orphans.append(Orphan(collection.ref, created_at, is_old))
     return orphans
 
 
 def drop_orphans(services: Services, orphans: Sequence[Orphan]) -> list[Orphan]:
-    """Delete the old ones; which of them. One whose base came to be meanwhile stays."""
+    """Delete the old orphans and return them. A collection that has a generation by now stays."""
     dropped = []
     for orphan in orphans:
-        with services.database.reading() as session:
-            still = orphan.old and _is_orphan(session, orphan.ref.name)
-        if still:
+        with services.database.reading() as db:
+            is_orphan = orphan.old and _is_orphan(db, orphan.ref.name)
+        if is_orphan:
             services.vectors.delete_collection(orphan.ref.name)
-            log.info("orphan_dropped", collection=orphan.ref.name)
+            log.info("orphan_deleted", collection=orphan.ref.name)
             dropped.append(orphan)
     return dropped
 
 
-def _is_orphan(session: OrmSession, name: str) -> bool:
+def _is_orphan(db: OrmSession, name: str) -> bool:
     parsed = _COLLECTION.fullmatch(name)
-    return parsed is not None and not memory_bases.has_use_for(session, UUID(parsed[1]), int(parsed[2]))
+    return parsed is not None and not memory_bases.is_collection_needed(db, UUID(parsed[1]), int(parsed[2]))
 
 
-def _moment(value: object) -> datetime | None:
+def _timestamp(value: object) -> datetime | None:
     return datetime.fromtimestamp(value, UTC) if type(value) is int else None

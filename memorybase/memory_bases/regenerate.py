@@ -1,4 +1,4 @@
-"""Regenerate: a new generation is built beside the serving one, which is searched until the new one is complete."""
+"""Regenerate: build a new generation from SQL. Searches use the old one until the new one is complete."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from memorybase.models import (
     MemoryBase,
 )
 from memorybase.queries import cursors, jobs, memory_bases
+from memorybase.queries.ownership import require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors.store import CollectionRef
 
 log = get_logger(__name__)
 
-PLANNED_AT_ONCE = 500  # sessions whose first job is made by the request itself; the sweeper makes the others
+SESSIONS_SCHEDULED_AT_ONCE = 500  # the request schedules these sessions; the sweeper schedules the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,46 +47,43 @@ def regenerate(
     embedding_model: str | None = None,
     capture: Capture | None = None,
 ) -> RegenerateResult:
-    """Start to build a new generation from SQL, with another model or capture if wanted.
+    """Start to build a new generation from SQL, with another embedding model or capture if given.
 
-    A build without active jobs is abandoned for the new one. Raises NotFound, BuildActive, ModelUnavailable,
-    VectorStoreUnavailable.
+    Abandons a build without active jobs. Raises NotFound, BuildActive, ModelUnavailable, VectorStoreUnavailable.
     """
-    with services.database.reading() as session:
-        base = memory_bases.fetch_base(session, user_id, base_id)
-        if base is None:
-            raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
-        _refuse_active_build(session, base)
-        serving = memory_bases.fetch_generation(session, base_id, base.serving)
-        number = memory_bases.last_generation(session, base_id) + 1
-    # The model that the base has may have left the list; only a new one is asked about.
+    with services.database.reading() as db:
+        base = require_memory_base(db, user_id, base_id)
+        _refuse_active_build(db, base)
+        serving = memory_bases.fetch_generation(db, base_id, base.serving)
+        number = memory_bases.last_generation(db, base_id) + 1
+    # The current model may no longer be in the list of allowed models; only check a new one.
     chosen_model = services.settings.allowed_model(embedding_model) if embedding_model else serving.embedding_model
     embedder = services.embedders.get(chosen_model)
-    # A name is made once a generation; left over from a regenerate that died here, it is empty and used now.
+    # One collection name for each generation number. If a regenerate died here, its empty collection is used now.
     ref = create_collection(services, base_id, number, base.flow_id, embedder)
     chosen = capture or Capture(serving.capture)
     try:
-        with services.database.transaction() as session:
-            planned = _begin(session, services, base_id, number, chosen, embedder, ref)
+        with services.database.transaction() as db:
+            scheduled = _start_build(db, services, base_id, number, chosen, embedder, ref)
     except errors.NotFound:
-        # Deleted since we looked, and the deletion may have passed before there was this collection.
+        # The base was deleted meanwhile, perhaps before this collection existed.
         services.vectors.delete_collection(ref.name)
         raise
-    log.info("regenerate_started", memory_base_id=str(base_id), generation=number, jobs=len(planned))
-    return RegenerateResult(number, planned)
+    log.info("regenerate_started", memory_base_id=str(base_id), generation=number, jobs=len(scheduled))
+    return RegenerateResult(number, scheduled)
 
 
-def _refuse_active_build(session: OrmSession, base: MemoryBase) -> None:
+def _refuse_active_build(db: OrmSession, base: MemoryBase) -> None:
     if base.building is None:
         return
-    active = jobs.active_jobs_of_base(session, base.id)
+    active = jobs.active_jobs_of_base(db, base.id)
     building = [job for job in active if job.generation == base.building]
     if building:
         raise errors.BuildActive(generation=base.building, active_jobs=len(building))
 
 
-def _begin(
-    session: OrmSession,
+def _start_build(
+    db: OrmSession,
     services: Services,
     base_id: UUID,
     number: int,
@@ -93,65 +91,65 @@ def _begin(
     embedder: Embedder,
     ref: CollectionRef,
 ) -> list[IngestionJob]:
-    base = memory_bases.lock_base(session, base_id)  # no capture, claim or advance of this base until the commit
+    base = memory_bases.lock_base(db, base_id)  # no capture, claim or advance of this base until the commit
     if base is None or base.deleting_at is not None:
         raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
-    now = clock.now(session)
-    _refuse_active_build(session, base)
-    if memory_bases.last_generation(session, base_id) + 1 != number:
-        raise errors.BuildActive("Another regenerate was quicker", generation=base.building)
+    now = clock.now(db)
+    _refuse_active_build(db, base)
+    if memory_bases.last_generation(db, base_id) + 1 != number:
+        raise errors.BuildActive("Another regenerate started first", generation=base.building)
     if base.building is not None:
-        _abandon(session, base, now)
-    session.add(new_generation(services, base_id, number, GenerationState.BUILDING, capture, embedder, ref, now))
+        _abandon(db, base, now)
+    db.add(new_generation(services, base_id, number, GenerationState.BUILDING, capture, embedder, ref, now))
     base.building = number
-    session.flush()
-    cursors.begin_build(session, base_id, base.serving, number)
-    # What waits for the old generation goes into the new one; what runs may finish, since it is served meanwhile.
-    jobs.cancel_jobs_of_base(session, base_id, now, "superseded by a regenerate", which=jobs.waits_to_ingest())
-    owed = cursors.rows_to_build(session, base_id, number, limit=PLANNED_AT_ONCE)
-    planned = [job for row in owed if (job := scheduler.plan_next(session, services, base, [row], now))]
-    complete_build(session, services, base, now)
-    return planned
+    db.flush()
+    cursors.begin_build(db, base_id, base.serving, number)
+    # Queued jobs are replaced by the build's. Running jobs may finish: the old generation still serves.
+    jobs.cancel_jobs_of_base(db, base_id, now, "superseded by a regenerate", which=jobs.waits_to_ingest())
+    pending = cursors.sessions_to_build(db, base_id, number, limit=SESSIONS_SCHEDULED_AT_ONCE)
+    scheduled = [job for row in pending if (job := scheduler.schedule_next(db, services, base, [row], now))]
+    complete_build(db, services, base, now)
+    return scheduled
 
 
-def _abandon(session: OrmSession, base: MemoryBase, now: datetime) -> None:
-    """Give up a build: the old generation goes on, and is owed what the build was."""
+def _abandon(db: OrmSession, base: MemoryBase, now: datetime) -> None:
+    """Abandon a build: the old generation serves on, and the build's pending messages become its own."""
     if base.building is None:
         return
-    cursors.end_build(session, base.id, base.serving, base.building)
+    cursors.end_build(db, base.id, base.serving, base.building)
     abandoned = jobs.of_generation(base.building)
-    jobs.cancel_jobs_of_base(session, base.id, now, "the build was abandoned", which=abandoned)
-    memory_bases.retire_generation(session, base.id, base.building, now)
+    jobs.cancel_jobs_of_base(db, base.id, now, "the build was abandoned", which=abandoned)
+    memory_bases.retire_generation(db, base.id, base.building, now)
     base.building = None
-    session.flush()
+    db.flush()
 
 
 def cancel_job(services: Services, user_id: UUID, job_id: UUID) -> None:
-    """Cancel an active job: what it would have covered is pending again. A job of a build ends the build.
+    """Cancel an active job: its messages are pending again. Cancelling a job of a build abandons the build.
 
-    A repair of what is served cannot be cancelled, since the store must follow the messages. Raises NotFound, Conflict.
+    A repair of the serving generation cannot be cancelled: the store must match SQL. Raises NotFound, Conflict.
     """
-    with services.database.transaction() as session:
-        seen = jobs.fetch_owned_job(session, user_id, job_id)
-        base = memory_bases.lock_base(session, seen.memory_base_id) if seen else None
-        if seen is None or base is None:
+    with services.database.transaction() as db:
+        found = jobs.fetch_owned_job(db, user_id, job_id)
+        base = memory_bases.lock_base(db, found.memory_base_id) if found else None
+        if found is None or base is None:
             raise errors.NotFound("There is no such job", field="job_id", value=str(job_id))
-        locked = cursors.lock_rows_of_session(session, [base.id], seen.session_id)
-        job = jobs.lock_job(session, job_id)
+        locked = cursors.lock_session_progress(db, [base.id], found.session_id)
+        job = jobs.lock_job(db, job_id)
         if job is None or job.state not in (JobState.QUEUED, JobState.RUNNING):
             raise errors.Conflict("The job has ended", field="job_id", value=str(job_id))
-        # A build is given up by any of its jobs: one that cannot go on may have nothing but a repair left.
+        # Any job of a build abandons it, even a repair: a stuck build may have no other job left.
         if job.kind == JobKind.REPAIR and job.generation != base.building:
-            raise errors.Conflict("A repair cannot be cancelled: the store must follow the messages",
+            raise errors.Conflict("A repair cannot be cancelled: the store must match the messages",
                                   field="job_id", value=str(job_id))  # fmt: skip
-        now = clock.now(session)
-        jobs.cancel_jobs(session, [job_id], now, "cancelled by request")
+        now = clock.now(db)
+        jobs.cancel_jobs(db, [job_id], now, "cancelled by request")
         if job.generation == base.building:
-            _abandon(session, base, now)
+            _abandon(db, base, now)
             return
         for row in locked:
-            if row.id == job.row_id:
+            if row.id == job.progress_id:
                 row.target_seq = row.cursor_seq
-                # A worker in the middle of it may still write; its chunks are looked for when it has let go.
+                # Its worker may still write; audit once the lease has expired.
                 row.audit_at = now + timedelta(seconds=services.settings.lease_seconds)
-        session.flush()
+        db.flush()

@@ -1,6 +1,6 @@
 """Tables and constraints, no logic. SQLite and PostgreSQL from the same models.
 
-Lock order, everywhere: memory_bases, then sessions (the seq counter), then memory_base_sessions by id, then jobs.
+Lock order, everywhere: memory_bases, then sessions (the seq counter), then session_progress by id, then jobs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memorybase.models.base import (
 from memorybase.models.chat_memories import Chat, ChatMemory, ChatRecord
 from memorybase.models.jobs import DeadLetter, Heartbeat, IngestionJob, LedgerEntry, TokenVectors
 from memorybase.models.knowledge import Document, KnowledgeBase
-from memorybase.models.memory_bases import Generation, MemoryBase, MemoryBaseSession
+from memorybase.models.memory_bases import Generation, MemoryBase, SessionProgress
 from memorybase.models.node_memory import MemoryUse, MemoryUseMessage, NodeExecution
 from memorybase.models.sessions import DeletedMessage, Flow, Message, Posting, Run, Session, Speaker
 from memorybase.models.summaries import SessionSummary
@@ -56,7 +56,6 @@ __all__ = [
     "KnowledgeBase",
     "LedgerEntry",
     "MemoryBase",
-    "MemoryBaseSession",
     "MemoryUse",
     "MemoryUseMessage",
     "Message",
@@ -64,6 +63,7 @@ __all__ = [
     "Posting",
     "Run",
     "Session",
+    "SessionProgress",
     "SessionSummary",
     "Speaker",
     "TokenVectors",

@@ -48,7 +48,7 @@ class Chat(Base):
         UniqueConstraint("chat_memory_id", "chat_id"),
         Index("ix_chats_page", "chat_memory_id", "created_at", "id"),
         Index("ix_chats_end_user", "flow_id", "end_user_id"),
-        Index("ix_chats_ring", "ring_at"),
+        Index("ix_chats_notify", "notify_at"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -67,7 +67,7 @@ class Chat(Base):
     summary: Mapped[str | None] = mapped_column(Text)
     summary_from_seq: Mapped[int] = mapped_column(BigInteger, default=0)
     summary_to_seq: Mapped[int] = mapped_column(BigInteger, default=0)
-    ring_at: Mapped[datetime | None]  # a summary is owed, and the sweeper rings then
+    notify_at: Mapped[datetime | None]  # a summary is owed, and the sweeper rings then
     # Raised by whatever makes a summary under way wrong: a deletion, a trim, another summary.
     revision: Mapped[int] = mapped_column(Integer, default=0)
     created_at: Mapped[datetime]

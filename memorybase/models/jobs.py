@@ -36,16 +36,16 @@ class IngestionJob(Base):
             sqlite_where=text("state IN ('queued', 'running')"),
         ),
         Index("ix_ingestion_jobs_page", "memory_base_id", "created_at", "id"),
-        Index("ix_ingestion_jobs_row", "row_id"),
+        Index("ix_ingestion_jobs_progress", "progress_id"),
         Index("ix_ingestion_jobs_started", "started_at"),
-        Index("ix_ingestion_jobs_queued", "ring_at", postgresql_where=text("state = 'queued'"),
+        Index("ix_ingestion_jobs_queued", "notify_at", postgresql_where=text("state = 'queued'"),
               sqlite_where=text("state = 'queued'")),
         CheckConstraint("to_seq >= from_seq", name="range"),
     )  # fmt: skip
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     memory_base_id: Mapped[UUID] = mapped_column(ForeignKey("memory_bases.id", ondelete="CASCADE"))
-    row_id: Mapped[UUID] = mapped_column(ForeignKey("memory_base_sessions.id", ondelete="CASCADE"))
+    progress_id: Mapped[UUID] = mapped_column(ForeignKey("session_progress.id", ondelete="CASCADE"))
     session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
     kind: Mapped[JobKind] = mapped_column(String(16))
     state: Mapped[JobState] = mapped_column(String(16))
@@ -60,16 +60,16 @@ class IngestionJob(Base):
     processed: Mapped[int] = mapped_column(default=0)
     epoch: Mapped[int] = mapped_column(BigInteger, default=0)
     attempts: Mapped[int] = mapped_column(default=0)
-    outages: Mapped[int] = mapped_column(default=0)  # attempts ended by the environment; they set the backoff only
-    deaths: Mapped[int] = mapped_column(default=0)  # workers lost on it alone, after embedding began
-    embedding_began: Mapped[bool] = mapped_column(default=False)
-    together: Mapped[bool] = mapped_column(default=False)  # embedded beside other jobs, in this attempt
-    suspect: Mapped[bool] = mapped_column(default=False)  # a worker was lost on it or beside it: it runs alone
+    outages: Mapped[int] = mapped_column(default=0)  # attempts that the environment ended; they set the backoff only
+    lost_workers: Mapped[int] = mapped_column(default=0)  # while they embedded it alone
+    embedding_started: Mapped[bool] = mapped_column(default=False)
+    batched: Mapped[bool] = mapped_column(default=False)  # this attempt is embedded with other jobs
+    run_alone: Mapped[bool] = mapped_column(default=False)  # a worker was lost on its batch
     error: Mapped[str | None] = mapped_column(Text)
     available_at: Mapped[datetime]
-    rung_at: Mapped[datetime | None]
-    rings: Mapped[int] = mapped_column(default=0)
-    ring_at: Mapped[datetime]  # the sweeper rings it then
+    notified_at: Mapped[datetime | None]
+    notify_count: Mapped[int] = mapped_column(default=0)
+    notify_at: Mapped[datetime]  # the sweeper notifies again then
     created_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
@@ -85,7 +85,7 @@ class LedgerEntry(Base):
         Index("ix_ledger_ingested", "memory_base_id", "generation", "ingested_at"),
     )
 
-    row_id: Mapped[UUID] = mapped_column(ForeignKey("memory_base_sessions.id", ondelete="CASCADE"), primary_key=True)
+    progress_id: Mapped[UUID] = mapped_column(ForeignKey("session_progress.id", ondelete="CASCADE"), primary_key=True)
     message_id: Mapped[UUID] = mapped_column(primary_key=True)
     memory_base_id: Mapped[UUID] = mapped_column(ForeignKey("memory_bases.id", ondelete="CASCADE"))
     generation: Mapped[int]
@@ -103,15 +103,17 @@ class TokenVectors(Base):
 
     __tablename__ = "token_vectors"
     __table_args__ = (
-        ForeignKeyConstraint(["row_id", "message_id"], ["ledger.row_id", "ledger.message_id"], ondelete="CASCADE"),
-        Index("ix_token_vectors_place", "memory_base_id", "generation", "place"),
+        ForeignKeyConstraint(
+            ["progress_id", "message_id"], ["ledger.progress_id", "ledger.message_id"], ondelete="CASCADE"
+        ),
+        Index("ix_token_vectors_position", "memory_base_id", "generation", "position"),
     )
 
-    row_id: Mapped[UUID] = mapped_column(primary_key=True)
+    progress_id: Mapped[UUID] = mapped_column(primary_key=True)
     message_id: Mapped[UUID] = mapped_column(primary_key=True)
     memory_base_id: Mapped[UUID]
     generation: Mapped[int]
-    place: Mapped[int] = mapped_column(BigInteger)
+    position: Mapped[int] = mapped_column(BigInteger)
     version: Mapped[int]
     vectors: Mapped[bytes] = mapped_column(LargeBinary)  # as the generation's token_encoding says
 
@@ -121,14 +123,14 @@ class DeadLetter(Base):
 
     __tablename__ = "dead_letters"
     __table_args__ = (
-        UniqueConstraint("row_id", "message_id"),
+        UniqueConstraint("progress_id", "message_id"),
         Index("ix_dead_letters_generation", "memory_base_id", "generation"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     memory_base_id: Mapped[UUID] = mapped_column(ForeignKey("memory_bases.id", ondelete="CASCADE"))
     generation: Mapped[int]
-    row_id: Mapped[UUID] = mapped_column(ForeignKey("memory_base_sessions.id", ondelete="CASCADE"))
+    progress_id: Mapped[UUID] = mapped_column(ForeignKey("session_progress.id", ondelete="CASCADE"))
     message_id: Mapped[UUID]
     version: Mapped[int]
     state: Mapped[str] = mapped_column(String(16))

@@ -70,10 +70,10 @@ class Generation(Base):
     retired_at: Mapped[datetime | None]  # None again once its collection is dropped
 
 
-class MemoryBaseSession(Base):
+class SessionProgress(Base):
     """How far one session is ingested into one generation. `cursor_seq` decides; `cursor_id` is for reading."""
 
-    __tablename__ = "memory_base_sessions"
+    __tablename__ = "session_progress"
     __table_args__ = (
         ForeignKeyConstraint(
             ["memory_base_id", "generation"],
@@ -87,17 +87,17 @@ class MemoryBaseSession(Base):
         ),
         UniqueConstraint("memory_base_id", "session_id", "generation"),
         CheckConstraint("cursor_seq >= start_seq", name="cursor"),
-        Index("ix_memory_base_sessions_session", "flow_id", "session_id"),
+        Index("ix_session_progress_session", "flow_id", "session_id"),
         # What the sweeper looks for is rare; these stay as small as what is owed.
-        Index("ix_memory_base_sessions_owed", "id", postgresql_where=text("target_seq > cursor_seq"),
+        Index("ix_session_progress_pending", "id", postgresql_where=text("target_seq > cursor_seq"),
               sqlite_where=text("target_seq > cursor_seq")),
-        Index("ix_memory_base_sessions_dirty", "id", postgresql_where=text("dirty > repaired"),
+        Index("ix_session_progress_dirty", "id", postgresql_where=text("dirty > repaired"),
               sqlite_where=text("dirty > repaired")),
-        Index("ix_memory_base_sessions_unbuilt", "memory_base_id", "generation",
+        Index("ix_session_progress_unbuilt", "memory_base_id", "generation",
               postgresql_where=text("cursor_seq < build_seq"), sqlite_where=text("cursor_seq < build_seq")),
-        Index("ix_memory_base_sessions_idle", "idle_due_at"),
-        Index("ix_memory_base_sessions_lease", "lease_until"),
-        Index("ix_memory_base_sessions_audit", "audit_at"),
+        Index("ix_session_progress_idle", "idle_due_at"),
+        Index("ix_session_progress_lease", "lease_until"),
+        Index("ix_session_progress_audit", "audit_at"),
     )  # fmt: skip
 
     id: Mapped[UUID] = mapped_column(primary_key=True)

@@ -55,9 +55,9 @@ class Session(Base):
     flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id", ondelete="CASCADE"))
     session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
     end_user_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
-    # The keyword index knows a message by one number, its place: the session's first_place + seq. First places are
+    # The keyword index knows a message by one number, its place: the session's first_position + seq. First places are
     # random and far apart; should two sessions meet all the same, who reads a place compares the session too.
-    first_place: Mapped[int] = mapped_column(BigInteger, default=lambda: secrets.randbits(62))
+    first_position: Mapped[int] = mapped_column(BigInteger, default=lambda: secrets.randbits(62))
     last_seq: Mapped[int] = mapped_column(BigInteger)
     documents: Mapped[int] = mapped_column(BigInteger, default=0)  # messages in the keyword index
     terms: Mapped[int] = mapped_column(BigInteger, default=0)  # their lengths together
@@ -135,7 +135,7 @@ class Message(Base):
     run_id: Mapped[UUID] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     external_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
     seq: Mapped[int] = mapped_column(BigInteger)
-    place: Mapped[int] = mapped_column(BigInteger, index=True)  # sessions.first_place + seq
+    position: Mapped[int] = mapped_column(BigInteger, index=True)  # sessions.first_position + seq
     role: Mapped[str] = mapped_column(String(16))
     is_output: Mapped[bool] = mapped_column(Boolean)
     is_dialogue: Mapped[bool] = mapped_column(Boolean)  # role user or assistant
@@ -164,10 +164,10 @@ class Posting(Base):
     """How many times a term occurs in the message at a place. The term is a number, of one flow, and no text."""
 
     __tablename__ = "postings"
-    __table_args__ = (Index("ix_postings_place", "place"), {"sqlite_with_rowid": False})
+    __table_args__ = (Index("ix_postings_position", "position"), {"sqlite_with_rowid": False})
 
     term: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
-    place: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    position: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     times: Mapped[int] = mapped_column(SmallInteger)
 
 
@@ -197,5 +197,5 @@ class DeletedMessage(Base):
     conversation_id: Mapped[UUID]  # sessions.id, which a rename leaves as it is
     seq: Mapped[int] = mapped_column(BigInteger)
     version: Mapped[int]
-    kept_out: Mapped[bool]
+    stays_deleted: Mapped[bool]
     expires_at: Mapped[datetime | None]  # set once the session is gone

@@ -26,8 +26,8 @@ class SessionSummary(Base):
             ondelete="CASCADE",
         ),
         UniqueConstraint("flow_id", "session_id", "preset", "summarizer"),
-        Index("ix_summaries_ring", "ring_at"),
-        CheckConstraint("wanted_seq >= to_seq", name="range"),
+        Index("ix_summaries_notify", "notify_at"),
+        CheckConstraint("requested_seq >= to_seq", name="range"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -40,11 +40,11 @@ class SessionSummary(Base):
     last_message_id: Mapped[UUID | None]  # the newest message covered; a thread that does not pass it is another one
     stale: Mapped[bool] = mapped_column(default=False)  # a message that it covers was edited
     rebuilt_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # covered when it was last made from the beginning
-    wanted_seq: Mapped[int] = mapped_column(BigInteger)  # to be covered
-    wanted_message_id: Mapped[UUID | None]  # the message that the thread to be covered ends with
+    requested_seq: Mapped[int] = mapped_column(BigInteger)  # to be covered
+    requested_message_id: Mapped[UUID | None]  # the message that the thread to be covered ends with
     version: Mapped[int] = mapped_column(BigInteger, default=0)
     lease_until: Mapped[datetime | None]
-    ring_at: Mapped[datetime | None]  # something is owed, and the sweeper rings then
+    notify_at: Mapped[datetime | None]  # something is owed, and the sweeper rings then
     attempts: Mapped[int] = mapped_column(default=0)  # since it last succeeded
     error: Mapped[str | None] = mapped_column(Text)  # of the last attempt
     created_at: Mapped[datetime]

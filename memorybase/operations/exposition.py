@@ -36,7 +36,7 @@ GAUGES: dict[str, tuple[str, str, dict[str, str]]] = {
         {"": "oldest_job_seconds"},
     ),
     "memorybase_stuck_jobs": ("Jobs queued and due for more than a minute.", "", {"": "stuck_jobs"}),
-    "memorybase_queue_stands": ("1 when jobs are stuck and none was begun for a minute.", "", {"": "queue_stands"}),
+    "memorybase_queue_stalled": ("1 when jobs are stuck and none was begun for a minute.", "", {"": "queue_stalled"}),
     "memorybase_dead_letters": ("Messages that could not be embedded.", "", {"": "dead_letters"}),
     "memorybase_mismatched_memory_bases": (
         "Memory bases whose store differs from the ledger.",
@@ -71,7 +71,7 @@ class Exposition:
         with self._asking:
             if self._asked_at is None or self._clock() - self._asked_at >= self.keep_seconds:
                 try:
-                    self._seen = health.take(services)
+                    self._seen = health.read_vitals(services)
                 except errors.EnvironmentFailure:
                     self._seen = None
                 # Behind the answer: those who waited for it take it, and a database that is away is not asked by each.
@@ -106,9 +106,9 @@ def _gauges(seen: Vitals) -> Iterator[Metric]:
 def _processes(seen: Vitals) -> Iterator[Metric]:
     count = GaugeMetricFamily(PROCESSES, "Processes that have shown life lately.", labels=["kind"])
     age = GaugeMetricFamily(HEARTBEAT_AGE, "Since the last sign of life; absent without any.", labels=["kind"])
-    for kind, pulse in (("worker", seen.worker), ("sweeper", seen.sweeper)):
-        count.add_metric([kind], pulse.alive)
-        if pulse.age_seconds is not None:
-            age.add_metric([kind], pulse.age_seconds)
+    for kind, liveness in (("worker", seen.worker), ("sweeper", seen.sweeper)):
+        count.add_metric([kind], liveness.alive)
+        if liveness.age_seconds is not None:
+            age.add_metric([kind], liveness.age_seconds)
     yield count
     yield age

@@ -28,7 +28,7 @@ _threads = ThreadPoolExecutor(max_workers=20, thread_name_prefix="vitals")
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
+class Liveness:
     """Processes of one kind: how many live, and how long ago the last one said so."""
 
     alive: int
@@ -59,38 +59,38 @@ class Vitals:
     jobs_running: int
     oldest_job_seconds: float | None
     stuck_jobs: int
-    queue_stands: bool
+    queue_stalled: bool
     dead_letters: int
     mismatched_memory_bases: int
-    worker: Pulse
-    sweeper: Pulse
+    worker: Liveness
+    sweeper: Liveness
 
 
-def take(services: Services) -> Vitals:
+def read_vitals(services: Services) -> Vitals:
     """Read all of it from one snapshot. Raises DatabaseUnavailable."""
-    with services.database.reading() as session:
-        now = clock.now(session)
-        owed = doctor.owed(session)
-        jobs = doctor.active_jobs(session, now - STUCK_AFTER)
+    with services.database.reading() as db:
+        now = clock.now(db)
+        pending = doctor.pending(db)
+        jobs = doctor.active_jobs(db, now - STUCK_AFTER)
         stale = timedelta(seconds=services.settings.heartbeat_stale_seconds)
-        pulses = {each.kind: Pulse(each.living, _age(now, each.last)) for each in doctor.alive(session, now - stale)}
+        by_kind = {each.kind: Liveness(each.living, _age(now, each.last)) for each in doctor.alive(db, now - stale)}
         return Vitals(
-            pending_sessions=owed.sessions,
-            pending_messages=owed.messages,
-            oldest_pending_seconds=_age(now, owed.oldest),
+            pending_sessions=pending.sessions,
+            pending_messages=pending.messages,
+            oldest_pending_seconds=_age(now, pending.oldest),
             jobs_queued=jobs.queued,
             jobs_running=jobs.running,
             oldest_job_seconds=_age(now, jobs.oldest),
             stuck_jobs=jobs.stuck,
-            queue_stands=_stands(jobs.stuck, doctor.last_begun(session), now),
-            dead_letters=doctor.dead_letters(session),
-            mismatched_memory_bases=doctor.mismatched_bases(session),
-            worker=pulses.get("worker", Pulse(0, None)),
-            sweeper=pulses.get("sweeper", Pulse(0, None)),
+            queue_stalled=_stands(jobs.stuck, doctor.last_started(db), now),
+            dead_letters=doctor.dead_letters(db),
+            mismatched_memory_bases=doctor.mismatched_bases(db),
+            worker=by_kind.get("worker", Liveness(0, None)),
+            sweeper=by_kind.get("sweeper", Liveness(0, None)),
         )
 
 
-def parts(services: Services) -> list[Part]:
+def check_parts(services: Services) -> list[Part]:
     """Every part, asked all at once; whichever does not answer in time is not ok. Raises nothing of ours."""
     asked: list[Future[Part]] = [
         _threads.submit(contextvars.copy_context().run, _examined, services, name) for name in PART_NAMES
@@ -103,32 +103,32 @@ def parts(services: Services) -> list[Part]:
     ]
 
 
-def pulse(services: Services, kind: str) -> Pulse:
+def liveness(services: Services, kind: str) -> Liveness:
     """The living processes of one kind. Raises NotReady, saying since when there is none, and DatabaseUnavailable."""
-    with services.database.reading() as session:
-        now = clock.now(session)
+    with services.database.reading() as db:
+        now = clock.now(db)
         stale = timedelta(seconds=services.settings.heartbeat_stale_seconds)
-        seen = {each.kind: each for each in doctor.alive(session, now - stale)}.get(kind)
+        seen = {each.kind: each for each in doctor.alive(db, now - stale)}.get(kind)
     if seen is None:
         raise errors.NotReady(f"no {kind} is running")
     age = max((now - seen.last).total_seconds(), 0.0)
     if not seen.living:
         raise errors.NotReady(f"no sign of life from a {kind} for {age:.0f} s")
-    return Pulse(seen.living, age)
+    return Liveness(seen.living, age)
 
 
 def oldest_pending_seconds(services: Services, user_id: UUID) -> float | None:
     """How long the oldest message of the user's is owed to a memory base; None while nothing is. Messages that wait for
     their threshold are owed nothing. Raises DatabaseUnavailable."""
-    with services.database.reading() as session:
-        return _age(clock.now(session), doctor.oldest_owed(session, user_id))
+    with services.database.reading() as db:
+        return _age(clock.now(db), doctor.oldest_pending(db, user_id))
 
 
 def _examined(services: Services, name: str) -> Part:
     begun = time.monotonic()
     try:
         if name in {"worker", "sweeper"}:
-            seen = pulse(services, name)
+            seen = liveness(services, name)
             return Part(name, ok=True, alive=seen.alive, age_seconds=seen.age_seconds)
         _PINGS[name](services)
     except errors.MemorybaseError as error:
@@ -151,16 +151,16 @@ _PINGS: dict[str, Callable[[Services], None]] = {
 
 def why_degraded(services: Services) -> str | None:
     """Why the queue counts as standing still; None while it moves. Raises DatabaseUnavailable."""
-    with services.database.reading() as session:
-        now = clock.now(session)
-        stuck = doctor.active_jobs(session, now - STUCK_AFTER).stuck
-        stands = _stands(stuck, doctor.last_begun(session), now)
+    with services.database.reading() as db:
+        now = clock.now(db)
+        stuck = doctor.active_jobs(db, now - STUCK_AFTER).stuck
+        stands = _stands(stuck, doctor.last_started(db), now)
     return f"{stuck} jobs are due for more than a minute, and no job was begun in that time" if stands else None
 
 
-def _stands(stuck: int, last_begun: datetime | None, now: datetime) -> bool:
+def _stands(stuck: int, last_started: datetime | None, now: datetime) -> bool:
     # A long queue has jobs that wait for a minute; while workers go on taking jobs, it moves.
-    return stuck > 0 and (last_begun is None or last_begun <= now - STUCK_AFTER)
+    return stuck > 0 and (last_started is None or last_started <= now - STUCK_AFTER)
 
 
 def _age(now: datetime, moment: datetime | None) -> float | None:

@@ -1,19 +1,96 @@
-"""Signs of life of workers and sweepers, in SQL, so that they work while Redis is away."""
+"""Heartbeats of workers and sweepers, in SQL, so that they work while Redis is away."""
 
 from __future__ import annotations
 
+import math
+import threading
+import time
+from collections.abc import Callable
 from typing import Literal
 
+from memorybase import telemetry
 from memorybase.database import clock
 from memorybase.queries import heartbeats
 from memorybase.services import Services
 
+Kind = Literal["worker", "sweeper"]
 
-def beat(services: Services, name: str, kind: Literal["worker", "sweeper"]) -> None:
-    with services.database.transaction() as session:
-        heartbeats.beat(session, name, kind, clock.now(session))
+log = telemetry.get_logger(__name__)
 
 
-def forget_beat(services: Services, name: str) -> None:
-    with services.database.transaction() as session:
-        heartbeats.forget(session, name)
+def beat(services: Services, name: str, kind: Kind) -> None:
+    with services.database.transaction() as db:
+        heartbeats.beat(db, name, kind, clock.now(db))
+
+
+class HeartbeatThread:
+    """Writes a process's heartbeat from the first `confirm()` on, and deletes it at `stop()`.
+
+    It survives outages of the database. `prepare` runs first and is retried until it succeeds. Without another
+    `confirm()` within `stuck_seconds` the heartbeat stops: the process runs and does no work.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        name: str,
+        kind: Kind,
+        *,
+        prepare: Callable[[], object] | None = None,
+        stuck_seconds: float = math.inf,
+    ) -> None:
+        self._services = services
+        self._name = name
+        self._kind: Kind = kind
+        self._prepare = prepare
+        self._stuck_seconds = stuck_seconds
+        self._confirmed_at: float | None = None
+        self._stopped = False
+        self._wake = threading.Event()
+        self._is_failing = False
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+        self._thread.start()
+
+    def confirm(self) -> None:
+        """The process does its work."""
+        is_first = self._confirmed_at is None
+        self._confirmed_at = time.monotonic()
+        if is_first:
+            self._wake.set()
+
+    def stop(self) -> None:
+        """Stop and delete the heartbeat; waits no longer than one interval."""
+        self._stopped = True
+        self._wake.set()
+        self._thread.join(self._services.settings.heartbeat_seconds)
+
+    def _run(self) -> None:
+        while not self._stopped:
+            self._try(self._beat)
+            self._wake.wait(self._services.settings.heartbeat_seconds)
+            self._wake.clear()
+        self._try(self._delete)
+
+    def _beat(self) -> None:
+        if self._prepare is not None:
+            self._prepare()
+            self._prepare = None
+        if self._confirmed_at is not None and time.monotonic() - self._confirmed_at < self._stuck_seconds:
+            beat(self._services, self._name, self._kind)
+
+    def _delete(self) -> None:
+        with self._services.database.transaction() as db:
+            heartbeats.delete(db, self._name)
+
+    def _try(self, step: Callable[[], None]) -> None:
+        """Log the start and the end of an outage, not every heartbeat."""
+        failure: Exception | None = None
+        try:
+            step()
+        except Exception as error:  # noqa: BLE001 - a thread's edge: the next heartbeat tries again
+            failure = error
+        if failure is not None and not self._is_failing:
+            log.warning("heartbeat_failed", error=telemetry.describe_error(failure))
+        elif failure is None and self._is_failing:
+            log.info("heartbeat_resumed")
+        self._is_failing = failure is not None

@@ -19,18 +19,18 @@ from memorybase.models import (
     IngestionJob,
     JobState,
     MemoryBase,
-    MemoryBaseSession,
     Message,
+    SessionProgress,
 )
 
-Row = MemoryBaseSession
+Progress = SessionProgress
 Job = IngestionJob
 
 COUNT_TO = 100_000  # counting ends here; whoever has more needs no exact number
 LOOK_AT = 1_000  # sessions whose oldest message is looked up
 
 
-class Owed(NamedTuple):
+class Pending(NamedTuple):
     """What the threshold, a flush or the idle rule made due and no job has ingested yet."""
 
     sessions: int
@@ -53,21 +53,21 @@ class Alive(NamedTuple):
     last: datetime
 
 
-def owed(session: OrmSession) -> Owed:
+def pending(db: OrmSession) -> Pending:
     """How much is owed, and when the first of it was captured."""
-    rows = _owed_rows().limit(COUNT_TO).subquery()
-    sessions = session.scalar(sa.select(sa.func.count()).select_from(rows)) or 0
+    rows = _pending_sessions().limit(COUNT_TO).subquery()
+    sessions = db.scalar(sa.select(sa.func.count()).select_from(rows)) or 0
     if not sessions:
-        return Owed(0, 0, None)
-    messages = session.scalar(
-        sa.select(sa.func.count()).select_from(_owed_messages(sa.literal(1).label("one")).limit(COUNT_TO).subquery())
+        return Pending(0, 0, None)
+    messages = db.scalar(
+        sa.select(sa.func.count()).select_from(_pending_messages(sa.literal(1).label("one")).limit(COUNT_TO).subquery())
     )
-    return Owed(sessions, messages or 0, oldest_owed(session))
+    return Pending(sessions, messages or 0, oldest_pending(db))
 
 
-def oldest_owed(session: OrmSession, user_id: UUID | None = None) -> datetime | None:
+def oldest_pending(db: OrmSession, user_id: UUID | None = None) -> datetime | None:
     """When the first message was captured that is owed to all, or to one user's memory bases."""
-    rows = _owed_rows()
+    rows = _pending_sessions()
     if user_id is not None:
         rows = rows.where(MemoryBase.user_id == user_id)
     looked_at = rows.limit(LOOK_AT).subquery()
@@ -85,11 +85,11 @@ def oldest_owed(session: OrmSession, user_id: UUID | None = None) -> datetime | 
         .scalar_subquery()
     )
     firsts = sa.select(first.label("first")).select_from(looked_at).subquery()
-    oldest: datetime | None = session.scalar(sa.select(sa.func.min(firsts.c.first)))
+    oldest: datetime | None = db.scalar(sa.select(sa.func.min(firsts.c.first)))
     return oldest
 
 
-def active_jobs(session: OrmSession, due_before: datetime) -> Jobs:
+def active_jobs(db: OrmSession, due_before: datetime) -> Jobs:
     """Jobs that are queued or running, and when the oldest of them was made."""
     found = sa.select(Job.state, Job.created_at, Job.available_at).where(IS_ACTIVE).limit(COUNT_TO).subquery()
     queued = found.c.state == JobState.QUEUED
@@ -99,15 +99,15 @@ def active_jobs(session: OrmSession, due_before: datetime) -> Jobs:
         _count_if(sa.and_(queued, found.c.available_at <= due_before)),
         sa.func.min(found.c.created_at),
     )
-    return Jobs(*session.execute(statement).one())
+    return Jobs(*db.execute(statement).one())
 
 
-def last_begun(session: OrmSession) -> datetime | None:
+def last_started(db: OrmSession) -> datetime | None:
     """When a worker last took a job."""
-    return session.scalar(sa.select(sa.func.max(Job.started_at)))
+    return db.scalar(sa.select(sa.func.max(Job.started_at)))
 
 
-def dead_letters(session: OrmSession) -> int:
+def dead_letters(db: OrmSession) -> int:
     """Messages set aside, those tried again too, in generations that are served or built."""
     shown = (
         sa.select(DeadLetter.id)
@@ -118,36 +118,36 @@ def dead_letters(session: OrmSession) -> int:
             MemoryBase.deleting_at.is_(None),
         )
     )
-    return _counted_to(session, shown)
+    return _counted_to(db, shown)
 
 
-def mismatched_bases(session: OrmSession) -> int:
+def mismatched_bases(db: OrmSession) -> int:
     """Memory bases whose store was last seen to differ from the ledger."""
     differing = sa.select(MemoryBase.id).where(MemoryBase.mismatch == sa.true(), MemoryBase.deleting_at.is_(None))
-    return _counted_to(session, differing)
+    return _counted_to(db, differing)
 
 
-def alive(session: OrmSession, since: datetime) -> Sequence[Alive]:
+def alive(db: OrmSession, since: datetime) -> Sequence[Alive]:
     """Of each kind of process: how many have shown life since then, and when the last one did."""
     statement = sa.select(Heartbeat.kind, _count_if(Heartbeat.beat_at >= since), sa.func.max(Heartbeat.beat_at))
-    return [Alive(*row) for row in session.execute(statement.group_by(Heartbeat.kind))]
+    return [Alive(*row) for row in db.execute(statement.group_by(Heartbeat.kind))]
 
 
-def _owed_rows() -> sa.Select[*tuple[Any, ...]]:
-    fed = Row.generation == sa.func.coalesce(MemoryBase.building, MemoryBase.serving)
+def _pending_sessions() -> sa.Select[*tuple[Any, ...]]:
+    fed = Progress.generation == sa.func.coalesce(MemoryBase.building, MemoryBase.serving)
     return (
-        sa.select(Row.flow_id, Row.session_id, Row.cursor_seq, Row.target_seq, Generation.capture)
-        .join(MemoryBase, MemoryBase.id == Row.memory_base_id)
+        sa.select(Progress.flow_id, Progress.session_id, Progress.cursor_seq, Progress.target_seq, Generation.capture)
+        .join(MemoryBase, MemoryBase.id == Progress.memory_base_id)
         .join(
             Generation,
-            sa.and_(Generation.memory_base_id == Row.memory_base_id, Generation.generation == Row.generation),
+            sa.and_(Generation.memory_base_id == Progress.memory_base_id, Generation.generation == Progress.generation),
         )
-        .where(Row.target_seq > Row.cursor_seq, fed, MemoryBase.deleting_at.is_(None))
+        .where(Progress.target_seq > Progress.cursor_seq, fed, MemoryBase.deleting_at.is_(None))
     )
 
 
-def _owed_messages(*columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    rows = _owed_rows().limit(COUNT_TO).subquery()
+def _pending_messages(*columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    rows = _pending_sessions().limit(COUNT_TO).subquery()
     beyond = sa.and_(
         Message.flow_id == rows.c.flow_id,
         Message.session_id == rows.c.session_id,
@@ -167,5 +167,5 @@ def _count_if(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
     return sa.func.coalesce(sa.func.sum(sa.case((condition, 1), else_=0)), 0)
 
 
-def _counted_to(session: OrmSession, statement: sa.Select[Any]) -> int:
-    return session.scalar(sa.select(sa.func.count()).select_from(statement.limit(COUNT_TO).subquery())) or 0
+def _counted_to(db: OrmSession, statement: sa.Select[Any]) -> int:
+    return db.scalar(sa.select(sa.func.count()).select_from(statement.limit(COUNT_TO).subquery())) or 0

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 
 from memorybase import errors
 from memorybase.auth import queries
-from memorybase.conversation.chat_memory import summaries as chat_summaries
 from memorybase.conversation.node_object_memory import node_memory as node_objects
-from memorybase.conversation.session_memory import summary_job
+from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
 from memorybase.ingestion import build
-from memorybase.ingestion.recovery import plan_owed, requeue_expired, ring_waiting, wake_idle
+from memorybase.ingestion.recovery import enqueue_waiting, flush_idle, requeue_expired, schedule_missing
 from memorybase.memory_bases import consistency, deletion
 from memorybase.memory_bases.deletion import finish_deletion
 from memorybase.queries import memory_bases, sessions
@@ -35,7 +34,7 @@ class SweepReport:
     requeued: int = 0
     idle: int = 0
     planned: int = 0
-    rung: int = 0
+    notified: int = 0
     deletions: int = 0
     builds: int = 0
     retired: int = 0
@@ -56,18 +55,18 @@ def sweep(services: Services) -> SweepReport:
     report = SweepReport()
     steps: dict[str, Callable[[Services], int]] = {
         "requeued": requeue_expired,
-        "idle": wake_idle,
-        "planned": plan_owed,
-        "rung": ring_waiting,
+        "idle": flush_idle,
+        "planned": schedule_missing,
+        "notified": enqueue_waiting,
         "deletions": finish_deletions,
         "builds": build.finish_builds,
-        "retired": deletion.drop_retired,
+        "retired": deletion.delete_retired_collections,
         "sessions_removed": session_deletion.remove_deleted_sessions,
-        "ids_forgotten": session_deletion.forget_deleted,
+        "ids_forgotten": session_deletion.delete_expired_ids,
         "mismatches": consistency.compare_counts,
-        "summaries": ring_summaries,
+        "summaries": summary_job.enqueue_due,
         "tickets_forgotten": forget_tickets,
-        "node_memory": node_objects.ring_clean_up,
+        "node_memory": node_objects.enqueue_clean_up,
     }
     for name, step in steps.items():
         try:
@@ -81,21 +80,16 @@ def sweep(services: Services) -> SweepReport:
     return report
 
 
-def ring_summaries(services: Services) -> int:
-    """For summaries of sessions and of chats that nobody makes."""
-    return summary_job.ring_owed(services) + chat_summaries.ring_owed(services)
-
-
 def forget_tickets(services: Services) -> int:
     """Links and sessions of the web page that are over; how many are forgotten now."""
-    with services.database.transaction() as session:
-        return queries.forget_expired(session, clock.now(session), limit=TICKETS_LIMIT)
+    with services.database.transaction() as db:
+        return queries.forget_expired(db, clock.now(db), limit=TICKETS_LIMIT)
 
 
 def finish_deletions(services: Services) -> int:
     """Finish what requests left behind; how many memory bases and flows are gone now."""
-    with services.database.reading() as session:
-        doomed_bases = memory_bases.bases_in_deletion(session)
-        doomed_flows = sessions.flows_in_deletion(session)
+    with services.database.reading() as db:
+        doomed_bases = memory_bases.bases_in_deletion(db)
+        doomed_flows = sessions.flows_in_deletion(db)
     finished = sum(finish_deletion(services, base_id) for base_id in doomed_bases)
     return finished + sum(finish_flow_deletion(services, flow_id) for flow_id in doomed_flows)

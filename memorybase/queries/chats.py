@@ -35,23 +35,23 @@ class Gone(NamedTuple):
     tokens: int
 
 
-def fetch_memory(session: OrmSession, user_id: UUID, flow_id: UUID, node_id: str) -> ChatMemory | None:
+def fetch_memory(db: OrmSession, user_id: UUID, flow_id: UUID, node_id: str) -> ChatMemory | None:
     """The memory of a node, in a living flow of the user's."""
-    return session.scalar(
+    return db.scalar(
         sa.select(ChatMemory)
         .join(Flow, Flow.id == ChatMemory.flow_id)
         .where(ChatMemory.flow_id == flow_id, ChatMemory.node_id == node_id, *_living(user_id))
     )
 
 
-def share_memory(session: OrmSession, memory_id: UUID) -> bool:
+def share_memory(db: OrmSession, memory_id: UUID) -> bool:
     """Whether the memory is there still, and stays until this transaction ends."""
     locked = sa.select(ChatMemory.id).where(ChatMemory.id == memory_id).with_for_update(read=True, key_share=True)
-    return session.scalar(locked) is not None
+    return db.scalar(locked) is not None
 
 
-def lock_memory(session: OrmSession, flow_id: UUID, node_id: str) -> ChatMemory | None:
-    return session.scalar(
+def lock_memory(db: OrmSession, flow_id: UUID, node_id: str) -> ChatMemory | None:
+    return db.scalar(
         sa.select(ChatMemory)
         .where(ChatMemory.flow_id == flow_id, ChatMemory.node_id == node_id)
         .with_for_update(key_share=True)
@@ -59,48 +59,48 @@ def lock_memory(session: OrmSession, flow_id: UUID, node_id: str) -> ChatMemory 
     )
 
 
-def insert_memory(session: OrmSession, values: dict[str, Any]) -> bool:
+def insert_memory(db: OrmSession, values: dict[str, Any]) -> bool:
     """Whether it was new."""
-    statement = insert(session, ChatMemory).values(**values)
+    statement = insert(db, ChatMemory).values(**values)
     made = statement.on_conflict_do_nothing(index_elements=["flow_id", "node_id"]).returning(ChatMemory.id)
-    return session.scalar(made) is not None
+    return db.scalar(made) is not None
 
 
-def memories_page(session: OrmSession, flow_id: UUID, request: PageRequest) -> Found:
+def memories_page(db: OrmSession, flow_id: UUID, request: PageRequest) -> Found:
     mine = ChatMemory.flow_id == flow_id
     counting = sa.select(ChatMemory.id).where(mine)
-    return fetch_page(session, sa.select(ChatMemory).where(mine), counting, _MEMORIES, request)
+    return fetch_page(db, sa.select(ChatMemory).where(mine), counting, _MEMORIES, request)
 
 
-def delete_rows_of_memory(session: OrmSession, memory_id: UUID, *, limit: int) -> bool:
+def delete_rows_of_memory(db: OrmSession, memory_id: UUID, *, limit: int) -> bool:
     """Up to `limit` rows of its chats; False once nothing is left."""
     chats = Chat.chat_memory_id == memory_id
     records = ChatRecord.chat_row_id.in_(sa.select(Chat.id).where(chats))
-    return batches.delete_some(session, ChatRecord, records, limit=limit) or batches.delete_some(
-        session, Chat, chats, limit=limit
+    return batches.delete_some(db, ChatRecord, records, limit=limit) or batches.delete_some(
+        db, Chat, chats, limit=limit
     )
 
 
-def delete_memory(session: OrmSession, memory_id: UUID) -> None:
-    session.execute(sa.delete(ChatMemory).where(ChatMemory.id == memory_id))
+def delete_memory(db: OrmSession, memory_id: UUID) -> None:
+    db.execute(sa.delete(ChatMemory).where(ChatMemory.id == memory_id))
 
 
 # Chats.
 
 
-def chats_page(session: OrmSession, memory_id: UUID, request: PageRequest, *, end_user_id: str | None) -> Found:
+def chats_page(db: OrmSession, memory_id: UUID, request: PageRequest, *, end_user_id: str | None) -> Found:
     mine = [Chat.chat_memory_id == memory_id]
     if end_user_id is not None:
         mine.append(Chat.end_user_id == end_user_id)
-    return fetch_page(session, sa.select(Chat).where(*mine), sa.select(Chat.id).where(*mine), _CHATS, request)
+    return fetch_page(db, sa.select(Chat).where(*mine), sa.select(Chat.id).where(*mine), _CHATS, request)
 
 
-def fetch_chat(session: OrmSession, memory_id: UUID, chat_id: str) -> Chat | None:
-    return session.scalar(sa.select(Chat).where(Chat.chat_memory_id == memory_id, Chat.chat_id == chat_id))
+def fetch_chat(db: OrmSession, memory_id: UUID, chat_id: str) -> Chat | None:
+    return db.scalar(sa.select(Chat).where(Chat.chat_memory_id == memory_id, Chat.chat_id == chat_id))
 
 
-def lock_chat(session: OrmSession, memory_id: UUID, chat_id: str) -> Chat | None:
-    return session.scalar(
+def lock_chat(db: OrmSession, memory_id: UUID, chat_id: str) -> Chat | None:
+    return db.scalar(
         sa.select(Chat)
         .where(Chat.chat_memory_id == memory_id, Chat.chat_id == chat_id)
         .with_for_update(key_share=True)
@@ -108,26 +108,26 @@ def lock_chat(session: OrmSession, memory_id: UUID, chat_id: str) -> Chat | None
     )
 
 
-def share_chat(session: OrmSession, chat_row_id: UUID) -> Chat | None:
+def share_chat(db: OrmSession, chat_row_id: UUID) -> Chat | None:
     """The chat; nothing of it is deleted until the transaction ends."""
-    return session.scalar(sa.select(Chat).where(Chat.id == chat_row_id).with_for_update(read=True))
+    return db.scalar(sa.select(Chat).where(Chat.id == chat_row_id).with_for_update(read=True))
 
 
-def open_chat(session: OrmSession, memory: ChatMemory, chat_id: str, now: datetime) -> Chat:
+def open_chat(db: OrmSession, memory: ChatMemory, chat_id: str, now: datetime) -> Chat:
     """The chat, made when new, its row locked: from here to the commit, this transaction alone gives out seqs."""
     opened: Chat | None = None
     while opened is None:  # another transaction may empty the chat, and with it take its row, between the two
-        session.execute(
-            insert(session, Chat)
+        db.execute(
+            insert(db, Chat)
             .values(id=uuid4(), flow_id=memory.flow_id, chat_memory_id=memory.id, chat_id=chat_id,
                     created_at=now, updated_at=now)
             .on_conflict_do_nothing(index_elements=["chat_memory_id", "chat_id"])
         )  # fmt: skip
-        opened = lock_chat(session, memory.id, chat_id)
+        opened = lock_chat(db, memory.id, chat_id)
     return opened
 
 
-def chats_after(session: OrmSession, memory_id: UUID, after: UUID | None, *, chat_id: str | None, limit: int,
+def chats_after(db: OrmSession, memory_id: UUID, after: UUID | None, *, chat_id: str | None, limit: int,
                 end_user_id: str | None = None) -> list[Chat]:  # fmt: skip
     """A memory's chats by their row's id."""
     statement = sa.select(Chat).where(Chat.chat_memory_id == memory_id)
@@ -137,12 +137,12 @@ def chats_after(session: OrmSession, memory_id: UUID, after: UUID | None, *, cha
         statement = statement.where(Chat.end_user_id == end_user_id)
     if after is not None:
         statement = statement.where(Chat.id > after)
-    return list(session.scalars(statement.order_by(Chat.id).limit(limit)))
+    return list(db.scalars(statement.order_by(Chat.id).limit(limit)))
 
 
-def fetch_with_memory(session: OrmSession, chat_row_id: UUID) -> tuple[Chat, ChatMemory] | None:
+def fetch_with_memory(db: OrmSession, chat_row_id: UUID) -> tuple[Chat, ChatMemory] | None:
     """A chat by its row, in a flow that is not being deleted."""
-    row = session.execute(
+    row = db.execute(
         sa.select(Chat, ChatMemory)
         .join(ChatMemory, ChatMemory.id == Chat.chat_memory_id)
         .join(Flow, Flow.id == ChatMemory.flow_id)
@@ -151,32 +151,32 @@ def fetch_with_memory(session: OrmSession, chat_row_id: UUID) -> tuple[Chat, Cha
     return None if row is None else (row[0], row[1])
 
 
-def owe_summary(session: OrmSession, chat_row_id: UUID, ring_at: datetime | None, *, if_owed: bool) -> bool:
+def schedule_summary(db: OrmSession, chat_row_id: UUID, notify_at: datetime | None, *, if_scheduled: bool) -> bool:
     """Say when the sweeper rings for a chat's summary; only where it is owed already, or only where it is not."""
-    known = Chat.ring_at.is_not(None) if if_owed else Chat.ring_at.is_(None)
-    statement = sa.update(Chat).where(Chat.id == chat_row_id, known).values(ring_at=ring_at).returning(Chat.id)
-    return session.scalar(statement.execution_options(synchronize_session=False)) is not None
+    known = Chat.notify_at.is_not(None) if if_scheduled else Chat.notify_at.is_(None)
+    statement = sa.update(Chat).where(Chat.id == chat_row_id, known).values(notify_at=notify_at).returning(Chat.id)
+    return db.scalar(statement.execution_options(synchronize_session=False)) is not None
 
 
-def owed_summaries(session: OrmSession, now: datetime, *, limit: int) -> list[Chat]:
+def due_summaries(db: OrmSession, now: datetime, *, limit: int) -> list[Chat]:
     """Chats to ring for, locked; no other sweeper waits for them."""
-    statement = sa.select(Chat).where(Chat.ring_at <= now).order_by(Chat.ring_at).limit(limit)
-    return list(session.scalars(statement.with_for_update(skip_locked=True, key_share=True)))
+    statement = sa.select(Chat).where(Chat.notify_at <= now).order_by(Chat.notify_at).limit(limit)
+    return list(db.scalars(statement.with_for_update(skip_locked=True, key_share=True)))
 
 
-def delete_chat(session: OrmSession, chat: Chat) -> None:
-    session.execute(sa.delete(Chat).where(Chat.id == chat.id), execution_options={"synchronize_session": False})
-    session.expunge(chat)
+def delete_chat(db: OrmSession, chat: Chat) -> None:
+    db.execute(sa.delete(Chat).where(Chat.id == chat.id), execution_options={"synchronize_session": False})
+    db.expunge(chat)
 
 
 # Records.
 
 
-def known_records(session: OrmSession, chat: Chat, ids: Collection[UUID]) -> dict[UUID, Known]:
+def known_records(db: OrmSession, chat: Chat, ids: Collection[UUID]) -> dict[UUID, Known]:
     """Which of the ids are in the chat."""
     found: dict[UUID, Known] = {}
     for some in batches.pages(ids):
-        rows = session.execute(
+        rows = db.execute(
             sa.select(ChatRecord.message_id, ChatRecord.seq, ChatRecord.fingerprint).where(
                 ChatRecord.chat_row_id == chat.id, ChatRecord.message_id.in_(some)
             )
@@ -185,57 +185,55 @@ def known_records(session: OrmSession, chat: Chat, ids: Collection[UUID]) -> dic
     return found
 
 
-def present(session: OrmSession, chat_row_id: UUID, ids: Collection[UUID]) -> set[UUID]:
+def present(db: OrmSession, chat_row_id: UUID, ids: Collection[UUID]) -> set[UUID]:
     """Which of these are messages of the chat."""
     found: set[UUID] = set()
     for some in batches.pages(ids):
         mine = (ChatRecord.chat_row_id == chat_row_id, ChatRecord.message_id.in_(some))
-        found.update(session.scalars(sa.select(ChatRecord.message_id).where(*mine)))
+        found.update(db.scalars(sa.select(ChatRecord.message_id).where(*mine)))
     return found
 
 
-def insert_records(session: OrmSession, rows: Sequence[dict[str, Any]]) -> None:
+def insert_records(db: OrmSession, rows: Sequence[dict[str, Any]]) -> None:
     if rows:
-        session.execute(sa.insert(ChatRecord), rows)
+        db.execute(sa.insert(ChatRecord), rows)
 
 
-def newest(
-    session: OrmSession, chat: Chat, *, limit: int, after: int = 0, before: int | None = None
-) -> list[ChatRecord]:
+def newest(db: OrmSession, chat: Chat, *, limit: int, after: int = 0, before: int | None = None) -> list[ChatRecord]:
     """The last records behind `after` and before `before`, the newest first."""
     statement = sa.select(ChatRecord).where(ChatRecord.chat_row_id == chat.id, ChatRecord.seq > after)
     if before is not None:
         statement = statement.where(ChatRecord.seq < before)
-    return list(session.scalars(statement.order_by(ChatRecord.seq.desc()).limit(limit)))
+    return list(db.scalars(statement.order_by(ChatRecord.seq.desc()).limit(limit)))
 
 
 def oldest(
-    session: OrmSession, chat: Chat, *, limit: int, after: int = 0, to: int | None = None, offset: int = 0
+    db: OrmSession, chat: Chat, *, limit: int, after: int = 0, to: int | None = None, offset: int = 0
 ) -> list[ChatRecord]:
     """The first records behind `after`, up to and with `to`, in seq order."""
     statement = sa.select(ChatRecord).where(ChatRecord.chat_row_id == chat.id, ChatRecord.seq > after)
     if to is not None:
         statement = statement.where(ChatRecord.seq <= to)
-    return list(session.scalars(statement.order_by(ChatRecord.seq).limit(limit).offset(offset)))
+    return list(db.scalars(statement.order_by(ChatRecord.seq).limit(limit).offset(offset)))
 
 
-def count_behind(session: OrmSession, chat: Chat, after: int, to: int | None = None) -> int:
+def count_behind(db: OrmSession, chat: Chat, after: int, to: int | None = None) -> int:
     """How many records lie behind `after`, up to and with `to`."""
     statement = sa.select(sa.func.count()).where(ChatRecord.chat_row_id == chat.id, ChatRecord.seq > after)
     if to is not None:
         statement = statement.where(ChatRecord.seq <= to)
-    return session.scalar(statement) or 0
+    return db.scalar(statement) or 0
 
 
-def newest_request(session: OrmSession, chat: Chat) -> UUID | None:
+def newest_request(db: OrmSession, chat: Chat) -> UUID | None:
     """The request that wrote last."""
     statement = sa.select(ChatRecord.request_id).where(ChatRecord.chat_row_id == chat.id)
-    return session.scalar(statement.order_by(ChatRecord.seq.desc()).limit(1))
+    return db.scalar(statement.order_by(ChatRecord.seq.desc()).limit(1))
 
 
-def calls_of(session: OrmSession, chat: Chat, request_id: UUID) -> list[tuple[int, list[Any]]]:
+def calls_of(db: OrmSession, chat: Chat, request_id: UUID) -> list[tuple[int, list[Any]]]:
     """The seq and the tool calls of each of a request's messages that has some."""
-    rows = session.execute(
+    rows = db.execute(
         sa.select(ChatRecord.seq, ChatRecord.tool_calls)
         .where(ChatRecord.chat_row_id == chat.id, ChatRecord.request_id == request_id, ChatRecord.role == "assistant")
         .order_by(ChatRecord.seq)
@@ -244,27 +242,27 @@ def calls_of(session: OrmSession, chat: Chat, request_id: UUID) -> list[tuple[in
 
 
 def delete_records(
-    session: OrmSession, chat: Chat, *, roles: Collection[str] | None = None, request_id: UUID | None = None
+    db: OrmSession, chat: Chat, *, roles: Collection[str] | None = None, request_id: UUID | None = None
 ) -> list[Gone]:
     """Records of these roles, or all; of one request, or all."""
     conditions: list[sa.ColumnElement[bool]] = [] if roles is None else [ChatRecord.role.in_(roles)]
     if request_id is not None:
         conditions.append(ChatRecord.request_id == request_id)
-    return _delete(session, chat, *conditions)
+    return _delete(db, chat, *conditions)
 
 
-def delete_results(session: OrmSession, chat: Chat, call_ids: Collection[str], *, after: int) -> list[Gone]:
+def delete_results(db: OrmSession, chat: Chat, call_ids: Collection[str], *, after: int) -> list[Gone]:
     """The tool results behind `after` of these calls."""
     which = (ChatRecord.role == "tool", ChatRecord.seq > after)
     return [
         gone
         for some in batches.pages(call_ids)
-        for gone in _delete(session, chat, *which, ChatRecord.tool_call_id.in_(some))
+        for gone in _delete(db, chat, *which, ChatRecord.tool_call_id.in_(some))
     ]
 
 
-def _delete(session: OrmSession, chat: Chat, *which: sa.ColumnElement[bool]) -> list[Gone]:
-    rows = session.execute(
+def _delete(db: OrmSession, chat: Chat, *which: sa.ColumnElement[bool]) -> list[Gone]:
+    rows = db.execute(
         sa.delete(ChatRecord)
         .where(ChatRecord.chat_row_id == chat.id, *which)
         .returning(ChatRecord.seq, ChatRecord.message_id, ChatRecord.tokens),
@@ -273,7 +271,7 @@ def _delete(session: OrmSession, chat: Chat, *which: sa.ColumnElement[bool]) -> 
     return sorted(Gone(*row) for row in rows)
 
 
-def chats_of_end_user(session: OrmSession, user_id: UUID, end_user_id: str, *, limit: int) -> list[tuple[UUID, str]]:
+def chats_of_end_user(db: OrmSession, user_id: UUID, end_user_id: str, *, limit: int) -> list[tuple[UUID, str]]:
     """(memory, chat id) of some chats of an end user, in all of the user's flows."""
     statement = (
         sa.select(Chat.chat_memory_id, Chat.chat_id)
@@ -282,15 +280,15 @@ def chats_of_end_user(session: OrmSession, user_id: UUID, end_user_id: str, *, l
         .order_by(Chat.id)
         .limit(limit)
     )
-    return [(row[0], row[1]) for row in session.execute(statement)]
+    return [(row[0], row[1]) for row in db.execute(statement)]
 
 
-def memories_after(session: OrmSession, flow_id: UUID, after: UUID | None, *, limit: int) -> list[ChatMemory]:
+def memories_after(db: OrmSession, flow_id: UUID, after: UUID | None, *, limit: int) -> list[ChatMemory]:
     """A flow's memories by id."""
     statement = sa.select(ChatMemory).where(ChatMemory.flow_id == flow_id)
     if after is not None:
         statement = statement.where(ChatMemory.id > after)
-    return list(session.scalars(statement.order_by(ChatMemory.id).limit(limit)))
+    return list(db.scalars(statement.order_by(ChatMemory.id).limit(limit)))
 
 
 def _living(user_id: UUID) -> tuple[sa.ColumnElement[bool], ...]:

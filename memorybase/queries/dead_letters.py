@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.batches import pages
 from memorybase.database.upsert import core, insert
-from memorybase.models import DeadLetter, MemoryBase, MemoryBaseSession, Message
+from memorybase.models import DeadLetter, MemoryBase, Message, SessionProgress
 from memorybase.queries.ledger import SETTLED, _is_message
 
 
@@ -26,31 +26,31 @@ class Failure(NamedTuple):
 
 
 _SETTLED_OF_IDS = sa.select(DeadLetter.message_id, DeadLetter.version).where(
-    DeadLetter.row_id == sa.bindparam("row_id"),
+    DeadLetter.progress_id == sa.bindparam("progress_id"),
     DeadLetter.message_id.in_(sa.bindparam("ids", expanding=True)),
     DeadLetter.state.in_(SETTLED),
 )
 
 
-def settled_dead_letters(session: OrmSession, row_id: UUID, ids: Collection[UUID]) -> set[tuple[UUID, int]]:
+def settled_dead_letters(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> set[tuple[UUID, int]]:
     """Which messages are settled dead letters, by id and version."""
-    rows = session.execute(_SETTLED_OF_IDS, {"row_id": row_id, "ids": list(ids)})
+    rows = db.execute(_SETTLED_OF_IDS, {"progress_id": progress_id, "ids": list(ids)})
     return {(message_id, version) for message_id, version in rows}
 
 
-def bury(
-    session: OrmSession, *, base_id: UUID, generation: int, row_id: UUID, failures: Sequence[Failure], now: datetime
+def add_dead_letters(
+    db: OrmSession, *, base_id: UUID, generation: int, progress_id: UUID, failures: Sequence[Failure], now: datetime
 ) -> None:
     """Write dead letters; a repeated failure counts as one more attempt."""
     for failure in failures:
-        statement = insert(session, DeadLetter).values(
-            id=uuid4(), memory_base_id=base_id, generation=generation, row_id=row_id,
+        statement = insert(db, DeadLetter).values(
+            id=uuid4(), memory_base_id=base_id, generation=generation, progress_id=progress_id,
             message_id=failure.message_id, version=failure.version, state="dead", error_code=failure.code,
             error=failure.error, attempts=1, created_at=now, updated_at=now,
         )  # fmt: skip
-        session.execute(
+        db.execute(
             statement.on_conflict_do_update(
-                index_elements=["row_id", "message_id"],
+                index_elements=["progress_id", "message_id"],
                 set_={
                     "version": failure.version,
                     "state": "dead",
@@ -63,40 +63,40 @@ def bury(
         )
 
 
-_UNBURY = sa.delete(core(DeadLetter)).where(
-    core(DeadLetter).c.row_id == sa.bindparam("row_id"),
+_CLEAR = sa.delete(core(DeadLetter)).where(
+    core(DeadLetter).c.progress_id == sa.bindparam("progress_id"),
     core(DeadLetter).c.message_id.in_(sa.bindparam("ids", expanding=True)),
 )
 
 
-def unbury(session: OrmSession, row_id: UUID, ids: Collection[UUID]) -> None:
+def clear_dead_letters(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> None:
     """Messages that made it, or are gone, are no dead letters."""
     for some in pages(ids):
-        session.execute(_UNBURY, {"row_id": row_id, "ids": some})
+        db.execute(_CLEAR, {"progress_id": progress_id, "ids": some})
 
 
-def dead_letters_without_message(session: OrmSession, row_id: UUID) -> list[UUID]:
+def dead_letters_without_message(db: OrmSession, progress_id: UUID) -> list[UUID]:
     return list(
-        session.scalars(
+        db.scalars(
             sa.select(DeadLetter.message_id)
-            .join(MemoryBaseSession, MemoryBaseSession.id == DeadLetter.row_id)
+            .join(SessionProgress, SessionProgress.id == DeadLetter.progress_id)
             .outerjoin(Message, _is_message(DeadLetter.message_id))
-            .where(DeadLetter.row_id == row_id, Message.id.is_(None))
+            .where(DeadLetter.progress_id == progress_id, Message.id.is_(None))
         )
     )
 
 
-def session_of_dead_letter(session: OrmSession, base_id: UUID, dead_letter_id: UUID) -> str | None:
-    return session.scalar(
-        sa.select(MemoryBaseSession.session_id)
-        .join(DeadLetter, DeadLetter.row_id == MemoryBaseSession.id)
+def session_of_dead_letter(db: OrmSession, base_id: UUID, dead_letter_id: UUID) -> str | None:
+    return db.scalar(
+        sa.select(SessionProgress.session_id)
+        .join(DeadLetter, DeadLetter.progress_id == SessionProgress.id)
         .where(DeadLetter.id == dead_letter_id, DeadLetter.memory_base_id == base_id)
     )
 
 
-def fetch_dead_letter(session: OrmSession, base_id: UUID, dead_letter_id: UUID) -> DeadLetter | None:
+def fetch_dead_letter(db: OrmSession, base_id: UUID, dead_letter_id: UUID) -> DeadLetter | None:
     """A dead letter of the serving generation or the build, locked."""
-    return session.scalar(
+    return db.scalar(
         sa.select(DeadLetter)
         .join(MemoryBase, MemoryBase.id == DeadLetter.memory_base_id)
         .where(

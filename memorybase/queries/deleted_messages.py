@@ -21,67 +21,65 @@ class Deleted(NamedTuple):
     conversation_id: UUID
     seq: int
     version: int
-    kept_out: bool
+    stays_deleted: bool
 
 
-def remember_message(session: OrmSession, conversation: Session, message: Message) -> None:
+def remember_message(db: OrmSession, session: Session, message: Message) -> None:
     """One message is about to be deleted: while its session lives, its id stays deleted."""
-    _remember(session, conversation, Message.id == message.id, kept_out=True)
+    _remember(db, session, Message.id == message.id, stays_deleted=True)
 
 
-def remember_session(session: OrmSession, conversation: Session) -> None:
+def remember_session(db: OrmSession, session: Session) -> None:
     """A whole session is about to be emptied: whoever posts it again begins it anew, in further versions."""
-    _remember(session, conversation, Message.session_id == conversation.session_id, kept_out=False)
-    session.execute(
-        sa.update(DeletedMessage).where(DeletedMessage.conversation_id == conversation.id).values(kept_out=False)
+    _remember(db, session, Message.session_id == session.session_id, stays_deleted=False)
+    db.execute(
+        sa.update(DeletedMessage).where(DeletedMessage.conversation_id == session.id).values(stays_deleted=False)
     )
 
 
-def _remember(session: OrmSession, conversation: Session, which: sa.ColumnElement[bool], *, kept_out: bool) -> None:
+def _remember(db: OrmSession, session: Session, which: sa.ColumnElement[bool], *, stays_deleted: bool) -> None:
     doomed = sa.select(
-        Message.flow_id, Message.id, sa.literal(conversation.id, sa.Uuid()), Message.seq, Message.version,
-        sa.literal(kept_out),
-    ).where(Message.flow_id == conversation.flow_id, which)  # fmt: skip
-    columns = ["flow_id", "message_id", "conversation_id", "seq", "version", "kept_out"]
-    session.execute(insert(session, DeletedMessage).from_select(columns, doomed))
+        Message.flow_id, Message.id, sa.literal(session.id, sa.Uuid()), Message.seq, Message.version,
+        sa.literal(stays_deleted),
+    ).where(Message.flow_id == session.flow_id, which)  # fmt: skip
+    columns = ["flow_id", "message_id", "conversation_id", "seq", "version", "stays_deleted"]
+    db.execute(insert(db, DeletedMessage).from_select(columns, doomed))
 
 
 _OF_IDS = sa.select(
     DeletedMessage.message_id, DeletedMessage.conversation_id, DeletedMessage.seq, DeletedMessage.version,
-    DeletedMessage.kept_out,
+    DeletedMessage.stays_deleted,
 ).where(
     DeletedMessage.flow_id == sa.bindparam("flow_id"),
     DeletedMessage.message_id.in_(sa.bindparam("ids", expanding=True)),
 )  # fmt: skip
 
 
-def fetch(session: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Deleted]:
+def fetch(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Deleted]:
     """Which of the ids were messages of this flow."""
-    rows = session.execute(_OF_IDS, {"flow_id": flow_id, "ids": list(ids)})
+    rows = db.execute(_OF_IDS, {"flow_id": flow_id, "ids": list(ids)})
     return {row.message_id: Deleted(*row) for row in rows}
 
 
-def forget(session: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> None:
+def delete(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> None:
     """These are messages again, and carry their versions themselves."""
     if ids:
-        session.execute(
+        db.execute(
             sa.delete(DeletedMessage).where(DeletedMessage.flow_id == flow_id, DeletedMessage.message_id.in_(ids))
         )
 
 
-def let_expire(session: OrmSession, conversation: Session, when: datetime) -> None:
+def set_expiry(db: OrmSession, session: Session, when: datetime) -> None:
     """The session is gone from SQL and from every store; its versions matter until no late write can come."""
-    session.execute(
-        sa.update(DeletedMessage).where(DeletedMessage.conversation_id == conversation.id).values(expires_at=when)
-    )
+    db.execute(sa.update(DeletedMessage).where(DeletedMessage.conversation_id == session.id).values(expires_at=when))
 
 
-def forget_expired(session: OrmSession, now: datetime, *, limit: int) -> int:
+def delete_expired(db: OrmSession, now: datetime, *, limit: int) -> int:
     """How many went, at most `limit`."""
     doomed = (
         sa.select(DeletedMessage.flow_id, DeletedMessage.message_id).where(DeletedMessage.expires_at < now).limit(limit)
     )
-    pairs = session.execute(doomed).all()
+    pairs = db.execute(doomed).all()
     for flow_id in {pair.flow_id for pair in pairs}:
-        forget(session, flow_id, [pair.message_id for pair in pairs if pair.flow_id == flow_id])
+        delete(db, flow_id, [pair.message_id for pair in pairs if pair.flow_id == flow_id])
     return len(pairs)

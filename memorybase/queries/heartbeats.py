@@ -13,23 +13,21 @@ from memorybase.models import Heartbeat
 FORGET_AFTER = timedelta(days=1)  # a process that was killed never takes its own away
 
 
-def beat(session: OrmSession, name: str, kind: str, now: datetime) -> None:
+def beat(db: OrmSession, name: str, kind: str, now: datetime) -> None:
     """Sign life; signs of long ago go."""
-    session.execute(sa.delete(Heartbeat).where(Heartbeat.beat_at < now - FORGET_AFTER))
-    statement = insert(session, Heartbeat).values(name=name, kind=kind, started_at=now, beat_at=now)
-    session.execute(
-        statement.on_conflict_do_update(index_elements=["name"], set_={"beat_at": statement.excluded.beat_at})
-    )
+    db.execute(sa.delete(Heartbeat).where(Heartbeat.beat_at < now - FORGET_AFTER))
+    statement = insert(db, Heartbeat).values(name=name, kind=kind, started_at=now, beat_at=now)
+    db.execute(statement.on_conflict_do_update(index_elements=["name"], set_={"beat_at": statement.excluded.beat_at}))
 
 
-def take_turn(session: OrmSession, name: str, now: datetime, every: timedelta) -> bool:
+def take_turn(db: OrmSession, name: str, now: datetime, every: timedelta) -> bool:
     """Whether it is this process that begins what is done by one of all, so often."""
-    statement = insert(session, Heartbeat).values(name=name, kind="turn", started_at=now, beat_at=now)
+    statement = insert(db, Heartbeat).values(name=name, kind="turn", started_at=now, beat_at=now)
     statement = statement.on_conflict_do_update(
         index_elements=["name"], set_={"beat_at": statement.excluded.beat_at}, where=Heartbeat.beat_at <= now - every
     )
-    return session.scalar(statement.returning(Heartbeat.name)) is not None
+    return db.scalar(statement.returning(Heartbeat.name)) is not None
 
 
-def forget(session: OrmSession, name: str) -> None:
-    session.execute(sa.delete(Heartbeat).where(Heartbeat.name == name))
+def delete(db: OrmSession, name: str) -> None:
+    db.execute(sa.delete(Heartbeat).where(Heartbeat.name == name))

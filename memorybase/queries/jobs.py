@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import lookup
-from memorybase.database.upsert import core, insert_unless_there
+from memorybase.database.upsert import core, insert_unless_there, rows_affected
 from memorybase.models import IS_ACTIVE, IngestionJob, JobKind, JobState, MemoryBase, Session
 
 Job = IngestionJob
@@ -40,22 +40,22 @@ _TO_DO = (
         Job.state == JobState.QUEUED,
         Job.kind != JobKind.REPAIR,
         Job.available_at <= sa.bindparam("now"),
-        Job.suspect.is_(False),
+        Job.run_alone.is_(False),
     )
-    .order_by(Job.ring_at)
+    .order_by(Job.notify_at)
     .limit(sa.bindparam("at_most", type_=sa.Integer))
 )
 
 
-def insert_job(session: OrmSession, values: dict[str, Any]) -> Job | None:
+def insert_job(db: OrmSession, values: dict[str, Any]) -> Job | None:
     """The new job, or None: this session of the memory base has an active one. The partial unique index decides."""
-    if not insert_unless_there(session, Job, values, "memory_base_id", "session_id", where=_ACTIVE):
+    if not insert_unless_there(db, Job, values, "memory_base_id", "session_id", where=_ACTIVE):
         return None
-    return lookup.get(session, Job, values["id"])
+    return lookup.get(db, Job, values["id"])
 
 
-def active_job(session: OrmSession, base_id: UUID, session_id: str) -> Job | None:
-    return session.scalar(_ACTIVE_OF_SESSION, {"base_id": base_id, "session_id": session_id})
+def active_job(db: OrmSession, base_id: UUID, session_id: str) -> Job | None:
+    return db.scalar(_ACTIVE_OF_SESSION, {"base_id": base_id, "session_id": session_id})
 
 
 def is_active_in_session(base_id: UUID) -> sa.ColumnElement[bool]:
@@ -64,9 +64,9 @@ def is_active_in_session(base_id: UUID) -> sa.ColumnElement[bool]:
     return active.correlate(Session).exists()
 
 
-def active_jobs_of_base(session: OrmSession, base_id: UUID) -> list[Job]:
+def active_jobs_of_base(db: OrmSession, base_id: UUID) -> list[Job]:
     return list(
-        session.scalars(
+        db.scalars(
             sa.select(Job)
             .where(Job.memory_base_id == base_id, IS_ACTIVE)
             .order_by(Job.id)
@@ -75,80 +75,79 @@ def active_jobs_of_base(session: OrmSession, base_id: UUID) -> list[Job]:
     )
 
 
-def is_queued(session: OrmSession, job_id: UUID) -> bool:
-    return session.scalar(_STATE, {"id": job_id}) == JobState.QUEUED
+def is_queued(db: OrmSession, job_id: UUID) -> bool:
+    return db.scalar(_STATE, {"id": job_id}) == JobState.QUEUED
 
 
-def fetch_owned_job(session: OrmSession, user_id: UUID, job_id: UUID) -> Job | None:
-    return session.scalar(
+def fetch_owned_job(db: OrmSession, user_id: UUID, job_id: UUID) -> Job | None:
+    return db.scalar(
         sa.select(Job)
         .join(MemoryBase, MemoryBase.id == Job.memory_base_id)
         .where(Job.id == job_id, MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None))
     )
 
 
-def lock_job(session: OrmSession, job_id: UUID) -> Job | None:
-    return session.scalar(_ALONE, {"id": job_id})
+def lock_job(db: OrmSession, job_id: UUID) -> Job | None:
+    return db.scalar(_ALONE, {"id": job_id})
 
 
-def running_job_of_row(session: OrmSession, row_id: UUID) -> Job | None:
-    return session.scalar(
+def running_job_of_session(db: OrmSession, progress_id: UUID) -> Job | None:
+    return db.scalar(
         sa.select(Job)
-        .where(Job.row_id == row_id, Job.state == JobState.RUNNING)
+        .where(Job.progress_id == progress_id, Job.state == JobState.RUNNING)
         .with_for_update(key_share=True)
         .execution_options(populate_existing=True)
     )
 
 
-def update_claimed(session: OrmSession, *, job_id: UUID, epoch: int, **values: Any) -> bool:
+def update_claimed(db: OrmSession, *, job_id: UUID, epoch: int, **values: Any) -> bool:
     """Write to a job that this claim still runs; False: the claim is lost."""
-    updated = session.execute(_UPDATE_CLAIMED, {"claimed_id": job_id, "claimed_epoch": epoch, **values})
-    return updated.rowcount == 1  # type: ignore[attr-defined,no-any-return]
+    return rows_affected(db, _UPDATE_CLAIMED, {"claimed_id": job_id, "claimed_epoch": epoch, **values}) == 1
 
 
-def claims_that_hold(session: OrmSession, claims: Collection[tuple[UUID, int]]) -> set[tuple[UUID, int]]:
+def claims_that_hold(db: OrmSession, claims: Collection[tuple[UUID, int]]) -> set[tuple[UUID, int]]:
     """Which of these jobs still run under the epoch that they were claimed with."""
     if not claims:
         return set()
     ids = {job_id for job_id, _ in claims}
-    running = session.execute(_RUNNING, {"ids": list(ids)})
+    running = db.execute(_RUNNING, {"ids": list(ids)})
     return {(job_id, epoch) for job_id, epoch in running} & set(claims)
 
 
-def begin_embedding(session: OrmSession, totals: Mapping[tuple[UUID, int], int], *, together: bool) -> None:
+def mark_embedding_started(db: OrmSession, totals: Mapping[tuple[UUID, int], int], *, batched: bool) -> None:
     """These claimed jobs have so many messages to embed, and are worked on at one time or alone."""
-    session.execute(
+    db.execute(
         _UPDATE_CLAIMED,
         [
-            {"claimed_id": job_id, "claimed_epoch": epoch, "embedding_began": True, "total": total,
-             "together": together}
+            {"claimed_id": job_id, "claimed_epoch": epoch, "embedding_started": True, "total": total,
+             "batched": batched}
             for (job_id, epoch), total in sorted(totals.items())
         ],
     )  # fmt: skip
 
 
-def jobs_to_do(session: OrmSession, now: datetime, *, limit: int) -> list[Job]:
+def jobs_to_do(db: OrmSession, now: datetime, *, limit: int) -> list[Job]:
     """Queued jobs whose time has come, the oldest first: those that any worker may do beside others."""
-    return list(session.scalars(_TO_DO, {"now": now, "at_most": limit}))
+    return list(db.scalars(_TO_DO, {"now": now, "at_most": limit}))
 
 
-def cancel_jobs(session: OrmSession, ids: Sequence[UUID], now: datetime, reason: str) -> None:
+def cancel_jobs(db: OrmSession, ids: Sequence[UUID], now: datetime, reason: str) -> None:
     """Close active jobs; a worker that runs one finds its claim gone at its next check."""
     if ids:
-        _cancel(session, Job.id.in_(ids), now, reason)
+        _cancel(db, Job.id.in_(ids), now, reason)
 
 
 def cancel_jobs_of_base(
-    session: OrmSession, base_id: UUID, now: datetime, reason: str, *, which: sa.ColumnElement[bool] | None = None
+    db: OrmSession, base_id: UUID, now: datetime, reason: str, *, which: sa.ColumnElement[bool] | None = None
 ) -> None:
     """The same for all active jobs of a base, or for those of them that are meant."""
-    _cancel(session, sa.and_(Job.memory_base_id == base_id, sa.true() if which is None else which), now, reason)
+    _cancel(db, sa.and_(Job.memory_base_id == base_id, sa.true() if which is None else which), now, reason)
 
 
-def _cancel(session: OrmSession, which: sa.ColumnElement[bool], now: datetime, reason: str) -> None:
+def _cancel(db: OrmSession, which: sa.ColumnElement[bool], now: datetime, reason: str) -> None:
     # Locked in id order, as by a worker that marks several of its jobs at once.
     ids = sa.select(Job.id).where(which, IS_ACTIVE).order_by(Job.id).with_for_update(key_share=True)
-    session.execute(
+    db.execute(
         sa.update(Job)
         .where(Job.id.in_(ids.scalar_subquery()))
         .values(state=JobState.CANCELLED, finished_at=now, error=reason)
@@ -164,24 +163,22 @@ def of_generation(generation: int) -> sa.ColumnElement[bool]:
     return Job.generation == generation
 
 
-def jobs_to_ring(session: OrmSession, now: datetime, *, rung_before: datetime | None, limit: int) -> list[Job]:
-    """Queued jobs whose time has come; with `rung_before` all that were last rung before it, due or not."""
-    due: sa.ColumnElement[bool] = Job.ring_at <= now
-    if rung_before is not None:
-        due = sa.or_(due, sa.and_(Job.available_at <= now, Job.rung_at < rung_before))
+def jobs_to_notify(db: OrmSession, now: datetime, *, notified_before: datetime | None, limit: int) -> list[Job]:
+    """Queued jobs whose time has come; with `notified_before` all that were last rung before it, due or not."""
+    due: sa.ColumnElement[bool] = Job.notify_at <= now
+    if notified_before is not None:
+        due = sa.or_(due, sa.and_(Job.available_at <= now, Job.notified_at < notified_before))
     return list(
-        session.scalars(
+        db.scalars(
             sa.select(Job)
             .where(Job.state == JobState.QUEUED, due)
-            .order_by(Job.ring_at)
+            .order_by(Job.notify_at)
             .limit(limit)
             .with_for_update(key_share=True, skip_locked=True)
         )
     )
 
 
-def rename_session(session: OrmSession, base_ids: Sequence[UUID], old: str, new: str) -> None:
+def rename_session(db: OrmSession, base_ids: Sequence[UUID], old: str, new: str) -> None:
     """Jobs follow their session's new id."""
-    session.execute(
-        sa.update(Job).where(Job.memory_base_id.in_(base_ids), Job.session_id == old).values(session_id=new)
-    )
+    db.execute(sa.update(Job).where(Job.memory_base_id.in_(base_ids), Job.session_id == old).values(session_id=new))

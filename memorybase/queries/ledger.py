@@ -14,7 +14,7 @@ from sqlalchemy.orm import aliased
 
 from memorybase.database.batches import pages
 from memorybase.database.upsert import core, insert_into
-from memorybase.models import Capture, DeadLetter, Generation, LedgerEntry, MemoryBase, MemoryBaseSession, Message
+from memorybase.models import Capture, DeadLetter, Generation, LedgerEntry, MemoryBase, Message, SessionProgress
 from memorybase.queries.sessions import CountedMessage, counted, counted_columns
 
 Entry = LedgerEntry
@@ -40,11 +40,11 @@ class Source(NamedTuple):
 
 
 def record(
-    session: OrmSession,
+    db: OrmSession,
     *,
     base: MemoryBase,
     generation: int,
-    row_id: UUID,
+    progress_id: UUID,
     held: Sequence[Held],
     now: datetime,
     repaired: bool,
@@ -57,12 +57,12 @@ def record(
     if not held:
         return 0, 0
     ids = [h.message_id for h in held]
-    since = {} if generation == base.serving else held_since(session, row_id=row_id, serving=base.serving, ids=ids)
-    before = entries(session, row_id, ids)
-    session.execute(
-        _record(session.get_bind().dialect.name, repaired),
+    since = {} if generation == base.serving else held_since(db, progress_id=progress_id, serving=base.serving, ids=ids)
+    before = entries(db, progress_id, ids)
+    db.execute(
+        _record(db.get_bind().dialect.name, repaired),
         [
-            {"memory_base_id": base.id, "generation": generation, "row_id": row_id, **h._asdict(),
+            {"memory_base_id": base.id, "generation": generation, "progress_id": progress_id, **h._asdict(),
              "ingested_at": since.get(h.message_id, now)}
             for h in held
         ],
@@ -75,21 +75,21 @@ def _record(dialect: str, repaired: bool) -> sa.Executable:
     statement = insert_into(dialect, core(Entry))
     changed = ("version", "chunks") if repaired else ("version", "chunks", "ingested_at")
     return statement.on_conflict_do_update(
-        index_elements=["row_id", "message_id"], set_={name: statement.excluded[name] for name in changed}
+        index_elements=["progress_id", "message_id"], set_={name: statement.excluded[name] for name in changed}
     )
 
 
 def held_since(
-    session: OrmSession, *, row_id: UUID, serving: int, ids: Collection[UUID]
+    db: OrmSession, *, progress_id: UUID, serving: int, ids: Collection[UUID]
 ) -> dict[UUID, datetime | None]:
     """What a build takes over: when the serving generation ingested these messages of the session that the row is of.
 
     None for those that its cursor has passed without holding them. What it has not come to yet is not among them.
     """
-    own, served = aliased(MemoryBaseSession), aliased(MemoryBaseSession)
+    own, served = aliased(SessionProgress), aliased(SessionProgress)
     found: dict[UUID, datetime | None] = {}
     for some in pages(ids):
-        rows = session.execute(
+        rows = db.execute(
             sa.select(Message.id, Entry.ingested_at)
             .select_from(own)
             .join(
@@ -108,40 +108,40 @@ def held_since(
                     Message.seq <= served.cursor_seq,
                 ),
             )
-            .outerjoin(Entry, sa.and_(Entry.row_id == served.id, Entry.message_id == Message.id))
-            .where(own.id == row_id, Message.id.in_(some))
+            .outerjoin(Entry, sa.and_(Entry.progress_id == served.id, Entry.message_id == Message.id))
+            .where(own.id == progress_id, Message.id.in_(some))
         )
         found.update((message_id, ingested_at) for message_id, ingested_at in rows)
     return found
 
 
 _ENTRIES = sa.select(Entry.message_id, Entry.version, Entry.chunks).where(
-    Entry.row_id == sa.bindparam("row_id"), Entry.message_id.in_(sa.bindparam("ids", expanding=True))
+    Entry.progress_id == sa.bindparam("progress_id"), Entry.message_id.in_(sa.bindparam("ids", expanding=True))
 )
 
 
-def entries(session: OrmSession, row_id: UUID, ids: Collection[UUID]) -> dict[UUID, Held]:
+def entries(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> dict[UUID, Held]:
     found: dict[UUID, Held] = {}
     for some in pages(ids):
-        rows = session.execute(_ENTRIES, {"row_id": row_id, "ids": some})
+        rows = db.execute(_ENTRIES, {"progress_id": progress_id, "ids": some})
         found.update((row.message_id, Held(*row)) for row in rows)
     return found
 
 
-def entries_of_row(session: OrmSession, row_id: UUID) -> list[Held]:
+def entries_of_session(db: OrmSession, progress_id: UUID) -> list[Held]:
     """Everything the ledger says of one session in one generation."""
-    rows = session.execute(sa.select(Entry.message_id, Entry.version, Entry.chunks).where(Entry.row_id == row_id))
+    rows = db.execute(sa.select(Entry.message_id, Entry.version, Entry.chunks).where(Entry.progress_id == progress_id))
     return [Held(*row) for row in rows]
 
 
 def sources(
-    session: OrmSession, *, row_id: UUID, embedder: str, chunker: str, versions: Mapping[UUID, int], limit: int
+    db: OrmSession, *, progress_id: UUID, embedder: str, chunker: str, versions: Mapping[UUID, int], limit: int
 ) -> list[Source]:
     """Other generations that hold these versions of this session's messages, made alike; those that hold most first."""
-    asked = {"row_id": row_id, "embedder": embedder, "chunker": chunker, "at_most": limit}
+    asked = {"progress_id": progress_id, "embedder": embedder, "chunker": chunker, "at_most": limit}
     found: dict[UUID, Source] = {}
     for some in pages(versions):
-        rows = session.execute(_sources(), {**asked, "ids": some})
+        rows = db.execute(_sources(), {**asked, "ids": some})
         for source_id, base_id, name, collection_id, message_id, version, chunks in rows:
             if version == versions[message_id]:
                 source = found.setdefault(source_id, Source(base_id, name, collection_id, {}))
@@ -151,59 +151,59 @@ def sources(
 
 @lru_cache
 def _sources() -> sa.Select[UUID, UUID, str, UUID, UUID, int, int]:
-    own = aliased(MemoryBaseSession)
+    own = aliased(SessionProgress)
     alike = (
         sa.select(
-            MemoryBaseSession.id,
+            SessionProgress.id,
             Generation.memory_base_id,
             Generation.collection_name,
             Generation.collection_id,
         )
-        .join(own, sa.and_(own.flow_id == MemoryBaseSession.flow_id, own.session_id == MemoryBaseSession.session_id))
+        .join(own, sa.and_(own.flow_id == SessionProgress.flow_id, own.session_id == SessionProgress.session_id))
         .join(
             Generation,
             sa.and_(
-                Generation.memory_base_id == MemoryBaseSession.memory_base_id,
-                Generation.generation == MemoryBaseSession.generation,
+                Generation.memory_base_id == SessionProgress.memory_base_id,
+                Generation.generation == SessionProgress.generation,
             ),
         )
         .where(
-            own.id == sa.bindparam("row_id"),
-            MemoryBaseSession.id != sa.bindparam("row_id"),
+            own.id == sa.bindparam("progress_id"),
+            SessionProgress.id != sa.bindparam("progress_id"),
             Generation.embedder == sa.bindparam("embedder"),
             Generation.chunker == sa.bindparam("chunker"),
         )
-        .order_by(MemoryBaseSession.cursor_seq.desc(), MemoryBaseSession.id)
+        .order_by(SessionProgress.cursor_seq.desc(), SessionProgress.id)
         .limit(sa.bindparam("at_most", type_=sa.Integer))
         .subquery()
     )
     return (
         sa.select(alike, Entry.message_id, Entry.version, Entry.chunks)
-        .join(Entry, Entry.row_id == alike.c.id)
+        .join(Entry, Entry.progress_id == alike.c.id)
         .where(Entry.message_id.in_(sa.bindparam("ids", expanding=True)))
     )
 
 
-def entries_of_generation(session: OrmSession, base_id: UUID, generation: int) -> Iterator[tuple[UUID, Held]]:
+def entries_of_generation(db: OrmSession, base_id: UUID, generation: int) -> Iterator[tuple[UUID, Held]]:
     """(session row, entry) of every message, streamed."""
-    rows = session.execute(
-        sa.select(Entry.row_id, Entry.message_id, Entry.version, Entry.chunks)
+    rows = db.execute(
+        sa.select(Entry.progress_id, Entry.message_id, Entry.version, Entry.chunks)
         .where(Entry.memory_base_id == base_id, Entry.generation == generation)
         .execution_options(yield_per=5_000)
     )
-    for row_id, message_id, version, chunks in rows:
-        yield row_id, Held(message_id, version, chunks)
+    for progress_id, message_id, version, chunks in rows:
+        yield progress_id, Held(message_id, version, chunks)
 
 
-def forget(session: OrmSession, row_id: UUID, ids: Collection[UUID]) -> None:
+def forget(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> None:
     for some in pages(ids):
-        session.execute(sa.delete(Entry).where(Entry.row_id == row_id, Entry.message_id.in_(some)))
+        db.execute(sa.delete(Entry).where(Entry.progress_id == progress_id, Entry.message_id.in_(some)))
 
 
 def messages_to_write(
-    session: OrmSession,
+    db: OrmSession,
     *,
-    row_id: UUID,
+    progress_id: UUID,
     flow_id: UUID,
     session_id: str,
     capture: Capture,
@@ -216,9 +216,9 @@ def messages_to_write(
 
     `also` are written whatever the ledger says. Settled dead letters of the same version are left out.
     """
-    rows = session.execute(
+    rows = db.execute(
         counted_columns()
-        .outerjoin(Entry, sa.and_(Entry.message_id == Message.id, Entry.row_id == row_id))
+        .outerjoin(Entry, sa.and_(Entry.message_id == Message.id, Entry.progress_id == progress_id))
         .where(
             Message.flow_id == flow_id,
             Message.session_id == session_id,
@@ -226,7 +226,7 @@ def messages_to_write(
             Message.seq > start_seq,
             Message.seq <= cursor_seq,
             sa.or_(Entry.message_id.is_(None), Entry.version != Message.version, Message.id.in_(also)),
-            ~_settled(row_id),
+            ~_settled(progress_id),
         )
         .order_by(Message.seq)
         .limit(limit)
@@ -234,18 +234,18 @@ def messages_to_write(
     return [CountedMessage(*row) for row in rows]
 
 
-def entries_to_drop(session: OrmSession, row_id: UUID, *, limit: int) -> list[Held]:
+def entries_to_drop(db: OrmSession, progress_id: UUID, *, limit: int) -> list[Held]:
     """What the ledger holds of messages that are gone, or that are settled dead letters in a later version.
 
     A message beyond the cursor came back after its deletion: what is held is of its life before.
     """
-    rows = session.execute(
+    rows = db.execute(
         sa.select(Entry.message_id, Entry.version, Entry.chunks)
-        .join(MemoryBaseSession, MemoryBaseSession.id == Entry.row_id)
+        .join(SessionProgress, SessionProgress.id == Entry.progress_id)
         .outerjoin(Message, _is_message(Entry.message_id))
         .where(
-            Entry.row_id == row_id,
-            sa.or_(Message.id.is_(None), Message.seq > MemoryBaseSession.cursor_seq, _settled(Entry.row_id)),
+            Entry.progress_id == progress_id,
+            sa.or_(Message.id.is_(None), Message.seq > SessionProgress.cursor_seq, _settled(Entry.progress_id)),
         )
         .limit(limit)
     )
@@ -256,16 +256,16 @@ def _is_message(message_id: sa.SQLColumnExpression[UUID]) -> sa.ColumnElement[bo
     """The message of that id in the session of the joined row; in another session it is another message."""
     return sa.and_(
         Message.id == message_id,
-        Message.flow_id == MemoryBaseSession.flow_id,
-        Message.session_id == MemoryBaseSession.session_id,
+        Message.flow_id == SessionProgress.flow_id,
+        Message.session_id == SessionProgress.session_id,
     )
 
 
-def _settled(row_id: UUID | sa.SQLColumnExpression[UUID]) -> sa.Exists:
+def _settled(progress_id: UUID | sa.SQLColumnExpression[UUID]) -> sa.Exists:
     return (
         sa.exists()
         .where(
-            DeadLetter.row_id == row_id,
+            DeadLetter.progress_id == progress_id,
             DeadLetter.message_id == Message.id,
             DeadLetter.version == Message.version,
             DeadLetter.state.in_(SETTLED),
@@ -274,12 +274,12 @@ def _settled(row_id: UUID | sa.SQLColumnExpression[UUID]) -> sa.Exists:
     )
 
 
-def chunks_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> int:
+def chunks_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
     """How many chunks the ledgers of all generations say there are of a session."""
-    row = MemoryBaseSession
-    total = session.scalar(
+    row = SessionProgress
+    total = db.scalar(
         sa.select(sa.func.sum(LedgerEntry.chunks))
-        .join(row, row.id == LedgerEntry.row_id)
+        .join(row, row.id == LedgerEntry.progress_id)
         .where(row.flow_id == flow_id, row.session_id == session_id)
     )
     return int(total or 0)

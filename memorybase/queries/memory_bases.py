@@ -21,7 +21,7 @@ from memorybase.models import (
     KnowledgeBase,
     LedgerEntry,
     MemoryBase,
-    MemoryBaseSession,
+    SessionProgress,
     TokenVectors,
 )
 from memorybase.queries import cursors, jobs
@@ -34,22 +34,22 @@ _THIS = MemoryBase.id == sa.bindparam("id")
 _LIVING_OF_FLOW = sa.and_(MemoryBase.flow_id == sa.bindparam("id"), MemoryBase.deleting_at.is_(None))
 
 
-def share_bases_of_flow(session: OrmSession, flow_id: UUID) -> list[MemoryBase]:
+def share_bases_of_flow(db: OrmSession, flow_id: UUID) -> list[MemoryBase]:
     """The flow's living memory bases, share-locked: none is regenerated or deleted until this transaction ends."""
-    _queue_up(session, _LIVING_OF_FLOW, flow_id)
-    return list(session.scalars(_locked(_LIVING_OF_FLOW, alone=False), {"id": flow_id}))
+    _queue_up(db, _LIVING_OF_FLOW, flow_id)
+    return list(db.scalars(_locked(_LIVING_OF_FLOW, alone=False), {"id": flow_id}))
 
 
-def share_base(session: OrmSession, base_id: UUID) -> MemoryBase | None:
+def share_base(db: OrmSession, base_id: UUID) -> MemoryBase | None:
     """The memory base, living or being deleted, share-locked."""
-    _queue_up(session, _THIS, base_id)
-    return session.scalar(_locked(_THIS, alone=False), {"id": base_id})
+    _queue_up(db, _THIS, base_id)
+    return db.scalar(_locked(_THIS, alone=False), {"id": base_id})
 
 
-def lock_base(session: OrmSession, base_id: UUID) -> MemoryBase | None:
+def lock_base(db: OrmSession, base_id: UUID) -> MemoryBase | None:
     """The memory base, locked against every capture, claim and advance."""
-    _queue_up(session, _THIS, base_id, alone=True)
-    return session.scalar(_locked(_THIS, alone=True), {"id": base_id})
+    _queue_up(db, _THIS, base_id, alone=True)
+    return db.scalar(_locked(_THIS, alone=True), {"id": base_id})
 
 
 @lru_cache
@@ -58,15 +58,15 @@ def _locked(which: sa.ColumnElement[bool], *, alone: bool) -> sa.Select[MemoryBa
     return found.with_for_update(read=not alone, key_share=alone).execution_options(populate_existing=True)
 
 
-def _queue_up(session: OrmSession, which: sa.ColumnElement[bool], ident: UUID, *, alone: bool = False) -> None:
+def _queue_up(db: OrmSession, which: sa.ColumnElement[bool], ident: UUID, *, alone: bool = False) -> None:
     """Wait for one's turn at the memory bases.
 
     PostgreSQL lets share locks on a row overtake whoever waits to have the row alone: under steady captures a
     regenerate, a deletion or a build's last advance would wait without end. Advisory locks are granted in order.
     """
-    if session.get_bind().dialect.name == "sqlite":
+    if db.get_bind().dialect.name == "sqlite":
         return
-    session.execute(_take_turn(which, alone), {"id": ident})
+    db.execute(_take_turn(which, alone), {"id": ident})
 
 
 @lru_cache
@@ -77,79 +77,77 @@ def _take_turn(which: sa.ColumnElement[bool], alone: bool) -> sa.Select[Any]:
     return sa.select(take(key)).select_from(wanted)
 
 
-def fetch_base(session: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase | None:
+def fetch_base(db: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase | None:
     """The user's memory base, unless it is being deleted."""
-    return session.scalar(
+    return db.scalar(
         sa.select(MemoryBase).where(
             MemoryBase.id == base_id, MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None)
         )
     )
 
 
-def base_of_name(session: OrmSession, user_id: UUID, name: str) -> UUID | None:
+def base_of_name(db: OrmSession, user_id: UUID, name: str) -> UUID | None:
     """Also of a base that is being deleted: the name is free when its last row is gone."""
-    return session.scalar(sa.select(MemoryBase.id).where(MemoryBase.user_id == user_id, MemoryBase.name == name))
+    return db.scalar(sa.select(MemoryBase.id).where(MemoryBase.user_id == user_id, MemoryBase.name == name))
 
 
-def base_ids_of_flow(session: OrmSession, flow_id: UUID) -> list[UUID]:
+def base_ids_of_flow(db: OrmSession, flow_id: UUID) -> list[UUID]:
     """Every memory base of the flow, those being deleted too."""
-    return list(session.scalars(sa.select(MemoryBase.id).where(MemoryBase.flow_id == flow_id).order_by(MemoryBase.id)))
+    return list(db.scalars(sa.select(MemoryBase.id).where(MemoryBase.flow_id == flow_id).order_by(MemoryBase.id)))
 
 
-def living_base_ids(session: OrmSession) -> list[UUID]:
-    return list(
-        session.scalars(sa.select(MemoryBase.id).where(MemoryBase.deleting_at.is_(None)).order_by(MemoryBase.id))
-    )
+def active_base_ids(db: OrmSession) -> list[UUID]:
+    return list(db.scalars(sa.select(MemoryBase.id).where(MemoryBase.deleting_at.is_(None)).order_by(MemoryBase.id)))
 
 
-def bases_in_deletion(session: OrmSession) -> list[UUID]:
-    return list(session.scalars(sa.select(MemoryBase.id).where(MemoryBase.deleting_at.is_not(None))))
+def bases_in_deletion(db: OrmSession) -> list[UUID]:
+    return list(db.scalars(sa.select(MemoryBase.id).where(MemoryBase.deleting_at.is_not(None))))
 
 
-def bases_in_build(session: OrmSession) -> list[UUID]:
-    return list(session.scalars(sa.select(MemoryBase.id).where(MemoryBase.building.is_not(None))))
+def bases_in_build(db: OrmSession) -> list[UUID]:
+    return list(db.scalars(sa.select(MemoryBase.id).where(MemoryBase.building.is_not(None))))
 
 
-def fetch_any_base(session: OrmSession, base_id: UUID) -> MemoryBase | None:
+def fetch_any_base(db: OrmSession, base_id: UUID) -> MemoryBase | None:
     """The memory base, whoever it belongs to and whether or not it is being deleted."""
-    return session.get(MemoryBase, base_id, populate_existing=True)
+    return db.get(MemoryBase, base_id, populate_existing=True)
 
 
-def begin_deletion(session: OrmSession, base_id: UUID, now: datetime) -> None:
+def begin_deletion(db: OrmSession, base_id: UUID, now: datetime) -> None:
     """From this commit on the base is gone for its user, and its jobs are cancelled."""
-    base = lock_base(session, base_id)
+    base = lock_base(db, base_id)
     if base is not None and base.deleting_at is None:
         base.deleting_at = now
-        jobs.cancel_jobs_of_base(session, base_id, now, "the memory base was deleted")
-        session.flush()
+        jobs.cancel_jobs_of_base(db, base_id, now, "the memory base was deleted")
+        db.flush()
 
 
-def delete_rows_of_base(session: OrmSession, base_id: UUID, *, limit: int) -> bool:
+def delete_rows_of_base(db: OrmSession, base_id: UUID, *, limit: int) -> bool:
     """Up to `limit` rows of what hangs on a base; False once only its generations are left."""
-    return _delete_some_of(session, lambda table: table.memory_base_id == base_id, limit)
+    return _delete_some_of(db, lambda table: table.memory_base_id == base_id, limit)
 
 
-def _delete_some_of(session: OrmSession, which: Callable[[type[Any]], sa.ColumnElement[bool]], limit: int) -> bool:
+def _delete_some_of(db: OrmSession, which: Callable[[type[Any]], sa.ColumnElement[bool]], limit: int) -> bool:
     # The session's row last: by then nothing refers to it, and its deletion takes nothing else along.
-    tables = (TokenVectors, LedgerEntry, DeadLetter, IngestionJob, MemoryBaseSession)
-    return any(batches.delete_some(session, table, which(table), limit=limit) for table in tables)
+    tables = (TokenVectors, LedgerEntry, DeadLetter, IngestionJob, SessionProgress)
+    return any(batches.delete_some(db, table, which(table), limit=limit) for table in tables)
 
 
-def delete_base(session: OrmSession, base_id: UUID) -> None:
+def delete_base(db: OrmSession, base_id: UUID) -> None:
     """The base and what still hangs on it: its generations and its entry in the registry."""
-    session.execute(sa.delete(MemoryBase).where(MemoryBase.id == base_id))
+    db.execute(sa.delete(MemoryBase).where(MemoryBase.id == base_id))
 
 
-def bases_to_compare(session: OrmSession, now: datetime) -> list[UUID]:
+def bases_to_compare(db: OrmSession, now: datetime) -> list[UUID]:
     """Living bases at rest whose last comparison is a minute old."""
     busy = sa.exists().where(IngestionJob.memory_base_id == MemoryBase.id, IS_ACTIVE)
     marked = sa.exists().where(
-        MemoryBaseSession.memory_base_id == MemoryBase.id,
-        MemoryBaseSession.generation == MemoryBase.serving,
-        cursors.is_marked(),
+        SessionProgress.memory_base_id == MemoryBase.id,
+        SessionProgress.generation == MemoryBase.serving,
+        cursors.is_repair_pending(),
     )
     return list(
-        session.scalars(
+        db.scalars(
             sa.select(MemoryBase.id)
             .where(
                 MemoryBase.deleting_at.is_(None),
@@ -166,93 +164,89 @@ def bases_to_compare(session: OrmSession, now: datetime) -> list[UUID]:
     )
 
 
-def fetch_generation(session: OrmSession, base_id: UUID, generation: int) -> Generation:
-    found = lookup.get(session, Generation, base_id, generation)
+def fetch_generation(db: OrmSession, base_id: UUID, generation: int) -> Generation:
+    found = lookup.get(db, Generation, base_id, generation)
     if found is None:
         raise sa.exc.NoResultFound("a memory base without that generation")
     return found
 
 
-def generations(session: OrmSession, base_id: UUID) -> list[Generation]:
+def generations(db: OrmSession, base_id: UUID) -> list[Generation]:
     return list(
-        session.scalars(
-            sa.select(Generation).where(Generation.memory_base_id == base_id).order_by(Generation.generation)
-        )
+        db.scalars(sa.select(Generation).where(Generation.memory_base_id == base_id).order_by(Generation.generation))
     )
 
 
-def has_use_for(session: OrmSession, base_id: UUID, generation: int) -> bool:
+def is_collection_needed(db: OrmSession, base_id: UUID, generation: int) -> bool:
     """Whether a collection of that base and number is filled, served or yet to be dropped, or may be soon.
 
     A number beyond the last one of a living base is what its next regenerate takes.
     """
-    base, found = session.get(MemoryBase, base_id), session.get(Generation, (base_id, generation))
+    base, found = db.get(MemoryBase, base_id), db.get(Generation, (base_id, generation))
     if found is not None:
         return found.state != GenerationState.RETIRED or found.retired_at is not None
-    return base is not None and base.deleting_at is None and generation > last_generation(session, base_id)
+    return base is not None and base.deleting_at is None and generation > last_generation(db, base_id)
 
 
-def last_generation(session: OrmSession, base_id: UUID) -> int:
-    return (
-        session.scalar(sa.select(sa.func.max(Generation.generation)).where(Generation.memory_base_id == base_id)) or 0
-    )
+def last_generation(db: OrmSession, base_id: UUID) -> int:
+    return db.scalar(sa.select(sa.func.max(Generation.generation)).where(Generation.memory_base_id == base_id)) or 0
 
 
-def retire_generation(session: OrmSession, base_id: UUID, generation: int, now: datetime) -> None:
-    session.execute(
+def retire_generation(db: OrmSession, base_id: UUID, generation: int, now: datetime) -> None:
+    db.execute(
         sa.update(Generation)
         .where(Generation.memory_base_id == base_id, Generation.generation == generation)
         .values(state=GenerationState.RETIRED, retired_at=now)
     )
 
 
-def retired_generations(session: OrmSession, before: datetime) -> list[Generation]:
+def retired_generations(db: OrmSession, before: datetime) -> list[Generation]:
     return list(
-        session.scalars(
+        db.scalars(
             sa.select(Generation).where(Generation.state == GenerationState.RETIRED, Generation.retired_at <= before)
         )
     )
 
 
-def set_serving(session: OrmSession, base_id: UUID, generation: int) -> None:
+def set_serving(db: OrmSession, base_id: UUID, generation: int) -> None:
     """The generation serves from this commit on; the knowledge base's registry entry follows."""
-    chosen = fetch_generation(session, base_id, generation)
+    chosen = fetch_generation(db, base_id, generation)
     chosen.state = GenerationState.SERVING
-    session.execute(
+    db.execute(
         sa.update(MemoryBase)
         .where(MemoryBase.id == base_id)
         .values(serving=generation, building=None, mismatch=None, mismatch_checked_at=None)
     )
-    session.execute(
+    db.execute(
         sa.update(KnowledgeBase)
         .where(KnowledgeBase.memory_base_id == base_id)
         .values(embedding_model=chosen.embedding_model, embedder=chosen.embedder, chunker=chosen.chunker)
     )
 
 
-def set_mismatch(session: OrmSession, base_id: UUID, serving: int, mismatch: bool, now: datetime) -> None:
+def set_mismatch(db: OrmSession, base_id: UUID, serving: int, mismatch: bool, now: datetime) -> None:
     """Remember a comparison, unless another generation serves by now."""
-    session.execute(
+    db.execute(
         sa.update(MemoryBase)
         .where(MemoryBase.id == base_id, MemoryBase.serving == serving)
         .values(mismatch=mismatch, mismatch_checked_at=now)
     )
 
 
-def delete_rows_of_generation(session: OrmSession, base_id: UUID, generation: int, *, limit: int) -> bool:
+def delete_rows_of_generation(db: OrmSession, base_id: UUID, generation: int, *, limit: int) -> bool:
     """Up to `limit` rows of what hangs on a generation; False once nothing is left."""
     return _delete_some_of(
-        session, lambda table: sa.and_(table.memory_base_id == base_id, table.generation == generation), limit
+        db, lambda table: sa.and_(table.memory_base_id == base_id, table.generation == generation), limit
     )
 
 
-def mark_dropped(session: OrmSession, base_id: UUID, generation: int) -> None:
+def mark_collection_deleted(db: OrmSession, base_id: UUID, generation: int) -> None:
     """A retired generation's collection is gone, and all that hung on it.
 
     Its own row stays, so that its number, and with it the collection's name, is never given again: a sweeper that is
     late with dropping it must not hit a newer one.
     """
-    session.execute(
+    db.execute(
         sa.update(Generation)
         .where(Generation.memory_base_id == base_id, Generation.generation == generation)
         .values(retired_at=None)

@@ -10,6 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.upsert import rows_affected
 from memorybase.models import Flow, NodeExecution
 
 SUCCEEDED = "succeeded"
@@ -25,9 +26,9 @@ class Ran:
     created_at: datetime
 
 
-def fetch_any(session: OrmSession, execution_id: UUID) -> tuple[NodeExecution, UUID] | None:
+def fetch_any(db: OrmSession, execution_id: UUID) -> tuple[NodeExecution, UUID] | None:
     """Whoever's it is, and whose."""
-    row = session.execute(
+    row = db.execute(
         sa.select(NodeExecution, Flow.user_id)
         .join(Flow, Flow.id == NodeExecution.flow_id)
         .where(NodeExecution.id == execution_id)
@@ -35,54 +36,51 @@ def fetch_any(session: OrmSession, execution_id: UUID) -> tuple[NodeExecution, U
     return None if row is None else (row[0], row[1])
 
 
-def fetch(session: OrmSession, user_id: UUID, execution_id: UUID) -> NodeExecution | None:
+def fetch(db: OrmSession, user_id: UUID, execution_id: UUID) -> NodeExecution | None:
     """The user's, unless its flow is being deleted."""
-    return session.scalar(
+    return db.scalar(
         sa.select(NodeExecution)
         .join(Flow, Flow.id == NodeExecution.flow_id)
         .where(NodeExecution.id == execution_id, Flow.user_id == user_id, Flow.deleting_at.is_(None))
     )
 
 
-def succeeded_in(
-    session: OrmSession, flow_id: UUID, session_id: str, node_id: str, run_ids: Collection[UUID]
-) -> list[Ran]:
+def succeeded_in(db: OrmSession, flow_id: UUID, session_id: str, node_id: str, run_ids: Collection[UUID]) -> list[Ran]:
     """A node's successful executions in these runs."""
-    return [Ran(*row) for row in session.execute(_succeeded(flow_id, session_id, node_id).where(
+    return [Ran(*row) for row in db.execute(_succeeded(flow_id, session_id, node_id).where(
         NodeExecution.run_id.in_(run_ids)))]  # fmt: skip
 
 
 def newest_succeeded(
-    session: OrmSession, flow_id: UUID, session_id: str, node_id: str, *, but_of: UUID | None = None
+    db: OrmSession, flow_id: UUID, session_id: str, node_id: str, *, but_of: UUID | None = None
 ) -> Ran | None:
     """A node's latest successful execution in a session, whatever its run, or of any but that one."""
     found = _succeeded(flow_id, session_id, node_id)
     if but_of is not None:
         found = found.where(NodeExecution.run_id != but_of)
-    row = session.execute(
+    row = db.execute(
         found.order_by(NodeExecution.created_at.desc(), NodeExecution.index.desc(), NodeExecution.id).limit(1)
     ).first()
     return None if row is None else Ran(*row)
 
 
-def holding(session: OrmSession, flow_id: UUID, session_id: str, plain: str | None) -> list[NodeExecution]:
+def holding(db: OrmSession, flow_id: UUID, session_id: str, plain: str | None) -> list[NodeExecution]:
     """A session's executions in whose outputs these letters stand, or all."""
     statement = sa.select(NodeExecution).where(*_of_session(flow_id, session_id))
     if plain is not None:
         statement = statement.where(sa.cast(NodeExecution.outputs, sa.Text).contains(plain))
-    return list(session.scalars(statement))
+    return list(db.scalars(statement))
 
 
-def delete_executions_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
+def delete_executions_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
     """How many there were, and how many messages their contexts held."""
     mine = _of_session(flow_id, session_id)
-    if session.get_bind().dialect.name == "sqlite":
+    if db.get_bind().dialect.name == "sqlite":
         held = sa.func.json_array_length(NodeExecution.outputs, "$.context")
     else:
         held = sa.func.jsonb_array_length(NodeExecution.outputs["context"])
-    messages = session.scalar(sa.select(sa.func.sum(held)).where(*mine)) or 0
-    gone = session.execute(sa.delete(NodeExecution).where(*mine))
-    return gone.rowcount, int(messages)  # type: ignore[attr-defined]
+    messages = db.scalar(sa.select(sa.func.sum(held)).where(*mine)) or 0
+    return rows_affected(db, sa.delete(NodeExecution).where(*mine)), int(messages)
 
 
 def _of_session(flow_id: UUID, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:

@@ -11,17 +11,17 @@ from memorybase.models import Flow, MemoryBase
 from memorybase.queries import memory_bases, sessions
 
 
-def found_flow(session: OrmSession, user_id: UUID, flow_id: UUID) -> Flow:
+def require_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> Flow:
     """Raises NotFound."""
-    flow = sessions.fetch_flow(session, user_id, flow_id)
+    flow = sessions.fetch_flow(db, user_id, flow_id)
     if flow is None:
         raise errors.NotFound("There is no such flow", field="flow_id", value=flow_id)
     return flow
 
 
-def found_base(session: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase:
+def require_memory_base(db: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase:
     """Raises NotFound."""
-    base = memory_bases.fetch_base(session, user_id, base_id)
+    base = memory_bases.fetch_base(db, user_id, base_id)
     if base is None:
         raise errors.NotFound("There is no such memory base", field="memory_base_id", value=base_id)
     return base

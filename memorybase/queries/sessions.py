@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import batches, clock, lookup
-from memorybase.database.upsert import core, insert_unless_there
+from memorybase.database.upsert import core, insert_unless_there, rows_affected
 from memorybase.models import (
     Capture,
     Chat,
@@ -53,7 +53,7 @@ class CountedMessage(NamedTuple):
     content: Any
     version: int
     timestamp: datetime
-    place: int
+    position: int
 
 
 class Sizes(NamedTuple):
@@ -81,18 +81,18 @@ _END_USER = sa.select(Session.end_user_id).where(
 _INSERT_MESSAGES = sa.insert(core(Message))
 
 
-def fetch_flow(session: OrmSession, user_id: UUID, flow_id: UUID) -> Flow | None:
+def fetch_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> Flow | None:
     """The user's flow, unless it is being deleted."""
-    return session.scalar(_FLOW, {"flow_id": flow_id, "user_id": user_id})
+    return db.scalar(_FLOW, {"flow_id": flow_id, "user_id": user_id})
 
 
-def has_flow(session: OrmSession, user_id: UUID, flow_id: UUID) -> bool:
+def has_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> bool:
     """Whether it is the user's flow, and not being deleted."""
-    return session.scalar(_FLOW_IS_THERE, {"flow_id": flow_id, "user_id": user_id}) is not None
+    return db.scalar(_FLOW_IS_THERE, {"flow_id": flow_id, "user_id": user_id}) is not None
 
 
-def lock_flow(session: OrmSession, flow_id: UUID) -> Flow | None:
-    return session.scalar(
+def lock_flow(db: OrmSession, flow_id: UUID) -> Flow | None:
+    return db.scalar(
         sa.select(Flow)
         .where(Flow.id == flow_id)
         .with_for_update(key_share=True)
@@ -100,62 +100,62 @@ def lock_flow(session: OrmSession, flow_id: UUID) -> Flow | None:
     )
 
 
-def open_session(session: OrmSession, *, flow_id: UUID, session_id: str, end_user_id: str | None) -> Session:
+def open_session(db: OrmSession, *, flow_id: UUID, session_id: str, end_user_id: str | None) -> Session:
     """The session, made when new, its row locked: from here to the commit, this transaction alone gives out seqs."""
-    opened = lock_session(session, flow_id, session_id)
+    opened = lock_session(db, flow_id, session_id)
     if opened is not None:
         return opened
-    now = clock.now(session)
+    now = clock.now(db)
     new = {
         "id": uuid4(), "flow_id": flow_id, "session_id": session_id, "end_user_id": end_user_id,
         "last_seq": 0, "created_at": now, "last_captured_at": now, "metadata": {},
     }  # fmt: skip
-    insert_unless_there(session, Session, new, "flow_id", "session_id")
-    opened = lock_session(session, flow_id, session_id)
+    insert_unless_there(db, Session, new, "flow_id", "session_id")
+    opened = lock_session(db, flow_id, session_id)
     if opened is None:  # the row was there when the insert looked and is gone now: a delete in between
         raise errors.ConstraintViolated("The session vanished between insert and lock")
     return opened
 
 
-def lock_session(session: OrmSession, flow_id: UUID, session_id: str) -> Session | None:
-    return session.scalar(_SESSION_ALONE, {"flow_id": flow_id, "session_id": session_id})
+def lock_session(db: OrmSession, flow_id: UUID, session_id: str) -> Session | None:
+    return db.scalar(_SESSION_ALONE, {"flow_id": flow_id, "session_id": session_id})
 
 
 def share_sessions_of_messages(
-    session: OrmSession, flow_id: UUID, session_id: str | None, message_ids: Collection[UUID]
+    db: OrmSession, flow_id: UUID, session_id: str | None, message_ids: Collection[UUID]
 ) -> None:
     """Nothing of this session is deleted until the transaction ends, nor of those that the messages are of."""
     names = {session_id} if session_id is not None else set()
     for some in batches.pages(message_ids):
         mine = (Message.flow_id == flow_id, Message.id.in_(some))
-        names.update(session.scalars(sa.select(Message.session_id).where(*mine).distinct()))
+        names.update(db.scalars(sa.select(Message.session_id).where(*mine).distinct()))
     for name in sorted(names):  # in the order in which everybody takes them
         which = (Session.flow_id == flow_id, Session.session_id == name)
-        session.execute(sa.select(Session.id).where(*which).with_for_update(read=True))
+        db.execute(sa.select(Session.id).where(*which).with_for_update(read=True))
 
 
-def is_said_again(session: OrmSession, message: Message) -> bool:
+def has_identical_message(db: OrmSession, message: Message) -> bool:
     """Whether another message of the session is the same, word for word."""
     others = (Message.flow_id == message.flow_id, Message.session_id == message.session_id, Message.id != message.id)
     same = sa.exists().where(*others, Message.fingerprint == message.fingerprint)
-    return session.scalar(sa.select(same)) is True
+    return db.scalar(sa.select(same)) is True
 
 
-def present(session: OrmSession, flow_id: UUID, message_ids: Collection[UUID]) -> set[UUID]:
+def present(db: OrmSession, flow_id: UUID, message_ids: Collection[UUID]) -> set[UUID]:
     """Which of these are messages of the flow."""
     found: set[UUID] = set()
     for some in batches.pages(message_ids):
-        found.update(session.scalars(sa.select(Message.id).where(Message.flow_id == flow_id, Message.id.in_(some))))
+        found.update(db.scalars(sa.select(Message.id).where(Message.flow_id == flow_id, Message.id.in_(some))))
     return found
 
 
-def fetch_session(session: OrmSession, flow_id: UUID, session_id: str) -> Session | None:
-    return session.scalar(sa.select(Session).where(Session.flow_id == flow_id, Session.session_id == session_id))
+def fetch_session(db: OrmSession, flow_id: UUID, session_id: str) -> Session | None:
+    return db.scalar(sa.select(Session).where(Session.flow_id == flow_id, Session.session_id == session_id))
 
 
-def dialogue_after(session: OrmSession, flow_id: UUID, session_id: str, seq: int, *, limit: int) -> Sequence[Message]:
+def dialogue_after(db: OrmSession, flow_id: UUID, session_id: str, seq: int, *, limit: int) -> Sequence[Message]:
     """The session's next messages of users and assistants, in their order."""
-    return session.scalars(
+    return db.scalars(
         sa.select(Message)
         .where(
             Message.flow_id == flow_id,
@@ -168,30 +168,30 @@ def dialogue_after(session: OrmSession, flow_id: UUID, session_id: str, seq: int
     ).all()
 
 
-def end_user_of(session: OrmSession, flow_id: UUID, session_id: str) -> str | None:
-    return session.scalar(_END_USER, {"flow_id": flow_id, "session_id": session_id})
+def end_user_of(db: OrmSession, flow_id: UUID, session_id: str) -> str | None:
+    return db.scalar(_END_USER, {"flow_id": flow_id, "session_id": session_id})
 
 
-def fetch_run(session: OrmSession, run_id: UUID) -> Run | None:
-    return lookup.get(session, Run, run_id)
+def fetch_run(db: OrmSession, run_id: UUID) -> Run | None:
+    return lookup.get(db, Run, run_id)
 
 
-def add_run(session: OrmSession, values: dict[str, Any]) -> bool:
+def add_run(db: OrmSession, values: dict[str, Any]) -> bool:
     """False: the run is there already."""
-    return insert_unless_there(session, Run, values, "id")
+    return insert_unless_there(db, Run, values, "id")
 
 
-def owner_of_flow(session: OrmSession, flow_id: UUID) -> UUID | None:
-    return session.scalar(sa.select(Flow.user_id).where(Flow.id == flow_id))
+def owner_of_flow(db: OrmSession, flow_id: UUID) -> UUID | None:
+    return db.scalar(sa.select(Flow.user_id).where(Flow.id == flow_id))
 
 
-def message_by_id(session: OrmSession, message_id: UUID) -> Message | None:
-    return lookup.get(session, Message, message_id)
+def message_by_id(db: OrmSession, message_id: UUID) -> Message | None:
+    return lookup.get(db, Message, message_id)
 
 
-def known_messages(session: OrmSession, ids: Iterable[UUID]) -> dict[UUID, KnownMessage]:
+def known_messages(db: OrmSession, ids: Iterable[UUID]) -> dict[UUID, KnownMessage]:
     """Which of the ids are stored, whoever they belong to."""
-    rows = session.execute(
+    rows = db.execute(
         sa.select(
             Message.id, Flow.user_id, Message.flow_id, Message.session_id, Message.external_id,
             Message.seq, Message.fingerprint,
@@ -202,12 +202,12 @@ def known_messages(session: OrmSession, ids: Iterable[UUID]) -> dict[UUID, Known
     return {row.id: KnownMessage(*row) for row in rows}
 
 
-def ids_in_session(session: OrmSession, flow_id: UUID, session_id: str, ids: Iterable[UUID]) -> set[UUID]:
+def ids_in_session(db: OrmSession, flow_id: UUID, session_id: str, ids: Iterable[UUID]) -> set[UUID]:
     """Which of the ids are messages of that session."""
     found: set[UUID] = set()
     for some in batches.pages(ids):
         found.update(
-            session.scalars(
+            db.scalars(
                 sa.select(Message.id).where(
                     Message.flow_id == flow_id, Message.session_id == session_id, Message.id.in_(some)
                 )
@@ -216,22 +216,22 @@ def ids_in_session(session: OrmSession, flow_id: UUID, session_id: str, ids: Ite
     return found
 
 
-def edited_since(session: OrmSession, ids: Iterable[UUID], moment: datetime) -> set[UUID]:
+def edited_since(db: OrmSession, ids: Iterable[UUID], moment: datetime) -> set[UUID]:
     """Which of these messages have been edited after that moment."""
     found: set[UUID] = set()
     for some in batches.pages(ids):
-        found.update(session.scalars(sa.select(Message.id).where(Message.id.in_(some), Message.edited_at > moment)))
+        found.update(db.scalars(sa.select(Message.id).where(Message.id.in_(some), Message.edited_at > moment)))
     return found
 
 
-def insert_messages(session: OrmSession, rows: Sequence[dict[str, Any]]) -> None:
+def insert_messages(db: OrmSession, rows: Sequence[dict[str, Any]]) -> None:
     """Rows by the columns' names."""
     if rows:
-        session.execute(_INSERT_MESSAGES, rows)
+        db.execute(_INSERT_MESSAGES, rows)
 
 
-def fetch_message(session: OrmSession, user_id: UUID, message_id: UUID) -> Message | None:
-    return session.scalar(
+def fetch_message(db: OrmSession, user_id: UUID, message_id: UUID) -> Message | None:
+    return db.scalar(
         sa.select(Message)
         .join(Flow, Flow.id == Message.flow_id)
         .where(Message.id == message_id, Flow.user_id == user_id, Flow.deleting_at.is_(None))
@@ -239,11 +239,11 @@ def fetch_message(session: OrmSession, user_id: UUID, message_id: UUID) -> Messa
 
 
 def count_counted(
-    session: OrmSession, *, flow_id: UUID, session_id: str, capture: Capture, after_seq: int, at_most: int
+    db: OrmSession, *, flow_id: UUID, session_id: str, capture: Capture, after_seq: int, at_most: int
 ) -> int:
     """How many counted messages lie beyond a seq, counting no further than `at_most`: the cost is bounded by it."""
     asked = {"flow_id": flow_id, "session_id": session_id, "after_seq": after_seq, "at_most": at_most}
-    return session.scalar(_count_counted(capture), asked) or 0
+    return db.scalar(_count_counted(capture), asked) or 0
 
 
 @lru_cache
@@ -264,7 +264,7 @@ def _count_counted(capture: Capture) -> sa.Select[int]:
 
 
 def sizes_after(
-    session: OrmSession,
+    db: OrmSession,
     *,
     flow_id: UUID,
     session_id: str,
@@ -277,7 +277,7 @@ def sizes_after(
     asked = {
         "flow_id": flow_id, "session_id": session_id, "after_seq": after_seq, "to_seq": to_seq, "at_most": at_most
     }  # fmt: skip
-    return [Sizes(*row) for row in session.execute(_sizes_after(capture), asked)]
+    return [Sizes(*row) for row in db.execute(_sizes_after(capture), asked)]
 
 
 @lru_cache
@@ -306,16 +306,16 @@ def counted_columns() -> sa.Select[UUID, UUID, int, str, Any, int, datetime, int
         Message.content,
         Message.version,
         Message.timestamp,
-        Message.place,
+        Message.position,
     )
 
 
 def fetch_range(
-    session: OrmSession, *, flow_id: UUID, session_id: str, capture: Capture, from_seq: int, to_seq: int
+    db: OrmSession, *, flow_id: UUID, session_id: str, capture: Capture, from_seq: int, to_seq: int
 ) -> list[CountedMessage]:
     """The counted messages of (from_seq, to_seq], in seq order."""
     asked = {"flow_id": flow_id, "session_id": session_id, "from_seq": from_seq, "to_seq": to_seq}
-    return [CountedMessage(*row) for row in session.execute(_range(capture), asked)]
+    return [CountedMessage(*row) for row in db.execute(_range(capture), asked)]
 
 
 @lru_cache
@@ -334,11 +334,11 @@ def _range(capture: Capture) -> sa.Select[UUID, UUID, int, str, Any, int, dateti
 
 
 def messages_after(
-    session: OrmSession, flow_id: UUID, session_id: str, *, after_seq: int, to_seq: int, limit: int
+    db: OrmSession, flow_id: UUID, session_id: str, *, after_seq: int, to_seq: int, limit: int
 ) -> list[Message]:
     """The oldest messages of (after_seq, to_seq], in order."""
     return list(
-        session.scalars(
+        db.scalars(
             sa.select(Message)
             .where(
                 Message.flow_id == flow_id,
@@ -352,68 +352,68 @@ def messages_after(
     )
 
 
-def ids_of_run(session: OrmSession, run_id: UUID) -> list[UUID]:
-    return list(session.scalars(sa.select(Message.id).where(Message.run_id == run_id).order_by(Message.seq)))
+def ids_of_run(db: OrmSession, run_id: UUID) -> list[UUID]:
+    return list(db.scalars(sa.select(Message.id).where(Message.run_id == run_id).order_by(Message.seq)))
 
 
-def delete_messages_of_session(session: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
+def delete_messages_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
     """Every message and run of a session; how many of each."""
     # One statement each, however long the session: the whole of it goes in one transaction, for everybody at once. One
     # that is too long for the statement timeout is refused as a whole; then its flow's deletion goes in pages.
-    said = session.execute(sa.delete(Message).where(Message.flow_id == flow_id, Message.session_id == session_id))
-    runs = session.execute(sa.delete(Run).where(Run.flow_id == flow_id, Run.session_id == session_id))
-    return said.rowcount, runs.rowcount  # type: ignore[attr-defined]
+    messages = sa.delete(Message).where(Message.flow_id == flow_id, Message.session_id == session_id)
+    runs = sa.delete(Run).where(Run.flow_id == flow_id, Run.session_id == session_id)
+    return rows_affected(db, messages), rows_affected(db, runs)
 
 
-def raise_versions(session: OrmSession, flow_id: UUID, session_id: str) -> None:
+def raise_versions(db: OrmSession, flow_id: UUID, session_id: str) -> None:
     """A new version for every dialogue message of a session, so that every store writes it anew."""
-    session.execute(
+    db.execute(
         sa.update(Message)
         .where(Message.flow_id == flow_id, Message.session_id == session_id, Message.is_dialogue == sa.true())
         .values(version=Message.version + 1)
     )
 
 
-def deleted_sessions(session: OrmSession, *, limit: int) -> list[Session]:
-    return list(session.scalars(sa.select(Session).where(Session.deleted_at.is_not(None)).limit(limit)))
+def deleted_sessions(db: OrmSession, *, limit: int) -> list[Session]:
+    return list(db.scalars(sa.select(Session).where(Session.deleted_at.is_not(None)).limit(limit)))
 
 
-def all_sessions_of_flow(session: OrmSession, flow_id: UUID) -> list[Session]:
-    return list(session.scalars(sa.select(Session).where(Session.flow_id == flow_id).order_by(Session.session_id)))
+def all_sessions_of_flow(db: OrmSession, flow_id: UUID) -> list[Session]:
+    return list(db.scalars(sa.select(Session).where(Session.flow_id == flow_id).order_by(Session.session_id)))
 
 
-def begin_flow_deletion(session: OrmSession, flow_id: UUID, now: datetime) -> None:
-    session.execute(sa.update(Flow).where(Flow.id == flow_id).values(deleting_at=now))
+def begin_flow_deletion(db: OrmSession, flow_id: UUID, now: datetime) -> None:
+    db.execute(sa.update(Flow).where(Flow.id == flow_id).values(deleting_at=now))
 
 
-def flows_in_deletion(session: OrmSession) -> list[UUID]:
-    return list(session.scalars(sa.select(Flow.id).where(Flow.deleting_at.is_not(None))))
+def flows_in_deletion(db: OrmSession) -> list[UUID]:
+    return list(db.scalars(sa.select(Flow.id).where(Flow.deleting_at.is_not(None))))
 
 
-def delete_rows_of_flow(session: OrmSession, flow_id: UUID, *, limit: int) -> bool:
+def delete_rows_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:
     """Up to `limit` rows of what hangs on a flow whose memory bases are gone; False once nothing is left."""
     # Each behind what refers to it, so that its deletion takes nothing else along.
     tables: tuple[type[Any], ...] = (
         MemoryUse, NodeExecution, SessionSummary, ChatRecord, Chat, ChatMemory, Message, Run, DeletedMessage, Session
     )  # fmt: skip
-    return any(batches.delete_some(session, table, table.flow_id == flow_id, limit=limit) for table in tables)
+    return any(batches.delete_some(db, table, table.flow_id == flow_id, limit=limit) for table in tables)
 
 
-def delete_flow(session: OrmSession, flow_id: UUID) -> None:
+def delete_flow(db: OrmSession, flow_id: UUID) -> None:
     """The flow, and what a capture that began before the deletion has left behind us."""
-    session.execute(sa.delete(Flow).where(Flow.id == flow_id))
+    db.execute(sa.delete(Flow).where(Flow.id == flow_id))
 
 
-def delete_session(session: OrmSession, conversation: Session) -> None:
-    session.execute(sa.delete(Session).where(Session.id == conversation.id))
+def delete_session(db: OrmSession, session: Session) -> None:
+    db.execute(sa.delete(Session).where(Session.id == session.id))
 
 
-def rename_session(session: OrmSession, conversation: Session, new_session_id: str) -> None:
+def rename_session(db: OrmSession, session: Session, new_session_id: str) -> None:
     """Messages, runs and memory base sessions follow by their foreign keys."""
-    session.execute(sa.update(Session).where(Session.id == conversation.id).values(session_id=new_session_id))
+    db.execute(sa.update(Session).where(Session.id == session.id).values(session_id=new_session_id))
 
 
-def sessions_of_end_user(session: OrmSession, user_id: UUID, end_user_id: str, *, limit: int) -> list[tuple[UUID, str]]:
+def sessions_of_end_user(db: OrmSession, user_id: UUID, end_user_id: str, *, limit: int) -> list[tuple[UUID, str]]:
     """(flow, session id) of some sessions of an end user, in all of the user's flows."""
     statement = (
         sa.select(Session.flow_id, Session.session_id)
@@ -427,4 +427,4 @@ def sessions_of_end_user(session: OrmSession, user_id: UUID, end_user_id: str, *
         .order_by(Session.id)
         .limit(limit)
     )
-    return [(row[0], row[1]) for row in session.execute(statement)]
+    return [(row[0], row[1]) for row in db.execute(statement)]

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import batches
-from memorybase.database.upsert import insert
+from memorybase.database.upsert import insert, rows_affected
 from memorybase.models import SessionSummary
 from memorybase.queries.memory_uses import redact_uses
 
@@ -21,10 +21,8 @@ _EMPTY: dict[str, Any] = {
 }  # fmt: skip
 
 
-def fetch(
-    session: OrmSession, flow_id: UUID, session_id: str, *, preset: str, summarizer: str
-) -> SessionSummary | None:
-    return session.scalar(
+def fetch(db: OrmSession, flow_id: UUID, session_id: str, *, preset: str, summarizer: str) -> SessionSummary | None:
+    return db.scalar(
         sa.select(SessionSummary).where(
             _of_session(flow_id, session_id),
             SessionSummary.preset == preset,
@@ -33,38 +31,38 @@ def fetch(
     )
 
 
-def fetch_by_id(session: OrmSession, summary_id: UUID) -> SessionSummary | None:
-    return session.get(SessionSummary, summary_id)
+def fetch_by_id(db: OrmSession, summary_id: UUID) -> SessionSummary | None:
+    return db.get(SessionSummary, summary_id)
 
 
-def texts(session: OrmSession, ids: Collection[UUID]) -> dict[UUID, str | None]:
+def texts(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, str | None]:
     """What those of the ids say that are summaries."""
     found: dict[UUID, str | None] = {}
     for some in batches.pages(ids):
-        rows = session.execute(sa.select(SessionSummary.id, SessionSummary.text).where(SessionSummary.id.in_(some)))
+        rows = db.execute(sa.select(SessionSummary.id, SessionSummary.text).where(SessionSummary.id.in_(some)))
         found.update((row.id, row.text) for row in rows)
     return found
 
 
-def want(session: OrmSession, values: Mapping[str, Any], *, anew: bool) -> bool:
-    """Ask for a summary up to `wanted_seq`; False when it is asked for already. `anew`: whatever is there."""
-    changes = {name: values[name] for name in ("wanted_seq", "wanted_message_id", "ring_at")}
-    statement = insert(session, SessionSummary).values(**values)
-    further = SessionSummary.wanted_seq < statement.excluded.wanted_seq
+def request(db: OrmSession, values: Mapping[str, Any], *, anew: bool) -> bool:
+    """Ask for a summary up to `requested_seq`; False when it is asked for already. `anew`: whatever is there."""
+    changes = {name: values[name] for name in ("requested_seq", "requested_message_id", "notify_at")}
+    statement = insert(db, SessionSummary).values(**values)
+    further = SessionSummary.requested_seq < statement.excluded.requested_seq
     if anew:
         # What is covered already may be more than this; the range only grows.
-        is_more = SessionSummary.wanted_seq > statement.excluded.wanted_seq
+        is_more = SessionSummary.requested_seq > statement.excluded.requested_seq
         changes = {
-            "wanted_seq": sa.case((is_more, SessionSummary.wanted_seq), else_=statement.excluded.wanted_seq),
-            "wanted_message_id": sa.case(
-                (is_more, SessionSummary.wanted_message_id), else_=statement.excluded.wanted_message_id
+            "requested_seq": sa.case((is_more, SessionSummary.requested_seq), else_=statement.excluded.requested_seq),
+            "requested_message_id": sa.case(
+                (is_more, SessionSummary.requested_message_id), else_=statement.excluded.requested_message_id
             ),
-            "ring_at": values["ring_at"],
+            "notify_at": values["notify_at"],
             "rebuilt_seq": 0,
             "version": SessionSummary.version + 1,
             "lease_until": None,
         }
-    asked = session.execute(
+    asked = db.execute(
         statement.on_conflict_do_update(
             index_elements=["flow_id", "session_id", "preset", "summarizer"],
             set_=changes,
@@ -74,9 +72,9 @@ def want(session: OrmSession, values: Mapping[str, Any], *, anew: bool) -> bool:
     return asked.scalar() is not None
 
 
-def write(session: OrmSession, summary_id: UUID, *, version: int, session_id: str, values: Mapping[str, Any]) -> bool:
+def write(db: OrmSession, summary_id: UUID, *, version: int, session_id: str, values: Mapping[str, Any]) -> bool:
     """The compare-and-set: False when the row has moved on since that version, or its session got another id."""
-    done = session.execute(
+    update = (
         sa.update(SessionSummary)
         .where(
             SessionSummary.id == summary_id,
@@ -86,31 +84,31 @@ def write(session: OrmSession, summary_id: UUID, *, version: int, session_id: st
         .values(**values)
         .execution_options(synchronize_session=False)
     )
-    return bool(done.rowcount)  # type: ignore[attr-defined]
+    return rows_affected(db, update) == 1
 
 
-def due(session: OrmSession, now: datetime, *, limit: int) -> list[SessionSummary]:
+def due(db: OrmSession, now: datetime, *, limit: int) -> list[SessionSummary]:
     """Rows to ring, locked; no other sweeper waits for them."""
     return list(
-        session.scalars(
+        db.scalars(
             sa.select(SessionSummary)
             .where(
-                SessionSummary.ring_at <= now,
+                SessionSummary.notify_at <= now,
                 sa.or_(SessionSummary.lease_until.is_(None), SessionSummary.lease_until <= now),
             )
-            .order_by(SessionSummary.ring_at)
+            .order_by(SessionSummary.notify_at)
             .limit(limit)
             .with_for_update(skip_locked=True)
         )
     )
 
 
-def mark_edited(session: OrmSession, flow_id: UUID, session_id: str, seq: int, now: datetime) -> None:
+def mark_edited(db: OrmSession, flow_id: UUID, session_id: str, seq: int, now: datetime) -> None:
     """A message says something else: summaries that cover it are stale, and those under way are not stored."""
     covered = SessionSummary.to_seq >= seq
-    session.execute(
+    db.execute(
         sa.update(SessionSummary)
-        .where(_of_session(flow_id, session_id), SessionSummary.wanted_seq >= seq)
+        .where(_of_session(flow_id, session_id), SessionSummary.requested_seq >= seq)
         .values(
             stale=sa.case((covered, sa.true()), else_=SessionSummary.stale),
             **_taken_back(now),
@@ -119,11 +117,11 @@ def mark_edited(session: OrmSession, flow_id: UUID, session_id: str, seq: int, n
     )
 
 
-def mark_deleted(session: OrmSession, flow_id: UUID, session_id: str, seq: int, now: datetime) -> None:
+def mark_deleted(db: OrmSession, flow_id: UUID, session_id: str, seq: int, now: datetime) -> None:
     """A message is gone: so is every summary that covers it, also where a model's use of it is on record."""
-    told = session.scalars(
+    told = db.scalars(
         sa.update(SessionSummary)
-        .where(_of_session(flow_id, session_id), SessionSummary.wanted_seq >= seq)
+        .where(_of_session(flow_id, session_id), SessionSummary.requested_seq >= seq)
         .values(
             **{
                 name: sa.case(
@@ -138,11 +136,11 @@ def mark_deleted(session: OrmSession, flow_id: UUID, session_id: str, seq: int, 
         .execution_options(synchronize_session=False)
     ).all()
     if told:
-        redact_uses(session, told)
+        redact_uses(db, told)
 
 
 def delete_of_session(
-    session: OrmSession, flow_id: UUID, session_id: str, *, preset: str | None = None, summarizer: str | None = None
+    db: OrmSession, flow_id: UUID, session_id: str, *, preset: str | None = None, summarizer: str | None = None
 ) -> int:
     """Every summary of a session, or those of a preset or summarizer; how many."""
     where = [_of_session(flow_id, session_id)]
@@ -150,9 +148,9 @@ def delete_of_session(
         where.append(SessionSummary.preset == preset)
     if summarizer is not None:
         where.append(SessionSummary.summarizer == summarizer)
-    gone: Sequence[UUID] = session.scalars(sa.delete(SessionSummary).where(*where).returning(SessionSummary.id)).all()
+    gone: Sequence[UUID] = db.scalars(sa.delete(SessionSummary).where(*where).returning(SessionSummary.id)).all()
     if gone:
-        redact_uses(session, gone)
+        redact_uses(db, gone)
     return len(gone)
 
 
@@ -161,4 +159,4 @@ def _of_session(flow_id: UUID, session_id: str) -> sa.ColumnElement[bool]:
 
 
 def _taken_back(now: datetime) -> dict[str, Any]:
-    return {"version": SessionSummary.version + 1, "lease_until": None, "ring_at": now, "attempts": 0}
+    return {"version": SessionSummary.version + 1, "lease_until": None, "notify_at": now, "attempts": 0}

@@ -1,4 +1,9 @@
-"""A session's messages read along a thread, from the newest backwards: each statement is bounded by what it returns."""
+"""A session's messages read along a thread, from the newest backwards: each statement is bounded by what it returns.
+
+What a message follows is not stored: a run may be captured in parts, a parent after its child, and an edit or a
+deletion changes it. `_follows` is the rule; `inferred_parents` of `conversation.view.threads` is the same one for
+records in memory.
+"""
 
 from __future__ import annotations
 
@@ -14,177 +19,186 @@ from memorybase.database import batches
 from memorybase.database.paging import AnySelect
 from memorybase.models import Message
 
+NIL = UUID(int=0)
 RUNS_A_QUERY = 100  # each is a range of its own
+NEWEST = 2**63 - 1  # no seq is higher
+
+# The statements are built once: building them takes longer than running them.
+_FLOW = sa.bindparam("flow_id", type_=Message.flow_id.type)
+_SESSION = sa.bindparam("session_id", type_=Message.session_id.type)
+_TO_SEQ = sa.bindparam("to_seq", type_=Message.seq.type)
+_FROM_SEQ = sa.bindparam("from_seq", type_=Message.seq.type)
+_LIMIT = sa.bindparam("limit", type_=sa.Integer())
+_IDS = sa.bindparam("ids", type_=Message.id.type, expanding=True)
+_SEQS = sa.bindparam("seqs", type_=Message.seq.type, expanding=True)
+_OF_SESSION = sa.and_(Message.flow_id == _FLOW, Message.session_id == _SESSION)
 
 
 class Link(NamedTuple):
-    """What a thread follows of a message; `before_in_run` is the seq of the one before it in its run."""
+    """A message without its content. `follows` is the seq of the message before it on its thread; None if the thread
+    begins here or the message that parent_id names is missing."""
 
     seq: int
     id: UUID
     run_id: UUID
     role: str
     parent_id: UUID | None
-    before_in_run: int | None
+    follows: int | None
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the message that it names is missing."""
+        return self.follows is None and self.parent_id not in {None, NIL}
 
 
-class Placed(NamedTuple):
-    """A link, and the seqs of those beside it: before it and next in the session, next in its run, last of its run."""
+class Neighbors(NamedTuple):
+    """A link, and the seqs of the next message in the session and of the next one in its run."""
 
     link: Link
-    older: int | None
     newer: int | None
     next_in_run: int | None
-    last_in_run: int
 
 
-def links_down_from(
-    session: OrmSession, flow_id: UUID, session_id: str, *, to_seq: int | None, limit: int
-) -> list[Link]:
-    """Messages up to a seq, or to the newest, newest first."""
-    statement = (
-        sa.select(*_link_columns())
-        .where(Message.flow_id == flow_id, Message.session_id == session_id)
-        .order_by(Message.seq.desc())
-        .limit(limit)
+def _follows(previous: sa.SQLColumnExpression[int | None]) -> sa.SQLColumnExpression[int | None]:
+    """The rule: the seq that a message follows. `previous` is the seq before it in the session.
+
+    A message follows the parent that it names, NIL being `previous`; a user message that names another run's user
+    message follows that whole turn, to the end of its run. Without a parent it follows the message before it in its
+    run. The first of a run follows `previous`, until the session has named a parent once: from then on it begins a
+    thread, as after regenerating a first answer.
+    """
+    named, answer, earlier, linked = (aliased(Message) for _ in range(4))
+    turn_end = sa.select(sa.func.max(answer.seq)).where(answer.run_id == named.run_id).scalar_subquery()
+    is_turn = sa.and_(named.role == "user", Message.role == "user", named.run_id != Message.run_id)
+    parent = sa.select(sa.case((is_turn, turn_end), else_=named.seq)).where(
+        named.id == Message.parent_message_id, named.flow_id == _FLOW, named.session_id == _SESSION
     )
-    if to_seq is not None:
-        statement = statement.where(Message.seq <= to_seq)
-    return [Link(*row) for row in session.execute(statement)]
+    before_in_run = sa.select(sa.func.max(earlier.seq)).where(
+        earlier.run_id == Message.run_id, earlier.seq < Message.seq
+    )
+    first_link = sa.select(sa.func.min(linked.seq)).where(
+        linked.flow_id == _FLOW, linked.session_id == _SESSION, linked.parent_message_id.is_not(None)
+    )
+    begins = sa.case((first_link.scalar_subquery() <= Message.seq, sa.null()), else_=previous)
+    return sa.case(
+        (Message.parent_message_id == NIL, previous),
+        (Message.parent_message_id.is_not(None), parent.scalar_subquery()),
+        else_=sa.func.coalesce(before_in_run.scalar_subquery(), begins),
+    )
 
 
-def placed(
-    session: OrmSession, flow_id: UUID, session_id: str, *, ids: Iterable[UUID] = (), seqs: Iterable[int] = ()
-) -> list[Placed]:
-    """The messages of a session with these ids, and those at these seqs."""
+def _links() -> AnySelect:
     other = aliased(Message)
-    beside = sa.and_(other.flow_id == flow_id, other.session_id == session_id)
-    columns = (
-        *_link_columns(),
-        sa.select(sa.func.max(other.seq)).where(beside, other.seq < Message.seq).scalar_subquery(),
-        sa.select(sa.func.min(other.seq)).where(beside, other.seq > Message.seq).scalar_subquery(),
-        sa.select(sa.func.min(other.seq))
-        .where(other.run_id == Message.run_id, other.seq > Message.seq)
-        .scalar_subquery(),
-        sa.select(sa.func.max(other.seq)).where(other.run_id == Message.run_id).scalar_subquery(),
-    )
-    found: list[Placed] = []
-    for key, values in ((Message.id, ids), (Message.seq, seqs)):
-        for some in batches.pages(values):
-            rows = session.execute(
-                sa.select(*columns).where(Message.flow_id == flow_id, Message.session_id == session_id, key.in_(some))
-            )
-            found += [Placed(Link(*row[:6]), *row[6:]) for row in rows]
-    return found
+    of_session = sa.and_(other.flow_id == _FLOW, other.session_id == _SESSION)
+    previous = sa.select(sa.func.max(other.seq)).where(of_session, other.seq < Message.seq).scalar_subquery()
+    columns = (Message.seq, Message.id, Message.run_id, Message.role, Message.parent_message_id, _follows(previous))
+    return sa.select(*columns).where(_OF_SESSION)
 
 
-def children(session: OrmSession, flow_id: UUID, session_id: str, parents: Iterable[UUID], *, limit: int) -> list[Link]:
-    """The messages of a session that name one of these as the message they answer, a parent's in seq order."""
-    found: list[Link] = []
-    for some in batches.pages(parents):
-        rows = session.execute(
-            sa.select(*_link_columns())
-            .where(Message.flow_id == flow_id, Message.session_id == session_id, Message.parent_message_id.in_(some))
-            .order_by(Message.parent_message_id, Message.seq)
-            .limit(limit)
-        )
-        found += [Link(*row) for row in rows]
-    return found
+def _neighbors() -> AnySelect:
+    other = aliased(Message)
+    after = sa.select(sa.func.min(other.seq)).where(other.seq > Message.seq)
+    in_session = after.where(other.flow_id == _FLOW, other.session_id == _SESSION).scalar_subquery()
+    in_run = after.where(other.run_id == Message.run_id).scalar_subquery()
+    return _LINKS_AT.add_columns(in_session, in_run)
 
 
-def jumps(
-    session: OrmSession, flow_id: UUID, session_id: str, *, from_seq: int, first_link: int | None
-) -> list[tuple[int, int | None]]:
-    """(seq, seq of what it follows) of the messages from a seq on that follow another than the one before them in the
-    session, the newest first; None: it begins a thread. What is stored decides, so one statement reads them all."""
-    own = sa.and_(Message.flow_id == flow_id, Message.session_id == session_id, Message.seq >= from_seq)
-    older = sa.select(sa.func.max(Message.seq)).where(
-        Message.flow_id == flow_id, Message.session_id == session_id, Message.seq < from_seq
-    )
-    lag = sa.func.coalesce(sa.func.lag(Message.seq).over(order_by=Message.seq), older.scalar_subquery())
-    links: AnySelect = sa.select(
-        *(c.label(name) for c, name in zip(_link_columns(), Link._fields, strict=True)), lag.label("older")
-    )
-    link = links.where(own).subquery()
-    named, answered = aliased(Message), aliased(Message)
-    of_session = sa.and_(named.flow_id == flow_id, named.session_id == session_id)
-    turn_end = sa.select(sa.func.max(answered.seq)).where(answered.run_id == named.run_id).scalar_subquery()
-    is_turn = sa.and_(named.role == "user", link.c.role == "user", named.run_id != link.c.run_id)
-    begins = sa.false() if first_link is None else link.c.seq >= first_link
-    follows = sa.case(
-        (link.c.parent_id == UUID(int=0), link.c.older),
-        (link.c.parent_id.is_not(None), sa.case((is_turn, turn_end), else_=named.seq)),
-        (link.c.before_in_run.is_not(None), link.c.before_in_run),
-        (begins, sa.null()),
-        else_=link.c.older,
-    )
-    found = (
-        sa.select(link.c.seq, follows.label("follows"), link.c.older)
-        .outerjoin(named, sa.and_(named.id == link.c.parent_id, of_session))
-        .subquery()
-    )
-    statement = sa.select(found.c.seq, found.c.follows).where(found.c.follows.is_distinct_from(found.c.older))
-    return [(row[0], row[1]) for row in session.execute(statement.order_by(found.c.seq.desc()))]
+def _jumps() -> AnySelect:
+    older = sa.select(sa.func.max(Message.seq)).where(_OF_SESSION, Message.seq < _FROM_SEQ).scalar_subquery()
+    previous = sa.func.coalesce(sa.func.lag(Message.seq).over(order_by=Message.seq), older)
+    links: AnySelect = sa.select(Message.seq, _follows(previous).label("follows"), previous.label("previous"))
+    found = links.where(_OF_SESSION, Message.seq >= _FROM_SEQ).subquery()
+    jumped = found.c.follows.is_distinct_from(found.c.previous)
+    return sa.select(found.c.seq, found.c.follows).where(jumped).order_by(found.c.seq.desc())
 
 
-def questions_before(session: OrmSession, ends: Iterable[Link], *, reach: int, limit: int) -> list[Link]:
+_LINKS = _links()
+_DOWN_FROM = _LINKS.where(Message.seq <= _TO_SEQ).order_by(Message.seq.desc()).limit(_LIMIT)
+_LINKS_AT = _LINKS.where(Message.seq.in_(_SEQS))
+_NEIGHBORS = _neighbors()
+_CHILDREN = (
+    _LINKS.where(Message.parent_message_id.in_(_IDS)).order_by(Message.parent_message_id, Message.seq).limit(_LIMIT)
+)
+_JUMPS = _jumps()
+_SEQ_OF = sa.select(Message.seq).where(_OF_SESSION, Message.id == sa.bindparam("id"))
+_LAST_OF_RUN = sa.select(sa.func.max(Message.seq)).where(_OF_SESSION, Message.run_id == sa.bindparam("run_id"))
+_FIRST_LINK = sa.select(Message.seq).where(_OF_SESSION, Message.parent_message_id.is_not(None)).limit(1)
+_MESSAGES_AT = sa.select(Message).where(_OF_SESSION, Message.seq.in_(_SEQS))
+
+
+def links_down_from(db: OrmSession, flow_id: UUID, session_id: str, *, to_seq: int | None, limit: int) -> list[Link]:
+    """Messages up to a seq, or to the newest, newest first."""
+    values = _values(flow_id, session_id, to_seq=NEWEST if to_seq is None else to_seq, limit=limit)
+    return [Link(*row) for row in db.execute(_DOWN_FROM, values)]
+
+
+def links_at(db: OrmSession, flow_id: UUID, session_id: str, seqs: Iterable[int]) -> list[Link]:
+    """The messages of a session at these seqs, in any order."""
+    return [
+        Link(*row)
+        for some in batches.pages(seqs)
+        for row in db.execute(_LINKS_AT, _values(flow_id, session_id, seqs=some))
+    ]
+
+
+def neighbors(db: OrmSession, flow_id: UUID, session_id: str, seqs: Iterable[int]) -> list[Neighbors]:
+    """The messages of a session at these seqs with what comes after them, in any order."""
+    return [
+        Neighbors(Link(*row[:6]), *row[6:])
+        for some in batches.pages(seqs)
+        for row in db.execute(_NEIGHBORS, _values(flow_id, session_id, seqs=some))
+    ]
+
+
+def children(db: OrmSession, flow_id: UUID, session_id: str, parents: Iterable[UUID], *, limit: int) -> list[Link]:
+    """The messages of a session that name one of these as their parent, a parent's in seq order."""
+    return [
+        Link(*row)
+        for some in batches.pages(parents)
+        for row in db.execute(_CHILDREN, _values(flow_id, session_id, ids=some, limit=limit))
+    ]
+
+
+def jumps(db: OrmSession, flow_id: UUID, session_id: str, *, from_seq: int) -> list[tuple[int, int | None]]:
+    """(seq, seq of what it follows) of the messages from a seq on that do not follow the one before them in the
+    session, the newest first; None: it begins a thread."""
+    return [(row[0], row[1]) for row in db.execute(_JUMPS, _values(flow_id, session_id, from_seq=from_seq))]
+
+
+def questions_before(db: OrmSession, ends: Iterable[Link], *, reach: int, limit: int) -> list[UUID]:
     """The user messages of the same runs as these messages, no more than so many seqs before them."""
-    found: list[Link] = []
+    found: list[UUID] = []
     for some in batches.pages(ends, RUNS_A_QUERY):
         turns = [
             sa.and_(Message.run_id == end.run_id, Message.seq > end.seq - reach, Message.seq < end.seq) for end in some
         ]
-        statement = sa.select(*_link_columns()).where(sa.or_(*turns), Message.role == "user")
-        found += [Link(*row) for row in session.execute(statement.limit(limit))]
+        found += db.scalars(sa.select(Message.id).where(sa.or_(*turns), Message.role == "user").limit(limit))
     return found
 
 
-def _link_columns() -> tuple[sa.SQLColumnExpression[Any], ...]:
-    earlier = aliased(Message)
-    before = (
-        sa.select(sa.func.max(earlier.seq))
-        .where(earlier.run_id == Message.run_id, earlier.seq < Message.seq)
-        .scalar_subquery()
-    )
-    return Message.seq, Message.id, Message.run_id, Message.role, Message.parent_message_id, before
+def seq_of(db: OrmSession, flow_id: UUID, session_id: str, message_id: UUID) -> int | None:
+    """None for a message of another session."""
+    return db.scalar(_SEQ_OF, _values(flow_id, session_id, id=message_id))
 
 
-def seq_of(session: OrmSession, flow_id: UUID, session_id: str, message_id: UUID) -> int | None:
-    """None for a message that is not of that session."""
-    return session.scalar(
-        sa.select(Message.seq).where(
-            Message.id == message_id, Message.flow_id == flow_id, Message.session_id == session_id
-        )
-    )
-
-
-def last_of_run(session: OrmSession, flow_id: UUID, session_id: str, run_id: UUID) -> int | None:
+def last_of_run(db: OrmSession, flow_id: UUID, session_id: str, run_id: UUID) -> int | None:
     """The seq of a run's newest message."""
-    return session.scalar(
-        sa.select(Message.seq)
-        .where(Message.run_id == run_id, Message.flow_id == flow_id, Message.session_id == session_id)
-        .order_by(Message.seq.desc())
-        .limit(1)
-    )
+    return db.scalar(_LAST_OF_RUN, _values(flow_id, session_id, run_id=run_id))
 
 
-def first_with_parent(session: OrmSession, flow_id: UUID, session_id: str) -> int | None:
-    """The seq of the first message that names the one it answers."""
-    return session.scalar(
-        sa.select(Message.seq)
-        .where(Message.flow_id == flow_id, Message.session_id == session_id, Message.parent_message_id.is_not(None))
-        .order_by(Message.seq)
-        .limit(1)
-    )
+def has_parents(db: OrmSession, flow_id: UUID, session_id: str) -> bool:
+    """Whether a message of the session names the one that it answers."""
+    return db.scalar(_FIRST_LINK, _values(flow_id, session_id)) is not None
 
 
-def messages_at(session: OrmSession, flow_id: UUID, session_id: str, seqs: Iterable[int]) -> list[Message]:
+def messages_at(db: OrmSession, flow_id: UUID, session_id: str, seqs: Iterable[int]) -> list[Message]:
     """The messages of a session at these seqs, in any order."""
-    found: list[Message] = []
-    for some in batches.pages(seqs):
-        found += session.scalars(
-            sa.select(Message).where(
-                Message.flow_id == flow_id, Message.session_id == session_id, Message.seq.in_(some)
-            )
-        )
-    return found
+    return [
+        message
+        for some in batches.pages(seqs)
+        for message in db.scalars(_MESSAGES_AT, _values(flow_id, session_id, seqs=some))
+    ]
+
+
+def _values(flow_id: UUID, session_id: str, **values: Any) -> dict[str, Any]:
+    return {"flow_id": flow_id, "session_id": session_id, **values}

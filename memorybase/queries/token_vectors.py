@@ -13,7 +13,7 @@ from sqlalchemy.orm import aliased
 
 from memorybase.database.batches import is_among, pages
 from memorybase.database.upsert import core, insert_into
-from memorybase.models import Generation, LedgerEntry, MemoryBase, MemoryBaseSession, TokenVectors
+from memorybase.models import Generation, LedgerEntry, MemoryBase, SessionProgress, TokenVectors
 
 
 class TokensOf(NamedTuple):
@@ -21,7 +21,7 @@ class TokensOf(NamedTuple):
 
     message_id: UUID
     version: int
-    place: int
+    position: int
     vectors: bytes
 
 
@@ -32,48 +32,48 @@ class TokensAt(NamedTuple):
     vectors: bytes
 
 
-def record(session: OrmSession, *, base_id: UUID, generation: int, row_id: UUID, tokens: Sequence[TokensOf]) -> None:
+def record(db: OrmSession, *, base_id: UUID, generation: int, progress_id: UUID, tokens: Sequence[TokensOf]) -> None:
     """Write them beside the ledger's entries, which must be there."""
     if tokens:
-        where = {"memory_base_id": base_id, "generation": generation, "row_id": row_id}
-        session.execute(_record(session.get_bind().dialect.name), [{**where, **each._asdict()} for each in tokens])
+        where = {"memory_base_id": base_id, "generation": generation, "progress_id": progress_id}
+        db.execute(_record(db.get_bind().dialect.name), [{**where, **each._asdict()} for each in tokens])
 
 
 @lru_cache
 def _record(dialect: str) -> sa.Executable:
     statement = insert_into(dialect, core(TokenVectors))
-    changed = {name: statement.excluded[name] for name in ("version", "place", "vectors")}
-    return statement.on_conflict_do_update(index_elements=["row_id", "message_id"], set_=changed)
+    changed = {name: statement.excluded[name] for name in ("version", "position", "vectors")}
+    return statement.on_conflict_do_update(index_elements=["progress_id", "message_id"], set_=changed)
 
 
-_AT = sa.select(TokenVectors.place, TokenVectors.version, TokenVectors.vectors).where(
+_AT = sa.select(TokenVectors.position, TokenVectors.version, TokenVectors.vectors).where(
     TokenVectors.memory_base_id == sa.bindparam("base"),
     TokenVectors.generation == sa.bindparam("generation"),
-    is_among(TokenVectors.place, "places"),
+    is_among(TokenVectors.position, "positions"),
 )
 
 
-def at_places(session: OrmSession, *, base_id: UUID, generation: int, places: Collection[int]) -> dict[int, TokensAt]:
+def at_positions(db: OrmSession, *, base_id: UUID, generation: int, positions: Collection[int]) -> dict[int, TokensAt]:
     """What a generation has at these places, in one statement."""
-    rows = session.execute(_AT, {"base": base_id, "generation": generation, "places": list(places)})
-    return {place: TokensAt(version, vectors) for place, version, vectors in rows}
+    rows = db.execute(_AT, {"base": base_id, "generation": generation, "positions": list(positions)})
+    return {position: TokensAt(version, vectors) for position, version, vectors in rows}
 
 
 def of_other_generations(
-    session: OrmSession, *, row_id: UUID, embedder: str, encoding: str, versions: Mapping[UUID, int]
+    db: OrmSession, *, progress_id: UUID, embedder: str, encoding: str, versions: Mapping[UUID, int]
 ) -> dict[UUID, bytes]:
     """The token vectors of these versions of this session's messages in other generations that are made alike."""
-    asked = {"row_id": row_id, "embedder": embedder, "encoding": encoding}
+    asked = {"progress_id": progress_id, "embedder": embedder, "encoding": encoding}
     found: dict[UUID, bytes] = {}
     for some in pages(versions):
-        rows = session.execute(_others(), {**asked, "ids": some})
+        rows = db.execute(_others(), {**asked, "ids": some})
         found.update((id_, vectors) for id_, version, vectors in rows if version == versions[id_])
     return found
 
 
 @lru_cache
 def _others() -> sa.Select[UUID, int, bytes]:
-    own, alike = aliased(MemoryBaseSession), aliased(MemoryBaseSession)
+    own, alike = aliased(SessionProgress), aliased(SessionProgress)
     return (
         sa.select(TokenVectors.message_id, TokenVectors.version, TokenVectors.vectors)
         .select_from(own)
@@ -82,9 +82,9 @@ def _others() -> sa.Select[UUID, int, bytes]:
             Generation,
             sa.and_(Generation.memory_base_id == alike.memory_base_id, Generation.generation == alike.generation),
         )
-        .join(TokenVectors, TokenVectors.row_id == alike.id)
+        .join(TokenVectors, TokenVectors.progress_id == alike.id)
         .where(
-            own.id == sa.bindparam("row_id"),
+            own.id == sa.bindparam("progress_id"),
             Generation.embedder == sa.bindparam("embedder"),
             Generation.token_encoding == sa.bindparam("encoding"),
             TokenVectors.message_id.in_(sa.bindparam("ids", expanding=True)),
@@ -92,32 +92,32 @@ def _others() -> sa.Select[UUID, int, bytes]:
     )
 
 
-def lacking_in_row(session: OrmSession, row_id: UUID) -> set[UUID]:
+def messages_without(db: OrmSession, progress_id: UUID) -> set[UUID]:
     """Messages of one session in one generation that are held without their token vectors."""
-    return set(session.scalars(_lacking(LedgerEntry.message_id).where(LedgerEntry.row_id == row_id)))
+    return set(db.scalars(_lacking(LedgerEntry.message_id).where(LedgerEntry.progress_id == progress_id)))
 
 
-def rows_lacking(session: OrmSession, base_id: UUID, generation: int) -> dict[UUID, int]:
+def count_missing_by_session(db: OrmSession, base_id: UUID, generation: int) -> dict[UUID, int]:
     """How many messages of each session row of a generation are held without their token vectors."""
-    rows = session.execute(
-        _lacking(LedgerEntry.row_id)
+    rows = db.execute(
+        _lacking(LedgerEntry.progress_id)
         .add_columns(sa.func.count().label("messages"))
         .where(LedgerEntry.memory_base_id == base_id, LedgerEntry.generation == generation)
-        .group_by(LedgerEntry.row_id)
+        .group_by(LedgerEntry.progress_id)
     )
-    return {row.row_id: row.messages for row in rows}
+    return {row.progress_id: row.messages for row in rows}
 
 
-def count_lacking(session: OrmSession) -> int:
+def count_missing(db: OrmSession) -> int:
     """How many messages all serving generations hold without their token vectors."""
     serving = sa.exists().where(MemoryBase.id == Generation.memory_base_id, MemoryBase.serving == Generation.generation)
-    return session.scalar(_lacking(sa.func.count()).where(serving)) or 0
+    return db.scalar(_lacking(sa.func.count()).where(serving)) or 0
 
 
-def count_bases_without(session: OrmSession) -> int:
+def count_bases_without(db: OrmSession) -> int:
     """How many memory bases are served by a generation that was made without token vectors."""
     return (
-        session.scalar(
+        db.scalar(
             sa.select(sa.func.count())
             .select_from(MemoryBase)
             .join(
@@ -144,10 +144,10 @@ def _lacking(what: Any) -> sa.Select[Any]:
         .outerjoin(
             TokenVectors,
             sa.and_(
-                TokenVectors.row_id == LedgerEntry.row_id,
+                TokenVectors.progress_id == LedgerEntry.progress_id,
                 TokenVectors.message_id == LedgerEntry.message_id,
                 TokenVectors.version == LedgerEntry.version,
             ),
         )
-        .where(Generation.token_encoding.is_not(None), LedgerEntry.chunks > 0, TokenVectors.row_id.is_(None))
+        .where(Generation.token_encoding.is_not(None), LedgerEntry.chunks > 0, TokenVectors.progress_id.is_(None))
     )

@@ -10,7 +10,7 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.models import Capture
 from memorybase.queries import memory_bases
-from memorybase.queries.ownership import found_base
+from memorybase.queries.ownership import require_memory_base
 from memorybase.read_models import activity_queries as queries
 from memorybase.read_models.activity_queries import Ingested, Window
 from memorybase.services import Services
@@ -60,17 +60,18 @@ def activity(
     `until` is now at the latest. Buckets begin at whole multiples of their length, so that a window that moves on keeps
     them: where its ends lie between, there are one or two more than asked for. Raises NotFound, InvalidRequest.
     """
-    with services.database.reading() as session:
-        base = found_base(session, user_id, base_id)
-        now = clock.now(session)
+    with services.database.reading() as db:
+        base = require_memory_base(db, user_id, base_id)
+        now = clock.now(db)
         window = _window(since, now if until is None else min(until, now), buckets)
-        capture = Capture(memory_bases.fetch_generation(session, base.id, base.serving).capture)
-        captured = queries.captured(session, base, capture, window)
-        ingested = queries.ingested(session, base, window)
+        capture = Capture(memory_bases.fetch_generation(db, base.id, base.serving).capture)
+        captured = queries.captured(db, base, capture, window)
+        ingested = queries.ingested(db, base, window)
     count = int((window.until - window.since).total_seconds()) // window.seconds
     step = timedelta(seconds=window.seconds)
     shown = [
-        _bucket(window.since + place * step, captured.get(place, 0), ingested.get(place)) for place in range(count)
+        _bucket(window.since + position * step, captured.get(position, 0), ingested.get(position))
+        for position in range(count)
     ]
     return Activity(window.since, window.until, window.seconds, shown)
 

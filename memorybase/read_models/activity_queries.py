@@ -30,9 +30,9 @@ class Ingested(NamedTuple):
     delay_max_seconds: float
 
 
-def captured(session: OrmSession, base: MemoryBase, capture: Capture, window: Window) -> dict[int, int]:
+def captured(db: OrmSession, base: MemoryBase, capture: Capture, window: Window) -> dict[int, int]:
     """How many counted messages of the flow were captured, by the bucket's place; buckets without any are left out."""
-    bucket = _bucket(session, Message.captured_at, window)
+    bucket = _bucket(db, Message.captured_at, window)
     found = sa.select(bucket.label("bucket")).where(
         Message.flow_id == base.flow_id,
         Message.captured_at >= window.since,
@@ -41,10 +41,10 @@ def captured(session: OrmSession, base: MemoryBase, capture: Capture, window: Wi
     )
     rows = found.subquery()
     statement = sa.select(rows.c.bucket, sa.func.count()).group_by(rows.c.bucket)
-    return {row[0]: row[1] for row in session.execute(statement)}
+    return {row[0]: row[1] for row in db.execute(statement)}
 
 
-def ingested(session: OrmSession, base: MemoryBase, window: Window) -> dict[int, Ingested]:
+def ingested(db: OrmSession, base: MemoryBase, window: Window) -> dict[int, Ingested]:
     """The same of messages that the serving generation holds, by when the memory base first held them."""
     at = LedgerEntry.ingested_at
     # Nobody waited before there was a memory base. What was deleted and captured again may look ingested before that.
@@ -54,7 +54,7 @@ def ingested(session: OrmSession, base: MemoryBase, window: Window) -> dict[int,
         else_=Message.captured_at,
     )
     found = (
-        sa.select(_bucket(session, at, window).label("bucket"), _seconds(session, begin, at).label("delay"))
+        sa.select(_bucket(db, at, window).label("bucket"), _seconds(db, begin, at).label("delay"))
         .join(Message, sa.and_(Message.id == LedgerEntry.message_id, Message.flow_id == base.flow_id))
         .where(
             LedgerEntry.memory_base_id == base.id,
@@ -65,13 +65,13 @@ def ingested(session: OrmSession, base: MemoryBase, window: Window) -> dict[int,
     )
     rows = found.subquery()
     statement = sa.select(rows.c.bucket, sa.func.count(), sa.func.avg(rows.c.delay), sa.func.max(rows.c.delay))
-    return {place: Ingested(*values) for place, *values in session.execute(statement.group_by(rows.c.bucket))}
+    return {position: Ingested(*values) for position, *values in db.execute(statement.group_by(rows.c.bucket))}
 
 
-def _bucket(session: OrmSession, at: sa.SQLColumnExpression[datetime | None], window: Window) -> sa.ColumnElement[int]:
+def _bucket(db: OrmSession, at: sa.SQLColumnExpression[datetime | None], window: Window) -> sa.ColumnElement[int]:
     """Whole seconds decide, so that both databases draw the same line."""
     epoch: sa.ColumnElement[int]
-    if session.get_bind().dialect.name == "sqlite":
+    if db.get_bind().dialect.name == "sqlite":
         # strftime rounds to milliseconds: the fraction goes before.
         whole = sa.func.substr(sa.type_coerce(at, sa.Text()), 1, 19)
         epoch = sa.cast(sa.func.strftime("%s", whole), sa.Integer())
@@ -80,9 +80,7 @@ def _bucket(session: OrmSession, at: sa.SQLColumnExpression[datetime | None], wi
     return (epoch - int(window.since.timestamp())) // window.seconds
 
 
-def _seconds(
-    session: OrmSession, begin: Instant, end: sa.SQLColumnExpression[datetime | None]
-) -> sa.ColumnElement[float]:
-    if session.get_bind().dialect.name == "sqlite":
+def _seconds(db: OrmSession, begin: Instant, end: sa.SQLColumnExpression[datetime | None]) -> sa.ColumnElement[float]:
+    if db.get_bind().dialect.name == "sqlite":
         return (sa.func.julianday(end) - sa.func.julianday(begin)) * 86_400.0
     return sa.cast(sa.extract("epoch", end) - sa.extract("epoch", begin), sa.Float())

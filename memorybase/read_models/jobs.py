@@ -11,7 +11,7 @@ from memorybase import errors
 from memorybase.database.batches import pages
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import ACTIVE_STATES, DeadLetter, IngestionJob, JobKind, JobState
-from memorybase.queries.ownership import found_base
+from memorybase.queries.ownership import require_memory_base
 from memorybase.read_models import memory_base_queries as queries
 from memorybase.read_models.sessions import MessageView, message_view
 from memorybase.services import Services
@@ -68,8 +68,8 @@ class DeadLetterView:
 
 def get_job(services: Services, user_id: UUID, job_id: UUID) -> JobView:
     """Raises NotFound."""
-    with services.database.reading() as session:
-        row = queries.fetch_job_view(session, user_id, job_id)
+    with services.database.reading() as db:
+        row = queries.fetch_job_view(db, user_id, job_id)
     if row is None:
         raise errors.NotFound("There is no such job", field="job_id", value=job_id)
     return _job(row)
@@ -85,46 +85,46 @@ def list_jobs(
     session_id: str | None = None,
 ) -> Page[JobView]:
     """Of one memory base, or of all the user's; newest first. Raises NotFound."""
-    with services.database.reading() as session:
+    with services.database.reading() as db:
         if base_id is not None:
-            found_base(session, user_id, base_id)
-        found = queries.jobs_page(session, user_id, base_id, request, state=state, session_id=session_id)
+            require_memory_base(db, user_id, base_id)
+        found = queries.jobs_page(db, user_id, base_id, request, state=state, session_id=session_id)
         return page_of(found, _job)
 
 
 def list_dead_letters(services: Services, user_id: UUID, base_id: UUID, request: PageRequest) -> Page[DeadLetterView]:
     """Oldest first, without the discarded; raises NotFound."""
-    with services.database.reading() as session:
-        base = found_base(session, user_id, base_id)
-        return page_of(queries.dead_letters_page(session, base, request), _dead_letter)
+    with services.database.reading() as db:
+        base = require_memory_base(db, user_id, base_id)
+        return page_of(queries.dead_letters_page(db, base, request), _dead_letter)
 
 
 def job_states(services: Services, job_ids: Sequence[UUID]) -> dict[UUID, JobState]:
     """The states of jobs that the caller was given."""
     states: dict[UUID, JobState] = {}
-    with services.database.reading() as session:
+    with services.database.reading() as db:
         for some in pages(job_ids):
-            states.update({job.id: JobState(job.state) for job in queries.jobs_of_ids(session, some)})
+            states.update({job.id: JobState(job.state) for job in queries.jobs_of_ids(db, some)})
     return states
 
 
-def owed_targets(services: Services, user_id: UUID, base_id: UUID, session_ids: Sequence[str]) -> dict[str, int]:
+def pending_targets(services: Services, user_id: UUID, base_id: UUID, session_ids: Sequence[str]) -> dict[str, int]:
     """How far ingestion is owed to these sessions now."""
     targets: dict[str, int] = {}
-    with services.database.reading() as session:
-        base = found_base(session, user_id, base_id)
+    with services.database.reading() as db:
+        base = require_memory_base(db, user_id, base_id)
         for some in pages(session_ids):
-            targets.update(queries.owed_targets(session, base, some))
+            targets.update(queries.pending_targets(db, base, some))
     return targets
 
 
 def jobs_pending(services: Services, base_id: UUID, targets: dict[str, int]) -> bool:
     """Whether a job is active that still works toward one of these targets; later captures do not count."""
-    with services.database.reading() as session:
+    with services.database.reading() as db:
         return any(
             from_seq < targets[session_id]
             for some in pages(targets)
-            for session_id, from_seq in queries.active_ranges(session, base_id, some)
+            for session_id, from_seq in queries.active_ranges(db, base_id, some)
         )
 
 

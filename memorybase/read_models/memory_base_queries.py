@@ -18,15 +18,15 @@ from memorybase.models import (
     IngestionJob,
     JobState,
     MemoryBase,
-    MemoryBaseSession,
     Message,
     Session,
+    SessionProgress,
 )
 from memorybase.queries.jobs import is_active_in_session
 from memorybase.queries.sessions import counted
 
 Base = MemoryBase
-Row = MemoryBaseSession
+Progress = SessionProgress
 Job = IngestionJob
 
 _BASES = Keyset("memories", (Base.created_at, Base.id))
@@ -35,36 +35,34 @@ _JOBS = Keyset("jobs", (Job.created_at, Job.id), descending=True)
 _DEAD_LETTERS = Keyset("dead-letters", (DeadLetter.created_at, DeadLetter.id))
 
 
-def bases_page(
-    session: OrmSession, user_id: UUID, request: PageRequest, *, flow_id: UUID | None, count_to: int
-) -> Found:
+def bases_page(db: OrmSession, user_id: UUID, request: PageRequest, *, flow_id: UUID | None, count_to: int) -> Found:
     conditions = [_own_base(user_id)]
     if flow_id is not None:
         conditions.append(Base.flow_id == flow_id)
     counting = sa.select(Base.id).where(*conditions)
-    return fetch_page(session, _bases(session, count_to).where(*conditions), counting, _BASES, request)
+    return fetch_page(db, _bases(db, count_to).where(*conditions), counting, _BASES, request)
 
 
-def fetch_base_view(session: OrmSession, user_id: UUID, base_id: UUID, *, count_to: int) -> AnyRow | None:
-    return session.execute(_bases(session, count_to).where(Base.id == base_id, _own_base(user_id))).one_or_none()
+def fetch_base_view(db: OrmSession, user_id: UUID, base_id: UUID, *, count_to: int) -> AnyRow | None:
+    return db.execute(_bases(db, count_to).where(Base.id == base_id, _own_base(user_id))).one_or_none()
 
 
-def base_sessions_page(session: OrmSession, base: Base, capture: Capture, request: PageRequest) -> Found:
+def base_sessions_page(db: OrmSession, base: Base, capture: Capture, request: PageRequest) -> Found:
     """Every session of the flow, tracked or not, with its row in the serving generation."""
     conditions = [Session.flow_id == base.flow_id, Session.deleted_at.is_(None)]
     counting = sa.select(Session.id).where(*conditions)
-    return fetch_page(session, _base_sessions(base, capture).where(*conditions), counting, _SESSIONS, request)
+    return fetch_page(db, _base_sessions(base, capture).where(*conditions), counting, _SESSIONS, request)
 
 
-def fetch_base_session(session: OrmSession, base: Base, capture: Capture, session_id: str) -> AnyRow | None:
+def fetch_base_session(db: OrmSession, base: Base, capture: Capture, session_id: str) -> AnyRow | None:
     mine = sa.and_(
         Session.flow_id == base.flow_id, Session.session_id == session_id, Session.deleted_at.is_(None)
     )  # fmt: skip
-    return session.execute(_base_sessions(base, capture).where(mine)).one_or_none()
+    return db.execute(_base_sessions(base, capture).where(mine)).one_or_none()
 
 
 def jobs_page(
-    session: OrmSession,
+    db: OrmSession,
     user_id: UUID,
     base_id: UUID | None,
     request: PageRequest,
@@ -83,84 +81,86 @@ def jobs_page(
     if session_id is not None:
         conditions.append(Job.session_id == session_id)
     counting = sa.select(Job.id).join(Base, Base.id == Job.memory_base_id).where(*conditions)
-    return fetch_page(session, _jobs().where(*conditions), counting, _JOBS, request)
+    return fetch_page(db, _jobs().where(*conditions), counting, _JOBS, request)
 
 
-def fetch_job_view(session: OrmSession, user_id: UUID, job_id: UUID) -> AnyRow | None:
-    return session.execute(_jobs().where(Job.id == job_id, _own_base(user_id))).one_or_none()
+def fetch_job_view(db: OrmSession, user_id: UUID, job_id: UUID) -> AnyRow | None:
+    return db.execute(_jobs().where(Job.id == job_id, _own_base(user_id))).one_or_none()
 
 
 def _jobs() -> AnySelect:
     return sa.select(Job, Base.name.label("memory_base_name")).join(Base, Base.id == Job.memory_base_id)
 
 
-def jobs_of_ids(session: OrmSession, ids: list[UUID]) -> list[Job]:
-    return list(session.scalars(sa.select(Job).where(Job.id.in_(ids))))
+def jobs_of_ids(db: OrmSession, ids: list[UUID]) -> list[Job]:
+    return list(db.scalars(sa.select(Job).where(Job.id.in_(ids))))
 
 
-def active_ranges(session: OrmSession, base_id: UUID, session_ids: list[str]) -> list[tuple[str, int]]:
+def active_ranges(db: OrmSession, base_id: UUID, session_ids: list[str]) -> list[tuple[str, int]]:
     """(session, from_seq) of the jobs that these sessions have active."""
     statement = sa.select(Job.session_id, Job.from_seq).where(
         Job.memory_base_id == base_id, Job.session_id.in_(session_ids), IS_ACTIVE
     )
-    return [(session_id, from_seq) for session_id, from_seq in session.execute(statement)]
+    return [(session_id, from_seq) for session_id, from_seq in db.execute(statement)]
 
 
-def owed_targets(session: OrmSession, base: Base, session_ids: list[str]) -> dict[str, int]:
+def pending_targets(db: OrmSession, base: Base, session_ids: list[str]) -> dict[str, int]:
     """How far ingestion is owed to these sessions, in the generation that is fed."""
     fed = base.serving if base.building is None else base.building
-    statement = sa.select(Row.session_id, Row.target_seq).where(
-        Row.memory_base_id == base.id, Row.generation == fed, Row.session_id.in_(session_ids)
+    statement = sa.select(Progress.session_id, Progress.target_seq).where(
+        Progress.memory_base_id == base.id, Progress.generation == fed, Progress.session_id.in_(session_ids)
     )
-    return {row.session_id: row.target_seq for row in session.execute(statement)}
+    return {row.session_id: row.target_seq for row in db.execute(statement)}
 
 
-def dead_letters_page(session: OrmSession, base: Base, request: PageRequest) -> Found:
+def dead_letters_page(db: OrmSession, base: Base, request: PageRequest) -> Found:
     """Of what is served and what is being built; the message is null when it is gone meanwhile."""
     conditions = _shown_dead_letters(base.id, base.serving, base.building)
     statement = (
-        sa.select(DeadLetter, Row.session_id, Message, Session.end_user_id, sa.null().label("ingested"))
-        .join(Row, Row.id == DeadLetter.row_id)
+        sa.select(DeadLetter, Progress.session_id, Message, Session.end_user_id, sa.null().label("ingested"))
+        .join(Progress, Progress.id == DeadLetter.progress_id)
         .outerjoin(Message, Message.id == DeadLetter.message_id)
-        .outerjoin(Session, sa.and_(Session.flow_id == Row.flow_id, Session.session_id == Row.session_id))
+        .outerjoin(Session, sa.and_(Session.flow_id == Progress.flow_id, Session.session_id == Progress.session_id))
     )
     counting = sa.select(DeadLetter.id).where(*conditions)
-    return fetch_page(session, statement.where(*conditions), counting, _DEAD_LETTERS, request)
+    return fetch_page(db, statement.where(*conditions), counting, _DEAD_LETTERS, request)
 
 
 def _base_sessions(base: Base, capture: Capture) -> AnySelect:
     served = sa.and_(
-        Row.memory_base_id == base.id, Row.generation == base.serving, Row.session_id == Session.session_id
+        Progress.memory_base_id == base.id,
+        Progress.generation == base.serving,
+        Progress.session_id == Session.session_id,
     )
     return sa.select(
         Session.session_id,
-        Row.id,
-        Row.cursor_id,
-        Row.cursor_seq,
-        Row.total_processed,
-        Row.last_sync_at,
+        Progress.id,
+        Progress.cursor_id,
+        Progress.cursor_seq,
+        Progress.total_processed,
+        Progress.last_sync_at,
         _counted_messages(capture).label("total_messages"),
-        _counted_messages(capture, Message.seq > sa.func.coalesce(Row.cursor_seq, 0)).label("pending_messages"),
+        _counted_messages(capture, Message.seq > sa.func.coalesce(Progress.cursor_seq, 0)).label("pending_messages"),
         is_active_in_session(base.id).label("active"),
         _has_dead_letter().label("dead"),
         _last_job_failed().label("failed"),
-    ).outerjoin(Row, served)
+    ).outerjoin(Progress, served)
 
 
 def _own_base(user_id: UUID) -> sa.ColumnElement[bool]:
     return sa.and_(Base.user_id == user_id, Base.deleting_at.is_(None))
 
 
-def _bases(session: OrmSession, count_to: int) -> AnySelect:
-    is_sqlite = session.get_bind().dialect.name == "sqlite"
+def _bases(db: OrmSession, count_to: int) -> AnySelect:
+    is_sqlite = db.get_bind().dialect.name == "sqlite"
     served = sa.and_(Generation.memory_base_id == Base.id, Generation.generation == Base.serving)
     return sa.select(
         Base,
         Generation.capture,
         Generation.embedding_model,
         _pending(count_to, is_sqlite=is_sqlite).label("pending_messages"),
-        _of_rows(sa.func.coalesce(sa.func.sum(Row.total_processed), 0)).label("total_processed"),
-        _of_rows(sa.func.max(Row.last_sync_at)).label("last_sync_at"),
+        _of_rows(sa.func.coalesce(sa.func.sum(Progress.total_processed), 0)).label("total_processed"),
+        _of_rows(sa.func.max(Progress.last_sync_at)).label("last_sync_at"),
         _sessions_of_flow().label("sessions"),
         _dead_letters().label("dead_letters"),
         _has_job().label("active"),
@@ -179,9 +179,11 @@ def _pending(count_to: int, *, is_sqlite: bool) -> sa.ColumnElement[int]:
 
 
 def _pending_of(capture: Capture, count_to: int, *, is_sqlite: bool) -> sa.ColumnElement[int]:
-    cursor = sa.func.coalesce(Row.cursor_seq, 0)
+    cursor = sa.func.coalesce(Progress.cursor_seq, 0)
     served = sa.and_(
-        Row.memory_base_id == Base.id, Row.generation == Base.serving, Row.session_id == Session.session_id
+        Progress.memory_base_id == Base.id,
+        Progress.generation == Base.serving,
+        Progress.session_id == Session.session_id,
     )
     beyond = (
         # Said in a way that no planner follows to a constant: it must go from the sessions that are behind to their
@@ -191,12 +193,12 @@ def _pending_of(capture: Capture, count_to: int, *, is_sqlite: bool) -> sa.Colum
         counted(capture),
         Message.seq > cursor,
     )
-    found = sa.select(sa.literal(1).label("one")).select_from(Session).outerjoin(Row, served)
+    found = sa.select(sa.literal(1).label("one")).select_from(Session).outerjoin(Progress, served)
     if is_sqlite:
         found = found.join(Message, sa.and_(*beyond))
     else:
         # PostgreSQL is held to that order by what it cannot pull up; SQLite knows no LATERAL, and keeps to it.
-        messages = sa.select(Message.seq).where(*beyond).correlate(Session, Row).offset(0).lateral()
+        messages = sa.select(Message.seq).where(*beyond).correlate(Session, Progress).offset(0).lateral()
         found = found.join(messages, sa.true())
     limited = (
         found.where(Session.flow_id == Base.flow_id, Session.deleted_at.is_(None), Session.last_seq > cursor)
@@ -208,8 +210,8 @@ def _pending_of(capture: Capture, count_to: int, *, is_sqlite: bool) -> sa.Colum
 
 
 def _of_rows(aggregate: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-    serving = sa.and_(Row.memory_base_id == Base.id, Row.generation == Base.serving)
-    return sa.select(aggregate).select_from(Row).where(serving).correlate(Base).scalar_subquery()
+    serving = sa.and_(Progress.memory_base_id == Base.id, Progress.generation == Base.serving)
+    return sa.select(aggregate).select_from(Progress).where(serving).correlate(Base).scalar_subquery()
 
 
 def _sessions_of_flow() -> sa.ColumnElement[int]:
@@ -245,20 +247,20 @@ def _has_job(*conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
 def _counted_messages(capture: Capture, *conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
     statement = sa.select(sa.func.count()).select_from(Message)
     of_session = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
-    return statement.where(of_session, counted(capture), *conditions).correlate(Session, Row).scalar_subquery()
+    return statement.where(of_session, counted(capture), *conditions).correlate(Session, Progress).scalar_subquery()
 
 
 def _has_dead_letter() -> sa.ColumnElement[bool]:
-    dead = sa.select(DeadLetter.id).where(DeadLetter.row_id == Row.id, DeadLetter.state == "dead")
-    return dead.correlate(Row).exists()
+    dead = sa.select(DeadLetter.id).where(DeadLetter.progress_id == Progress.id, DeadLetter.state == "dead")
+    return dead.correlate(Progress).exists()
 
 
 def _last_job_failed() -> sa.ColumnElement[bool]:
     last = (
         sa.select(Job.state == JobState.FAILED)
-        .where(Job.row_id == Row.id)
+        .where(Job.progress_id == Progress.id)
         .order_by(Job.created_at.desc(), Job.id.desc())
         .limit(1)
-        .correlate(Row)
+        .correlate(Progress)
     )
     return sa.func.coalesce(last.scalar_subquery(), sa.false())

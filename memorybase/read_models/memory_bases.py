@@ -11,7 +11,7 @@ from memorybase import errors
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import Capture, MemoryBase
 from memorybase.queries import cursors, memory_bases
-from memorybase.queries.ownership import found_base, found_flow
+from memorybase.queries.ownership import require_flow, require_memory_base
 from memorybase.read_models import memory_base_queries as queries
 from memorybase.services import Services
 
@@ -83,17 +83,17 @@ def list_memory_bases(
     services: Services, user_id: UUID, request: PageRequest, *, flow_id: UUID | None = None
 ) -> Page[MemoryBaseView]:
     """Oldest first; raises NotFound for a flow that is not the user's."""
-    with services.database.reading() as session:
+    with services.database.reading() as db:
         if flow_id is not None:
-            found_flow(session, user_id, flow_id)
-        found = queries.bases_page(session, user_id, request, flow_id=flow_id, count_to=COUNT_TO_IN_LIST)
+            require_flow(db, user_id, flow_id)
+        found = queries.bases_page(db, user_id, request, flow_id=flow_id, count_to=COUNT_TO_IN_LIST)
         return page_of(found, lambda row: _base(row, COUNT_TO_IN_LIST))
 
 
 def get_memory_base(services: Services, user_id: UUID, base_id: UUID) -> MemoryBaseView:
     """Raises NotFound."""
-    with services.database.reading() as session:
-        row = queries.fetch_base_view(session, user_id, base_id, count_to=COUNT_TO)
+    with services.database.reading() as db:
+        row = queries.fetch_base_view(db, user_id, base_id, count_to=COUNT_TO)
     if row is None:
         raise errors.NotFound("There is no such memory base", field="memory_base_id", value=base_id)
     return _base(row, COUNT_TO)
@@ -101,18 +101,18 @@ def get_memory_base(services: Services, user_id: UUID, base_id: UUID) -> MemoryB
 
 def list_base_sessions(services: Services, user_id: UUID, base_id: UUID, request: PageRequest) -> Page[BaseSessionView]:
     """Every session of the flow, oldest first, also those not tracked yet; raises NotFound."""
-    with services.database.reading() as session:
-        base = found_base(session, user_id, base_id)
-        capture = Capture(memory_bases.fetch_generation(session, base.id, base.serving).capture)
-        return page_of(queries.base_sessions_page(session, base, capture, request), _session)
+    with services.database.reading() as db:
+        base = require_memory_base(db, user_id, base_id)
+        capture = Capture(memory_bases.fetch_generation(db, base.id, base.serving).capture)
+        return page_of(queries.base_sessions_page(db, base, capture, request), _session)
 
 
 def get_base_session(services: Services, user_id: UUID, base_id: UUID, session_id: str) -> BaseSessionView:
     """Raises NotFound."""
-    with services.database.reading() as session:
-        base = found_base(session, user_id, base_id)
-        capture = Capture(memory_bases.fetch_generation(session, base.id, base.serving).capture)
-        row = queries.fetch_base_session(session, base, capture, session_id)
+    with services.database.reading() as db:
+        base = require_memory_base(db, user_id, base_id)
+        capture = Capture(memory_bases.fetch_generation(db, base.id, base.serving).capture)
+        row = queries.fetch_base_session(db, base, capture, session_id)
     if row is None:
         raise errors.NotFound("There is no such session", field="session_id", value=session_id)
     return _session(row)
@@ -196,9 +196,9 @@ class GenerationsView:
 
 def get_generations(services: Services, user_id: UUID, base_id: UUID) -> GenerationsView:
     """Raises NotFound."""
-    with services.database.reading() as session:
-        base = found_base(session, user_id, base_id)
+    with services.database.reading() as db:
+        base = require_memory_base(db, user_id, base_id)
         if base.building is None:
             return GenerationsView(base.serving, None)
-        progress = cursors.build_progress(session, base_id, base.building)
+        progress = cursors.build_progress(db, base_id, base.building)
     return GenerationsView(base.serving, BuildView(base.building, *progress))

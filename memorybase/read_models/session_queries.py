@@ -36,28 +36,28 @@ class MessageFilter:
     base: MemoryBase | None = None
 
 
-def flows_page(session: OrmSession, user_id: UUID, request: PageRequest) -> Found:
+def flows_page(db: OrmSession, user_id: UUID, request: PageRequest) -> Found:
     conditions = _own_flow(user_id)
-    return fetch_page(session, sa.select(Flow).where(conditions), sa.select(Flow.id).where(conditions), _FLOWS, request)
+    return fetch_page(db, sa.select(Flow).where(conditions), sa.select(Flow.id).where(conditions), _FLOWS, request)
 
 
-def flows_by_id(session: OrmSession, user_id: UUID, ids: Collection[UUID]) -> Sequence[Flow]:
+def flows_by_id(db: OrmSession, user_id: UUID, ids: Collection[UUID]) -> Sequence[Flow]:
     """Those of a page, so no more than a page holds."""
-    return session.scalars(sa.select(Flow).where(_own_flow(user_id), Flow.id.in_(ids))).all()
+    return db.scalars(sa.select(Flow).where(_own_flow(user_id), Flow.id.in_(ids))).all()
 
 
-def runs_page(session: OrmSession, flow_id: UUID, request: PageRequest) -> Found:
+def runs_page(db: OrmSession, flow_id: UUID, request: PageRequest) -> Found:
     counting = sa.select(Run.id).where(Run.flow_id == flow_id)
-    return fetch_page(session, _runs().where(Run.flow_id == flow_id), counting, _RUNS, request)
+    return fetch_page(db, _runs().where(Run.flow_id == flow_id), counting, _RUNS, request)
 
 
-def fetch_run(session: OrmSession, user_id: UUID, run_id: UUID) -> AnyRow | None:
+def fetch_run(db: OrmSession, user_id: UUID, run_id: UUID) -> AnyRow | None:
     statement = _runs().join(Flow, Flow.id == Run.flow_id).where(Run.id == run_id, _own_flow(user_id))
-    return session.execute(statement).one_or_none()
+    return db.execute(statement).one_or_none()
 
 
 def sessions_page(
-    session: OrmSession, user_id: UUID, request: PageRequest, *, flow_id: UUID | None, end_user_id: str | None
+    db: OrmSession, user_id: UUID, request: PageRequest, *, flow_id: UUID | None, end_user_id: str | None
 ) -> Found:
     conditions = [_own_flow(user_id), Session.deleted_at.is_(None)]
     if flow_id is not None:
@@ -66,38 +66,38 @@ def sessions_page(
         conditions.append(Session.end_user_id == end_user_id)
     counting = sa.select(Session.id).join(Flow, Flow.id == Session.flow_id).where(*conditions)
     statement = _sessions().join(Flow, Flow.id == Session.flow_id).where(*conditions)
-    return fetch_page(session, statement, counting, _SESSIONS, request)
+    return fetch_page(db, statement, counting, _SESSIONS, request)
 
 
-def fetch_session(session: OrmSession, flow_id: UUID, session_id: str) -> AnyRow | None:
+def fetch_session(db: OrmSession, flow_id: UUID, session_id: str) -> AnyRow | None:
     mine = (Session.flow_id == flow_id) & (Session.session_id == session_id) & Session.deleted_at.is_(None)
-    return session.execute(_sessions().where(mine)).one_or_none()
+    return db.execute(_sessions().where(mine)).one_or_none()
 
 
-def flows_with_session(session: OrmSession, user_id: UUID, session_id: str) -> list[UUID]:
+def flows_with_session(db: OrmSession, user_id: UUID, session_id: str) -> list[UUID]:
     """At most two: whether a session id alone says which session is meant."""
     statement = sa.select(Session.flow_id).join(Flow, Flow.id == Session.flow_id)
     statement = statement.where(_own_flow(user_id), Session.session_id == session_id).limit(2)
-    return list(session.scalars(statement))
+    return list(db.scalars(statement))
 
 
-def messages_page(session: OrmSession, user_id: UUID, wanted: MessageFilter, request: PageRequest) -> Found:
+def messages_page(db: OrmSession, user_id: UUID, wanted: MessageFilter, request: PageRequest) -> Found:
     conditions = _message_conditions(user_id, wanted)
     statement = sa.select(Message, Session.end_user_id, _ingested(wanted.base).label("ingested")).join(
         Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
     )
     counting = sa.select(Message.id).where(*conditions)
-    return fetch_page(session, statement.where(*conditions), counting, _message_order(wanted), request)
+    return fetch_page(db, statement.where(*conditions), counting, _message_order(wanted), request)
 
 
-def fetch_message(session: OrmSession, user_id: UUID, message_id: UUID) -> AnyRow | None:
+def fetch_message(db: OrmSession, user_id: UUID, message_id: UUID) -> AnyRow | None:
     statement = (
         sa.select(Message, Session.end_user_id, sa.null().label("ingested"))
         .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
         .join(Flow, Flow.id == Message.flow_id)
         .where(Message.id == message_id, _own_flow(user_id))
     )
-    return session.execute(statement).one_or_none()
+    return db.execute(statement).one_or_none()
 
 
 def _own_flow(user_id: UUID) -> sa.ColumnElement[bool]:

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import Flow, Message
-from memorybase.queries.ownership import found_base, found_flow
+from memorybase.queries.ownership import require_flow, require_memory_base
 from memorybase.read_models import session_queries as queries
 from memorybase.services import Services
 
@@ -104,33 +104,33 @@ class MessageQuery:
 
 def list_flows(services: Services, user_id: UUID, request: PageRequest) -> Page[FlowView]:
     """Oldest first."""
-    with services.database.reading() as session:
-        return page_of(queries.flows_page(session, user_id, request), lambda row: _flow(row.Flow))
+    with services.database.reading() as db:
+        return page_of(queries.flows_page(db, user_id, request), lambda row: _flow(row.Flow))
 
 
 def get_flow(services: Services, user_id: UUID, flow_id: UUID) -> FlowView:
     """Raises NotFound."""
-    with services.database.reading() as session:
-        return _flow(found_flow(session, user_id, flow_id))
+    with services.database.reading() as db:
+        return _flow(require_flow(db, user_id, flow_id))
 
 
 def get_flows(services: Services, user_id: UUID, flow_ids: Collection[UUID]) -> dict[UUID, FlowView]:
     """By id, those of one page of something; one that is gone is left out."""
-    with services.database.reading() as session:
-        return {flow.id: _flow(flow) for flow in queries.flows_by_id(session, user_id, flow_ids)}
+    with services.database.reading() as db:
+        return {flow.id: _flow(flow) for flow in queries.flows_by_id(db, user_id, flow_ids)}
 
 
 def list_runs(services: Services, user_id: UUID, flow_id: UUID, request: PageRequest) -> Page[RunView]:
     """A flow's runs, newest first; raises NotFound."""
-    with services.database.reading() as session:
-        found_flow(session, user_id, flow_id)
-        return page_of(queries.runs_page(session, flow_id, request), _run)
+    with services.database.reading() as db:
+        require_flow(db, user_id, flow_id)
+        return page_of(queries.runs_page(db, flow_id, request), _run)
 
 
 def get_run(services: Services, user_id: UUID, run_id: UUID, *, flow_id: UUID | None = None) -> RunView:
     """Raises NotFound, also for a run of another flow than the one named."""
-    with services.database.reading() as session:
-        row = queries.fetch_run(session, user_id, run_id)
+    with services.database.reading() as db:
+        row = queries.fetch_run(db, user_id, run_id)
     if row is None or flow_id not in {None, row.Run.flow_id}:
         raise errors.NotFound("There is no such run", field="run_id", value=run_id)
     return _run(row)
@@ -140,18 +140,18 @@ def list_sessions(
     services: Services, user_id: UUID, request: PageRequest, *, flow_id: UUID | None, end_user_id: str | None
 ) -> Page[SessionView]:
     """Oldest first; raises NotFound for a flow that is not the user's."""
-    with services.database.reading() as session:
+    with services.database.reading() as db:
         if flow_id is not None:
-            found_flow(session, user_id, flow_id)
-        found = queries.sessions_page(session, user_id, request, flow_id=flow_id, end_user_id=end_user_id)
+            require_flow(db, user_id, flow_id)
+        found = queries.sessions_page(db, user_id, request, flow_id=flow_id, end_user_id=end_user_id)
         return page_of(found, _session)
 
 
 def get_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> SessionView:
     """Raises NotFound."""
-    with services.database.reading() as session:
-        found_flow(session, user_id, flow_id)
-        row = queries.fetch_session(session, flow_id, session_id)
+    with services.database.reading() as db:
+        require_flow(db, user_id, flow_id)
+        row = queries.fetch_session(db, flow_id, session_id)
     if row is None:
         raise errors.NotFound("There is no such session", field="session_id", value=session_id)
     return _session(row)
@@ -159,15 +159,15 @@ def get_session(services: Services, user_id: UUID, flow_id: UUID, session_id: st
 
 def list_messages(services: Services, user_id: UUID, wanted: MessageQuery, request: PageRequest) -> Page[MessageView]:
     """By seq within one session, by time of capture across sessions; raises NotFound and InvalidRequest."""
-    with services.database.reading() as session:
-        resolved = _resolved(session, user_id, wanted)
-        return page_of(queries.messages_page(session, user_id, resolved, request), message_view)
+    with services.database.reading() as db:
+        resolved = _resolved(db, user_id, wanted)
+        return page_of(queries.messages_page(db, user_id, resolved, request), message_view)
 
 
 def get_message(services: Services, user_id: UUID, message_id: UUID) -> MessageView:
     """Raises NotFound."""
-    with services.database.reading() as session:
-        row = queries.fetch_message(session, user_id, message_id)
+    with services.database.reading() as db:
+        row = queries.fetch_message(db, user_id, message_id)
     if row is None:
         raise errors.NotFound("There is no such message", field="message_id", value=message_id)
     return message_view(row)
@@ -189,23 +189,23 @@ def _flag(value: Any) -> bool | None:
     return None if value is None else bool(value)
 
 
-def _resolved(session: OrmSession, user_id: UUID, wanted: MessageQuery) -> queries.MessageFilter:
+def _resolved(db: OrmSession, user_id: UUID, wanted: MessageQuery) -> queries.MessageFilter:
     """Every id checked to be the user's, and the flow found where something else tells it."""
     base = None
     flow_id = wanted.flow_id
     if flow_id is not None:
-        found_flow(session, user_id, flow_id)
+        require_flow(db, user_id, flow_id)
     if wanted.memory_base_id is not None:
-        base = found_base(session, user_id, wanted.memory_base_id)
+        base = require_memory_base(db, user_id, wanted.memory_base_id)
         if flow_id not in {None, base.flow_id}:
             raise errors.InvalidRequest("flow_id is not the flow of this memory base", field="flow_id", value=flow_id)
         flow_id = base.flow_id
     elif wanted.ingested is not None:
         raise errors.InvalidRequest("ingested is asked of one memory base: name memory_base_id", field="ingested")
-    if wanted.run_id is not None and queries.fetch_run(session, user_id, wanted.run_id) is None:
+    if wanted.run_id is not None and queries.fetch_run(db, user_id, wanted.run_id) is None:
         raise errors.NotFound("There is no such run", field="run_id", value=wanted.run_id)
     if flow_id is None and wanted.session_id is not None:
-        flows = queries.flows_with_session(session, user_id, wanted.session_id)
+        flows = queries.flows_with_session(db, user_id, wanted.session_id)
         flow_id = flows[0] if len(flows) == 1 else None
     return queries.MessageFilter(
         flow_id=flow_id,

@@ -17,9 +17,10 @@ from memorybase.search.keyword_search import Words
 from memorybase.search.queries import Facts, Target
 from memorybase.search.query_parser import Question
 from memorybase.search.request import SearchRequest, passes
-from memorybase.search.stored_candidates import SCORE_DIGITS, Candidate, collection_of
+from memorybase.search.stored_candidates import Candidate, collection_of
 from memorybase.services import Services
 from memorybase.vectors.chunk_ids import chunk_ids
+from memorybase.vectors.search import SCORE_DIGITS
 from memorybase.vectors.store import StoredVector
 
 if TYPE_CHECKING:
@@ -31,41 +32,43 @@ if TYPE_CHECKING:
 BY_WORDS: Mapping[str, int] = {"hybrid": 32, "keyword": 64}
 NEAR = 32  # messages, at least; four times as many chunks are asked for at first
 PLACES_A_CANDIDATE = 4  # some of them are no messages, not counted, or filtered out
-PLACES_READ = 64  # at once, until there are enough candidates
+POSITIONS_READ = 64  # at once, until there are enough candidates
 SESSIONS_WITHIN = 50  # an end user with more sessions is filtered afterwards
 CHUNKS_COMPARED = 4  # of a message that only its words have found
 
 
 def find_words(
-    session: OrmSession, request: SearchRequest, question: Question, targets: Sequence[Target]
+    db: OrmSession, request: SearchRequest, question: Question, targets: Sequence[Target]
 ) -> tuple[Words, dict[Target, list[Candidate]]]:
     """The question's words, and each target's candidates by them, best first, without a vector's word on them."""
     flow_id = targets[0].flow_id
     within = None
     if request.session_id is not None or request.end_user_id is not None:
         within = postings.ranges_of(
-            session,
+            db,
             flow_id,
             session_id=request.session_id,
             end_user_id=request.end_user_id,
             at_most=SESSIONS_WITHIN,
         )
-    found = keyword_search.look_up(session, flow_id, question.terms, within)
-    places = found.best_places(PLACES_A_CANDIDATE * _wanted(request)).tolist()
-    return found, {target: _eligible_at(session, target, places, request) for target in targets}
+    found = keyword_search.look_up(db, flow_id, question.terms, within)
+    positions = found.best_positions(PLACES_A_CANDIDATE * _wanted(request)).tolist()
+    return found, {target: _eligible_at(db, target, positions, request) for target in targets}
 
 
 def _wanted(request: SearchRequest) -> int:
     return max(BY_WORDS[request.mode], request.top_k)
 
 
-def _eligible_at(session: OrmSession, target: Target, places: Sequence[int], request: SearchRequest) -> list[Candidate]:
+def _eligible_at(db: OrmSession, target: Target, positions: Sequence[int], request: SearchRequest) -> list[Candidate]:
     """The first candidates that count and pass, in the order of the places."""
     eligible: list[Facts] = []
-    for start in range(0, len(places), PLACES_READ):
-        wanted = places[start : start + PLACES_READ]
-        facts = queries.facts_at(session, target, wanted, metadata=bool(request.metadata))
-        eligible += [facts[place] for place in wanted if place in facts and _eligible(facts[place], request)]
+    for start in range(0, len(positions), POSITIONS_READ):
+        wanted = positions[start : start + POSITIONS_READ]
+        facts = queries.facts_at(db, target, wanted, metadata=bool(request.metadata))
+        eligible += [
+            facts[position] for position in wanted if position in facts and _eligible(facts[position], request)
+        ]
         if len(eligible) >= _wanted(request):
             break
     return [
@@ -119,12 +122,12 @@ def scored(
         return []
     facts = [each for _, each in known]
     target = known[0][0].target
-    with services.database.reading() as session:
-        found.complete(session, np.array([each.place for each in facts], dtype=np.int64))
-        turns = queries.turns_at(session, target.flow_id, signals.places_around(facts))
+    with services.database.reading() as db:
+        found.complete(db, np.array([each.position for each in facts], dtype=np.int64))
+        turns = queries.turns_at(db, target.flow_id, signals.places_around(facts))
         dense = np.array([each.score if each.score >= 0 else scoring.DENSE_UNKNOWN for each, _ in known])
         described = signals.Candidates(facts, turns, dense)
-        stored = _tokens_at(session, target, late_interaction.places_wanted(described)) if tokens else {}
+        stored = _tokens_at(db, target, late_interaction.places_wanted(described)) if tokens else {}
     columns = signals.columns(question, found, described)
     weights = scoring.WITHOUT_TOKENS
     if tokens is not None:
@@ -145,8 +148,10 @@ def scored(
     return fused
 
 
-def _tokens_at(session: OrmSession, target: Target, places: Collection[int]) -> dict[int, TokensAt]:
-    return token_vectors.at_places(session, base_id=target.memory_base_id, generation=target.generation, places=places)
+def _tokens_at(db: OrmSession, target: Target, positions: Collection[int]) -> dict[int, TokensAt]:
+    return token_vectors.at_positions(
+        db, base_id=target.memory_base_id, generation=target.generation, positions=positions
+    )
 
 
 def _recency(request: SearchRequest, said: datetime, now: datetime) -> float:

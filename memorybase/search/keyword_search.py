@@ -24,7 +24,7 @@ from memorybase.keyword_index import queries as postings
 from memorybase.keyword_index.queries import Collected, Occurrences
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+Positions = NDArray[np.int64]
 
 K1 = 1.2
 B = 0.5
@@ -45,16 +45,16 @@ class Term:
     text: str
     key: int
     rarity: float
-    places: Places
+    positions: Positions
     times: Floats
     common: bool
 
-    def at(self, wanted: Places) -> Floats:
+    def at(self, wanted: Positions) -> Floats:
         """How often it stands at each of these places."""
-        if not len(self.places):
+        if not len(self.positions):
             return np.zeros(len(wanted))
-        index = np.minimum(np.searchsorted(self.places, wanted), len(self.places) - 1)
-        return np.where(self.places[index] == wanted, self.times[index], 0.0)
+        index = np.minimum(np.searchsorted(self.positions, wanted), len(self.positions) - 1)
+        return np.where(self.positions[index] == wanted, self.times[index], 0.0)
 
 
 @dataclass(slots=True)
@@ -70,62 +70,62 @@ class Words:
         """How rare each of the words is in the flow, 0 to 1."""
         return {term.text: term.rarity for term in self.terms}
 
-    def best_places(self, limit: int) -> Places:
+    def best_positions(self, limit: int) -> Positions:
         """The places that promise most, best first: where the words stand, and the turns around."""
-        telling = [term for term in self.terms if len(term.places)]
+        telling = [term for term in self.terms if len(term.positions)]
         if not telling:
             return np.empty(0, dtype=np.int64)
-        places, index = np.unique(
-            np.concatenate([term.places + step for term in telling for step in AROUND]), return_inverse=True
+        positions, index = np.unique(
+            np.concatenate([term.positions + step for term in telling for step in AROUND]), return_inverse=True
         )
-        promise = np.zeros(len(places))
+        promise = np.zeros(len(positions))
         start = 0
         for term in telling:
-            times = np.zeros(len(places))
+            times = np.zeros(len(positions))
             for step, part in AROUND.items():
-                here = index[start : start + len(term.places)]
+                here = index[start : start + len(term.positions)]
                 start += len(here)
                 times[here] += part * term.times
                 if step == 0:
                     promise[here] += _saturated(term, term.times, K1)
             promise += _saturated(term, times, K1)
-        return _best(places, promise, limit)
+        return _best(positions, promise, limit)
 
-    def complete(self, session: OrmSession, places: Places) -> None:
+    def complete(self, db: OrmSession, positions: Positions) -> None:
         """Look common words up around these places."""
         common = [term for term in self.terms if term.common]
-        around = np.unique(np.concatenate([places + step for step in AROUND])).tolist() if common else []
-        found = postings.occurrences_at(session, [term.key for term in common], around)
+        around = np.unique(np.concatenate([positions + step for step in AROUND])).tolist() if common else []
+        found = postings.occurrences_at(db, [term.key for term in common], around)
         for term in common:
-            term.places, term.times = found[term.key]
+            term.positions, term.times = found[term.key]
 
-    def said(self, places: Places, lengths: Floats) -> Floats:
+    def said(self, positions: Positions, lengths: Floats) -> Floats:
         """BM25 of the turns at these places, which have so many terms."""
         average = self.collected.terms / max(1, self.collected.documents) or 1.0
         damping = K1 * (1 - B + B * lengths / average)
-        total = np.zeros(len(places))
+        total = np.zeros(len(positions))
         for term in self.terms:
-            total += _saturated(term, term.at(places), damping)
+            total += _saturated(term, term.at(positions), damping)
         return total / self.best_possible
 
-    def near(self, places: Places, gates: Mapping[int, Floats]) -> Floats:
+    def near(self, positions: Positions, gates: Mapping[int, Floats]) -> Floats:
         """BM25 of what is said at the places and around them; `gates` say how much each turn beside them counts."""
-        total = np.zeros(len(places))
+        total = np.zeros(len(positions))
         for term in self.terms:
-            times = term.at(places)
+            times = term.at(positions)
             for step, gate in gates.items():
-                times = times + AROUND[step] * gate * term.at(places + step)
+                times = times + AROUND[step] * gate * term.at(positions + step)
             total += _saturated(term, times, K1)
         return total / self.best_possible
 
-    def coverage(self, places: Places) -> Floats:
+    def coverage(self, positions: Positions) -> Floats:
         """How much of the question's words stands there, by rarity: 0 to 1."""
         whole = sum(term.rarity for term in self.terms)
         if not whole:
-            return np.zeros(len(places))
-        found = np.zeros(len(places))
+            return np.zeros(len(positions))
+        found = np.zeros(len(positions))
         for term in self.terms:
-            found += term.rarity * (term.at(places) > 0)
+            found += term.rarity * (term.at(positions) > 0)
         return found / whole
 
 
@@ -135,52 +135,50 @@ def _saturated(term: Term, times: Floats, damping: Floats | float) -> Floats:
     return found
 
 
-def _best(places: Places, promise: Floats, limit: int) -> Places:
+def _best(positions: Positions, promise: Floats, limit: int) -> Positions:
     """The `limit` best; of equal ones the later place first."""
-    if len(places) > limit:
+    if len(positions) > limit:
         hopeful = promise >= np.partition(promise, -limit)[-limit]
-        places, promise = places[hopeful], promise[hopeful]
-    return places[np.lexsort((-places, -promise))[:limit]]
+        positions, promise = positions[hopeful], promise[hopeful]
+    return positions[np.lexsort((-positions, -promise))[:limit]]
 
 
-def look_up(
-    session: OrmSession, flow_id: UUID, terms: Sequence[str], within: Sequence[tuple[int, int]] | None
-) -> Words:
+def look_up(db: OrmSession, flow_id: UUID, terms: Sequence[str], within: Sequence[tuple[int, int]] | None) -> Words:
     """The words' places, in the whole flow or within those ranges; rarity is always the flow's."""
     collected = _remembered.get(("flow", flow_id))
     if collected is None:
-        collected = postings.collected(session, flow_id)
+        collected = postings.collected(db, flow_id)
         _remembered.keep(("flow", flow_id), collected, collected.sessions)
     rarest = math.log(2 * collected.documents + 2)
     texts = {analyzer.term_key(flow_id, text): text for text in terms}
-    in_messages = _in_messages(session, list(texts))
+    in_messages = _in_messages(db, list(texts))
     rarities = {
         key: math.log(1 + max(0, collected.documents - number + 0.5) / (number + 0.5)) / rarest
         for key, number in in_messages.items()
     }
     chosen = sorted(rarities, key=lambda key: -rarities[key])[:MAX_TERMS]
-    there = in_messages if within is None else postings.counts(session, chosen, within)
-    found = _read(session, [key for key in chosen if there[key]], there, within)
+    there = in_messages if within is None else postings.counts(db, chosen, within)
+    found = _read(db, [key for key in chosen if there[key]], there, within)
     read = [Term(texts[key], key, rarities[key], *found.get(key, postings.NOWHERE), common=False) for key in chosen]
     for term in read:
-        term.common = len(term.places) < there[term.key]
+        term.common = len(term.positions) < there[term.key]
     best = (K1 + 1) * math.sqrt(sum(rarities[key] for key in chosen))
     return Words(read, collected, best or 1.0)
 
 
 def _read(
-    session: OrmSession, keys: Sequence[int], there: Mapping[int, int], within: Sequence[tuple[int, int]] | None
+    db: OrmSession, keys: Sequence[int], there: Mapping[int, int], within: Sequence[tuple[int, int]] | None
 ) -> dict[int, Occurrences]:
     """The postings of the words, rarest first, as far as the bound goes; some of the first in any case."""
     totals = accumulate(there[key] for key in keys)
     whole = [key for key, total in zip(keys, totals, strict=True) if total <= POSTINGS_READ]
-    return postings.occurrences(session, whole or keys[:1], within, limit=None if whole else POSTINGS_READ)
+    return postings.occurrences(db, whole or keys[:1], within, limit=None if whole else POSTINGS_READ)
 
 
-def _in_messages(session: OrmSession, keys: Sequence[int]) -> dict[int, int]:
+def _in_messages(db: OrmSession, keys: Sequence[int]) -> dict[int, int]:
     """In how many messages of the flow each word is."""
     known = {key: number for key in keys if (number := _remembered.get(("term", key))) is not None}
-    counted = postings.counts(session, [key for key in keys if key not in known])
+    counted = postings.counts(db, [key for key in keys if key not in known])
     for key, number in counted.items():
         _remembered.keep(("term", key), number, number)
     return {key: known.get(key, counted.get(key, 0)) for key in keys}

@@ -52,24 +52,24 @@ def _weight(word: str, analyzer: keywords.Analyzer, question: Question, rarities
 
 def places_wanted(candidates: Candidates) -> set[int]:
     """The places whose token vectors the signals read: the candidates and two turns before each."""
-    places = set(candidates.places.tolist())
+    positions = set(candidates.positions.tolist())
     for step in BEFORE:
         lends = candidates.gate(step) >= LEAST_GATE
-        places.update((candidates.places[lends] + step).tolist())
-    return places
+        positions.update((candidates.positions[lends] + step).tolist())
+    return positions
 
 
 def columns(
     candidates: Candidates, stored: Mapping[int, TokensAt], tokens: QueryTokens, weights: Floats
 ) -> dict[str, Floats]:
     """The two signals, a value a candidate; `stored` by place, of all places wanted."""
-    places = [place for place, held in stored.items() if candidates.version_at(place) == held.version]
+    positions = [position for position, held in stored.items() if candidates.version_at(position) == held.version]
     # One more column, of a message that matches nothing, stands for what is not there.
-    matches = _matches(tokens.vectors, [*(stored[place].vectors for place in places), b""])
-    column = {place: number for number, place in enumerate(places)}
+    matches = _matches(tokens.vectors, [*(stored[position].vectors for position in positions), b""])
+    column = {position: number for number, position in enumerate(positions)}
 
     def at(step: int) -> NDArray[np.int64]:
-        return np.array([column.get(each.place + step, -1) for each in candidates.facts])
+        return np.array([column.get(each.position + step, -1) for each in candidates.facts])
 
     own = matches[:, at(0)]
     gains = {step: np.maximum(0.0, matches[:, at(step)] - own) * candidates.gate(step) for step in BEFORE}

@@ -157,10 +157,10 @@ class Reader:
         question, or there is none; with `rest`, what tells nothing comes too, from the beginning on."""
         first, last, score = self._best_run(weights)
         if score <= 0:
-            place = self._beginning()
-            if place is None or not (rest or all(self._free)):
+            position = self._beginning()
+            if position is None or not (rest or all(self._free)):
                 return None
-            first = last = place
+            first = last = position
         first, last = self._filled(first, last)
         self._free[first : last + 1] = [False] * (last + 1 - first)
         return Passage(self._units[first].start, self._units[last].end, max(0.0, round(score, 9)))
@@ -182,22 +182,22 @@ class Reader:
                 best = (first, last, score)
         return best
 
-    def _worth(self, place: int, held: Counter[str], weights: Mapping[str, float], step: int) -> float:
+    def _worth(self, position: int, held: Counter[str], weights: Mapping[str, float], step: int) -> float:
         """What a sentence adds to those whose terms are held, or took from them; held is kept."""
         total = 0.0
-        for term in self._terms[place]:
+        for term in self._terms[position]:
             others = held[term] if step > 0 else held[term] - 1
-            total += weights[term] * ((AGAIN if others else 1.0) + (IN_CHUNK if self._is_near(place) else 0.0))
+            total += weights[term] * ((AGAIN if others else 1.0) + (IN_CHUNK if self._is_near(position) else 0.0))
             held[term] += step
         return total
 
-    def _is_near(self, place: int) -> bool:
-        return self._near is not None and self._near.start <= self._units[place].start < self._near.end
+    def _is_near(self, position: int) -> bool:
+        return self._near is not None and self._near.start <= self._units[position].start < self._near.end
 
     def _beginning(self) -> int | None:
         """The first free sentence of the chunk that matched, or of the text."""
-        free = [place for place, is_free in enumerate(self._free) if is_free]
-        return next((place for place in free if self._is_near(place)), free[0] if free else None)
+        free = [position for position, is_free in enumerate(self._free) if is_free]
+        return next((position for position in free if self._is_near(position)), free[0] if free else None)
 
     def _filled(self, first: int, last: int) -> tuple[int, int]:
         """By turns one sentence behind, where an answer goes on, and one before."""
@@ -212,10 +212,12 @@ class Reader:
                 grows = True
         return first, last
 
-    def _fits(self, place: int, other_end: int) -> bool:
-        if not 0 <= place < len(self._units) or not self._free[place]:
+    def _fits(self, position: int, other_end: int) -> bool:
+        if not 0 <= position < len(self._units) or not self._free[position]:
             return False
-        return max(self._units[place].end, other_end) - min(self._units[place].start, other_end) <= self._max_chars
+        return (
+            max(self._units[position].end, other_end) - min(self._units[position].start, other_end) <= self._max_chars
+        )
 
 
 def _region(text: str, weights: Mapping[str, float], max_chars: int, near: Span | None) -> Span:

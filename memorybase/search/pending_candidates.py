@@ -17,8 +17,9 @@ from memorybase.embedding.chunking import chunker_identity, split_text
 from memorybase.messages import message_text
 from memorybase.search.queries import PendingMessage, Target
 from memorybase.search.request import SearchRequest, passes
-from memorybase.search.stored_candidates import SCORE_DIGITS, Candidate
+from memorybase.search.stored_candidates import Candidate
 from memorybase.services import Services
+from memorybase.vectors.search import SCORE_DIGITS
 
 if TYPE_CHECKING:
     from memorybase.embedding import Embedder

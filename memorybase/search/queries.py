@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.batches import is_among
-from memorybase.models import Capture, Flow, Generation, LedgerEntry, MemoryBase, MemoryBaseSession, Message, Session
+from memorybase.models import Capture, Flow, Generation, LedgerEntry, MemoryBase, Message, Session, SessionProgress
 from memorybase.queries.sessions import counted
 
-Row = MemoryBaseSession
+Progress = SessionProgress
 _Text = str | sa.BindParameter[Any]
 
 # Hits a statement when their neighbours are read: each is two terms, and SQLite takes 500 terms in one UNION.
@@ -29,7 +29,11 @@ _SESSION = sa.bindparam("session", type_=Session.session_id.type)
 _END_USER = sa.bindparam("end_user", type_=Session.end_user_id.type)
 _AT_MOST = sa.bindparam("at_most", type_=sa.Integer())
 
-_WAITING = sa.select(Row.id, Row.memory_base_id, Row.generation).where(Row.dirty > Row.repaired).limit(_AT_MOST)
+_WAITING = (
+    sa.select(Progress.id, Progress.memory_base_id, Progress.generation)
+    .where(Progress.dirty > Progress.repaired)
+    .limit(_AT_MOST)
+)
 
 
 class Target(NamedTuple):
@@ -60,13 +64,13 @@ class Facts(NamedTuple):
     held: int | None
     metadata: dict[str, Any] | None
     seq: int
-    place: int
+    position: int
     sender_name: str | None
     terms: int
     traits: int
     first_person: int
     capitals: int
-    first_place: int  # of its session
+    first_position: int  # of its session
 
 
 class Held(NamedTuple):
@@ -108,45 +112,47 @@ class Neighbour(NamedTuple):
 
 
 def serving_targets(
-    session: OrmSession, user_id: UUID, *, memory_base_id: UUID | None, flow_id: UUID | None
+    db: OrmSession, user_id: UUID, *, memory_base_id: UUID | None, flow_id: UUID | None
 ) -> list[Target]:
     """The serving generation of one memory base, or of every one of a flow; none that is being deleted."""
     statement = _targets(of_flow=memory_base_id is None)
-    rows = session.execute(statement, {"user": user_id, "wanted": memory_base_id or flow_id})
+    rows = db.execute(statement, {"user": user_id, "wanted": memory_base_id or flow_id})
     return [Target(*row) for row in rows]
 
 
-def fetch_facts(session: OrmSession, target: Target, ids: Collection[UUID], *, metadata: bool) -> dict[UUID, Facts]:
+def fetch_facts(db: OrmSession, target: Target, ids: Collection[UUID], *, metadata: bool) -> dict[UUID, Facts]:
     """The facts of those of these messages that exist. By primary key alone: the caller filters."""
-    rows = session.execute(_facts_by_id(metadata=metadata), _of(target) | {"ids": ids})
+    rows = db.execute(_facts_by_id(metadata=metadata), _of(target) | {"ids": ids})
     return {row[0]: Facts(*row) for row in rows}
 
 
-def facts_at(session: OrmSession, target: Target, places: Collection[int], *, metadata: bool) -> dict[int, Facts]:
+def facts_at(db: OrmSession, target: Target, positions: Collection[int], *, metadata: bool) -> dict[int, Facts]:
     """The facts of the messages at these places that the memory base holds or will hold, by place."""
-    rows = session.execute(_facts_by_place(target.capture, metadata=metadata), _of(target) | {"places": list(places)})
+    rows = db.execute(
+        _facts_by_position(target.capture, metadata=metadata), _of(target) | {"positions": list(positions)}
+    )
     # In SQL this condition would tempt SQLite to read the whole flow instead of these places.
-    return {facts.place: facts for facts in (Facts(*row) for row in rows) if facts.in_flow}
+    return {facts.position: facts for facts in (Facts(*row) for row in rows) if facts.in_flow}
 
 
-def held_of(session: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, Held]:
+def held_of(db: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, Held]:
     """What the serving generation holds of these messages; the latest version, as everywhere."""
-    rows = session.execute(_held_of(), _of(target) | {"ids": ids})
+    rows = db.execute(_held_of(), _of(target) | {"ids": ids})
     return {message_id: Held(version, chunks) for message_id, version, chunks in rows}
 
 
-def turns_at(session: OrmSession, flow_id: UUID, places: Collection[int]) -> dict[int, Turn]:
+def turns_at(db: OrmSession, flow_id: UUID, positions: Collection[int]) -> dict[int, Turn]:
     """What the index knows of the flow's messages at these places."""
-    rows = session.execute(_turns_at(), {"flow": flow_id, "places": list(places)})
+    rows = db.execute(_turns_at(), {"flow": flow_id, "positions": list(positions)})
     return {row[1]: Turn(*row[2:]) for row in rows if row[0]}
 
 
 def small_selection(
-    session: OrmSession, target: Target, *, session_id: str | None, end_user_id: str | None, at_most: int
+    db: OrmSession, target: Target, *, session_id: str | None, end_user_id: str | None, at_most: int
 ) -> list[UUID] | None:
     """The counted messages of a session or an end user, or None when they are more than `at_most`."""
     ids = list(
-        session.scalars(
+        db.scalars(
             sa.select(Message.id)
             .join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
             .where(Session.flow_id == target.flow_id, counted(target.capture), *_session_scope(session_id, end_user_id))
@@ -157,7 +163,7 @@ def small_selection(
 
 
 def pending_messages(
-    session: OrmSession,
+    db: OrmSession,
     target: Target,
     *,
     session_id: str | None,
@@ -175,7 +181,7 @@ def pending_messages(
         target.capture, of_session=session_id is not None, of_user=end_user_id is not None, metadata=metadata
     )
     asked = {"session": session_id, "end_user": end_user_id, "at_most": limit, "sessions": session_limit}
-    rows = session.execute(statement, _of(target) | asked)
+    rows = db.execute(statement, _of(target) | asked)
     return [PendingMessage(Facts(*row[:-1]), row[-1]) for row in rows]
 
 
@@ -211,7 +217,7 @@ def _sessions_behind(capture: Capture, scope: Sequence[sa.ColumnElement[bool]]) 
         .correlate(recent)
         .limit(1)
     )
-    cursor = sa.func.coalesce(Row.cursor_seq, 0)
+    cursor = sa.func.coalesce(Progress.cursor_seq, 0)
     return (
         sa.select(
             recent.c.session_id,
@@ -220,11 +226,11 @@ def _sessions_behind(capture: Capture, scope: Sequence[sa.ColumnElement[bool]]) 
         )
         .select_from(recent)
         .outerjoin(
-            Row,
+            Progress,
             sa.and_(
-                Row.memory_base_id == _BASE,
-                Row.session_id == recent.c.session_id,
-                Row.generation == _GENERATION,
+                Progress.memory_base_id == _BASE,
+                Progress.session_id == recent.c.session_id,
+                Progress.generation == _GENERATION,
             ),
         )
         .where(recent.c.last_seq > cursor, newest_first.scalar_subquery() > cursor)
@@ -235,7 +241,7 @@ def _sessions_behind(capture: Capture, scope: Sequence[sa.ColumnElement[bool]]) 
 
 
 def edited_messages(
-    session: OrmSession,
+    db: OrmSession,
     target: Target,
     *,
     session_id: str | None,
@@ -248,18 +254,18 @@ def edited_messages(
 
     Only sessions that wait for a repair are read: few at any time, and at most `session_limit` of all bases'.
     """
-    waiting = _rows_waiting_for_repair(session, target, session_limit)
+    waiting = _sessions_waiting_for_repair(db, target, session_limit)
     if not waiting:
         return []
-    rows = session.execute(
+    rows = db.execute(
         _facts(metadata=metadata)
         .add_columns(Message.content)
-        .join(Row, sa.and_(Row.flow_id == Message.flow_id, Row.session_id == Message.session_id))
+        .join(Progress, sa.and_(Progress.flow_id == Message.flow_id, Progress.session_id == Message.session_id))
         .where(
-            Row.id.in_(waiting),
+            Progress.id.in_(waiting),
             counted(target.capture),
-            Message.seq > Row.start_seq,
-            Message.seq <= Row.cursor_seq,
+            Message.seq > Progress.start_seq,
+            Message.seq <= Progress.cursor_seq,
             # Without an entry it is a dead letter, which an edit may have cured.
             sa.or_(
                 _held() != Message.version,
@@ -274,32 +280,30 @@ def edited_messages(
     return [PendingMessage(Facts(*row[:-1]), row[-1]) for row in rows]
 
 
-def _rows_waiting_for_repair(session: OrmSession, target: Target, limit: int) -> list[UUID]:
+def _sessions_waiting_for_repair(db: OrmSession, target: Target, limit: int) -> list[UUID]:
     # With the base among the conditions, SQLite reads all of its rows instead of the small index of dirty ones.
-    rows = session.execute(_WAITING, {"at_most": limit})
+    rows = db.execute(_WAITING, {"at_most": limit})
     own = (target.memory_base_id, target.generation)
-    return [row_id for row_id, base_id, generation in rows if (base_id, generation) == own]
+    return [progress_id for progress_id, base_id, generation in rows if (base_id, generation) == own]
 
 
-def fetch_messages(session: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Message]:
+def fetch_messages(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Message]:
     """The whole messages, of those that exist in this flow."""
-    found = session.scalars(_messages(), {"ids": ids})
+    found = db.scalars(_messages(), {"ids": ids})
     return {message.id: message for message in found if message.flow_id == flow_id}
 
 
-def neighbours(
-    session: OrmSession, flow_id: UUID, places: Collection[tuple[str, int]], *, count: int
-) -> list[Neighbour]:
+def neighbours(db: OrmSession, flow_id: UUID, positions: Collection[tuple[str, int]], *, count: int) -> list[Neighbour]:
     """The `count` turns with text before and after each place (session id, seq), in seq order, each once."""
     found: dict[UUID, Neighbour] = {}
-    listed = list(places)
+    listed = list(positions)
     for start in range(0, len(listed), NEIGHBOUR_BATCH):
         sides = [
             _beside(flow_id, session_id, beyond, order, count)
             for session_id, seq in listed[start : start + NEIGHBOUR_BATCH]
             for beyond, order in ((Message.seq < seq, Message.seq.desc()), (Message.seq > seq, Message.seq.asc()))
         ]
-        for row in session.execute(sa.union_all(*sides)):
+        for row in db.execute(sa.union_all(*sides)):
             found[row.id] = Neighbour(*row)
     return sorted(found.values(), key=lambda turn: (turn.session_id, turn.seq))
 
@@ -366,9 +370,9 @@ def _held_of() -> sa.Select[UUID, int, int]:
 def _turns_at() -> sa.Select[bool, int, str, str, str | None, int, int, int]:
     ours = Message.flow_id == _FLOW
     return sa.select(
-        ours, Message.place, Message.session_id, Message.role, Message.sender_name, Message.version, Message.terms,
+        ours, Message.position, Message.session_id, Message.role, Message.sender_name, Message.version, Message.terms,
         Message.traits,
-    ).where(is_among(Message.place, "places"))  # fmt: skip
+    ).where(is_among(Message.position, "positions"))  # fmt: skip
 
 
 @lru_cache
@@ -382,12 +386,12 @@ def _facts_by_id(*, metadata: bool) -> sa.Select[Any]:
 
 
 @lru_cache
-def _facts_by_place(capture: Capture, *, metadata: bool) -> sa.Select[Any]:
-    started = sa.select(Row.start_seq).where(
-        Row.memory_base_id == _BASE, Row.generation == _GENERATION, Row.session_id == Message.session_id
+def _facts_by_position(capture: Capture, *, metadata: bool) -> sa.Select[Any]:
+    started = sa.select(Progress.start_seq).where(
+        Progress.memory_base_id == _BASE, Progress.generation == _GENERATION, Progress.session_id == Message.session_id
     )
     return _facts(metadata=metadata).where(
-        is_among(Message.place, "places"),
+        is_among(Message.position, "positions"),
         counted(capture),
         Message.seq > sa.func.coalesce(started.correlate(Message).scalar_subquery(), 0),
     )
@@ -406,13 +410,13 @@ def _facts(*, metadata: bool) -> sa.Select[Any]:
         _held().label("held"),
         (Message.meta if metadata else sa.null()).label("metadata"),
         Message.seq,
-        Message.place,
+        Message.position,
         Message.sender_name,
         Message.terms,
         Message.traits,
         Message.first_person,
         Message.capitals,
-        Session.first_place,
+        Session.first_position,
     ).join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
 
 

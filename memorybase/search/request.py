@@ -12,13 +12,13 @@ from memorybase import errors
 from memorybase.messages import ROLES, check_text
 from memorybase.search.queries import Facts
 from memorybase.settings import Settings
+from memorybase.vectors.search import check_bound, check_query, has_metadata
 
 Mode = Literal["hybrid", "dense", "keyword"]
 MODES: tuple[Mode, ...] = ("hybrid", "dense", "keyword")
 
 MAX_NEIGHBORS = 20
 MAX_EXCLUDED = 1_000
-MAX_FILTER_KEYS = 20
 MAX_HALF_LIFE_DAYS = 36_500
 
 
@@ -55,53 +55,32 @@ class SearchRequest:
 
 def check(settings: Settings, request: SearchRequest) -> None:
     if (request.memory_base_id is None) == (request.flow_id is None):
-        raise errors.InvalidRequest("A search names a memory base or a flow", field="memory_base_id")
+        raise errors.InvalidRequest("A search must name either a memory base or a flow", field="memory_base_id")
     if request.mode not in MODES:
-        raise errors.InvalidRequest(f"This is one of {', '.join(MODES)}", field="mode", value=request.mode)
-    _check_query(settings, request.query)
-    _check_bound("top_k", request.top_k, 1, settings.max_top_k)
-    _check_bound("neighbors", request.neighbors, 0, MAX_NEIGHBORS)
-    _check_bound("exclude_message_ids", len(request.exclude_message_ids), 0, MAX_EXCLUDED)
-    _check_bound("metadata", len(request.metadata or {}), 0, MAX_FILTER_KEYS)
-    _check_scores(request)
+        raise errors.InvalidRequest(
+            f"mode must be one of {', '.join(MODES)} (got {request.mode!r})", field="mode", value=request.mode
+        )
+    check_query(
+        settings, request.query, top_k=request.top_k, min_score=request.min_score, metadata=request.metadata or {}
+    )
+    check_bound("neighbors", request.neighbors, 0, MAX_NEIGHBORS)
+    check_bound("exclude_message_ids", len(request.exclude_message_ids), 0, MAX_EXCLUDED, unit="ids")
+    if request.half_life_days is not None and not 0 < request.half_life_days <= MAX_HALF_LIFE_DAYS:
+        raise errors.InvalidRequest(
+            f"half_life_days must be above 0 and at most {MAX_HALF_LIFE_DAYS} (got {request.half_life_days:g})",
+            field="half_life_days", value=request.half_life_days, limit=MAX_HALF_LIFE_DAYS,
+        )  # fmt: skip
     for name in ("session_id", "end_user_id"):
         value = getattr(request, name)
         if value is not None:
             check_text(value, name)
     for role in request.roles or ():
         if role not in ROLES:
-            raise errors.InvalidRequest(f"This is one of {', '.join(ROLES)}", field="roles")
+            raise errors.InvalidRequest(f"roles must be among {', '.join(ROLES)} (got {role!r})", field="roles")
     for name in ("since", "until"):
         moment = getattr(request, name)
         if moment is not None and moment.tzinfo is None:
-            raise errors.InvalidRequest("A timestamp carries a zone", field=name)
-
-
-def _check_scores(request: SearchRequest) -> None:
-    if request.min_score is not None and not 0 <= request.min_score <= 1:
-        raise errors.InvalidRequest("A score is between 0 and 1", field="min_score", limit=1)
-    if request.half_life_days is not None and not 0 < request.half_life_days <= MAX_HALF_LIFE_DAYS:
-        raise errors.InvalidRequest(
-            "A half-life is above 0 days",
-            field="half_life_days",
-            value=request.half_life_days,
-            limit=MAX_HALF_LIFE_DAYS,
-        )
-
-
-def _check_query(settings: Settings, query: str) -> None:
-    if not query.strip():
-        raise errors.InvalidRequest("The query is empty", field="query")
-    limit = settings.max_query_chars
-    if len(query) > limit:
-        raise errors.InvalidRequest("The query is too long", field="query", value=len(query), limit=limit)
-    check_text(query, "query")
-
-
-def _check_bound(name: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
-        limit = high if value > high else low
-        raise errors.InvalidRequest(f"{name} is from {low} to {high}", field=name, value=value, limit=limit)
+            raise errors.InvalidRequest(f"{name} must have a time zone", field=name)
 
 
 def passes(facts: Facts, request: SearchRequest) -> bool:
@@ -112,14 +91,5 @@ def passes(facts: Facts, request: SearchRequest) -> bool:
         and (request.since is None or facts.timestamp >= request.since)
         and (request.until is None or facts.timestamp <= request.until)
         and facts.id not in request.exclude_message_ids
-        and _has_metadata(facts.metadata or {}, request.metadata or {})
+        and has_metadata(facts.metadata or {}, request.metadata or {})
     )
-
-
-def _has_metadata(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    return all(key in metadata and _same_json(metadata[key], value) for key, value in wanted.items())
-
-
-def _same_json(one: Any, other: Any) -> bool:
-    # In JSON, true is not 1.
-    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)

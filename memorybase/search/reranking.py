@@ -12,8 +12,9 @@ from uuid import UUID
 from memorybase.messages import message_text
 from memorybase.search import queries
 from memorybase.search.request import SearchRequest
-from memorybase.search.stored_candidates import SCORE_DIGITS, Candidate
+from memorybase.search.stored_candidates import Candidate
 from memorybase.services import Services
+from memorybase.vectors.search import SCORE_DIGITS
 
 if TYPE_CHECKING:
     from memorybase.embedding import Reranker
@@ -48,7 +49,7 @@ def rerank(
 def _texts(services: Services, chosen: Sequence[Candidate]) -> dict[UUID, str]:
     """What of each message is read: the chunk that its vector found, else its beginning."""
     unread = [each.message_id for each in chosen if not each.text]
-    with services.database.reading() as session:
-        messages = queries.fetch_messages(session, chosen[0].target.flow_id, unread) if unread else {}
+    with services.database.reading() as db:
+        messages = queries.fetch_messages(db, chosen[0].target.flow_id, unread) if unread else {}
     beginnings = {id_: message_text(message.content)[:CHARS] for id_, message in messages.items()}
     return beginnings | {each.message_id: each.text for each in chosen if each.text}

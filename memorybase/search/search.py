@@ -22,9 +22,10 @@ from memorybase.search.queries import Neighbour, Target
 from memorybase.search.query_parser import Question, possible_names
 from memorybase.search.request import SearchRequest, check
 from memorybase.search.snippets import Snippet, snippets_of
-from memorybase.search.stored_candidates import SCORE_DIGITS, Candidate
+from memorybase.search.stored_candidates import Candidate
 from memorybase.search.vector_search import Near
 from memorybase.services import Services
+from memorybase.vectors.search import SCORE_DIGITS
 
 if TYPE_CHECKING:
     from memorybase.embedding import QueryTokens
@@ -85,12 +86,12 @@ def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchA
 def _nearest(services: Services, user_id: UUID, request: SearchRequest) -> list[Candidate]:
     """By vectors alone."""
     now = datetime.now(UTC)
-    with services.database.reading() as session:
-        targets = _targets(session, user_id, request)
+    with services.database.reading() as db:
+        targets = _targets(db, user_id, request)
         if not targets:
             return []
-        asked_for = _read(session, services, request, targets[0].flow_id, now)
-        pending = vector_search.read_pending(session, targets, request)
+        asked_for = _read(db, services, request, targets[0].flow_id, now)
+        pending = vector_search.read_pending(db, targets, request)
     nearest = [
         vector_search.with_pending(services, each, pending, request)
         for each in vector_search.nearest(services, targets, asked_for.text, request)
@@ -113,15 +114,15 @@ def _fused(services: Services, user_id: UUID, request: SearchRequest) -> list[Ca
     now = datetime.now(UTC)
     wider = replace(request, top_k=max(hybrid.NEAR, request.top_k), min_score=None)
     beside: Future[list[Near]] | None = None
-    with services.database.reading() as session:
-        targets = _targets(session, user_id, request)
+    with services.database.reading() as db:
+        targets = _targets(db, user_id, request)
         if not targets:
             return []
-        asked_for = _read(session, services, request, targets[0].flow_id, now)
+        asked_for = _read(db, services, request, targets[0].flow_id, now)
         if request.mode == "hybrid":
             beside = vector_search.nearest_beside(services, targets, asked_for.text, wider)
-            pending = vector_search.read_pending(session, targets, request)
-        found, by_words = hybrid.find_words(session, request, asked_for, targets)
+            pending = vector_search.read_pending(db, targets, request)
+        found, by_words = hybrid.find_words(db, request, asked_for, targets)
     by_target: list[tuple[list[Candidate], QueryTokens | None]]
     if beside is None:
         by_target = [([each._replace(score=-1.0) for each in own], None) for own in by_words.values()]
@@ -139,15 +140,15 @@ def _fused(services: Services, user_id: UUID, request: SearchRequest) -> list[Ca
     ]
 
 
-def _read(session: OrmSession, services: Services, request: SearchRequest, flow_id: UUID, now: datetime) -> Question:
-    speakers = postings.speakers_among(session, flow_id, possible_names(request.query))
+def _read(db: OrmSession, services: Services, request: SearchRequest, flow_id: UUID, now: datetime) -> Question:
+    speakers = postings.speakers_among(db, flow_id, possible_names(request.query))
     return query_parser.read(request.query, language=services.settings.keyword_language, speakers=speakers, now=now)
 
 
-def _targets(session: OrmSession, user_id: UUID, request: SearchRequest) -> list[Target]:
-    if request.flow_id is not None and not sessions.has_flow(session, user_id, request.flow_id):
+def _targets(db: OrmSession, user_id: UUID, request: SearchRequest) -> list[Target]:
+    if request.flow_id is not None and not sessions.has_flow(db, user_id, request.flow_id):
         raise errors.NotFound(field="flow_id", value=str(request.flow_id))
-    targets = queries.serving_targets(session, user_id, memory_base_id=request.memory_base_id, flow_id=request.flow_id)
+    targets = queries.serving_targets(db, user_id, memory_base_id=request.memory_base_id, flow_id=request.flow_id)
     if request.memory_base_id is not None and not targets:
         raise errors.NotFound(field="memory_base_id", value=str(request.memory_base_id))
     return targets
@@ -168,9 +169,9 @@ def turns_around(
 ) -> list[tuple[Hit, list[dict[str, Any]]]]:
     """The turns beside each of these hits of a flow, as `request.neighbors` asks for, the nearest first, of two the
     later one: an answer follows its question."""
-    with services.database.reading() as session:
-        places = [(hit.session_id, hit.seq) for hit in hits]
-        turns = queries.neighbours(session, flow_id, places, count=request.neighbors)
+    with services.database.reading() as db:
+        positions = [(hit.session_id, hit.seq) for hit in hits]
+        turns = queries.neighbours(db, flow_id, positions, count=request.neighbors)
     around = _around(turns, request)
     return [
         (hit, sorted(itertools.chain(*around(hit)), key=lambda turn: (abs(turn["seq"] - hit.seq), -turn["seq"])))
@@ -186,11 +187,11 @@ def _hits(services: Services, request: SearchRequest, chosen: Sequence[Candidate
     by_target: dict[Target, list[UUID]] = {}
     for each in chosen:
         by_target.setdefault(each.target, []).append(each.message_id)
-    with services.database.reading() as session:
-        messages = queries.fetch_messages(session, flow_id, [each.message_id for each in chosen])
-        held = {target: queries.held_of(session, target, ids) for target, ids in by_target.items()}
-        places = [(m.session_id, m.seq) for m in messages.values()] if request.neighbors else []
-        turns = queries.neighbours(session, flow_id, places, count=request.neighbors)
+    with services.database.reading() as db:
+        messages = queries.fetch_messages(db, flow_id, [each.message_id for each in chosen])
+        held = {target: queries.held_of(db, target, ids) for target, ids in by_target.items()}
+        positions = [(m.session_id, m.seq) for m in messages.values()] if request.neighbors else []
+        turns = queries.neighbours(db, flow_id, positions, count=request.neighbors)
     around = _around(turns, request)
     # Those edited or deleted since they were verified are left out.
     living = [

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase.keyword_index.analyzer import Traits, name_words
-from memorybase.search.keyword_search import AROUND, Floats, Places, Words
+from memorybase.search.keyword_search import AROUND, Floats, Positions, Words
 from memorybase.search.queries import Facts, Turn
 from memorybase.search.query_parser import Question
 
@@ -29,7 +29,7 @@ class Candidates:
     def __init__(self, facts: Sequence[Facts], turns: Mapping[int, Turn], dense: Floats) -> None:
         self.facts = facts
         self.dense = dense
-        self.places: Places = np.array([each.place for each in facts], dtype=np.int64)
+        self.positions: Positions = np.array([each.position for each in facts], dtype=np.int64)
         self.lengths: Floats = np.array([each.terms for each in facts], dtype=np.float64)
         self.traits: NDArray[np.int64] = np.array([each.traits for each in facts], dtype=np.int64)
         self._turns = turns  # by place
@@ -38,7 +38,7 @@ class Candidates:
     def beside(self, step: int) -> list[Turn | None]:
         """For each candidate the turn so many places away, in its session."""
         if step not in self._beside:
-            found = (self._turns.get(each.place + step) for each in self.facts)
+            found = (self._turns.get(each.position + step) for each in self.facts)
             self._beside[step] = [
                 turn if turn is not None and turn.session_id == each.session_id else None
                 for turn, each in zip(found, self.facts, strict=True)
@@ -56,9 +56,9 @@ class Candidates:
                     found[number] = step
         return found
 
-    def version_at(self, place: int) -> int | None:
+    def version_at(self, position: int) -> int | None:
         """Of the message at a place; None: no message is there."""
-        turn = self._turns.get(place)
+        turn = self._turns.get(position)
         return None if turn is None else turn.version
 
     def gate(self, step: int) -> Floats:
@@ -71,7 +71,7 @@ class Candidates:
 
 def places_around(facts: Sequence[Facts]) -> set[int]:
     """The places of these candidates and of the turns around them that the signals look at."""
-    return {each.place + step for each in facts for step in AROUND if each.seq + step > 0}
+    return {each.position + step for each in facts for step in AROUND if each.seq + step > 0}
 
 
 def columns(question: Question, found: Words, candidates: Candidates) -> dict[str, Floats]:
@@ -81,10 +81,10 @@ def columns(question: Question, found: Words, candidates: Candidates) -> dict[st
     lengthy = long(lengths)
     return {
         "dense": dense,
-        "nearby": found.near(candidates.places, gates),
+        "nearby": found.near(candidates.positions, gates),
         "topic": _best_of_session(dense, facts),
         "reply": _before(found, candidates) * gates[-1] * _ended_in_question(candidates.beside(-1)),
-        "coverage": found.coverage(candidates.places) ** 3 * (1 - shortness(lengths)),
+        "coverage": found.coverage(candidates.positions) ** 3 * (1 - shortness(lengths)),
         "long": lengthy,
         "long_you": lengthy * question.asks_other_side,
         "speaker": _named(question, facts),
@@ -111,7 +111,7 @@ def long(lengths: Floats) -> Floats:
 
 def _before(found: Words, candidates: Candidates) -> Floats:
     lengths = np.array([turn.terms if turn else 0 for turn in candidates.beside(-1)], dtype=np.float64)
-    return found.said(candidates.places - 1, lengths)
+    return found.said(candidates.positions - 1, lengths)
 
 
 def _ended_in_question(turns: Sequence[Turn | None]) -> NDArray[np.bool_]:
@@ -122,8 +122,8 @@ def _ended_in_question(turns: Sequence[Turn | None]) -> NDArray[np.bool_]:
 def _best_of_session(dense: Floats, facts: Sequence[Facts]) -> Floats:
     best: dict[int, float] = {}
     for value, each in zip(dense, facts, strict=True):
-        best[each.first_place] = max(best.get(each.first_place, 0.0), float(value))
-    return np.array([best[each.first_place] for each in facts])
+        best[each.first_position] = max(best.get(each.first_position, 0.0), float(value))
+    return np.array([best[each.first_position] for each in facts])
 
 
 def _named(question: Question, facts: Sequence[Facts]) -> Floats:

@@ -36,14 +36,14 @@ def snippets_of(
     """The best passage of each message, near the chunk that matched: whole sentences with the query's words."""
     texts = [message_text(messages[each.message_id].content) for each in chosen]
     chunks = _chunks(services, chosen, texts, held)
-    places = [place_of(text, chunk) for text, chunk in zip(texts, chunks, strict=True)]
+    positions = [position_of(text, chunk) for text, chunk in zip(texts, chunks, strict=True)]
     if not request.passages:
-        return [_whole(text, place) for text, place in zip(texts, places, strict=True)]
+        return [_whole(text, position) for text, position in zip(texts, positions, strict=True)]
     words = analyzer(services.settings.keyword_language)
     terms = list(dict.fromkeys(words.terms(request.query)))
     readers = [
-        Reader(text, terms, words, max_chars=SNIPPET_CHARS, near=place)
-        for text, place in zip(texts, places, strict=True)
+        Reader(text, terms, words, max_chars=SNIPPET_CHARS, near=position)
+        for text, position in zip(texts, positions, strict=True)
     ]
     weights = rarities(terms, [reader.terms for reader in readers])
     found: list[Snippet] = []
@@ -53,12 +53,12 @@ def snippets_of(
     return found
 
 
-def _whole(text: str, place: Span | None) -> Snippet:
-    start, end = place or Span(0, len(text))
+def _whole(text: str, position: Span | None) -> Snippet:
+    start, end = position or Span(0, len(text))
     return Snippet(text[start:end], start, end)
 
 
-def place_of(text: str, chunk: str | None) -> Span | None:
+def position_of(text: str, chunk: str | None) -> Span | None:
     """Where the chunk stands in the message's text; None where that is not known."""
     start = text.find(chunk) if chunk else -1
     return Span(start, start + len(chunk or "")) if start >= 0 else None

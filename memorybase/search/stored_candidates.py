@@ -16,6 +16,7 @@ from memorybase.search.request import SearchRequest, passes
 from memorybase.search.scoring import Weights
 from memorybase.services import Services
 from memorybase.vectors import chunk_ids
+from memorybase.vectors.search import MAX_FETCH, SCORE_DIGITS, query_until_enough
 from memorybase.vectors.store import CollectionRef, VectorHit
 
 # A metadata filter costs the store as much as 350 unfiltered results (25 ms against 5 ms for 32 at 40,000 records) and
@@ -25,11 +26,8 @@ CHUNKS_A_MESSAGE = 4  # asked for; an assistant's answer has about four
 VERIFIED_AT_ONCE = 96  # messages, the nearest first, until there are enough
 FETCH_GROWTH = 5
 FETCH_ROUNDS = 3
-MAX_FETCH = 2_000
 # A session or end user with no more messages than this is asked for by message id: exact, in one request.
 SMALL_SELECTION = 512
-
-SCORE_DIGITS = 6  # beyond these, two computations of one cosine differ
 
 
 class Candidate(NamedTuple):
@@ -71,14 +69,16 @@ def nearest_stored(
     services: Services, target: Target, vector: NDArray[np.float32], request: SearchRequest
 ) -> list[Candidate]:
     """Verified candidates, enough for top_k where there are so many within the bounds of the widening."""
-    found: list[Candidate] = []
-    for where, limit in _widening(services, target, request):
-        hits = services.vectors.query(collection_of(target), vector, limit, where, texts=False)
-        found = _verified(services, target, _best_chunks(target, hits), request)
-        settled = len(hits) < limit or hits[-1].score < (request.min_score or 0)
-        if settled or len(found) >= request.top_k:
-            break
-    return found
+    return query_until_enough(
+        services.vectors,
+        collection_of(target),
+        vector,
+        _widening(services, target, request),
+        lambda hits: _verified(services, target, _best_chunks(target, hits), request),
+        enough=request.top_k,
+        min_score=request.min_score or 0,
+        texts=False,
+    )
 
 
 def _widening(
@@ -101,9 +101,9 @@ def _widening(
 
 
 def _small_selection(services: Services, target: Target, request: SearchRequest) -> list[str] | None:
-    with services.database.reading() as session:
+    with services.database.reading() as db:
         ids = queries.small_selection(
-            session,
+            db,
             target,
             session_id=request.session_id,
             end_user_id=request.end_user_id,
@@ -153,20 +153,16 @@ def _verified(
         return []
     at_once = max(VERIFIED_AT_ONCE, 2 * request.top_k)
     verified: list[Candidate] = []
-    with services.database.reading() as session:
+    with services.database.reading() as db:
         for start in range(0, len(good_enough), at_once):
-            verified += _true(session, target, good_enough[start : start + at_once], request)
+            verified += _true(db, target, good_enough[start : start + at_once], request)
             if len(verified) >= request.top_k:
                 break
     return verified
 
 
-def _true(
-    session: OrmSession, target: Target, candidates: Sequence[Candidate], request: SearchRequest
-) -> list[Candidate]:
-    known = queries.fetch_facts(
-        session, target, {each.message_id for each in candidates}, metadata=bool(request.metadata)
-    )
+def _true(db: OrmSession, target: Target, candidates: Sequence[Candidate], request: SearchRequest) -> list[Candidate]:
+    known = queries.fetch_facts(db, target, {each.message_id for each in candidates}, metadata=bool(request.metadata))
     verified: list[Candidate] = []
     for each in candidates:
         facts = known.get(each.message_id)

@@ -19,8 +19,9 @@ from memorybase.search.pending_candidates import nearest_pending
 from memorybase.search.queries import PendingMessage, Target
 from memorybase.search.query_parser import Question
 from memorybase.search.request import SearchRequest
-from memorybase.search.stored_candidates import SCORE_DIGITS, Candidate, nearest_stored
+from memorybase.search.stored_candidates import Candidate, nearest_stored
 from memorybase.services import Services
+from memorybase.vectors.search import SCORE_DIGITS
 
 if TYPE_CHECKING:
     from memorybase.embedding import Embedder
@@ -68,7 +69,7 @@ def nearest(
 
 
 def read_pending(
-    session: OrmSession, targets: Sequence[Target], request: SearchRequest
+    db: OrmSession, targets: Sequence[Target], request: SearchRequest
 ) -> dict[Target, list[PendingMessage]]:
     """What is pending in each target, where the request wants it.
 
@@ -84,7 +85,7 @@ def read_pending(
         "session_limit": PENDING_SESSIONS,
     }
     return {
-        target: queries.pending_messages(session, target, **scope) + queries.edited_messages(session, target, **scope)
+        target: queries.pending_messages(db, target, **scope) + queries.edited_messages(db, target, **scope)
         for target in targets
     }
 

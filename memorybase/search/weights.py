@@ -50,8 +50,8 @@ class WeightsView:
 
 def get_weights(services: Services, user_id: UUID, base_id: UUID) -> WeightsView:
     """Raises NotFound."""
-    with services.database.reading() as session:
-        base = memory_bases.fetch_base(session, user_id, base_id)
+    with services.database.reading() as db:
+        base = memory_bases.fetch_base(db, user_id, base_id)
         if base is None:
             raise _not_found(base_id)
         stored, previous = base.search_weights, base.previous_search_weights
@@ -70,8 +70,8 @@ def set_weights(services: Services, user_id: UUID, base_id: UUID, wanted: Stored
     if wanted is not None:
         _check(wanted)
     new = None if wanted is None else _as_json(wanted)
-    with services.database.transaction() as session:
-        base = memory_bases.fetch_base(session, user_id, base_id) and memory_bases.lock_base(session, base_id)
+    with services.database.transaction() as db:
+        base = memory_bases.fetch_base(db, user_id, base_id) and memory_bases.lock_base(db, base_id)
         if base is None:
             raise _not_found(base_id)
         if base.search_weights != new:

@@ -1,10 +1,10 @@
-"""Changes to what was captured: flows made and deleted; messages and sessions edited, deleted and erased.
+"""Flows, sessions and messages: create flows; edit, delete and erase what was captured.
 
     flows      create a flow
     edits      change or delete a message or a session; erase an end user
-    deletion   delete a flow with everything in it; rows of deleted sessions once every store has followed
+    deletion   delete a flow; remove the rows of deleted sessions once every store is repaired
 
-Each change marks the sessions whose knowledge bases must follow; repairs in `ingestion` make them.
+SQL changes at once. Each change marks the affected sessions as dirty; repairs in `ingestion` update the stores.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A flow deleted with everything in it, and the rows of deleted sessions once every store has followed."""
+"""Delete flows, and remove the rows of deleted sessions once every store is repaired."""
 
 from __future__ import annotations
 
@@ -16,64 +16,64 @@ from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 
-LATE_WRITE = timedelta(days=1)  # no frozen worker's request to the store arrives later than this
+LATE_WRITE = timedelta(days=1)  # a frozen worker's request to the store arrives no later
 
 
 def delete_flow(services: Services, user_id: UUID, flow_id: UUID) -> bool:
-    """Delete a flow, its memory bases, sessions, runs and messages: True when nothing is left. Raises NotFound."""
-    with services.database.transaction() as session:
-        if not sessions.has_flow(session, user_id, flow_id):
+    """Delete a flow with everything in it. True: nothing is left; False: the sweeper will finish. Raises NotFound."""
+    with services.database.transaction() as db:
+        if not sessions.has_flow(db, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
-        now = clock.now(session)
-        # The flow first: a memory base made meanwhile is then either refused, or here and seen.
-        sessions.begin_flow_deletion(session, flow_id, now)
-        for base_id in memory_bases.base_ids_of_flow(session, flow_id):
-            memory_bases.begin_deletion(session, base_id, now)
-    log.info("flow_deletion_began", flow_id=str(flow_id))
+        now = clock.now(db)
+        # The flow first: a memory base created meanwhile is either refused or found here.
+        sessions.begin_flow_deletion(db, flow_id, now)
+        for base_id in memory_bases.base_ids_of_flow(db, flow_id):
+            memory_bases.begin_deletion(db, base_id, now)
+    log.info("flow_deletion_started", flow_id=str(flow_id))
     return drain(services, lambda: finish_flow_deletion(services, flow_id))
 
 
 def finish_flow_deletion(services: Services, flow_id: UUID) -> bool:
-    """The flow's messages, sessions and runs, once its memory bases are gone."""
-    with services.database.reading() as session:
-        owned = memory_bases.base_ids_of_flow(session, flow_id)
-    waiting = [base_id for base_id in owned if not finish_deletion(services, base_id)]
-    if waiting:
+    """Delete the flow's messages, sessions and runs once its memory bases are deleted; False if one is not yet."""
+    with services.database.reading() as db:
+        base_ids = memory_bases.base_ids_of_flow(db, flow_id)
+    remaining = [base_id for base_id in base_ids if not finish_deletion(services, base_id)]
+    if remaining:
         return False
     delete_in_pages(services, partial(postings.remove_some_of_flow, flow_id=flow_id))
     delete_in_pages(services, partial(sessions.delete_rows_of_flow, flow_id=flow_id))
-    with services.database.transaction() as session:
-        sessions.delete_flow(session, flow_id)
+    with services.database.transaction() as db:
+        sessions.delete_flow(db, flow_id)
     log.info("flow_deleted", flow_id=str(flow_id))
     return True
 
 
 def remove_deleted_sessions(services: Services) -> int:
-    """Rows of deleted sessions, once every store has followed; how many sessions are gone now."""
-    with services.database.reading() as session:
-        doomed = [(s.flow_id, s.session_id) for s in sessions.deleted_sessions(session, limit=200)]
-    return sum(_remove_session(services, flow_id, session_id) for flow_id, session_id in doomed)
+    """Remove the rows of deleted sessions whose stores are repaired; how many sessions."""
+    with services.database.reading() as db:
+        deleted = [(s.flow_id, s.session_id) for s in sessions.deleted_sessions(db, limit=200)]
+    return sum(_remove_session(services, flow_id, session_id) for flow_id, session_id in deleted)
 
 
 def _remove_session(services: Services, flow_id: UUID, session_id: str) -> bool:
-    with services.database.transaction() as session:
-        living = memory_bases.share_bases_of_flow(session, flow_id)
-        conversation = sessions.lock_session(session, flow_id, session_id)
-        if conversation is None or conversation.deleted_at is None:
+    with services.database.transaction() as db:
+        bases = memory_bases.share_bases_of_flow(db, flow_id)
+        session = sessions.lock_session(db, flow_id, session_id)
+        if session is None or session.deleted_at is None:
             return False
-        locked = cursors.lock_rows_of_session(session, [base.id for base in living], session_id)
-        # target > cursor counts as waiting too: a job may have read the messages before they went.
-        waiting = [r for r in locked if r.dirty > r.repaired or r.audit_at or r.target_seq > r.cursor_seq]
-        if waiting or any(jobs.active_job(session, base.id, session_id) for base in living):
+        locked = cursors.lock_session_progress(db, [base.id for base in bases], session_id)
+        # A target ahead of the cursor counts too: a job may have read the messages before they were deleted.
+        pending = [r for r in locked if r.dirty > r.repaired or r.audit_at or r.target_seq > r.cursor_seq]
+        if pending or any(jobs.active_job(db, base.id, session_id) for base in bases):
             return False
-        # One statement, though a retired generation may still have its ledger: it is one session's.
-        cursors.delete_rows_of_session(session, flow_id, session_id)
-        deleted_messages.let_expire(session, conversation, clock.now(session) + LATE_WRITE)
-        sessions.delete_session(session, conversation)
+        # One statement, even if a retired generation still has its ledger: it is only one session.
+        cursors.delete_progress_of_session(db, flow_id, session_id)
+        deleted_messages.set_expiry(db, session, clock.now(db) + LATE_WRITE)
+        sessions.delete_session(db, session)
         return True
 
 
-def forget_deleted(services: Services) -> int:
-    """Ids of deleted messages that nothing can depend on any more; how many are forgotten now."""
-    with services.database.transaction() as session:
-        return deleted_messages.forget_expired(session, clock.now(session), limit=DELETE_PAGE)
+def delete_expired_ids(services: Services) -> int:
+    """Delete the ids of deleted messages that no late write can reach any more; how many."""
+    with services.database.transaction() as db:
+        return deleted_messages.delete_expired(db, clock.now(db), limit=DELETE_PAGE)

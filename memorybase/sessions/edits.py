@@ -1,4 +1,4 @@
-"""Edits and deletes of messages and sessions: SQL changes at once, every store follows by a repair."""
+"""Edit and delete messages and sessions: SQL changes at once, repairs update the stores."""
 
 from __future__ import annotations
 
@@ -15,21 +15,19 @@ from memorybase.conversation.chat_memory import message_log
 from memorybase.conversation.memory_use import redaction
 from memorybase.database import clock
 from memorybase.ingestion import edit, scheduler
-from memorybase.ingestion import scheduler as scheduler_
 from memorybase.keyword_index import index
 from memorybase.models import Flow, IngestionJob, MemoryBase, Message, Session
 from memorybase.queries import (
     cursors,
     deleted_messages,
     jobs,
+    ledger,
     memory_bases,
     memory_uses,
     node_executions,
+    sessions,
     summaries,
 )
-from memorybase.queries import ledger as ledger_
-from memorybase.queries import sessions as conversations
-from memorybase.queries import sessions as sessions_
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -41,12 +39,11 @@ EDITABLE = ("content", "files", "metadata")
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """A receipt: what is gone from SQL, and how many chunks the stores held of it by the ledgers. Chats are those of an
-    end user, erased with their messages. `context_messages` are those that node executions gave out, `memory_uses` what
-    models were given; summaries are those of sessions and of chats.
+    """A receipt: what was deleted from SQL, and how many chunks of it the stores hold according to the ledgers.
 
-    The chunks go by `pending_repairs` repairs, one a memory base and session; `job_ids` are those that could be queued
-    at once, the others follow the jobs that are active now. No search shows anything of it from here on.
+    `context_messages` were in contexts of node executions; `memory_uses` record what models received; `summaries` are
+    those of sessions and of chats. `pending_repairs` repairs delete the chunks, one for each memory base and session;
+    those in `job_ids` are queued, the others follow the active jobs. No search returns any of this from now on.
     """
 
     sessions: int = 0
@@ -63,51 +60,45 @@ class Erasure:
     chat_messages: int = 0
 
     def __add__(self, other: Erasure) -> Erasure:
-        return Erasure(**{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)})
+        return Erasure(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
 
 
 def edit_message(services: Services, user_id: UUID, message_id: UUID, changes: Mapping[str, Any]) -> list[UUID]:
-    """A new version of a message; the ids of the repairs. Raises NotFound, InvalidRequest naming a fixed field."""
+    """Write a new version of a message; returns the ids of the repair jobs. Raises NotFound, InvalidRequest."""
     for name in changes:
         if name not in EDITABLE:
-            raise errors.InvalidRequest("This cannot be changed", field=name, limit=list(EDITABLE))
-    with services.database.transaction() as session:
-        living, conversation, message = _locked_message(session, user_id, message_id)
-        now = clock.now(session)
-        edit.apply_edit(message, changes, now)
-        if "content" in changes:
-            index.replace(session, services, conversation, message)
-            summaries.mark_edited(session, message.flow_id, message.session_id, message.seq, now)
-        session.flush()
-        planned = scheduler.mark_edited(session, services, living, conversation.session_id, message.seq, now)
-        return _ids(planned)
+            raise errors.InvalidRequest(f"{name} of a message cannot be changed", field=name, limit=list(EDITABLE))
+    with services.database.transaction() as db:
+        bases, session, message = _locked_message(db, user_id, message_id)
+        now = clock.now(db)
+        return _ids(edit.apply_edit(db, services, bases, session, message, changes, now))
 
 
 def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[UUID]:
-    """Remove a message; search no longer finds it from this commit on. The ids of the repairs. Raises NotFound."""
-    with services.database.transaction() as session:
-        living, conversation, message = _locked_message(session, user_id, message_id)
-        deleted_messages.remember_message(session, conversation, message)
-        index.remove(session, conversation, message)
-        memory_uses.redact_uses(session, [message.id])
-        now = clock.now(session)
-        redaction.strike(session, message, now)
-        summaries.mark_deleted(session, message.flow_id, message.session_id, message.seq, now)
-        session.delete(message)
-        session.flush()
-        return _ids(scheduler.mark_edited(session, services, living, conversation.session_id, message.seq, now))
+    """Delete a message; no search finds it from this commit on. Returns the ids of the repair jobs. Raises NotFound."""
+    with services.database.transaction() as db:
+        bases, session, message = _locked_message(db, user_id, message_id)
+        deleted_messages.remember_message(db, session, message)
+        index.remove(db, session, message)
+        memory_uses.redact_uses(db, [message.id])
+        now = clock.now(db)
+        redaction.redact_quotes(db, message, now)
+        summaries.mark_deleted(db, message.flow_id, message.session_id, message.seq, now)
+        db.delete(message)
+        db.flush()
+        return _ids(scheduler.mark_edited(db, services, bases, session.session_id, message.seq, now))
 
 
-def _locked_message(session: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[MemoryBase], Session, Message]:
-    """The message under its session's lock, in the order of locks that everybody keeps."""
-    seen = conversations.fetch_message(session, user_id, message_id)
-    if seen is not None:
-        living = memory_bases.share_bases_of_flow(session, seen.flow_id)
-        conversation = conversations.lock_session(session, seen.flow_id, seen.session_id)
-        message = conversations.fetch_message(session, user_id, message_id)
-        if conversation is not None and message is not None:
-            session.refresh(message)
-            return living, conversation, message
+def _locked_message(db: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[MemoryBase], Session, Message]:
+    """The message, with its session locked. Common lock order: memory bases, session."""
+    found = sessions.fetch_message(db, user_id, message_id)
+    if found is not None:
+        bases = memory_bases.share_bases_of_flow(db, found.flow_id)
+        session = sessions.lock_session(db, found.flow_id, found.session_id)
+        message = sessions.fetch_message(db, user_id, message_id)
+        if session is not None and message is not None:
+            db.refresh(message)
+            return bases, session, message
     raise errors.NotFound("There is no such message", field="message_id", value=str(message_id))
 
 
@@ -120,76 +111,76 @@ def update_session(
     new_session_id: str | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> None:
-    """Rename a session or replace its metadata. Raises NotFound, SessionConflict when the new id is taken."""
-    with services.database.transaction() as session:
+    """Rename a session or replace its metadata. Raises NotFound, SessionConflict if the new id exists."""
+    with services.database.transaction() as db:
         if new_session_id is not None:
-            memory_bases.share_bases_of_flow(session, flow_id)
-            # Both names in Python's order, as a flush takes its sessions: whoever locks two must not wait for another
-            # who has the second and wants the first.
+            memory_bases.share_bases_of_flow(db, flow_id)
+            # Lock both ids in Python's sort order, as a flush does: two lockers must not wait for each other.
             for name in sorted({session_id, new_session_id}):
-                conversations.lock_session(session, flow_id, name)
-        living, conversation = _locked_session(session, user_id, flow_id, session_id)
+                sessions.lock_session(db, flow_id, name)
+        bases, session = _locked_session(db, user_id, flow_id, session_id)
         if metadata is not None:
-            conversation.meta = metadata
+            session.meta = metadata
         if new_session_id is None or new_session_id == session_id:
             return
-        if conversations.fetch_session(session, flow_id, new_session_id) is not None:
-            raise errors.SessionConflict("A session of that id is there", field="new_session_id", value=new_session_id)
-        session.flush()
-        now = clock.now(session)
-        base_ids = [base.id for base in living]
-        for row in cursors.lock_rows_of_session(session, base_ids, session_id):
-            row.renamed_from = [*(row.renamed_from or ()), session_id]
-            row.audit_at = scheduler_.audit_time(now, services.settings)
-        session.flush()
-        # A worker that holds a job of this session reads by the old id: it loses its claim and finds nothing.
-        active = [jobs.active_job(session, base_id, session_id) for base_id in base_ids]
-        jobs.cancel_jobs(session, [job.id for job in active if job], now, "the session was renamed")
-        jobs.rename_session(session, base_ids, session_id, new_session_id)
-        conversations.rename_session(session, conversation, new_session_id)
-        session.expire_all()
+        if sessions.fetch_session(db, flow_id, new_session_id) is not None:
+            raise errors.SessionConflict("A session with this id exists", field="new_session_id", value=new_session_id)
+        db.flush()
+        now = clock.now(db)
+        base_ids = [base.id for base in bases]
+        for progress in cursors.lock_session_progress(db, base_ids, session_id):
+            progress.renamed_from = [*(progress.renamed_from or ()), session_id]
+            progress.audit_at = scheduler.audit_time(now, services.settings)
+        db.flush()
+        # A worker with a job of this session still has the old id: take its claim away.
+        active = [jobs.active_job(db, base_id, session_id) for base_id in base_ids]
+        jobs.cancel_jobs(db, [job.id for job in active if job], now, "the session was renamed")
+        jobs.rename_session(db, base_ids, session_id, new_session_id)
+        sessions.rename_session(db, session, new_session_id)
+        db.expire_all()
         # The session's id is part of every chunk's metadata.
-        conversations.raise_versions(session, flow_id, new_session_id)
-        living = memory_bases.share_bases_of_flow(session, flow_id)
-        scheduler.mark_edited(session, services, living, new_session_id, None, now)
+        sessions.raise_versions(db, flow_id, new_session_id)
+        bases = memory_bases.share_bases_of_flow(db, flow_id)
+        scheduler.mark_edited(db, services, bases, new_session_id, None, now)
 
 
 def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
-    """Remove a session's messages and runs; the stores follow. Raises NotFound."""
-    with services.database.transaction() as session:
-        living, conversation = _locked_session(session, user_id, flow_id, session_id)
-        now = clock.now(session)
-        chunks = ledger_.chunks_of_session(session, flow_id, session_id)
-        deleted_messages.remember_session(session, conversation)
-        index.remove_all(session, conversation)
-        uses = memory_uses.delete_uses_of_session(session, flow_id, session_id)
-        summed_up = summaries.delete_of_session(session, flow_id, session_id)
-        executions, contexts = node_executions.delete_executions_of_session(session, flow_id, session_id)
-        messages, runs = conversations.delete_messages_of_session(session, flow_id, session_id)
-        # The row stays, and its counter goes on, until no store holds anything of it.
-        conversation.deleted_at = now
-        conversation.meta = {}
-        session.flush()
-        planned = scheduler.mark_edited(session, services, living, session_id, None, now)
-        marked = cursors.lock_rows_of_session(session, [base.id for base in living], session_id)
-        waiting = sum(row.dirty > row.repaired for row in marked)
+    """Delete a session's messages and runs; repairs update the stores. Raises NotFound."""
+    with services.database.transaction() as db:
+        bases, session = _locked_session(db, user_id, flow_id, session_id)
+        now = clock.now(db)
+        chunks = ledger.chunks_of_session(db, flow_id, session_id)
+        deleted_messages.remember_session(db, session)
+        index.remove_all(db, session)
+        uses = memory_uses.delete_uses_of_session(db, flow_id, session_id)
+        deleted_summaries = summaries.delete_of_session(db, flow_id, session_id)
+        executions, contexts = node_executions.delete_executions_of_session(db, flow_id, session_id)
+        messages, runs = sessions.delete_messages_of_session(db, flow_id, session_id)
+        # The row stays, with its seq counter, until no store holds anything of the session.
+        session.deleted_at = now
+        session.meta = {}
+        db.flush()
+        scheduled = scheduler.mark_edited(db, services, bases, session_id, None, now)
+        locked = cursors.lock_session_progress(db, [base.id for base in bases], session_id)
+        repairs = sum(progress.dirty > progress.repaired for progress in locked)
         return Erasure(
             sessions=1, runs=runs, messages=messages, node_executions=executions, context_messages=contexts,
-            memory_uses=uses, summaries=summed_up, chunks=chunks, pending_repairs=waiting, job_ids=_ids(planned),
+            memory_uses=uses, summaries=deleted_summaries, chunks=chunks, pending_repairs=repairs,
+            job_ids=_ids(scheduled),
         )  # fmt: skip
 
 
 def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasure:
-    """Delete every session and chat of an end user, in all of the user's flows. Raises NotFound when there is none.
+    """Delete every session and chat of an end user, in all of the user's flows. Raises NotFound if there is none.
 
-    A session a transaction: what an error leaves behind is what the next call continues from.
+    Each session has its own transaction: after an error, the next call continues.
     """
     total = Erasure()
     while True:
-        with services.database.reading() as session:
-            page = sessions_.sessions_of_end_user(session, user_id, end_user_id, limit=ERASE_PAGE)
+        with services.database.reading() as db:
+            page = sessions.sessions_of_end_user(db, user_id, end_user_id, limit=ERASE_PAGE)
         for flow_id, session_id in page:
-            with contextlib.suppress(errors.NotFound):  # somebody else was quicker
+            with contextlib.suppress(errors.NotFound):  # deleted meanwhile
                 total += delete_session(services, user_id, flow_id, session_id)
         if len(page) < ERASE_PAGE:
             break
@@ -201,18 +192,16 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
     return total
 
 
-def _locked_session(
-    session: OrmSession, user_id: UUID, flow_id: UUID, session_id: str
-) -> tuple[list[MemoryBase], Session]:
-    living = memory_bases.share_bases_of_flow(session, flow_id)
-    flow: Flow | None = conversations.fetch_flow(session, user_id, flow_id)
+def _locked_session(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str) -> tuple[list[MemoryBase], Session]:
+    bases = memory_bases.share_bases_of_flow(db, flow_id)
+    flow: Flow | None = sessions.fetch_flow(db, user_id, flow_id)
     if flow is None:
         raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
-    conversation = conversations.lock_session(session, flow_id, session_id)
-    if conversation is None or conversation.deleted_at is not None:
+    session = sessions.lock_session(db, flow_id, session_id)
+    if session is None or session.deleted_at is not None:
         raise errors.NotFound("There is no such session", field="session_id", value=session_id)
-    return living, conversation
+    return bases, session
 
 
-def _ids(planned: Sequence[IngestionJob]) -> list[UUID]:
-    return [job.id for job in planned]
+def _ids(scheduled: Sequence[IngestionJob]) -> list[UUID]:
+    return [job.id for job in scheduled]

@@ -1,4 +1,4 @@
-"""Flows are created, by hand or by the first capture."""
+"""Create flows, explicitly or with the first capture."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from memorybase.services import Services
 def create_flow(
     services: Services, user_id: UUID, *, name: str, flow_id: UUID | None = None, external_id: str | None = None
 ) -> Flow:
-    """A new flow. Raises NameTaken (with existing_id) when its id is the user's already, NotFound when another's."""
+    """Create a flow. Raises NameTaken (with existing_id) for an id of the user's, NotFound for another user's id."""
     flow, created = put_flow(services, user_id, name=name, flow_id=flow_id or uuid4(), external_id=external_id,
                              rename=False)  # fmt: skip
     if not created:
-        raise errors.NameTaken("A flow of that id is there", field="id", value=external_id or str(flow.id),
+        raise errors.NameTaken("A flow with this id exists", field="id", value=external_id or str(flow.id),
                                existing_id=str(flow.id))  # fmt: skip
     return flow
 
@@ -32,14 +32,17 @@ def put_flow(
     external_id: str | None = None,
     rename: bool = True,
 ) -> tuple[Flow, bool]:
-    """The flow under the runtime's own id, made or renamed; whether it was made. Raises NotFound for another's id."""
+    """Create or rename the flow with the runtime's own id; also returns whether it is new.
+
+    Raises NotFound for another user's id, Conflict while the flow is being deleted.
+    """
     try:
-        with services.database.transaction() as session:
-            existing = sessions.lock_flow(session, flow_id)
+        with services.database.transaction() as db:
+            existing = sessions.lock_flow(db, flow_id)
             if existing is None:
                 flow = Flow(id=flow_id, user_id=user_id, external_id=external_id, name=name,
-                            created_at=clock.now(session))  # fmt: skip
-                session.add(flow)
+                            created_at=clock.now(db))  # fmt: skip
+                db.add(flow)
                 return flow, True
             if existing.user_id != user_id:
                 raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
@@ -49,5 +52,5 @@ def put_flow(
                 existing.name = name
             return existing, False
     except errors.ConstraintViolated:
-        # The same id was put twice at once; the other made it.
+        # Two requests with the same id: the other one created it.
         return put_flow(services, user_id, name=name, flow_id=flow_id, external_id=external_id, rename=rename)

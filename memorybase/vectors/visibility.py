@@ -1,8 +1,8 @@
-"""What makes a write trustworthy: it can be read back, and a query reaches it."""
+"""Writes that are verified: each record can be read back, and a query reaches it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from memorybase.errors import VectorStoreUnavailable
 from memorybase.telemetry import get_logger
@@ -11,34 +11,56 @@ from memorybase.vectors.store import READ_BATCH, CollectionRef, VectorRecord, Ve
 log = get_logger(__name__)
 
 
+def write_records(
+    store: VectorStore,
+    ref: CollectionRef,
+    records: Sequence[VectorRecord],
+    *,
+    missing: Sequence[VectorRecord] | None = None,
+    before_rewrite: Callable[[Sequence[VectorRecord]], Sequence[VectorRecord]] | None = None,
+) -> None:
+    """Upsert the records, read them back, and rewrite those that no query reaches.
+
+    Where a caller knows which records the store lacks, only those `missing` are upserted; all are verified, because an
+    earlier attempt may have ended between its upsert and its verification. `before_rewrite` returns which of the
+    unreachable records may still be deleted and rewritten. Raises VectorStoreUnavailable.
+    """
+    store.upsert(ref, records if missing is None else missing)
+    read_back(store, ref, [record.id for record in records])
+    unreachable = find_unreachable(store, ref, records)
+    if unreachable and before_rewrite is not None:
+        unreachable = list(before_rewrite(unreachable))
+    rewrite(store, ref, unreachable)
+
+
 def read_back(store: VectorStore, ref: CollectionRef, ids: Sequence[str]) -> None:
-    """An acknowledged write is believed once it can be read. Raises VectorStoreUnavailable."""
+    """Raises VectorStoreUnavailable unless every id can be read: an acknowledged write alone proves nothing."""
     missing = set(ids) - store.stored_ids(ref, ids)
     if missing:
         raise VectorStoreUnavailable(f"{len(missing)} of {len(ids)} chunks could not be read back")
 
 
-def find_hidden(store: VectorStore, ref: CollectionRef, records: Sequence[VectorRecord]) -> list[VectorRecord]:
-    """Which of these stored records no query comes upon: Chroma's index leaves some so for good."""
+def find_unreachable(store: VectorStore, ref: CollectionRef, records: Sequence[VectorRecord]) -> list[VectorRecord]:
+    """The stored records that no query reaches: Chroma's index can leave a record unreachable for good."""
     reached = store.reached_ids(ref, records)
     return [record for record in records if record.id not in reached]
 
 
-def hidden_ids(store: VectorStore, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
-    """Which of these are stored and come upon by no query for their own vector."""
-    hidden: set[str] = set()
+def unreachable_ids(store: VectorStore, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
+    """The ids that are stored but that no query for their own vector reaches."""
+    unreachable: set[str] = set()
     for batch in batches(ids, READ_BATCH):
         stored = store.fetch(ref, batch, texts=False)
-        records = [VectorRecord(id_, each.vector, "", {}) for id_, each in stored.items()]
-        hidden.update(record.id for record in find_hidden(store, ref, records))
-    return hidden
+        records = [VectorRecord(id_, chunk.vector, "", {}) for id_, chunk in stored.items()]
+        unreachable.update(record.id for record in find_unreachable(store, ref, records))
+    return unreachable
 
 
-def write_again(store: VectorStore, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
-    """Delete and write these, if any, which gives hidden records their place in the index; an upsert alone does not."""
+def rewrite(store: VectorStore, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
+    """Delete and upsert the records: only that makes them reachable again, an upsert alone does not."""
     if not records:
         return
     store.delete(ref, [record.id for record in records])
     store.upsert(ref, records)
     read_back(store, ref, [record.id for record in records])
-    log.info("hidden_records_written_again", records=len(records))
+    log.info("unreachable_records_rewritten", records=len(records))

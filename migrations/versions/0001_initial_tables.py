@@ -32,12 +32,12 @@ def upgrade() -> None:
     op.create_table(
         "postings",
         sa.Column("term", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("place", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("position", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("times", sa.SmallInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("term", "place", name=op.f("pk_postings")),
+        sa.PrimaryKeyConstraint("term", "position", name=op.f("pk_postings")),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_postings_place", "postings", ["place"], unique=False)
+    op.create_index("ix_postings_position", "postings", ["position"], unique=False)
     op.create_table(
         "users",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -98,7 +98,7 @@ def upgrade() -> None:
         sa.Column("conversation_id", sa.Uuid(), nullable=False),
         sa.Column("seq", sa.BigInteger(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
-        sa.Column("kept_out", sa.Boolean(), nullable=False),
+        sa.Column("stays_deleted", sa.Boolean(), nullable=False),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(
             ["flow_id"], ["flows.id"], name=op.f("fk_deleted_messages_flow_id"), ondelete="CASCADE"
@@ -140,7 +140,7 @@ def upgrade() -> None:
         sa.Column("flow_id", sa.Uuid(), nullable=False),
         sa.Column("session_id", sa.String(length=128), nullable=False),
         sa.Column("end_user_id", sa.String(length=128), nullable=True),
-        sa.Column("first_place", sa.BigInteger(), nullable=False),
+        sa.Column("first_position", sa.BigInteger(), nullable=False),
         sa.Column("last_seq", sa.BigInteger(), nullable=False),
         sa.Column("documents", sa.BigInteger(), nullable=False),
         sa.Column("terms", sa.BigInteger(), nullable=False),
@@ -187,7 +187,7 @@ def upgrade() -> None:
         sa.Column("summary", sa.Text(), nullable=True),
         sa.Column("summary_from_seq", sa.BigInteger(), nullable=False),
         sa.Column("summary_to_seq", sa.BigInteger(), nullable=False),
-        sa.Column("ring_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("notify_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("revision", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
@@ -199,7 +199,7 @@ def upgrade() -> None:
     )
     op.create_index("ix_chats_end_user", "chats", ["flow_id", "end_user_id"], unique=False)
     op.create_index("ix_chats_page", "chats", ["chat_memory_id", "created_at", "id"], unique=False)
-    op.create_index("ix_chats_ring", "chats", ["ring_at"], unique=False)
+    op.create_index("ix_chats_notify", "chats", ["notify_at"], unique=False)
     op.create_table(
         "generations",
         sa.Column("memory_base_id", sa.Uuid(), nullable=False),
@@ -335,16 +335,16 @@ def upgrade() -> None:
         sa.Column("last_message_id", sa.Uuid(), nullable=True),
         sa.Column("stale", sa.Boolean(), nullable=False),
         sa.Column("rebuilt_seq", sa.BigInteger(), nullable=False),
-        sa.Column("wanted_seq", sa.BigInteger(), nullable=False),
-        sa.Column("wanted_message_id", sa.Uuid(), nullable=True),
+        sa.Column("requested_seq", sa.BigInteger(), nullable=False),
+        sa.Column("requested_message_id", sa.Uuid(), nullable=True),
         sa.Column("version", sa.BigInteger(), nullable=False),
         sa.Column("lease_until", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("ring_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("notify_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("error", sa.Text(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
-        sa.CheckConstraint("wanted_seq >= to_seq", name=op.f("ck_summaries_range")),
+        sa.CheckConstraint("requested_seq >= to_seq", name=op.f("ck_summaries_range")),
         sa.ForeignKeyConstraint(
             ["flow_id", "session_id"],
             ["sessions.flow_id", "sessions.session_id"],
@@ -361,7 +361,7 @@ def upgrade() -> None:
             name=op.f("uq_summaries_flow_id_session_id_preset_summarizer"),
         ),
     )
-    op.create_index("ix_summaries_ring", "summaries", ["ring_at"], unique=False)
+    op.create_index("ix_summaries_notify", "summaries", ["notify_at"], unique=False)
     op.create_table(
         "chat_records",
         sa.Column("chat_row_id", sa.Uuid(), nullable=False),
@@ -410,7 +410,7 @@ def upgrade() -> None:
     )
     op.create_index("ix_documents_knowledge_base", "documents", ["knowledge_base_id", "created_at"], unique=False)
     op.create_table(
-        "memory_base_sessions",
+        "session_progress",
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("memory_base_id", sa.Uuid(), nullable=False),
         sa.Column("generation", sa.Integer(), nullable=False),
@@ -433,50 +433,50 @@ def upgrade() -> None:
         sa.Column("audit_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("job_cap", sa.Integer(), nullable=True),
         sa.Column("idle_due_at", sa.DateTime(timezone=True), nullable=True),
-        sa.CheckConstraint("cursor_seq >= start_seq", name=op.f("ck_memory_base_sessions_cursor")),
+        sa.CheckConstraint("cursor_seq >= start_seq", name=op.f("ck_session_progress_cursor")),
         sa.ForeignKeyConstraint(
             ["flow_id", "session_id"],
             ["sessions.flow_id", "sessions.session_id"],
-            name=op.f("fk_memory_base_sessions_flow_id_session_id"),
+            name=op.f("fk_session_progress_flow_id_session_id"),
             onupdate="CASCADE",
         ),
         sa.ForeignKeyConstraint(
             ["memory_base_id", "generation"],
             ["generations.memory_base_id", "generations.generation"],
-            name=op.f("fk_memory_base_sessions_memory_base_id_generation"),
+            name=op.f("fk_session_progress_memory_base_id_generation"),
             ondelete="CASCADE",
         ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_memory_base_sessions")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_session_progress")),
         sa.UniqueConstraint(
             "memory_base_id",
             "session_id",
             "generation",
-            name=op.f("uq_memory_base_sessions_memory_base_id_session_id_generation"),
+            name=op.f("uq_session_progress_memory_base_id_session_id_generation"),
         ),
     )
-    op.create_index("ix_memory_base_sessions_audit", "memory_base_sessions", ["audit_at"], unique=False)
+    op.create_index("ix_session_progress_audit", "session_progress", ["audit_at"], unique=False)
     op.create_index(
-        "ix_memory_base_sessions_dirty",
-        "memory_base_sessions",
+        "ix_session_progress_dirty",
+        "session_progress",
         ["id"],
         unique=False,
         postgresql_where=sa.text("dirty > repaired"),
         sqlite_where=sa.text("dirty > repaired"),
     )
-    op.create_index("ix_memory_base_sessions_idle", "memory_base_sessions", ["idle_due_at"], unique=False)
-    op.create_index("ix_memory_base_sessions_lease", "memory_base_sessions", ["lease_until"], unique=False)
+    op.create_index("ix_session_progress_idle", "session_progress", ["idle_due_at"], unique=False)
+    op.create_index("ix_session_progress_lease", "session_progress", ["lease_until"], unique=False)
     op.create_index(
-        "ix_memory_base_sessions_owed",
-        "memory_base_sessions",
+        "ix_session_progress_pending",
+        "session_progress",
         ["id"],
         unique=False,
         postgresql_where=sa.text("target_seq > cursor_seq"),
         sqlite_where=sa.text("target_seq > cursor_seq"),
     )
-    op.create_index("ix_memory_base_sessions_session", "memory_base_sessions", ["flow_id", "session_id"], unique=False)
+    op.create_index("ix_session_progress_session", "session_progress", ["flow_id", "session_id"], unique=False)
     op.create_index(
-        "ix_memory_base_sessions_unbuilt",
-        "memory_base_sessions",
+        "ix_session_progress_unbuilt",
+        "session_progress",
         ["memory_base_id", "generation"],
         unique=False,
         postgresql_where=sa.text("cursor_seq < build_seq"),
@@ -501,7 +501,7 @@ def upgrade() -> None:
         sa.Column("run_id", sa.Uuid(), nullable=False),
         sa.Column("external_id", sa.String(length=128), nullable=True),
         sa.Column("seq", sa.BigInteger(), nullable=False),
-        sa.Column("place", sa.BigInteger(), nullable=False),
+        sa.Column("position", sa.BigInteger(), nullable=False),
         sa.Column("role", sa.String(length=16), nullable=False),
         sa.Column("is_output", sa.Boolean(), nullable=False),
         sa.Column("is_dialogue", sa.Boolean(), nullable=False),
@@ -554,14 +554,14 @@ def upgrade() -> None:
         postgresql_where=sa.text("parent_message_id IS NOT NULL"),
         sqlite_where=sa.text("parent_message_id IS NOT NULL"),
     )
-    op.create_index(op.f("ix_messages_place"), "messages", ["place"], unique=False)
+    op.create_index(op.f("ix_messages_position"), "messages", ["position"], unique=False)
     op.create_index("ix_messages_run", "messages", ["run_id", "seq"], unique=False)
     op.create_table(
         "dead_letters",
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("memory_base_id", sa.Uuid(), nullable=False),
         sa.Column("generation", sa.Integer(), nullable=False),
-        sa.Column("row_id", sa.Uuid(), nullable=False),
+        sa.Column("progress_id", sa.Uuid(), nullable=False),
         sa.Column("message_id", sa.Uuid(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("state", sa.String(length=16), nullable=False),
@@ -574,17 +574,17 @@ def upgrade() -> None:
             ["memory_base_id"], ["memory_bases.id"], name=op.f("fk_dead_letters_memory_base_id"), ondelete="CASCADE"
         ),
         sa.ForeignKeyConstraint(
-            ["row_id"], ["memory_base_sessions.id"], name=op.f("fk_dead_letters_row_id"), ondelete="CASCADE"
+            ["progress_id"], ["session_progress.id"], name=op.f("fk_dead_letters_progress_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_dead_letters")),
-        sa.UniqueConstraint("row_id", "message_id", name=op.f("uq_dead_letters_row_id_message_id")),
+        sa.UniqueConstraint("progress_id", "message_id", name=op.f("uq_dead_letters_progress_id_message_id")),
     )
     op.create_index("ix_dead_letters_generation", "dead_letters", ["memory_base_id", "generation"], unique=False)
     op.create_table(
         "ingestion_jobs",
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("memory_base_id", sa.Uuid(), nullable=False),
-        sa.Column("row_id", sa.Uuid(), nullable=False),
+        sa.Column("progress_id", sa.Uuid(), nullable=False),
         sa.Column("session_id", sa.String(length=128), nullable=False),
         sa.Column("kind", sa.String(length=16), nullable=False),
         sa.Column("state", sa.String(length=16), nullable=False),
@@ -600,15 +600,15 @@ def upgrade() -> None:
         sa.Column("epoch", sa.BigInteger(), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("outages", sa.Integer(), nullable=False),
-        sa.Column("deaths", sa.Integer(), nullable=False),
-        sa.Column("embedding_began", sa.Boolean(), nullable=False),
-        sa.Column("together", sa.Boolean(), nullable=False),
-        sa.Column("suspect", sa.Boolean(), nullable=False),
+        sa.Column("lost_workers", sa.Integer(), nullable=False),
+        sa.Column("embedding_started", sa.Boolean(), nullable=False),
+        sa.Column("batched", sa.Boolean(), nullable=False),
+        sa.Column("run_alone", sa.Boolean(), nullable=False),
         sa.Column("error", sa.Text(), nullable=True),
         sa.Column("available_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("rung_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("rings", sa.Integer(), nullable=False),
-        sa.Column("ring_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("notified_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("notify_count", sa.Integer(), nullable=False),
+        sa.Column("notify_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("started_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
@@ -617,7 +617,7 @@ def upgrade() -> None:
             ["memory_base_id"], ["memory_bases.id"], name=op.f("fk_ingestion_jobs_memory_base_id"), ondelete="CASCADE"
         ),
         sa.ForeignKeyConstraint(
-            ["row_id"], ["memory_base_sessions.id"], name=op.f("fk_ingestion_jobs_row_id"), ondelete="CASCADE"
+            ["progress_id"], ["session_progress.id"], name=op.f("fk_ingestion_jobs_progress_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_ingestion_jobs")),
     )
@@ -625,12 +625,12 @@ def upgrade() -> None:
     op.create_index(
         "ix_ingestion_jobs_queued",
         "ingestion_jobs",
-        ["ring_at"],
+        ["notify_at"],
         unique=False,
         postgresql_where=sa.text("state = 'queued'"),
         sqlite_where=sa.text("state = 'queued'"),
     )
-    op.create_index("ix_ingestion_jobs_row", "ingestion_jobs", ["row_id"], unique=False)
+    op.create_index("ix_ingestion_jobs_progress", "ingestion_jobs", ["progress_id"], unique=False)
     op.create_index("ix_ingestion_jobs_started", "ingestion_jobs", ["started_at"], unique=False)
     op.create_index(
         "uq_ingestion_jobs_active",
@@ -642,7 +642,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "ledger",
-        sa.Column("row_id", sa.Uuid(), nullable=False),
+        sa.Column("progress_id", sa.Uuid(), nullable=False),
         sa.Column("message_id", sa.Uuid(), nullable=False),
         sa.Column("memory_base_id", sa.Uuid(), nullable=False),
         sa.Column("generation", sa.Integer(), nullable=False),
@@ -653,30 +653,32 @@ def upgrade() -> None:
             ["memory_base_id"], ["memory_bases.id"], name=op.f("fk_ledger_memory_base_id"), ondelete="CASCADE"
         ),
         sa.ForeignKeyConstraint(
-            ["row_id"], ["memory_base_sessions.id"], name=op.f("fk_ledger_row_id"), ondelete="CASCADE"
+            ["progress_id"], ["session_progress.id"], name=op.f("fk_ledger_progress_id"), ondelete="CASCADE"
         ),
-        sa.PrimaryKeyConstraint("row_id", "message_id", name=op.f("pk_ledger")),
+        sa.PrimaryKeyConstraint("progress_id", "message_id", name=op.f("pk_ledger")),
     )
     op.create_index("ix_ledger_ingested", "ledger", ["memory_base_id", "generation", "ingested_at"], unique=False)
     op.create_index("ix_ledger_message", "ledger", ["memory_base_id", "generation", "message_id"], unique=False)
     op.create_table(
         "token_vectors",
-        sa.Column("row_id", sa.Uuid(), nullable=False),
+        sa.Column("progress_id", sa.Uuid(), nullable=False),
         sa.Column("message_id", sa.Uuid(), nullable=False),
         sa.Column("memory_base_id", sa.Uuid(), nullable=False),
         sa.Column("generation", sa.Integer(), nullable=False),
-        sa.Column("place", sa.BigInteger(), nullable=False),
+        sa.Column("position", sa.BigInteger(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("vectors", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(
-            ["row_id", "message_id"],
-            ["ledger.row_id", "ledger.message_id"],
-            name=op.f("fk_token_vectors_row_id_message_id"),
+            ["progress_id", "message_id"],
+            ["ledger.progress_id", "ledger.message_id"],
+            name=op.f("fk_token_vectors_progress_id_message_id"),
             ondelete="CASCADE",
         ),
-        sa.PrimaryKeyConstraint("row_id", "message_id", name=op.f("pk_token_vectors")),
+        sa.PrimaryKeyConstraint("progress_id", "message_id", name=op.f("pk_token_vectors")),
     )
-    op.create_index("ix_token_vectors_place", "token_vectors", ["memory_base_id", "generation", "place"], unique=False)
+    op.create_index(
+        "ix_token_vectors_position", "token_vectors", ["memory_base_id", "generation", "position"], unique=False
+    )
     if op.get_context().dialect.name == "postgresql":
         # Packed numbers do not compress, and trying to costs every write.
         op.execute("ALTER TABLE token_vectors ALTER COLUMN vectors SET STORAGE EXTERNAL")
@@ -685,7 +687,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     if op.get_context().dialect.name == "postgresql":
         op.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
-    op.drop_index("ix_token_vectors_place", table_name="token_vectors")
+    op.drop_index("ix_token_vectors_position", table_name="token_vectors")
     op.drop_table("token_vectors")
     op.drop_index("ix_ledger_message", table_name="ledger")
     op.drop_index("ix_ledger_ingested", table_name="ledger")
@@ -697,7 +699,7 @@ def downgrade() -> None:
         sqlite_where=sa.text("state IN ('queued', 'running')"),
     )
     op.drop_index("ix_ingestion_jobs_started", table_name="ingestion_jobs")
-    op.drop_index("ix_ingestion_jobs_row", table_name="ingestion_jobs")
+    op.drop_index("ix_ingestion_jobs_progress", table_name="ingestion_jobs")
     op.drop_index(
         "ix_ingestion_jobs_queued",
         table_name="ingestion_jobs",
@@ -709,7 +711,7 @@ def downgrade() -> None:
     op.drop_index("ix_dead_letters_generation", table_name="dead_letters")
     op.drop_table("dead_letters")
     op.drop_index("ix_messages_run", table_name="messages")
-    op.drop_index(op.f("ix_messages_place"), table_name="messages")
+    op.drop_index(op.f("ix_messages_position"), table_name="messages")
     op.drop_index(
         "ix_messages_parents",
         table_name="messages",
@@ -729,34 +731,34 @@ def downgrade() -> None:
     op.drop_index("ix_memory_use_messages_use", table_name="memory_use_messages")
     op.drop_table("memory_use_messages")
     op.drop_index(
-        "ix_memory_base_sessions_unbuilt",
-        table_name="memory_base_sessions",
+        "ix_session_progress_unbuilt",
+        table_name="session_progress",
         postgresql_where=sa.text("cursor_seq < build_seq"),
         sqlite_where=sa.text("cursor_seq < build_seq"),
     )
-    op.drop_index("ix_memory_base_sessions_session", table_name="memory_base_sessions")
+    op.drop_index("ix_session_progress_session", table_name="session_progress")
     op.drop_index(
-        "ix_memory_base_sessions_owed",
-        table_name="memory_base_sessions",
+        "ix_session_progress_pending",
+        table_name="session_progress",
         postgresql_where=sa.text("target_seq > cursor_seq"),
         sqlite_where=sa.text("target_seq > cursor_seq"),
     )
-    op.drop_index("ix_memory_base_sessions_lease", table_name="memory_base_sessions")
-    op.drop_index("ix_memory_base_sessions_idle", table_name="memory_base_sessions")
+    op.drop_index("ix_session_progress_lease", table_name="session_progress")
+    op.drop_index("ix_session_progress_idle", table_name="session_progress")
     op.drop_index(
-        "ix_memory_base_sessions_dirty",
-        table_name="memory_base_sessions",
+        "ix_session_progress_dirty",
+        table_name="session_progress",
         postgresql_where=sa.text("dirty > repaired"),
         sqlite_where=sa.text("dirty > repaired"),
     )
-    op.drop_index("ix_memory_base_sessions_audit", table_name="memory_base_sessions")
-    op.drop_table("memory_base_sessions")
+    op.drop_index("ix_session_progress_audit", table_name="session_progress")
+    op.drop_table("session_progress")
     op.drop_index("ix_documents_knowledge_base", table_name="documents")
     op.drop_table("documents")
     op.drop_index("ix_chat_records_request", table_name="chat_records")
     op.drop_index("ix_chat_records_flow", table_name="chat_records")
     op.drop_table("chat_records")
-    op.drop_index("ix_summaries_ring", table_name="summaries")
+    op.drop_index("ix_summaries_notify", table_name="summaries")
     op.drop_table("summaries")
     op.drop_index("ix_speakers_conversation", table_name="speakers")
     op.drop_table("speakers")
@@ -770,7 +772,7 @@ def downgrade() -> None:
     op.drop_index("ix_knowledge_bases_page", table_name="knowledge_bases")
     op.drop_table("knowledge_bases")
     op.drop_table("generations")
-    op.drop_index("ix_chats_ring", table_name="chats")
+    op.drop_index("ix_chats_notify", table_name="chats")
     op.drop_index("ix_chats_page", table_name="chats")
     op.drop_index("ix_chats_end_user", table_name="chats")
     op.drop_table("chats")
@@ -794,6 +796,6 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_api_keys_user_id"), table_name="api_keys")
     op.drop_table("api_keys")
     op.drop_table("users")
-    op.drop_index("ix_postings_place", table_name="postings")
+    op.drop_index("ix_postings_position", table_name="postings")
     op.drop_table("postings")
     op.drop_table("heartbeats")

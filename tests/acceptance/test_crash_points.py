@@ -21,8 +21,8 @@ pytestmark = pytest.mark.slow
 # The change that the worker is stopped in.
 POINTS = {
     "claiming": Change("ingestion_jobs", "OLD.state = 'queued' AND NEW.state = 'running'"),
-    "claimed": Change("ingestion_jobs", "NEW.embedding_began AND NOT OLD.embedding_began"),
-    "upserted": Change("memory_base_sessions", "NEW.cursor_seq > OLD.cursor_seq"),
+    "claimed": Change("ingestion_jobs", "NEW.embedding_started AND NOT OLD.embedding_started"),
+    "upserted": Change("session_progress", "NEW.cursor_seq > OLD.cursor_seq"),
     "advanced and not committed": Change("ingestion_jobs", "NEW.state = 'done'"),
 }
 
@@ -84,7 +84,7 @@ def test_a_worker_killed_at_a_named_point_loses_and_doubles_nothing(scene: Scene
         built.assert_exact(base, 20)
         (job,) = (job for job in built.jobs(base) if job.kind == "ingest")
         # A claim that never committed is no attempt; a worker lost once embedding began is a death.
-        assert (job.attempts, job.deaths) == (1 if point == "claiming" else 2, int(written)), point
+        assert (job.attempts, job.lost_workers) == (1 if point == "claiming" else 2, int(written)), point
 
 
 def test_a_worker_killed_just_after_the_commit_of_the_advance_does_nothing_twice(scene: Scene) -> None:

@@ -91,8 +91,8 @@ def test_the_bad_message_is_the_one_dead_letter_and_its_neighbours_are_ingested(
     assert stack.status(base)["dead_letters"] == len(letters) == 2
     assert letters["worker_lost"]["session_id"] == "deadly"
     assert letters["text_rejected"]["session_id"] == "not a number"
-    deaths = {job.session_id: job.deaths for job in stack.jobs(base) if job.deaths}
-    assert deaths == {"deadly": 2}
+    lost_workers = {job.session_id: job.lost_workers for job in stack.jobs(base) if job.lost_workers}
+    assert lost_workers == {"deadly": 2}
     assert {job.state for job in stack.jobs(base)} == {JobState.DONE, JobState.FAILED}
     listed = command(stack, "list")
     assert all(item["id"] in listed and item["message_id"] in listed for item in letters.values())

@@ -61,7 +61,7 @@ def test_a_worker_killed_between_upsert_and_advance_loses_and_doubles_nothing(sc
     stack, worker = scene.with_worker()
     base = stack.base("killed", threshold=200)
     stack.capture(*numbered(200), flow="killed")
-    wait_until(lambda: any(job.embedding_began for job in stack.jobs(base)), PATIENCE, "embedding began")
+    wait_until(lambda: any(job.embedding_started for job in stack.jobs(base)), PATIENCE, "embedding began")
     # While the write lock is held, the worker can upsert and cannot advance.
     with sqlite_writer_blocked(stack.settings.data_dir / "memorybase.db"):
         wait_until(lambda: len(stack.stored(base)) == 200, PATIENCE, "the upsert")

@@ -31,8 +31,8 @@ FINISHES = Change("ingestion_jobs", "NEW.state = 'done'")
 
 # Where the worker is stopped, how many messages are in the new collection then, and the deaths that its jobs count.
 POINTS = {
-    "claimed": (Change("ingestion_jobs", "NEW.embedding_began AND NOT OLD.embedding_began"), 0, 0),
-    "upserted": (Change("memory_base_sessions", "NEW.cursor_seq > OLD.cursor_seq"), JOB_MESSAGES, 1),
+    "claimed": (Change("ingestion_jobs", "NEW.embedding_started AND NOT OLD.embedding_started"), 0, 0),
+    "upserted": (Change("session_progress", "NEW.cursor_seq > OLD.cursor_seq"), JOB_MESSAGES, 1),
     "advanced and not committed": (FINISHES, JOB_MESSAGES, 1),
     "letting it serve": (SERVES, MESSAGES, 1),
 }
@@ -50,9 +50,9 @@ class Searcher(threading.Thread):
         self.answers = 0
         self.wrong: list[str] = []
         self._base = base
-        with stack.services.database.reading() as session:
+        with stack.services.database.reading() as db:
             held = sa.select(LedgerEntry.message_id).where(LedgerEntry.memory_base_id == UUID(base))
-            self._expected = {str(message_id) for message_id in session.scalars(held)}
+            self._expected = {str(message_id) for message_id in db.scalars(held)}
         self._client = httpx.Client(base_url=stack.client.base_url, headers=stack.client.headers, trust_env=False)
         self._ended = threading.Event()
 
@@ -105,12 +105,12 @@ class Scene:
         return self.stack.call("POST", f"/memories/{base}/regenerate", 202)
 
     def base_row(self, base: str) -> MemoryBase:
-        with self.stack.services.database.reading() as session:
-            return session.get_one(MemoryBase, UUID(base))
+        with self.stack.services.database.reading() as db:
+            return db.get_one(MemoryBase, UUID(base))
 
     def generation(self, base: str, number: int) -> Generation:
-        with self.stack.services.database.reading() as session:
-            return session.get_one(Generation, (UUID(base), number))
+        with self.stack.services.database.reading() as db:
+            return db.get_one(Generation, (UUID(base), number))
 
     def stored(self, base: str, number: int) -> int:
         generation = self.generation(base, number)
@@ -147,8 +147,8 @@ class Scene:
         return {each.ref.name for each in listed if each.ref.name.startswith(f"mb-{base}-")}
 
     def metadata_file(self, base: str) -> Path:
-        with self.stack.services.database.reading() as session:
-            entry = session.scalars(sa.select(KnowledgeBase).where(KnowledgeBase.memory_base_id == UUID(base))).one()
+        with self.stack.services.database.reading() as db:
+            entry = db.scalars(sa.select(KnowledgeBase).where(KnowledgeBase.memory_base_id == UUID(base))).one()
         return self.stack.settings.knowledge_dir / str(entry.id) / "embedding_metadata.json"
 
     def execute(self, statement: str) -> None:
@@ -179,7 +179,7 @@ def scene(
 
 def test_a_worker_killed_at_a_named_point_of_a_build_costs_nothing(scene: Scene) -> None:
     bases = []
-    for point, (change, stored, deaths) in POINTS.items():
+    for point, (change, stored, lost_workers) in POINTS.items():
         base = scene.ingested_base(f"worker {point}")
         bases.append(base)
         with Searcher(scene.stack, base):
@@ -193,7 +193,7 @@ def test_a_worker_killed_at_a_named_point_of_a_build_costs_nothing(scene: Scene)
             scene.worker.start()
 
             scene.wait_until_serving(base, 2)
-        assert sum(job.deaths for job in scene.jobs(base, 2)) == deaths, point
+        assert sum(job.lost_workers for job in scene.jobs(base, 2)) == lost_workers, point
         assert {job.state for job in scene.jobs(base, 2)} == {JobState.DONE}, point
     for base in bases:
         scene.assert_whole(base)
@@ -218,7 +218,7 @@ def test_a_worker_killed_just_after_a_commit_of_a_build_does_nothing_twice(scene
             scene.worker.start()
 
             scene.wait_until_serving(base, 2)
-        assert [(job.attempts, job.deaths) for job in scene.jobs(base, 2)] == [(1, 0), (1, 0)]
+        assert [(job.attempts, job.lost_workers) for job in scene.jobs(base, 2)] == [(1, 0), (1, 0)]
         scene.assert_whole(base)
         # The worker that let it serve may have died before it could write what people read there.
         wait_until(scene.metadata_file(base).exists, PATIENCE, "the metadata file is back")
@@ -271,7 +271,7 @@ def test_a_sweeper_killed_while_it_lets_a_build_serve_and_while_it_drops_the_old
     build_without_its_last_step(scene, base)
     with Searcher(scene.stack, base):
         with gate(scene.postgres, scene.dbname, SERVES.of(base)) as held:
-            scene.execute(f"UPDATE memory_base_sessions SET dirty = repaired WHERE memory_base_id = '{base}'")
+            scene.execute(f"UPDATE session_progress SET dirty = repaired WHERE memory_base_id = '{base}'")
             wait_until(held.reached, PATIENCE, "the sweeper lets the build serve")
             scene.stack.sweeper.kill()
         scene.assert_still_serving_the_old(base)
@@ -287,25 +287,25 @@ def test_a_sweeper_killed_while_it_lets_a_build_serve_and_while_it_drops_the_old
         scene.stack.sweeper.start()
 
         wait_until(lambda: scene.generation(base, 1).retired_at is None, PATIENCE, "the old generation is emptied")
-    with scene.stack.services.database.reading() as session:
+    with scene.stack.services.database.reading() as db:
         entries = sa.select(sa.func.count()).where(
             LedgerEntry.memory_base_id == UUID(base), LedgerEntry.generation == 1
         )
-        assert session.scalar(entries) == 0
+        assert db.scalar(entries) == 0
     scene.worker.start()
     scene.assert_whole(base)
 
 
 def build_without_its_last_step(scene: Scene, base: str) -> None:
     """A build that has reached its target while an edit waited; the edit is taken back by the test, the worker gone."""
-    last_job = Change("ingestion_jobs", "NEW.embedding_began AND NOT OLD.embedding_began AND NEW.from_seq > 0")
+    last_job = Change("ingestion_jobs", "NEW.embedding_started AND NOT OLD.embedding_started AND NEW.from_seq > 0")
     repair = Change("ingestion_jobs", "NEW.kind = 'repair' AND NEW.state = 'running'")
     with gate(scene.postgres, scene.dbname, repair.of(base)) as mending:
         with gate(scene.postgres, scene.dbname, last_job.of(base)) as embedding:
             scene.regenerate(base)
             wait_until(embedding.reached, PATIENCE, "the worker is at the last job")
             scene.execute(
-                f"UPDATE memory_base_sessions SET dirty = dirty + 1 WHERE memory_base_id = '{base}' AND generation = 2"
+                f"UPDATE session_progress SET dirty = dirty + 1 WHERE memory_base_id = '{base}' AND generation = 2"
             )
         wait_until(mending.reached, PATIENCE, "only the repair is left")
         scene.worker.kill()

@@ -20,7 +20,7 @@ from harness.gates import Change, gate
 from harness.pieces import KEY, PATIENCE, SweeperServer, Topology, topology
 from harness.worker import WorkerServer, sabotaged
 
-from memorybase.models import JobState, MemoryBaseSession, Message
+from memorybase.models import JobState, Message, SessionProgress
 from memorybase.settings import embedded
 from worker.process import EXIT_SOFTWARE
 
@@ -65,7 +65,7 @@ class Client(threading.Thread):
         self.join()
 
     def _capture(self, http: httpx.Client, number: int) -> None:
-        ids = [f"run-{number}-{place}" for place in range(RUN_MESSAGES)]
+        ids = [f"run-{number}-{position}" for position in range(RUN_MESSAGES)]
         said = [{"id": each, "role": "user", "content": f"note {each} is about the harbour"} for each in ids]
         body = {"run_id": f"run-{number}", "session_id": f"s{number % SESSIONS}", "messages": said}
         while True:
@@ -102,9 +102,9 @@ def stack(
 
 
 def leases_of(stack: Topology, pid: int) -> list[UUID]:
-    with stack.services.database.reading() as session:
-        held = sa.select(MemoryBaseSession.id).where(MemoryBaseSession.lease_owner.contains(f":{pid}:"))
-        return list(session.scalars(held))
+    with stack.services.database.reading() as db:
+        held = sa.select(SessionProgress.id).where(SessionProgress.lease_owner.contains(f":{pid}:"))
+        return list(db.scalars(held))
 
 
 def ask_to_end(server: Server) -> subprocess.Popen[bytes]:
@@ -154,12 +154,12 @@ def test_a_worker_that_cannot_end_its_job_in_time_hands_it_back(stack: Topology,
     stack.cleanup.callback(worker.close)
     worker.start()
     stack.capture(*(f"note number {n} is about the harbour" for n in range(RUN_MESSAGES)), flow="endless")
-    wait_until(lambda: any(job.embedding_began for job in stack.jobs(base)), PATIENCE, "the model is at work")
+    wait_until(lambda: any(job.embedding_started for job in stack.jobs(base)), PATIENCE, "the model is at work")
 
     assert ask_to_end(worker).wait(30) == EXIT_SOFTWARE
 
     (job,) = stack.jobs(base)
-    assert (job.state, job.deaths) == (JobState.QUEUED, 0)
+    assert (job.state, job.lost_workers) == (JobState.QUEUED, 0)
     assert leases_of(stack, worker.pid) == []
     next_one = stack.start_worker()
     stack.wait_until_ingested(base, RUN_MESSAGES)
@@ -216,10 +216,10 @@ def test_processes_that_are_replaced_under_load_lose_nothing_and_hand_over_at_on
 
 def assert_everything_once(stack: Topology, base: str, acknowledged: list[str]) -> None:
     stack.assert_exact(base, len(acknowledged))
-    with stack.services.database.reading() as session:
-        stored = session.scalars(sa.select(Message.external_id).where(Message.external_id.is_not(None)))
+    with stack.services.database.reading() as db:
+        stored = db.scalars(sa.select(Message.external_id).where(Message.external_id.is_not(None)))
         assert sorted(str(each) for each in stored) == sorted(acknowledged)
     jobs = stack.jobs(base)
     assert len(jobs) > WORKERS
-    assert {(job.state, job.attempts, job.deaths, job.outages) for job in jobs} == {(JobState.DONE, 1, 0, 0)}
+    assert {(job.state, job.attempts, job.lost_workers, job.outages) for job in jobs} == {(JobState.DONE, 1, 0, 0)}
     assert stack.status(base)["dead_letters"] == 0

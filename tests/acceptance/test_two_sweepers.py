@@ -26,7 +26,7 @@ from memorybase.ingestion import capture, claim, scheduler
 from memorybase.ingestion.capture import CaptureRequest
 from memorybase.memory_bases import manage
 from memorybase.memory_bases.manage import NewMemoryBase
-from memorybase.models import ACTIVE_STATES, IngestionJob, JobState, MemoryBaseSession
+from memorybase.models import ACTIVE_STATES, IngestionJob, JobState, SessionProgress
 from memorybase.services import Services
 from memorybase.sessions import flows
 from memorybase.settings import embedded
@@ -34,7 +34,7 @@ from worker.queue import QUEUE
 
 HANGS_SECONDS = 9.0  # the database cuts whoever waits for a lock for 10 s
 EACH = 30  # sessions of each kind: under a lease that has run out, owed a job, with a ring that nobody heard
-ONE_SESSION = Change("memory_base_sessions", "NEW.session_id = 's0' AND NEW.epoch > OLD.epoch")
+ONE_SESSION = Change("session_progress", "NEW.session_id = 's0' AND NEW.epoch > OLD.epoch")
 
 
 @dataclass
@@ -55,37 +55,37 @@ class Scene:
             capture.capture(self.services, user_id, flow_id, request)
         for number, job in enumerate(self.jobs()):
             if number < EACH:
-                assert claim.claim_job(self.services, scheduler.freeze(job), "a worker that is lost") is not None
+                assert claim.claim_job(self.services, scheduler.job_message(job), "a worker that is lost") is not None
             elif number < 2 * EACH:
                 self._execute(sa.update(IngestionJob).values(state=JobState.CANCELLED), job.id)
             else:
-                self._execute(sa.update(IngestionJob).values(ring_at=job.created_at), job.id)
+                self._execute(sa.update(IngestionJob).values(notify_at=job.created_at), job.id)
         self._execute(
-            sa.update(MemoryBaseSession)
-            .where(MemoryBaseSession.lease_until.is_not(None))
-            .values(lease_until=MemoryBaseSession.lease_until - sa.text("interval '1 hour'"))
+            sa.update(SessionProgress)
+            .where(SessionProgress.lease_until.is_not(None))
+            .values(lease_until=SessionProgress.lease_until - sa.text("interval '1 hour'"))
         )
 
     def _execute(self, statement: Any, job_id: UUID | None = None) -> None:
-        with self.services.database.transaction() as session:
-            session.execute(statement if job_id is None else statement.where(IngestionJob.id == job_id))
+        with self.services.database.transaction() as db:
+            db.execute(statement if job_id is None else statement.where(IngestionJob.id == job_id))
 
     def jobs(self) -> list[IngestionJob]:
-        with self.services.database.reading() as session:
-            return list(session.scalars(sa.select(IngestionJob).order_by(IngestionJob.created_at)))
+        with self.services.database.reading() as db:
+            return list(db.scalars(sa.select(IngestionJob).order_by(IngestionJob.created_at)))
 
     def active(self) -> list[IngestionJob]:
         return [job for job in self.jobs() if job.state in ACTIVE_STATES]
 
-    def rung(self) -> Counter[UUID]:
+    def notified(self) -> Counter[UUID]:
         """How often each job waits in the broker."""
         with redis.Redis.from_url(self.services.settings.redis_url) as client:
             waiting = [json.loads(raw) for raw in client.lrange(QUEUE, 0, -1)]
         return Counter(UUID(json.loads(base64.b64decode(each["body"]))[1]["job_id"]) for each in waiting)
 
     def epochs(self) -> Counter[int]:
-        with self.services.database.reading() as session:
-            return Counter(session.scalars(sa.select(MemoryBaseSession.epoch)))
+        with self.services.database.reading() as db:
+            return Counter(db.scalars(sa.select(SessionProgress.epoch)))
 
     def said(self) -> list[dict[str, Any]]:
         """What all sweepers have logged."""
@@ -125,23 +125,23 @@ def test_two_sweepers_share_the_work_and_one_that_hangs_does_not_delay_the_other
         for sweeper in scene.sweepers:
             sweeper.launch()
         wait_until(held.reached, PATIENCE, "one sweeper hangs in the middle of a session")
-        wait_until(lambda: len(scene.rung()) == 3 * EACH - 1, HANGS_SECONDS, "the other does all the rest")
+        wait_until(lambda: len(scene.notified()) == 3 * EACH - 1, HANGS_SECONDS, "the other does all the rest")
         assert scene.epochs() == {0: 2 * EACH, 1: 1, 2: EACH - 1}
         assert held.reached()
-    wait_until(lambda: len(scene.rung()) == 3 * EACH, PATIENCE, "the last one is rung too")
+    wait_until(lambda: len(scene.notified()) == 3 * EACH, PATIENCE, "the last one is rung too")
     for sweeper in scene.sweepers:
         sweeper.wait_until_it_answers()
         sweeper.stop()
 
     active = scene.active()
     assert len({job.session_id for job in active}) == len(active) == 3 * EACH
-    assert {(job.state, job.deaths) for job in active} == {(JobState.QUEUED, 0)}
+    assert {(job.state, job.lost_workers) for job in active} == {(JobState.QUEUED, 0)}
     # A job that is taken back is due at once: it is rung with its requeue and by the same pass.
-    assert scene.rung() == {job.id: 2 if job.attempts else 1 for job in active}
+    assert scene.notified() == {job.id: 2 if job.attempts else 1 for job in active}
     assert scene.epochs() == {0: 2 * EACH, 2: EACH}
     assert {line["level"] for line in scene.said()} <= {"info", "warning"}
     assert {line["event"] for line in scene.said() if line["level"] == "warning"} <= {"job_requeued"}
     swept = [line for line in scene.said() if line["event"] == "swept"]
-    assert [sum(line.get(what, 0) for line in swept) for what in ("requeued", "planned", "rung")] == [
+    assert [sum(line.get(what, 0) for line in swept) for what in ("requeued", "planned", "notified")] == [
         EACH, EACH, 2 * EACH
     ]  # fmt: skip

@@ -20,7 +20,7 @@ from harness.worker import WorkerServer
 from memorybase import messages, wiring
 from memorybase.auth import api_keys
 from memorybase.conversation.session_memory import summaries
-from memorybase.conversation.session_memory.summaries import Wanted
+from memorybase.conversation.session_memory.summaries import SummaryKey
 from memorybase.conversation.summarizers.llm import EXTRACTIVE
 from memorybase.database import migrate
 from memorybase.embedding.background import NICENESS
@@ -28,7 +28,7 @@ from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion.capture import CaptureRequest
 from memorybase.memory_bases import manage
 from memorybase.memory_bases.manage import NewMemoryBase
-from memorybase.models import ACTIVE_STATES, IngestionJob, JobState, MemoryBaseSession
+from memorybase.models import ACTIVE_STATES, IngestionJob, JobState, SessionProgress
 from memorybase.operations import sweeper
 from memorybase.services import Services
 from memorybase.sessions import flows
@@ -71,8 +71,8 @@ class Stack:
 
     def summary_of(self, session_id: str) -> str:
         """Asked for, and made by a worker."""
-        wanted = Wanted(flow_id=self.flow_id, session_id=session_id, preset="token_buffer", summarizer=EXTRACTIVE)
-        summaries.request_summary(self.services, self.user_id, wanted)
+        wanted = SummaryKey(flow_id=self.flow_id, session_id=session_id, preset="token_buffer", summarizer=EXTRACTIVE)
+        summaries.refresh_summary(self.services, self.user_id, wanted)
         return (
             wait_until(
                 lambda: summaries.get_summary(self.services, self.user_id, wanted).summary,
@@ -83,8 +83,8 @@ class Stack:
         )
 
     def jobs(self) -> list[IngestionJob]:
-        with self.services.database.reading() as session:
-            return list(session.scalars(sa.select(IngestionJob).order_by(IngestionJob.from_seq)))
+        with self.services.database.reading() as db:
+            return list(db.scalars(sa.select(IngestionJob).order_by(IngestionJob.from_seq)))
 
     def running(self) -> bool:
         return any(job.state == JobState.RUNNING for job in self.jobs())
@@ -97,14 +97,12 @@ class Stack:
         return self.idle()
 
     def processed(self) -> int:
-        with self.services.database.reading() as session:
-            return session.scalar(sa.select(sa.func.sum(MemoryBaseSession.total_processed))) or 0
+        with self.services.database.reading() as db:
+            return db.scalar(sa.select(sa.func.sum(SessionProgress.total_processed))) or 0
 
     def stored(self) -> int:
-        with self.services.database.reading() as session:
-            name, collection_id = session.execute(
-                sa.text("SELECT collection_name, collection_id FROM generations")
-            ).one()
+        with self.services.database.reading() as db:
+            name, collection_id = db.execute(sa.text("SELECT collection_name, collection_id FROM generations")).one()
         return self.services.vectors.count(CollectionRef(name, UUID(str(collection_id))))
 
 
@@ -122,7 +120,7 @@ def make_stack() -> Iterator[Callable[[Settings], Stack]]:
 
 @pytest.fixture
 def settings(data_dir: Path, own_redis: RedisServer, chroma_url: str) -> Settings:
-    return embedded(data_dir, redis_url=own_redis.url, chroma_url=chroma_url, ring_pause_seconds=0)
+    return embedded(data_dir, redis_url=own_redis.url, chroma_url=chroma_url, enqueue_pause_seconds=0)
 
 
 @pytest.fixture

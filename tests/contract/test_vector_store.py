@@ -13,7 +13,7 @@ from memorybase.errors import CollectionMissing, DimensionMismatch, VectorReject
 from memorybase.testing import InMemoryVectors
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.store import TWINS, CollectionRef, MetadataValue, VectorRecord, VectorStore
-from memorybase.vectors.visibility import hidden_ids
+from memorybase.vectors.visibility import unreachable_ids
 
 DIMENSION = 8
 
@@ -275,8 +275,8 @@ class TestReachedIds:
     def test_what_is_not_stored_is_not_hidden(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record("a"), record("b")])
 
-        assert hidden_ids(store, ref, ["a", "missing", "b"]) == set()
-        assert hidden_ids(store, ref, []) == set()
+        assert unreachable_ids(store, ref, ["a", "missing", "b"]) == set()
+        assert unreachable_ids(store, ref, []) == set()
 
 
 class TestFetch:
@@ -292,7 +292,7 @@ class TestFetch:
     def test_a_vector_comes_back_as_it_was_written(self, store: VectorStore, ref: CollectionRef) -> None:
         vectors = np.random.default_rng(7).standard_normal((20, 3)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        records = [VectorRecord(f"r{place}", vector, "text", {"a": 1}) for place, vector in enumerate(vectors)]
+        records = [VectorRecord(f"r{position}", vector, "text", {"a": 1}) for position, vector in enumerate(vectors)]
         store.upsert(ref, records)
         found = store.fetch(ref, [record.id for record in records])
         np.testing.assert_allclose([found[record.id].vector for record in records], vectors, atol=1e-6)

@@ -90,9 +90,11 @@ class Api:
         return done
 
     def work(self) -> int:
-        """Run every job that was rung for, as a worker does."""
+        """Run every enqueued job, as a worker does."""
         return self.queue.drain(
-            lambda job: worker.run_jobs(self.services, job, owner="test:1", more=lambda: False, thread=AtOnce)
+            lambda job: worker.run_jobs(
+                self.services, job, owner="test:1", may_continue=lambda: False, new_thread=AtOnce
+            )
         )
 
     def of_user(self, name: str, *scopes: str) -> Api:
@@ -100,8 +102,8 @@ class Api:
         user_id = self.user_id
         if name != "local":
             user_id = uuid4()
-            with self.services.database.transaction() as session:
-                session.add(User(id=user_id, name=name, created_at=datetime.now(UTC)))
+            with self.services.database.transaction() as db:
+                db.add(User(id=user_id, name=name, created_at=datetime.now(UTC)))
         _, secret = api_keys.create_key(self.services, user_id, name=name, scopes=scopes or api_keys.SCOPES)
         return Api(self.client, self.services, user_id, self.vectors, self.queue, self.embedders, secret)
 

@@ -19,12 +19,12 @@ def assert_index_exact(world: World, language: str = "english") -> None:
     analyzer = keywords.analyzer(language)
     wanted: dict[tuple[int, int], int] = {}
     totals: dict[UUID, Counter[str]] = {}
-    with world.services.database.reading() as session:
-        sessions = {(s.flow_id, s.session_id): s for s in session.scalars(sa.select(Session))}
+    with world.services.database.reading() as db:
+        sessions = {(s.flow_id, s.session_id): s for s in db.scalars(sa.select(Session))}
         names: set[tuple[UUID, str]] = set()
-        for message in session.scalars(sa.select(Message)):
+        for message in db.scalars(sa.select(Message)):
             conversation = sessions[message.flow_id, message.session_id]
-            assert message.place == conversation.first_place + message.seq
+            assert message.position == conversation.first_position + message.seq
             document = analyzer.document(message_text(message.content))
             if message.role not in ("user", "assistant"):
                 assert message.terms == 0
@@ -32,14 +32,14 @@ def assert_index_exact(world: World, language: str = "english") -> None:
             stored = {name: getattr(message, name) for name in index.columns(document)}
             assert stored == index.columns(document)
             for term, times in document.counts.items():
-                wanted[keywords.term_key(message.flow_id, term), message.place] = times
+                wanted[keywords.term_key(message.flow_id, term), message.position] = times
             totals.setdefault(conversation.id, Counter()).update(documents=bool(document.counts), terms=document.length)
             names |= {(conversation.id, name) for name in keywords.name_words(message.sender_name) if document.counts}
-        stored = {(row.term, row.place): row.times for row in session.scalars(sa.select(Posting))}
+        stored = {(row.term, row.position): row.times for row in db.scalars(sa.select(Posting))}
         assert stored == wanted
         for conversation in sessions.values():
             total = totals.get(conversation.id, Counter())
             assert (conversation.documents, conversation.terms) == (total["documents"], total["terms"])
-        speakers = {(row.conversation_id, row.name) for row in session.scalars(sa.select(Speaker))}
+        speakers = {(row.conversation_id, row.name) for row in db.scalars(sa.select(Speaker))}
         assert names <= speakers
         assert {conversation for conversation, _ in speakers} <= {s.id for s in sessions.values()}

@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from harness.browser import NARROW, WIDE, Reader, chromium, reader
-from harness.buried import bury
+from harness.buried import add_dead_letters
 from harness.stack import KEY, EmbeddedStack
 from memorybase.client import Client
 from memorybase.import_export.conversation_files import read_runs
@@ -37,8 +37,8 @@ def main() -> None:
     """Take them all; raises when a page does not come up."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as place:
-        stack = EmbeddedStack(Path(place))
+    with tempfile.TemporaryDirectory() as position:
+        stack = EmbeddedStack(Path(position))
         try:
             stack.start()
             with Client(stack.url, KEY) as client, chromium() as browser:
@@ -77,7 +77,7 @@ def furnish(stack: EmbeddedStack, client: Client) -> Mapping[str, str]:
         client.settle(base, lambda _: None)
     asked = _say_again(client)
     kitchen = client.get("/messages", flow_id=FLOW, session_id=SESSION, role="user")["items"]
-    bury(stack, plans, kitchen[2]["content"])
+    add_dead_letters(stack, plans, kitchen[2]["content"])
     _lose(stack, client, answers)
     shown = {"flow_id": client.memory(plans)["flow_id"], "session_id": SESSION, "memory_base_id": plans}
     return {

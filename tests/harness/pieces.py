@@ -20,7 +20,7 @@ from harness.worker import ROOT, WorkerServer
 from memorybase import wiring
 from memorybase.auth import api_keys
 from memorybase.database import migrate
-from memorybase.models import Generation, Heartbeat, IngestionJob, LedgerEntry, MemoryBase, MemoryBaseSession
+from memorybase.models import Generation, Heartbeat, IngestionJob, LedgerEntry, MemoryBase, SessionProgress
 from memorybase.services import Services
 from memorybase.settings import Settings
 from memorybase.vectors import chunk_ids
@@ -75,9 +75,9 @@ class SweeperServer(Server):
         return {"cwd": ROOT}
 
     def answers(self) -> bool:
-        with self.services.database.reading() as session:
+        with self.services.database.reading() as db:
             own = sa.select(Heartbeat.name).where(Heartbeat.kind == "sweeper", Heartbeat.name.endswith(f":{self.pid}"))
-            return session.scalar(own) is not None
+            return db.scalar(own) is not None
 
 
 class Topology:
@@ -139,14 +139,14 @@ class Topology:
     # The truth.
 
     def jobs(self, base: str) -> list[IngestionJob]:
-        with self.services.database.reading() as session:
-            found = session.scalars(sa.select(IngestionJob).order_by(IngestionJob.created_at)).all()
+        with self.services.database.reading() as db:
+            found = db.scalars(sa.select(IngestionJob).order_by(IngestionJob.created_at)).all()
             return [job for job in found if str(job.memory_base_id) == base]
 
     def ref(self, base: str) -> CollectionRef:
-        with self.services.database.reading() as session:
-            serving = session.get_one(MemoryBase, UUID(base)).serving
-            generation = session.get_one(Generation, (UUID(base), serving))
+        with self.services.database.reading() as db:
+            serving = db.get_one(MemoryBase, UUID(base)).serving
+            generation = db.get_one(Generation, (UUID(base), serving))
         return CollectionRef(generation.collection_name, generation.collection_id)
 
     def stored(self, base: str) -> list[str]:
@@ -154,13 +154,13 @@ class Topology:
 
     def assert_exact(self, base: str, count: int) -> None:
         """Ledger, Chroma's ids and the counters agree, for so many messages."""
-        with self.services.database.reading() as session:
-            serving = session.get_one(MemoryBase, UUID(base)).serving
+        with self.services.database.reading() as db:
+            serving = db.get_one(MemoryBase, UUID(base)).serving
             held, rows = (
-                session.scalars(
+                db.scalars(
                     sa.select(table).where(table.memory_base_id == UUID(base), table.generation == serving)
                 ).all()
-                for table in (LedgerEntry, MemoryBaseSession)
+                for table in (LedgerEntry, SessionProgress)
             )
         expected = [
             chunk for e in held for chunk in chunk_ids.chunk_ids(e.memory_base_id, e.message_id, e.version, e.chunks)

@@ -17,7 +17,7 @@ from harness.world import WorkerKilled, World
 from memorybase.ingestion import advance, lease, repair
 from memorybase.ingestion import worker as worker_
 from memorybase.ingestion.worker import JobOutcome
-from memorybase.services import FrozenJob
+from memorybase.services import JobMessage
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
 POINTS = (
@@ -37,21 +37,23 @@ PATIENCE = 60.0  # for a thread that should run a few milliseconds
 
 
 class Worker(threading.Thread):
-    """One delivery of one job, and with `more` what waits beside it."""
+    """One delivery of one job and, with `may_continue`, of other waiting jobs."""
 
-    def __init__(self, stage: Stage, ring: FrozenJob, owner: str, at: str | None, *, kill: bool, more: bool) -> None:
+    def __init__(
+        self, stage: Stage, message: JobMessage, owner: str, at: str | None, *, kill: bool, may_continue: bool
+    ) -> None:
         super().__init__(name=owner, daemon=True)
         self.owner = owner
         self.outcome: JobOutcome | None = None
         self.killed = self.ended = False
         self.error: BaseException | None = None
         self.resting = threading.Event()
-        self._stage, self._ring, self._at, self._kill, self._more = stage, ring, at, kill, more
+        self._stage, self._message, self._at, self._kill, self._may_continue = stage, message, at, kill, may_continue
         self._resume = threading.Event()
 
     def run(self) -> None:
         try:
-            self.outcome = self._stage.world.run(self._ring, self.owner, more=lambda: self._more)
+            self.outcome = self._stage.world.run(self._message, self.owner, may_continue=lambda: self._may_continue)
         except WorkerKilled:
             self.killed = True
         except BaseException as error:  # noqa: BLE001 - raised again in the test's own thread
@@ -96,11 +98,11 @@ class Stage:
         self._patch = pytest.MonkeyPatch()
         self._hook()
 
-    def run(self, ring: FrozenJob, *, at: str | None = None, kill: bool = True) -> Worker:
+    def run(self, message: JobMessage, *, at: str | None = None, kill: bool = True) -> Worker:
         """Hand one ring to a worker of its own, and wait until it has ended or is frozen."""
         self._workers += 1
         # Every other one takes up whatever else waits.
-        worker = Worker(self, ring, f"worker-{self._workers}", at, kill=kill, more=self._workers % 2 == 0)
+        worker = Worker(self, message, f"worker-{self._workers}", at, kill=kill, may_continue=self._workers % 2 == 0)
         worker.start()
         return self._await(worker)
 
@@ -139,13 +141,13 @@ class Stage:
 
     def _hook(self) -> None:
         self._after(worker_, "claim_job", "claimed", unless=None)
-        self._before(lease.Guard, "check", "embedded")
+        self._before(lease.LeaseKeeper, "check", "embedded")
         self._before(worker_, "advance", "advancing")
         self._after(worker_, "advance", "advanced")
         self._before(repair, "_record", "advancing")
         self._after(repair, "_record", "advanced")
         self._after(advance, "finish", "committing")
-        self._before(self.world.queue, "ring", "ringing")
+        self._before(self.world.queue, "enqueue", "ringing")
         self._before(self.world.vectors, "delete", "checked")
         self._after(self.world.vectors, "delete", "removed")
         self.world.vectors.before_upsert = self._before_upsert

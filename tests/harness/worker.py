@@ -53,8 +53,8 @@ class WorkerServer(Server):
     def heartbeat(self) -> Heartbeat | None:
         """This process's own sign of life; None without one, or without a database."""
         try:
-            with self.database.reading() as session:
-                return session.scalar(sa.select(Heartbeat).where(Heartbeat.name.contains(f":{self.pid}:")))
+            with self.database.reading() as db:
+                return db.scalar(sa.select(Heartbeat).where(Heartbeat.name.contains(f":{self.pid}:")))
         except errors.DatabaseUnavailable:
             return None
 

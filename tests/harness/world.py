@@ -27,15 +27,15 @@ from memorybase.models import (
     IngestionJob,
     LedgerEntry,
     MemoryBase,
-    MemoryBaseSession,
     Message,
     Session,
+    SessionProgress,
     User,
     WebTicket,
 )
 from memorybase.operations import sweeper
 from memorybase.queries import token_vectors
-from memorybase.services import FrozenJob, Services
+from memorybase.services import JobMessage, Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
 from memorybase.testing import AtOnce, FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
@@ -69,8 +69,8 @@ class World:
 
     def new_user(self) -> UUID:
         user_id = uuid4()
-        with self.services.database.transaction() as session:
-            session.add(User(id=user_id, name=str(user_id), created_at=datetime.now(UTC)))
+        with self.services.database.transaction() as db:
+            db.add(User(id=user_id, name=str(user_id), created_at=datetime.now(UTC)))
         return user_id
 
     def new_base(self, **changes: Any) -> UUID:
@@ -95,10 +95,10 @@ class World:
         return flushing.flush(self.services, self.user_id, base_id, session_id)
 
     def run(
-        self, frozen: FrozenJob, owner: str = WORKER, more: Callable[[], bool] = lambda: False
+        self, frozen: JobMessage, owner: str = WORKER, may_continue: Callable[[], bool] = lambda: False
     ) -> worker.JobOutcome:
-        """One job, and with `more` what waits beside it, one thing after the other in this thread."""
-        return worker.run_jobs(self.services, frozen, owner=owner, more=more, thread=AtOnce)
+        """Run one job and, while `may_continue()`, other waiting jobs, one after the other in this thread."""
+        return worker.run_jobs(self.services, frozen, owner=owner, may_continue=may_continue, new_thread=AtOnce)
 
     def drain(self) -> int:
         """Run every ring that waits, as one worker would."""
@@ -112,7 +112,7 @@ class World:
         for _ in range(50):
             handled = self.drain()
             report = self.sweep()
-            if not handled and not report.rung and not report.planned and not report.requeued:
+            if not handled and not report.notified and not report.planned and not report.requeued:
                 return
         raise AssertionError("never at rest")
 
@@ -121,17 +121,17 @@ class World:
     def pass_time(self, seconds: float) -> None:
         """Let that much time pass for leases, idle sessions, backoffs, rings, retirements and tickets."""
         columns = {
-            MemoryBaseSession: ("lease_until", "idle_due_at", "audit_at"),
-            IngestionJob: ("available_at", "ring_at", "rung_at"),
+            SessionProgress: ("lease_until", "idle_due_at", "audit_at"),
+            IngestionJob: ("available_at", "notify_at", "notified_at"),
             Generation: ("retired_at",),
             Session: ("last_captured_at",),
             DeletedMessage: ("expires_at",),
             WebTicket: ("expires_at",),
         }
         gone = timedelta(seconds=seconds)
-        with self.services.database.transaction() as session:
+        with self.services.database.transaction() as db:
             for table, names in columns.items():
-                for row in session.scalars(sa.select(table)):
+                for row in db.scalars(sa.select(table)):
                     for name in names:
                         moment = getattr(row, name)
                         setattr(row, name, moment and moment - gone)
@@ -139,17 +139,17 @@ class World:
     # Looking.
 
     def base(self, base_id: UUID) -> MemoryBase:
-        with self.services.database.reading() as session:
-            return session.get_one(MemoryBase, base_id)
+        with self.services.database.reading() as db:
+            return db.get_one(MemoryBase, base_id)
 
-    def row(self, base_id: UUID, session_id: str) -> MemoryBaseSession:
+    def row(self, base_id: UUID, session_id: str) -> SessionProgress:
         base = self.base(base_id)
         generation = base.serving if base.building is None else base.building
         (row,) = [r for r in self.rows(base_id) if r.session_id == session_id and r.generation == generation]
         return row
 
-    def rows(self, base_id: UUID) -> list[MemoryBaseSession]:
-        return self._all(MemoryBaseSession, base_id)
+    def rows(self, base_id: UUID) -> list[SessionProgress]:
+        return self._all(SessionProgress, base_id)
 
     def jobs(self, base_id: UUID) -> list[IngestionJob]:
         return sorted(self._all(IngestionJob, base_id), key=lambda job: job.created_at)
@@ -164,30 +164,30 @@ class World:
         return self._all(DeadLetter, base_id)
 
     def messages(self, session_id: str | None = None) -> list[Message]:
-        with self.services.database.reading() as session:
-            found = session.scalars(sa.select(Message).where(Message.flow_id == self.flow_id).order_by(Message.seq))
+        with self.services.database.reading() as db:
+            found = db.scalars(sa.select(Message).where(Message.flow_id == self.flow_id).order_by(Message.seq))
             return [m for m in found if session_id in (None, m.session_id)]
 
     def ref(self, base_id: UUID) -> CollectionRef:
         base = self.base(base_id)
-        with self.services.database.reading() as session:
-            generation = session.get_one(Generation, (base_id, base.serving))
+        with self.services.database.reading() as db:
+            generation = db.get_one(Generation, (base_id, base.serving))
             return CollectionRef(generation.collection_name, generation.collection_id)
 
     def stored(self, base_id: UUID) -> set[str]:
         return {i for page in self.services.vectors.iter_ids(self.ref(base_id)) for i in page}
 
     def _all(self, table: type[Any], base_id: UUID) -> list[Any]:
-        with self.services.database.reading() as session:
-            return list(session.scalars(sa.select(table).where(table.memory_base_id == base_id)))
+        with self.services.database.reading() as db:
+            return list(db.scalars(sa.select(table).where(table.memory_base_id == base_id)))
 
     def assert_exact(self, base_id: UUID) -> None:
         """At rest: messages, ledger, store and counters agree, id by id."""
         base = self.base(base_id)
         assert base.building is None
         assert self.active_jobs(base_id) == []
-        with self.services.database.reading() as session:
-            capture = session.get_one(Generation, (base_id, base.serving)).capture
+        with self.services.database.reading() as db:
+            capture = db.get_one(Generation, (base_id, base.serving)).capture
         dead = {letter.message_id for letter in self.dead_letters(base_id) if letter.generation == base.serving}
         rows = {row.session_id: row for row in self.rows(base_id) if row.generation == base.serving}
         expected = {
@@ -203,11 +203,11 @@ class World:
         chunks = {c for e in entries for c in chunk_ids.chunk_ids(base_id, e.message_id, e.version, e.chunks)}
         assert self.stored(base_id) == chunks
         for row in rows.values():
-            own = [e for e in entries if e.row_id == row.id]
+            own = [e for e in entries if e.progress_id == row.id]
             assert row.total_processed == len(own)
             assert row.total_chunks == sum(e.chunks for e in own)
-        with self.services.database.reading() as session:
-            assert token_vectors.rows_lacking(session, base_id, self.base(base_id).serving) == {}
+        with self.services.database.reading() as db:
+            assert token_vectors.count_missing_by_session(db, base_id, self.base(base_id).serving) == {}
 
     def assert_all_ingested(self, base_id: UUID) -> None:
         """Exact, and nothing waits."""

@@ -17,7 +17,7 @@ from memorybase.errors import (
     TextRejected,
     VectorStoreUnavailable,
 )
-from memorybase.services import FrozenJob
+from memorybase.services import JobMessage
 from memorybase.testing import FakeEmbedder, FakeEmbedders, InMemoryLocks, InMemoryQueue, InMemoryVectors
 from memorybase.vectors.store import CollectionRef, VectorRecord
 
@@ -122,8 +122,8 @@ class TestInMemoryLocks:
         assert not locks.held(base, "s1")
 
 
-def job(seq: int) -> FrozenJob:
-    return FrozenJob(uuid4(), uuid4(), "s1", "ingest", 1, seq, seq + 1, None, "fake", "none")
+def job(seq: int) -> JobMessage:
+    return JobMessage(uuid4(), uuid4(), "s1", "ingest", 1, seq, seq + 1, None, "fake", "none")
 
 
 class TestInMemoryQueue:
@@ -131,38 +131,38 @@ class TestInMemoryQueue:
         queue, seen = InMemoryQueue(), []
         first, second = job(0), job(1)
 
-        def handle(each: FrozenJob) -> None:
+        def handle(each: JobMessage) -> None:
             seen.append(each)
             if each is first:
-                queue.ring([second])
+                queue.enqueue([second])
 
-        assert queue.ring([first]) == 1
+        assert queue.enqueue([first]) == 1
         assert queue.backlog() == 1
         assert queue.drain(handle) == 2
-        assert seen == queue.rings == [first, second]
+        assert seen == queue.enqueued == [first, second]
         assert queue.backlog() == 0
 
     def test_notifications_are_lost_during_an_outage(self) -> None:
         queue = InMemoryQueue()
         queue.away = True
 
-        assert queue.ring([job(0)]) == 0
+        assert queue.enqueue([job(0)]) == 0
         assert queue.backlog() is None
-        assert queue.rings == []
+        assert queue.enqueued == []
 
     def test_clear_loses_what_waits(self) -> None:
         queue = InMemoryQueue()
-        queue.ring([job(0)])
+        queue.enqueue([job(0)])
         queue.clear()
 
         assert queue.drain(lambda _: None) == 0
 
     def test_a_handler_that_never_ends_is_reported(self) -> None:
         queue = InMemoryQueue()
-        queue.ring([job(0)])
+        queue.enqueue([job(0)])
 
         with pytest.raises(RuntimeError, match="never empties"):
-            queue.drain(lambda each: queue.ring([each]))
+            queue.drain(lambda each: queue.enqueue([each]))
 
 
 class TestFakeEmbedder:

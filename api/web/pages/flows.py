@@ -15,7 +15,7 @@ from api.web.parts import Live, Pager, Rows, cell
 from api.web.visits import Visit, Visitor
 from memorybase.database.paging import Page, PageRequest
 from memorybase.messages import resolve_id
-from memorybase.read_models import sessions as conversations
+from memorybase.read_models import sessions as session_lists
 from memorybase.read_models.sessions import RunView, SessionView
 
 Item = TypeVar("Item")
@@ -51,7 +51,7 @@ class FlowPage(ABC, Generic[Item]):
         self.flow_id = flow_id
 
     async def build(self) -> None:
-        flow = await self.visit.ask(conversations.get_flow, self.flow_id)
+        flow = await self.visit.ask(session_lists.get_flow, self.flow_id)
         title = f"{self.title} of {flow.name}"
         with frame(self.visit, title, back=("All memories", "/")):
             with ui.element("div").classes("head"):
@@ -98,7 +98,7 @@ class SessionsPage(FlowPage[SessionView]):
     other = ("Runs of the flow", "runs")
 
     async def fetch(self, request: PageRequest) -> Page[SessionView]:
-        return await self.visit.ask(conversations.list_sessions, request, flow_id=self.flow_id, end_user_id=None)
+        return await self.visit.ask(session_lists.list_sessions, request, flow_id=self.flow_id, end_user_id=None)
 
     def key(self, item: SessionView) -> Hashable:
         return item.id, item.session_id  # renamed, it leads elsewhere
@@ -130,7 +130,7 @@ class RunsPage(FlowPage[RunView]):
     other = ("Sessions of the flow", "sessions")
 
     async def fetch(self, request: PageRequest) -> Page[RunView]:
-        return await self.visit.ask(conversations.list_runs, self.flow_id, request)
+        return await self.visit.ask(session_lists.list_runs, self.flow_id, request)
 
     def key(self, item: RunView) -> Hashable:
         return item.run_id

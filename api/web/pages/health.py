@@ -85,7 +85,7 @@ class HealthPage:
 
 
 def _parts(services: Services, _user_id: UUID) -> list[Part]:
-    return vitals.parts(services)
+    return vitals.check_parts(services)
 
 
 def _seen(part: Part) -> str:

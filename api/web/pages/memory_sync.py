@@ -107,7 +107,7 @@ class Sync:
             result = FlushResult([], _conflicts_of(error))
         if result.jobs:
             sessions = [job.session_id for job in result.jobs]
-            targets = await ask(jobs.owed_targets, self._base_id, sessions)
+            targets = await ask(jobs.pending_targets, self._base_id, sessions)
             wanted = before.pending_messages if pending is None else pending
             self._going = Going(targets, wanted, before.total_processed, before.dead_letters)
             self._since = (await ask(jobs.get_job, result.jobs[0].id)).created_at

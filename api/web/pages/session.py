@@ -369,7 +369,7 @@ def _badges(told: Told) -> list[tuple[str, Mood]]:
     if told.answers is not None:
         found.append((f"answers #{told.answers}", "calm"))
     if branch is not None and branch.siblings > 1:
-        found.append((f"{branch.place} of {branch.siblings}", "busy"))
+        found.append((f"{branch.position} of {branch.siblings}", "busy"))
     if branch is not None and not branch.on_latest:
         found.append(("not on the latest thread", "warn"))
     if message.status != "completed":

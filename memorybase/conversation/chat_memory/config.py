@@ -101,8 +101,8 @@ class ChatMemoryConfig(BaseModel):
         """The predefined messages, if they are used."""
         chosen = self.predefined_messages if self.use_predefined_messages else []
         return [
-            Record(id=f"predefined-{place}", seq=0, role=each.role, content=each.content)
-            for place, each in enumerate(chosen, 1)
+            Record(id=f"predefined-{index}", seq=0, role=each.role, content=each.content)
+            for index, each in enumerate(chosen, 1)
         ]
 
     @property

@@ -18,7 +18,7 @@ from memorybase.database.paging import Page, PageRequest, page_of
 from memorybase.messages import check_json, check_text
 from memorybase.models import ID_LENGTH, Chat, ChatMemory
 from memorybase.queries import chats, memory_uses
-from memorybase.queries.ownership import found_flow
+from memorybase.queries.ownership import require_flow
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -98,34 +98,34 @@ def put_memory(
     services: Services, key: MemoryKey, config: ChatMemoryConfig, *, replace: bool = True
 ) -> tuple[ChatMemoryView, bool]:
     """Make a node's memory, or configure it anew if it may; whether it was made. Its chats stay. Raises NotFound."""
-    with services.database.transaction() as session:
-        found_flow(session, key.user_id, key.flow_id)
-        now = clock.now(session)
+    with services.database.transaction() as db:
+        require_flow(db, key.user_id, key.flow_id)
+        now = clock.now(db)
         options = config.model_dump(exclude={"name"})
         values = {"id": uuid4(), "flow_id": key.flow_id, "node_id": key.node_id, "name": config.name,
                   "options": options, "revision": 1, "created_at": now, "updated_at": now}  # fmt: skip
-        created = chats.insert_memory(session, values)
-        memory = chats.lock_memory(session, key.flow_id, key.node_id)
+        created = chats.insert_memory(db, values)
+        memory = chats.lock_memory(db, key.flow_id, key.node_id)
         if memory is None:
             raise errors.NotFound("There is no such chat memory", field="node_id", value=key.node_id)
         if replace and not created:
             memory.revision += config_of(memory).trims_like != config.trims_like
             memory.name, memory.options, memory.updated_at = config.name, options, now
-            session.flush()
+            db.flush()
         return _view(memory), created
 
 
 def get_memory(services: Services, key: MemoryKey) -> ChatMemoryView:
     """Raises NotFound."""
-    with services.database.reading() as session:
-        return _view(found_memory(session, key))
+    with services.database.reading() as db:
+        return _view(found_memory(db, key))
 
 
 def list_memories(services: Services, user_id: UUID, flow_id: UUID, request: PageRequest) -> Page[ChatMemoryView]:
     """A flow's memories, oldest first. Raises NotFound."""
-    with services.database.reading() as session:
-        found_flow(session, user_id, flow_id)
-        found = chats.memories_page(session, flow_id, request)
+    with services.database.reading() as db:
+        require_flow(db, user_id, flow_id)
+        found = chats.memories_page(db, flow_id, request)
         return page_of(found, lambda row: _view(row.ChatMemory))
 
 
@@ -133,29 +133,29 @@ def list_chats(
     services: Services, key: MemoryKey, request: PageRequest, *, end_user_id: str | None = None
 ) -> Page[ChatView]:
     """A memory's chats, oldest first. Raises NotFound."""
-    with services.database.reading() as session:
-        memory = found_memory(session, key)
-        found = chats.chats_page(session, memory.id, request, end_user_id=end_user_id)
+    with services.database.reading() as db:
+        memory = found_memory(db, key)
+        found = chats.chats_page(db, memory.id, request, end_user_id=end_user_id)
         return page_of(found, lambda row: _chat_view(row.Chat))
 
 
 def delete_memory(services: Services, key: MemoryKey) -> None:
     """The configuration, every chat, and what of them models were given. Raises NotFound; safe to repeat."""
-    with services.database.reading() as session:
-        memory = found_memory(session, key)
+    with services.database.reading() as db:
+        memory = found_memory(db, key)
     more = True
     while more:
-        with services.database.transaction() as session:
-            more = chats.delete_rows_of_memory(session, memory.id, limit=DELETE_PAGE)
-    with services.database.transaction() as session:
-        memory_uses.delete_uses_of_node(session, key.flow_id, key.node_id)
-        chats.delete_memory(session, memory.id)
+        with services.database.transaction() as db:
+            more = chats.delete_rows_of_memory(db, memory.id, limit=DELETE_PAGE)
+    with services.database.transaction() as db:
+        memory_uses.delete_uses_of_node(db, key.flow_id, key.node_id)
+        chats.delete_memory(db, memory.id)
     log.info("chat_memory_deleted", chat_memory_id=str(memory.id))
 
 
-def found_memory(session: OrmSession, key: MemoryKey) -> ChatMemory:
+def found_memory(db: OrmSession, key: MemoryKey) -> ChatMemory:
     """Raises NotFound."""
-    memory = chats.fetch_memory(session, key.user_id, key.flow_id, key.node_id)
+    memory = chats.fetch_memory(db, key.user_id, key.flow_id, key.node_id)
     if memory is None:
         raise errors.NotFound("There is no such chat memory", field="node_id", value=key.node_id)
     return memory

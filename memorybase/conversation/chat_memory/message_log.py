@@ -120,21 +120,21 @@ def post_messages(
 
     Raises NotFound, InvalidRequest, MessageConflict, Conflict for another end user; nothing is stored then.
     """
-    with services.database.reading() as session:
-        config = config_of(found_memory(session, key))
+    with services.database.reading() as db:
+        config = config_of(found_memory(db, key))
     chat_id = who.resolve(config.chat_id)
     said = _normalised(services, key, _filled(raw, config, who.variables))
-    with services.database.transaction() as session:
-        memory = found_memory(session, key)
-        if not chats.share_memory(session, memory.id):
+    with services.database.transaction() as db:
+        memory = found_memory(db, key)
+        if not chats.share_memory(db, memory.id):
             raise errors.NotFound("There is no such chat memory", field="node_id", value=key.node_id)
-        chat = chats.open_chat(session, memory, chat_id, clock.now(session))
+        chat = chats.open_chat(db, memory, chat_id, clock.now(db))
         _bind_end_user(chat, end_user_id)
-        posted = _append(session, chat, said, run_id)
-        keep_standing(session, memory, config_of(memory), chat)
-    with services.database.reading() as session:
-        written = chats.fetch_chat(session, memory.id, chat_id)
-        report = read_view(session, memory, config, written).report
+        posted = _append(db, chat, said, run_id)
+        keep_standing(db, memory, config_of(memory), chat)
+    with services.database.reading() as db:
+        written = chats.fetch_chat(db, memory.id, chat_id)
+        report = read_view(db, memory, config, written).report
         trimmed = 0 if written is None else written.messages - len(report.kept)
     return Posted(chat_id, posted, trimmed, report.tokens_after)
 
@@ -163,8 +163,8 @@ def _normalised(services: Services, key: MemoryKey, raw: Sequence[Any]) -> dict[
         max_message_bytes=bounds.max_message_bytes,
     )
     by_id: dict[UUID, NewMessage] = {}
-    for place, message in enumerate(said):
-        where = f"messages[{place}]"
+    for index, message in enumerate(said):
+        where = f"messages[{index}]"
         check_says_something(message, where)
         first = by_id.setdefault(message.id or uuid4(), message)
         if first is not message and messages.message_fingerprint(first) != messages.message_fingerprint(message):
@@ -176,10 +176,10 @@ def _normalised(services: Services, key: MemoryKey, raw: Sequence[Any]) -> dict[
 
 def check_says_something(message: NewMessage, where: str) -> None:
     """Its files are files, and there is something to remember."""
-    for place, file in enumerate(message.files):
+    for index, file in enumerate(message.files):
         if not isinstance(file, Mapping):
-            raise errors.InvalidRequest("A file is an object", field=f"{where}.files[{place}]")
-        FileRef.from_mapping(file, where=f"{where}.files[{place}]")
+            raise errors.InvalidRequest("A file is an object", field=f"{where}.files[{index}]")
+        FileRef.from_mapping(file, where=f"{where}.files[{index}]")
     if _record(message, seq=0).is_empty:
         raise errors.InvalidRequest("A message has content, files or tool calls", field=f"{where}.content")
 
@@ -207,18 +207,16 @@ def _bind_end_user(chat: Chat, end_user_id: str | None) -> None:
         )
 
 
-def _append(
-    session: OrmSession, chat: Chat, said: Mapping[UUID, NewMessage], run_id: UUID | None
-) -> list[PostedMessage]:
-    known = chats.known_records(session, chat, said.keys())
+def _append(db: OrmSession, chat: Chat, said: Mapping[UUID, NewMessage], run_id: UUID | None) -> list[PostedMessage]:
+    known = chats.known_records(db, chat, said.keys())
     for message_id, stored in known.items():
         message = said[message_id]
         if stored.fingerprint != messages.message_fingerprint(message):
             raise errors.MessageConflict(field="messages.id", value=message.external_id or str(message_id))
     new = {message_id: message for message_id, message in said.items() if message_id not in known}
-    now = clock.now(session)
+    now = clock.now(db)
     rows = _rows(chat, new, run_id, now)
-    chats.insert_records(session, rows)
+    chats.insert_records(db, rows)
     seqs = {stored.message_id: stored.seq for stored in known.values()} | {
         row["message_id"]: row["seq"] for row in rows
     }
@@ -227,7 +225,7 @@ def _append(
         chat.messages += len(rows)
         chat.tokens += sum(row["tokens"] for row in rows)
         chat.updated_at = now
-        session.flush()
+        db.flush()
     return [
         PostedMessage(message_id, message.external_id, seqs[message_id], message_id in new)
         for message_id, message in said.items()
@@ -280,15 +278,15 @@ def read_messages(
     if cursor is not None and offset is not None:
         raise errors.InvalidRequest("A cursor stands alone, without offset", field="cursor")
     direction, seq = _read_cursor(cursor)
-    with services.database.reading() as session:
-        memory = found_memory(session, key)
-        chat = chats.fetch_chat(session, memory.id, chat_id)
+    with services.database.reading() as db:
+        memory = found_memory(db, key)
+        chat = chats.fetch_chat(db, memory.id, chat_id)
         if chat is None:
             return ChatPage([], 0, has_more=False)
         if offset is not None or direction == "after":
-            rows = chats.oldest(session, chat, limit=limit + 1, after=seq or 0, offset=offset or 0)
+            rows = chats.oldest(db, chat, limit=limit + 1, after=seq or 0, offset=offset or 0)
             return _page(chat, rows[:limit], len(rows) > limit, "after", offset)
-        rows = chats.newest(session, chat, limit=limit + 1, before=seq)
+        rows = chats.newest(db, chat, limit=limit + 1, before=seq)
         return _page(chat, rows[:limit][::-1], len(rows) > limit, "before", None)
 
 
@@ -338,31 +336,31 @@ def delete_messages(
     checked_chat_id(chat_id)
     if not roles:
         raise errors.InvalidRequest("Say which roles are to be deleted", field="roles", limit=["user", "assistant"])
-    with services.database.transaction() as session:
-        memory = found_memory(session, key)
-        chat = chats.lock_chat(session, memory.id, chat_id)
+    with services.database.transaction() as db:
+        memory = found_memory(db, key)
+        chat = chats.lock_chat(db, memory.id, chat_id)
         if chat is None:
             return Deleted([], 0)
-        gone = _deleted(session, chat, mode, set(roles))
-        _after_deletion(session, chat, gone)
+        gone = _deleted(db, chat, mode, set(roles))
+        _after_deletion(db, chat, gone)
         return Deleted([each.message_id for each in gone], chat.messages)
 
 
-def _deleted(session: OrmSession, chat: Chat, mode: DeleteMode, roles: set[DeletedRole]) -> list[Gone]:
+def _deleted(db: OrmSession, chat: Chat, mode: DeleteMode, roles: set[DeletedRole]) -> list[Gone]:
     is_whole = {"user", "assistant"} <= roles
     if mode == "all":
         with_results = roles | {"tool"} if "assistant" in roles else roles
-        return chats.delete_records(session, chat, roles=None if is_whole else with_results)
-    request_id = chats.newest_request(session, chat)
-    calls = chats.calls_of(session, chat, request_id) if request_id and "assistant" in roles else []
-    gone = chats.delete_records(session, chat, roles=None if is_whole else roles, request_id=request_id)
+        return chats.delete_records(db, chat, roles=None if is_whole else with_results)
+    request_id = chats.newest_request(db, chat)
+    calls = chats.calls_of(db, chat, request_id) if request_id and "assistant" in roles else []
+    gone = chats.delete_records(db, chat, roles=None if is_whole else roles, request_id=request_id)
     if calls:
         made = Record(id="", seq=0, role="assistant", tool_calls=[call for _, some in calls for call in some])
-        gone += chats.delete_results(session, chat, call_ids(made), after=calls[0][0])
+        gone += chats.delete_results(db, chat, call_ids(made), after=calls[0][0])
     return sorted(gone)
 
 
-def _after_deletion(session: OrmSession, chat: Chat, gone: Sequence[Gone]) -> None:
+def _after_deletion(db: OrmSession, chat: Chat, gone: Sequence[Gone]) -> None:
     """Counters follow; a summary that covered any of it goes, and with it the place that it had moved."""
     if not gone:
         return
@@ -370,7 +368,7 @@ def _after_deletion(session: OrmSession, chat: Chat, gone: Sequence[Gone]) -> No
     chat.messages -= len(gone)
     chat.tokens -= sum(each.tokens for each in gone)
     chat.revision += 1
-    chat.updated_at = clock.now(session)
+    chat.updated_at = clock.now(db)
     covered = chat.summary_from_seq, chat.summary_to_seq
     if chat.summary is not None and any(covered[0] <= each.seq <= covered[1] for each in gone):
         chat.summary = None
@@ -378,10 +376,10 @@ def _after_deletion(session: OrmSession, chat: Chat, gone: Sequence[Gone]) -> No
         if chat.trimmed_seq <= covered[1]:
             chat.trimmed_seq = min(chat.trimmed_seq, covered[0] - 1)
         words.append(chat.id)  # by this name uses know the summary
-    memory_uses.redact_uses(session, words)
-    session.flush()
+    memory_uses.redact_uses(db, words)
+    db.flush()
     if chat.messages == 0:
-        chats.delete_chat(session, chat)
+        chats.delete_chat(db, chat)
 
 
 def erase_chats(services: Services, user_id: UUID, end_user_id: str) -> ErasedChats:
@@ -391,16 +389,16 @@ def erase_chats(services: Services, user_id: UUID, end_user_id: str) -> ErasedCh
     """
     total = ErasedChats(0, 0, 0)
     while True:
-        with services.database.reading() as session:
-            page = chats.chats_of_end_user(session, user_id, end_user_id, limit=ERASE_PAGE)
+        with services.database.reading() as db:
+            page = chats.chats_of_end_user(db, user_id, end_user_id, limit=ERASE_PAGE)
         for memory_id, chat_id in page:
-            with services.database.transaction() as session:
-                chat = chats.lock_chat(session, memory_id, chat_id)
+            with services.database.transaction() as db:
+                chat = chats.lock_chat(db, memory_id, chat_id)
                 if chat is None or chat.end_user_id != end_user_id:
                     continue
                 summaries = total.summaries + (chat.summary is not None)
-                gone = chats.delete_records(session, chat)
-                _after_deletion(session, chat, gone)
+                gone = chats.delete_records(db, chat)
+                _after_deletion(db, chat, gone)
                 total = ErasedChats(total.chats + 1, total.messages + len(gone), summaries)
         if len(page) < ERASE_PAGE:
             return total

@@ -71,9 +71,9 @@ class ChatMemory:
             self.services, self.key, who, messages, run_id=self._run(run_id), end_user_id=end_user_id
         )
         if self._summarizer is None:
-            summaries.ask_if_due(self.services, self.key, posted.chat_id)
+            summaries.request_if_due(self.services, self.key, posted.chat_id)
         else:
-            summaries.summarise_due(self.services, self.key, posted.chat_id, summarizer=self._summarizer)
+            summaries.summarize_due(self.services, self.key, posted.chat_id, summarizer=self._summarizer)
         return posted
 
     def view(

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
 from memorybase.conversation.chat_memory.memories import MemoryKey, Who, checked_chat_id, config_of, found_memory
-from memorybase.conversation.memory_use.provenance import Origin
+from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.conversation.memory_use.record import record_use
 from memorybase.conversation.view.budget import LIMIT, SUMMARISED, Summary
 from memorybase.conversation.view.build import View, ViewOptions, build_view
@@ -34,7 +34,7 @@ PAGE = 64  # records read beyond a limit of messages, so that no group of calls 
 FIRST_READ = 1_000  # at most; each further read is twice as long
 
 
-class Standing(NamedTuple):
+class TrimState(NamedTuple):
     """What a threshold has left out, and how many predefined messages it has left; None: it has cut nothing."""
 
     cut: Cut | None
@@ -63,24 +63,22 @@ def view_chat(
     """The view of a chat; one that nothing was written to yet is empty. With a run, its own messages are left out, and
     the use is recorded. Tokens are counted as settings say of the model. Raises NotFound, InvalidRequest."""
     counter = counter_for(services.settings, model)
-    with services.database.reading() as session:
-        memory = found_memory(session, key)
+    with services.database.reading() as db:
+        memory = found_memory(db, key)
         config = config_of(memory)
-        chat = chats.fetch_chat(session, memory.id, who.resolve(config.chat_id))
-        view = read_view(
-            session, memory, config, chat, exclude_run_id=run_id, align=align, shape=shape, counter=counter
-        )
+        chat = chats.fetch_chat(db, memory.id, who.resolve(config.chat_id))
+        view = read_view(db, memory, config, chat, exclude_run_id=run_id, align=align, shape=shape, counter=counter)
     if run_id is not None:
         shown = view if chat is None else _with_summary_named(view, chat.id)
         record_use(
             services, user_id=key.user_id, flow_id=key.flow_id, run_id=run_id, node_id=key.node_id, view=shown,
-            origin=Origin(chat_row_id=None if chat is None else chat.id),
+            origin=ViewOrigin(chat_row_id=None if chat is None else chat.id),
         )  # fmt: skip
     return view
 
 
 def read_view(
-    session: OrmSession,
+    db: OrmSession,
     memory: ChatMemory,
     config: ChatMemoryConfig,
     chat: Chat | None,
@@ -94,19 +92,19 @@ def read_view(
     """The chat is read from its end, page by page, until the limits leave something out. Without `verbatim` nothing is
     given beyond them, though summaries are made."""
     run = None if exclude_run_id is None else str(exclude_run_id)
-    standing = Standing(None) if chat is None else standing_of(session, memory, config, chat)
-    cuts = () if chat is None else _cuts(chat, standing)
+    trim_state = TrimState(None) if chat is None else trim_state_of(db, memory, config, chat)
+    cuts = () if chat is None else _cuts(chat, trim_state)
     options = config.options(cuts, exclude_run_id=run, align=align, shape=shape)
     if not verbatim:
         options = replace(options, uncovered_tokens=None)
-    predefined = config.predefined[: standing.predefined_left]
+    predefined = config.predefined[: trim_state.predefined_left]
     if chat is None:
         return build_view([], options, predefined=predefined, counter=counter)
-    return _paged(session, config, chat, options, predefined, counter)
+    return _paged(db, config, chat, options, predefined, counter)
 
 
 def _paged(
-    session: OrmSession,
+    db: OrmSession,
     config: ChatMemoryConfig,
     chat: Chat,
     options: ViewOptions,
@@ -114,12 +112,12 @@ def _paged(
     counter: TokenCounter,
 ) -> View:
     summary = summary_of(chat)
-    front = _front(session, config, chat, summary)
+    front = _front(db, config, chat, summary)
     known = {record.seq for record in front}
     tail: list[Record] = []
     size, before = _first_read(config, chat), None
     while True:
-        page = chats.newest(session, chat, limit=size, after=chat.trimmed_seq, before=before)
+        page = chats.newest(db, chat, limit=size, after=chat.trimmed_seq, before=before)
         tail += [record_of(row) for row in page if row.seq not in known]
         view = build_view([*front, *tail], options, summary=summary, predefined=predefined, counter=counter)
         if len(page) < size or _is_enough(view, tail):
@@ -127,12 +125,12 @@ def _paged(
         before, size = page[-1].seq, size * 2
 
 
-def _front(session: OrmSession, config: ChatMemoryConfig, chat: Chat, summary: Summary | None) -> list[Record]:
+def _front(db: OrmSession, config: ChatMemoryConfig, chat: Chat, summary: Summary | None) -> list[Record]:
     """What of the beginning a view needs: what drop_middle may keep, and of what was trimmed away the last message that
     the summary covers, so that the summary is known to stand for something."""
-    front = _head(session, config, chat)
+    front = _head(db, config, chat)
     if summary is not None and chat.trimmed_seq:
-        covered = chats.newest(session, chat, limit=1, before=min(summary.to_seq, chat.trimmed_seq) + 1)
+        covered = chats.newest(db, chat, limit=1, before=min(summary.to_seq, chat.trimmed_seq) + 1)
         front += map(record_of, covered)
     return front
 
@@ -190,95 +188,95 @@ def summary_of(chat: Chat) -> Summary | None:
 # Where views begin.
 
 
-def standing_of(session: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, chat: Chat) -> Standing:
+def trim_state_of(db: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, chat: Chat) -> TrimState:
     """What is left out by now. A threshold is looked at over what its last cut has left, never over the whole log."""
     stored = _stored(memory, chat)
     threshold = config.threshold
     if threshold is None:
-        return Standing(None)
+        return TrimState(None)
     since = chat.trimmed_seq if stored.cut is None else stored.cut.to_seq
     predefined = [] if config.pin_predefined else config.predefined[: stored.predefined_left]
     if chat.last_seq - since + config.head + len(predefined) < threshold.trigger:
         return stored
     most = threshold.trigger + FIRST_READ
-    tail = [record_of(row) for row in chats.newest(session, chat, limit=most, after=since)][::-1]
+    tail = [record_of(row) for row in chats.newest(db, chat, limit=most, after=since)][::-1]
     first = tail[0].seq if tail else since
     head_to = first - 1 if stored.cut is None else stored.cut.after_seq
-    front = _head(session, config, chat, to=head_to)
+    front = _head(db, config, chat, to=head_to)
     if stored.cut is None and len(tail) == most:  # more than one cut's worth: the configuration was another one
-        stored = Standing(Cut(front[-1].seq if front else chat.trimmed_seq, first - 1))
+        stored = TrimState(Cut(front[-1].seq if front else chat.trimmed_seq, first - 1))
     limits = replace(config.limits(), threshold=threshold)
     return _cut_anew([*front, *tail], predefined, limits, chat.trimmed_seq) or stored
 
 
 def _cut_anew(
     history: Sequence[Record], predefined: Sequence[Record], limits: Limits, trimmed_seq: int
-) -> Standing | None:
+) -> TrimState | None:
     """What the threshold leaves out of this, or None if nothing."""
     leading = len(predefined)
     records = [*predefined, *history]
     kept = set(trim(records, [0] * len(records), limits, leading=leading).kept)
-    gone = [record.seq for place, record in enumerate(records) if place not in kept and place >= leading]
+    gone = [record.seq for index, record in enumerate(records) if index not in kept and index >= leading]
     if not gone:
         return None
-    seqs = [records[place].seq for place in sorted(kept) if place >= leading]
+    seqs = [records[index].seq for index in sorted(kept) if index >= leading]
     head = max((seq for seq in seqs if seq < gone[0]), default=trimmed_seq)
     to = min((seq for seq in seqs if seq > gone[0]), default=history[-1].seq + 1) - 1
-    return Standing(Cut(head, to), sum(place < leading for place in kept))
+    return TrimState(Cut(head, to), sum(index < leading for index in kept))
 
 
-def _stored(memory: ChatMemory, chat: Chat) -> Standing:
+def _stored(memory: ChatMemory, chat: Chat) -> TrimState:
     if chat.cut_seq > chat.trimmed_seq and chat.cut_revision == memory.revision:
-        return Standing(Cut(chat.head_seq, chat.cut_seq), chat.predefined_left)
-    return Standing(None)
+        return TrimState(Cut(chat.head_seq, chat.cut_seq), chat.predefined_left)
+    return TrimState(None)
 
 
-def _cuts(chat: Chat, standing: Standing) -> tuple[Cut, ...]:
+def _cuts(chat: Chat, trim_state: TrimState) -> tuple[Cut, ...]:
     """Whatever is left out before limits are looked at."""
     trimmed = (Cut(0, chat.trimmed_seq),) if chat.trimmed_seq else ()
-    return trimmed if standing.cut is None else (*trimmed, standing.cut)
+    return trimmed if trim_state.cut is None else (*trimmed, trim_state.cut)
 
 
-def _head(session: OrmSession, config: ChatMemoryConfig, chat: Chat, to: int | None = None) -> list[Record]:
+def _head(db: OrmSession, config: ChatMemoryConfig, chat: Chat, to: int | None = None) -> list[Record]:
     """What drop_middle may keep of the beginning."""
     if not config.head:
         return []
-    rows = chats.oldest(session, chat, limit=config.head + PAGE, after=chat.trimmed_seq, to=to)
+    rows = chats.oldest(db, chat, limit=config.head + PAGE, after=chat.trimmed_seq, to=to)
     return [record_of(row) for row in rows]
 
 
-def keep_standing(session: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, chat: Chat) -> None:
+def keep_standing(db: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, chat: Chat) -> None:
     """After a write: the place where the threshold has cut, if it has."""
     if config.threshold is None:
         return
-    cut, predefined_left = standing_of(session, memory, config, chat)
+    cut, predefined_left = trim_state_of(db, memory, config, chat)
     if cut is not None:
         chat.head_seq, chat.cut_seq = cut.after_seq, cut.to_seq
         chat.cut_revision = memory.revision
         chat.predefined_left = None if config.pin_predefined else predefined_left
 
 
-def messages_left(session: OrmSession, chat: Chat, standing: Standing) -> int:
+def messages_left(db: OrmSession, chat: Chat, trim_state: TrimState) -> int:
     """How many messages are not left out."""
-    gone = sum(chats.count_behind(session, chat, cut.after_seq, cut.to_seq) for cut in _cuts(chat, standing))
+    gone = sum(chats.count_behind(db, chat, cut.after_seq, cut.to_seq) for cut in _cuts(chat, trim_state))
     return chat.messages - gone
 
 
-def place_before(session: OrmSession, chat: Chat, standing: Standing, newest: int) -> int:
+def seq_before(db: OrmSession, chat: Chat, trim_state: TrimState, newest: int) -> int:
     """The seq behind which at most so many of the newest messages lie, whole groups, and nothing that is left out."""
-    records = [record_of(row) for row in chats.newest(session, chat, limit=newest + PAGE)][::-1]
-    place, count = chat.last_seq, 0
+    records = [record_of(row) for row in chats.newest(db, chat, limit=newest + PAGE)][::-1]
+    seq, count = chat.last_seq, 0
     for group in reversed(groups_of(records)):
         count += len(group)
         if count > newest:
             break
-        place = records[group[0]].seq - 1
-    return max([place, *(cut.to_seq for cut in _cuts(chat, standing))])
+        seq = records[group[0]].seq - 1
+    return max([seq, *(cut.to_seq for cut in _cuts(chat, trim_state))])
 
 
-def move_trimmed(chat: Chat, place: int) -> None:
+def move_trimmed(chat: Chat, seq: int) -> None:
     """Views begin behind this place, whatever a threshold has cut before."""
-    chat.trimmed_seq = place
+    chat.trimmed_seq = seq
     chat.head_seq = chat.cut_seq = 0
     chat.predefined_left = None
     chat.revision += 1
@@ -287,15 +285,15 @@ def move_trimmed(chat: Chat, place: int) -> None:
 def trim_chat(services: Services, key: MemoryKey, chat_id: str, max_messages: int = 10) -> Trimmed:
     """Leave all but the newest messages out of every view from now on. Raises NotFound."""
     checked_chat_id(chat_id)
-    with services.database.transaction() as session:
-        memory = found_memory(session, key)
-        chat = chats.lock_chat(session, memory.id, chat_id)
+    with services.database.transaction() as db:
+        memory = found_memory(db, key)
+        chat = chats.lock_chat(db, memory.id, chat_id)
         if chat is None:
             return Trimmed(0, 0)
-        standing = standing_of(session, memory, config_of(memory), chat)
-        left = messages_left(session, chat, standing)
+        trim_state = trim_state_of(db, memory, config_of(memory), chat)
+        left = messages_left(db, chat, trim_state)
         if left <= max_messages:
             return Trimmed(0, left)
-        move_trimmed(chat, place_before(session, chat, standing, max_messages))
-        remaining = chats.count_behind(session, chat, chat.trimmed_seq)
+        move_trimmed(chat, seq_before(db, chat, trim_state, max_messages))
+        remaining = chats.count_behind(db, chat, chat.trimmed_seq)
         return Trimmed(left - remaining, remaining)

@@ -6,7 +6,6 @@ node_token_buffer  the same of one node, from its executions
 node_context       what a node gave out, as records
 node_executions    recorded, listed and deleted
 session_reader     a session's messages, read no further back than the view needs
-prompt             the memory configuration of a node, and where history goes in its prompt
 """
 
 from __future__ import annotations

@@ -135,18 +135,18 @@ def report_executions(
 
 def get_execution(services: Services, user_id: UUID, execution_id: UUID) -> NodeExecutionView:
     """Raises NotFound."""
-    with services.database.reading() as session:
-        return _view(_found(session, user_id, execution_id))
+    with services.database.reading() as db:
+        return _view(_found(db, user_id, execution_id))
 
 
 def delete_execution(services: Services, user_id: UUID, execution_id: UUID) -> None:
     """Forget an execution and what it gave out, also where a model was given it; node memory is read from the one
     before. Raises NotFound."""
-    with services.database.transaction() as session:
-        seen = _found(session, user_id, execution_id)
-        sessions.lock_session(session, seen.flow_id, seen.session_id)  # no use of it is recorded meanwhile
-        memory_uses.redact_uses(session, [execution_id])
-        session.delete(seen)
+    with services.database.transaction() as db:
+        seen = _found(db, user_id, execution_id)
+        sessions.lock_session(db, seen.flow_id, seen.session_id)  # no use of it is recorded meanwhile
+        memory_uses.redact_uses(db, [execution_id])
+        db.delete(seen)
 
 
 def _put(
@@ -159,41 +159,41 @@ def _put(
     past: datetime | None,
 ) -> tuple[NodeExecutionView, bool]:
     identity = _identity(run_id, new)
-    with services.database.transaction() as session:
-        if not sessions.has_flow(session, user_id, flow_id):
+    with services.database.transaction() as db:
+        if not sessions.has_flow(db, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
-        known = queries.fetch_any(session, identity)
+        known = queries.fetch_any(db, identity)
         if known is not None and known[1] != user_id:
             raise errors.NotFound("There is no such node execution", field="execution_id", value=str(identity))
-        _check_run(session, user_id, flow_id, session_id, run_id)
+        _check_run(db, user_id, flow_id, session_id, run_id)
         if known is not None and past is not None:
             return _view(known[0]), False
-        now = clock.now(session)
-        if sessions.fetch_session(session, flow_id, session_id) is None:
-            sessions.open_session(session, flow_id=flow_id, session_id=session_id, end_user_id=None)
+        now = clock.now(db)
+        if sessions.fetch_session(db, flow_id, session_id) is None:
+            sessions.open_session(db, flow_id=flow_id, session_id=session_id, end_user_id=None)
         if known is None:
             row = NodeExecution(id=identity, created_at=past or now)
-            session.add(row)
+            db.add(row)
         else:
             row = known[0]
         row.external_id, row.flow_id, row.session_id, row.run_id = new.external_id, flow_id, session_id, run_id
         row.node_id, row.index, row.status = new.node_id, new.index, new.status
         row.outputs, row.few_shots, row.updated_at = new.outputs, new.few_shots, now
-        session.flush()
+        db.flush()
         return _view(row), known is None
 
 
-def _check_run(session: OrmSession, user_id: UUID, flow_id: UUID, session_id: str, run_id: UUID) -> None:
-    run = sessions.fetch_run(session, run_id)
+def _check_run(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str, run_id: UUID) -> None:
+    run = sessions.fetch_run(db, run_id)
     if run is None or (run.flow_id, run.session_id) == (flow_id, session_id):
         return
-    if sessions.owner_of_flow(session, run.flow_id) != user_id:
+    if sessions.owner_of_flow(db, run.flow_id) != user_id:
         raise errors.NotFound("There is no such run", field="run_id", value=str(run_id))
     raise errors.RunConflict("The run belongs to another session", field="run_id", value=str(run_id))
 
 
-def _found(session: OrmSession, user_id: UUID, execution_id: UUID) -> NodeExecution:
-    found = queries.fetch(session, user_id, execution_id)
+def _found(db: OrmSession, user_id: UUID, execution_id: UUID) -> NodeExecution:
+    found = queries.fetch(db, user_id, execution_id)
     if found is None:
         raise errors.NotFound("There is no such node execution", field="execution_id", value=str(execution_id))
     return found

@@ -12,20 +12,20 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.conversation.history.node_context import restored
-from memorybase.conversation.history.prompt import MemoryConfig, OnMissing
 from memorybase.conversation.history.session_reader import Walk
 from memorybase.conversation.history.token_buffer import (
     DEFAULT_MAX_TOKENS,
     BufferMemory,
     Conversation,
     HistoryRequest,
+    OnMissing,
     has_session,
 )
 from memorybase.conversation.view.build import FILE_DEGRADED, View, build_view
 from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.view.transcript import Prefixes
-from memorybase.errors import NotFound
+from memorybase.errors import InvalidRequest, NotFound
 from memorybase.messages import resolve_id
 from memorybase.models import NodeExecution
 from memorybase.queries import node_executions as queries
@@ -67,13 +67,13 @@ def node_view(
     NotFound.
     """
     options = replace(request.options(), leaf_id=None, exclude_run_id=None)
-    named = MemoryConfig(mode="node").applies(
-        conversation_id=conversation.session_id, node_id=node_id, on_missing=request.on_missing
-    )
-    if not has_session(conversation, request.on_missing) or not named or node_id is None:
+    missing = "conversation_id" if not conversation.session_id else "node_id" if not node_id else None
+    if missing is not None and request.on_missing == "error":
+        raise InvalidRequest(f"The history of a node needs {missing}", field=missing)
+    if not has_session(conversation, request.on_missing) or not node_id:
         return NodeHistory(build_view((), options, counter=counter))
-    with conversation.services.database.reading() as session:
-        execution = _latest(session, conversation, node_id, request)
+    with conversation.services.database.reading() as db:
+        execution = _latest(db, conversation, node_id, request)
     if execution is None:
         if request.on_missing == "error":
             raise NotFound("The node has not succeeded on this thread", field="node_id", value=node_id)
@@ -86,12 +86,10 @@ def node_view(
     return NodeHistory(view, execution.id, execution.updated_at)
 
 
-def _latest(
-    session: OrmSession, conversation: Conversation, node_id: str, request: HistoryRequest
-) -> NodeExecution | None:
+def _latest(db: OrmSession, conversation: Conversation, node_id: str, request: HistoryRequest) -> NodeExecution | None:
     """The run under way first: a loop's next round remembers the one before. Then the thread's runs, newest first."""
-    where = (session, conversation.flow_id, conversation.session_id, node_id)
-    walk = Walk(session, conversation.flow_id, conversation.session_id)
+    where = (db, conversation.flow_id, conversation.session_id, node_id)
+    walk = Walk(db, conversation.flow_id, conversation.session_id)
     runs = _runs(walk.from_leaf(request.leaf_id, run_id=request.run_id))
     first = next(runs, None)  # before anything else: the leaf may be unknown
     ran = [] if request.run_id is None else _before(request, queries.succeeded_in(*where, [request.run_id]))
@@ -106,21 +104,21 @@ def _latest(
         latest = min(ran, key=lambda one: some.index(one.run_id), default=None)
         ran = [one for one in ran if latest is not None and one.run_id == latest.run_id]
         count = min(MOST_RUNS, count * 2)
-    return session.get(NodeExecution, max(ran, key=_place).id) if ran else None
+    return db.get(NodeExecution, max(ran, key=_order).id) if ran else None
 
 
-def _place(ran: queries.Ran) -> tuple[int, datetime, UUID]:
+def _order(ran: queries.Ran) -> tuple[int, datetime, UUID]:
     """Of an execution in its run."""
     return ran.index, ran.created_at, ran.id
 
 
 def _before(request: HistoryRequest, ran: Sequence[queries.Ran]) -> list[queries.Ran]:
     """What the run gave out before the execution under way, which an earlier try may have reported already."""
-    again = next((_place(one) for one in ran if one.id == request.execution_id), None)
+    again = next((_order(one) for one in ran if one.id == request.execution_id), None)
     return [
         one
         for one in ran
-        if (again is None or _place(one) < again) and (request.index is None or one.index < request.index)
+        if (again is None or _order(one) < again) and (request.index is None or one.index < request.index)
     ]
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from memorybase.conversation.history.node_token_buffer import NodeHistory, node_view
-from memorybase.conversation.history.prompt import Mode
-from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
-from memorybase.conversation.memory_use.provenance import Origin
+from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, Mode, conversation_view
+from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.conversation.memory_use.record import record_use
 from memorybase.conversation.view.token_counters import counter_for
 
@@ -32,6 +31,6 @@ def give_history(
             run_id=request.run_id,
             node_id=node_id,
             view=given.view,
-            origin=Origin(session_id=conversation.session_id, execution=given.as_of),
+            origin=ViewOrigin(session_id=conversation.session_id, execution=given.as_of),
         )
     return given

@@ -1,7 +1,7 @@
 """The captured messages of a session as a view, read no further back than the view needs.
 
-A thread is walked from its leaf backwards, page by page along (flow_id, session_id, seq); a parent that lies further
-back is looked up by its id. What a message without a parent follows is `threads.inferred_parents`' rule.
+A thread is walked from its leaf backwards, page by page along (flow_id, session_id, seq). `queries.threads` has the
+rule that says what a message follows.
 """
 
 from __future__ import annotations
@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, pairwise
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.conversation.view.budget import GAP, LIMIT, SUMMARISED, Summary
+from memorybase.conversation.view.budget import GAP, SUMMARISED, Summary
 from memorybase.conversation.view.build import View, ViewOptions, build_view
-from memorybase.conversation.view.files import FileResolver, read_files, remote_images
+from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.limits import Prune
-from memorybase.conversation.view.records import UUID_NIL, Record
+from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.threads import BROKEN_LINK, CYCLE
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.models import Message
@@ -32,31 +31,26 @@ UNREAD = "older_unread"  # further back is more that the limits leave out: it is
 FIRST_PAGE = 64
 LONGEST_TURN = 512  # so many messages without a question among them are no turn, and are not read to their end
 LAST_PAGE = 2_000
-_NIL = UUID(UUID_NIL)
 
 
 @dataclass(slots=True)
 class Walk:
-    """A thread being walked, newest first; `flags` is what was found wrong on the way so far."""
+    """Walks a thread, newest first. `flags`: what is wrong on the way so far; `linked`: the session names parents."""
 
-    session: OrmSession
+    db: OrmSession
     flow_id: UUID
     session_id: str
     flags: list[str] = field(default_factory=list)
     linked: bool = False
     _by_seq: dict[int, Link] = field(default_factory=dict)
-    _by_id: dict[UUID, Link] = field(default_factory=dict)
-    _older: dict[int, int | None] = field(default_factory=dict)  # to the next older message; None: there is none
     _page: int = FIRST_PAGE
     _lowest: int | None = None  # seq of the page that was read last
 
     def from_leaf(self, leaf_id: UUID | None = None, *, run_id: UUID | None = None) -> Iterator[Link]:
         """From that message, else from the newest of that run if it has one, else from the newest of all. Raises
         NotFound for a leaf that is not in the session."""
-        seq = self._leaf(leaf_id, run_id)
-        link = self._at(seq) if seq is not None or leaf_id is None else None
-        first_link = threads.first_with_parent(self.session, self.flow_id, self.session_id)
-        self.linked = first_link is not None
+        link = self._at(self._leaf(leaf_id, run_id))
+        self.linked = threads.has_parents(self.db, self.flow_id, self.session_id)
         visited: set[int] = set()
         while link is not None:
             if link.seq in visited:
@@ -64,63 +58,33 @@ class Walk:
                 return
             visited.add(link.seq)
             yield link
-            link = self._parent(link, first_link)
+            if link.is_broken:
+                self.flags.append(BROKEN_LINK)
+            link = None if link.follows is None else self._at(link.follows)
 
     def _leaf(self, leaf_id: UUID | None, run_id: UUID | None) -> int | None:
         if leaf_id is not None:
-            seq = threads.seq_of(self.session, self.flow_id, self.session_id, leaf_id)
+            seq = threads.seq_of(self.db, self.flow_id, self.session_id, leaf_id)
             if seq is None:
                 raise errors.NotFound("The session has no such message", field="leaf_id", value=str(leaf_id))
             return seq
-        return None if run_id is None else threads.last_of_run(self.session, self.flow_id, self.session_id, run_id)
-
-    def _parent(self, link: Link, first_link: int | None) -> Link | None:
-        if link.parent_id is None:
-            if link.before_in_run is not None:
-                return self._at(link.before_in_run)
-            return self._next_older(link) if first_link is None or link.seq < first_link else None
-        if link.parent_id == _NIL:
-            return self._next_older(link)
-        parent = self._by_id.get(link.parent_id)
-        if parent is None:
-            seq = threads.seq_of(self.session, self.flow_id, self.session_id, link.parent_id)
-            parent = None if seq is None else self._at(seq)
-        if parent is None:
-            self.flags.append(BROKEN_LINK)
-            return None
-        if parent.run_id != link.run_id and parent.role == link.role == "user":
-            # Named as a turn: with all that was answered to it.
-            last = threads.last_of_run(self.session, self.flow_id, self.session_id, parent.run_id)
-            return parent if last is None else self._at(last)
-        return parent
-
-    def _next_older(self, link: Link) -> Link | None:
-        if link.seq not in self._older:
-            self._read(link.seq)
-        older = self._older.get(link.seq)
-        return None if older is None else self._by_seq[older]
+        return None if run_id is None else threads.last_of_run(self.db, self.flow_id, self.session_id, run_id)
 
     def _at(self, seq: int | None) -> Link | None:
-        """The message at a seq, or the newest."""
+        """The message at a seq, or the newest. Pages grow, so that a short view reads little and a long one needs few
+        statements."""
         if seq is not None:
             if seq in self._by_seq:
                 return self._by_seq[seq]
             if self._lowest is None or not 0 < self._lowest - seq <= self._page:
-                self._page = FIRST_PAGE  # a jump: nothing says that the thread goes on beside it
-        page = self._read(seq)
-        return page[0] if page and seq in {None, page[0].seq} else None
-
-    def _read(self, to_seq: int | None) -> list[Link]:
-        """Pages grow, so that a short view reads little and a long one asks seldom."""
-        page = threads.links_down_from(self.session, self.flow_id, self.session_id, to_seq=to_seq, limit=self._page)
-        for link in page:
-            self._by_seq[link.seq] = self._by_id[link.id] = link
-        self._older |= {link.seq: older.seq for link, older in pairwise(page)}
-        if page and len(page) < self._page:
-            self._older[page[-1].seq] = None
+                self._page = FIRST_PAGE  # a jump: the thread may jump again
+        page = threads.links_down_from(self.db, self.flow_id, self.session_id, to_seq=seq, limit=self._page)
+        if not page or seq not in {None, page[0].seq}:
+            return None
+        self._by_seq |= {link.seq: link for link in page}
         self._page = min(LAST_PAGE, self._page * 2)
-        self._lowest = page[-1].seq if page else None
-        return page
+        self._lowest = page[-1].seq
+        return page[0]
 
 
 def captured_view(
@@ -141,18 +105,20 @@ def captured_view(
 
     Ids are UUIDs as strings. Raises NotFound for a flow that is not the user's and for an unknown leaf.
     """
-    given: dict[str, Any] = {"counter": counter, "summary": summary, "inserts": inserts, "resolve": resolve}
-    with services.database.reading() as session:
-        if not sessions.has_flow(session, user_id, flow_id):
+    with services.database.reading() as db:
+        if not sessions.has_flow(db, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         leaf_id, run_id = _uuid(options.leaf_id), _uuid(options.exclude_run_id)
-        for tail in tails(session, flow_id, session_id, leaf_id=leaf_id, run_id=run_id, prune=options.limits.prune):
+        for tail in tails(db, flow_id, session_id, leaf_id=leaf_id, run_id=run_id, prune=options.limits.prune):
             view = build_view(
                 tail.records,
                 replace(options, thread="parents", leaf_id=tail.records[-1].id if tail.records else None),
                 flags=[*flags, *tail.flags],
+                counter=counter,
+                summary=summary,
+                inserts=inserts,
+                resolve=resolve,
                 degraded=degraded,
-                **given,
             )
             if _is_enough(view, options):
                 break
@@ -172,7 +138,7 @@ class Tail:
 
 
 def tails(
-    session: OrmSession,
+    db: OrmSession,
     flow_id: UUID,
     session_id: str,
     *,
@@ -182,12 +148,12 @@ def tails(
 ) -> Iterator[Tail]:
     """Ever longer tails of one thread, cut where pruning may cut, the last one complete; read page by page, as they
     are asked for."""
-    walk = Walk(session, flow_id, session_id)
+    walk = Walk(db, flow_id, session_id)
     links = walk.from_leaf(leaf_id, run_id=run_id)
     read: list[Record] = []  # newest first
     wanted = FIRST_PAGE
     while True:
-        read += _records(session, flow_id, session_id, list(islice(links, wanted)))
+        read += _records(db, flow_id, session_id, list(islice(links, wanted)))
         following = next(links, None)
         if following is None:
             yield Tail(_chained(read)[::-1], complete=True, linked=walk.linked, flags=tuple(walk.flags))
@@ -198,36 +164,24 @@ def tails(
         wanted = min(LAST_PAGE, wanted * 2)
 
 
-def _records(session: OrmSession, flow_id: UUID, session_id: str, links: Sequence[Link]) -> list[Record]:
+def _records(db: OrmSession, flow_id: UUID, session_id: str, links: Sequence[Link]) -> list[Record]:
     by_seq = {message.seq: message for message in threads.messages_at(
-        session, flow_id, session_id, [link.seq for link in links])}  # fmt: skip
+        db, flow_id, session_id, [link.seq for link in links])}  # fmt: skip
     return [as_record(by_seq[link.seq]) for link in links]
 
 
 def as_record(message: Message) -> Record:
     """A captured message."""
-    return Record(
-        id=str(message.id),
-        seq=message.seq,
-        role=message.role,  # type: ignore[arg-type] # a capture stores no other
-        content=message.content,
-        tool_calls=message.tool_calls or (),
-        tool_call_id=message.tool_call_id,
-        name=message.name,
-        files=read_files(message.files),
-        parent_id=None if message.parent_message_id is None else str(message.parent_message_id),
-        run_id=str(message.run_id),
-        status=message.status,  # type: ignore[arg-type] # a capture stores no other
-        created_at=message.timestamp,
-        metadata=message.meta,
+    return Record.from_row(
+        message, message_id=message.id, created_at=message.timestamp, parent_id=message.parent_message_id
     )
 
 
 def _whole_units(newest_first: Sequence[Record], prune: Prune) -> list[Record]:
     """Without the unit that was cut by reading no further: limits would see less of it than there is."""
-    places = range(len(newest_first) - 1, -1, -1)
+    indices = range(len(newest_first) - 1, -1, -1)
     begins = ("user",) if prune == "turn" else ("user", "assistant", "system")
-    whole = next((place + 1 for place in places if newest_first[place].role in begins), 0)
+    whole = next((index + 1 for index in indices if newest_first[index].role in begins), 0)
     if prune == "message" or len(newest_first) - whole > LONGEST_TURN:
         return list(newest_first)
     return list(newest_first[:whole])
@@ -245,10 +199,9 @@ def _is_enough(view: View, options: ViewOptions) -> bool:
     clears = options.clearing is not None and options.clearing.above_tokens is not None
     if clears or limits.strategy != "drop_oldest" or limits.threshold is not None:
         return False
-    reasons = {removed.reason for removed in view.report.removed}
     if options.uncovered_tokens is not None:  # what is not summarised yet is given verbatim, however old
-        return SUMMARISED in reasons or GAP in view.report.flags
-    return bool(reasons & {LIMIT, SUMMARISED})
+        return SUMMARISED in view.removal_reasons or GAP in view.report.flags
+    return view.is_full
 
 
 def _uuid(value: str | None) -> UUID | None:

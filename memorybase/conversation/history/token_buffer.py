@@ -6,11 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from memorybase import errors
-from memorybase.conversation.history.prompt import OnMissing, row_limit
 from memorybase.conversation.history.session_reader import LONGEST_TURN, Walk, captured_view
 from memorybase.conversation.view.build import View, ViewOptions, build_view
 from memorybase.conversation.view.files import FileResolver, remote_images
@@ -21,7 +20,11 @@ from memorybase.conversation.view.transcript import Prefixes
 from memorybase.queries import sessions
 from memorybase.services import Services
 
+Mode = Literal["conversation", "node"]
+OnMissing = Literal["empty", "error"]
+
 DEFAULT_MAX_TOKENS = 2000
+MAX_TURNS = 500  # Dify reads no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class HistoryRequest:
 
     def options(self) -> ViewOptions:
         """As the options of a view."""
-        turns = row_limit(self.message_limit)
+        turns = turn_limit(self.message_limit)
         if self.prune == "message":
             limits = Limits(max_tokens=self.max_tokens, max_messages=2 * turns, prune="message")
         else:
@@ -69,6 +72,11 @@ class HistoryRequest:
             format=self.format,
             prefixes=self.prefixes or Prefixes(),
         )
+
+
+def turn_limit(message_limit: int | None) -> int:
+    """How many turns are read: Dify takes 0 and less for no limit."""
+    return min(message_limit, MAX_TURNS) if message_limit is not None and message_limit > 0 else MAX_TURNS
 
 
 def conversation_view(
@@ -85,7 +93,7 @@ def conversation_view(
 
     options = request.options()
     if request.prune == "turn" and not _has_question(conversation, request):
-        limits = Limits(max_tokens=request.max_tokens, max_messages=2 * row_limit(request.message_limit))
+        limits = Limits(max_tokens=request.max_tokens, max_messages=2 * turn_limit(request.message_limit))
         options = replace(options, limits=limits, align="none")
     return captured_view(
         conversation.services,
@@ -100,18 +108,18 @@ def conversation_view(
 
 def _has_question(conversation: Conversation, request: HistoryRequest) -> bool:
     """A flow that captures its outputs alone has no turns, but a history: single messages fit or go."""
-    with conversation.services.database.reading() as session:
-        walk = Walk(session, conversation.flow_id, conversation.session_id)
+    with conversation.services.database.reading() as db:
+        walk = Walk(db, conversation.flow_id, conversation.session_id)
         links = islice(walk.from_leaf(request.leaf_id, run_id=request.run_id), LONGEST_TURN)
         return any(link.role == "user" for link in links)
 
 
 def has_session(conversation: Conversation, on_missing: OnMissing) -> bool:
     """Whether there is anything to remember by; raises NotFound for it where that is asked, and for the flow."""
-    with conversation.services.database.reading() as session:
-        if not sessions.has_flow(session, conversation.user_id, conversation.flow_id):
+    with conversation.services.database.reading() as db:
+        if not sessions.has_flow(db, conversation.user_id, conversation.flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(conversation.flow_id))
-        found = sessions.fetch_session(session, conversation.flow_id, conversation.session_id)
+        found = sessions.fetch_session(db, conversation.flow_id, conversation.session_id)
     if found is not None and found.deleted_at is None:
         return True
     if on_missing == "error":
@@ -198,8 +206,8 @@ class TokenBufferMemory(BufferMemory):
     def _without_question(self, request: HistoryRequest) -> HistoryRequest:
         """Up to the message before, where the thread ends with a question."""
         where = self.conversation
-        with where.services.database.reading() as session:
-            links = Walk(session, where.flow_id, where.session_id).from_leaf(request.leaf_id)
+        with where.services.database.reading() as db:
+            links = Walk(db, where.flow_id, where.session_id).from_leaf(request.leaf_id)
             last, before = next(links, None), next(links, None)
         if last is None or last.role != "user":
             return request

@@ -16,7 +16,7 @@ from memorybase.queries.memory_uses import Shown, ids_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class ViewOrigin:
     """What a view was made of besides the messages that it names: a session, a chat by its row, an execution as it was
     when it was last written."""
 
@@ -25,25 +25,25 @@ class Origin:
     execution: tuple[UUID, datetime] | None = None
 
 
-def gone(
-    session: OrmSession,
+def deleted_sources(
+    db: OrmSession,
     flow_id: UUID,
-    origin: Origin,
+    origin: ViewOrigin,
     told: Sequence[Shown],
     sources: Sequence[Shown],
 ) -> set[UUID]:
     """What of all that has been deleted since the view was made; nothing more of it is until this transaction ends."""
     ids = ids_in(sources)
     if origin.chat_row_id is not None:
-        chat = chats.share_chat(session, origin.chat_row_id)
-        stands = chats.present(session, origin.chat_row_id, ids)
+        chat = chats.share_chat(db, origin.chat_row_id)
+        stands = chats.present(db, origin.chat_row_id, ids)
         summary_texts = {} if chat is None else {chat.id: chat.summary}
     else:
-        sessions.share_sessions_of_messages(session, flow_id, origin.session_id, ids)
-        stands = sessions.present(session, flow_id, ids)
-        summary_texts = summaries.texts(session, ids - stands)
+        sessions.share_sessions_of_messages(db, flow_id, origin.session_id, ids)
+        stands = sessions.present(db, flow_id, ids)
+        summary_texts = summaries.texts(db, ids - stands)
     if origin.execution is not None:
-        row = session.get(NodeExecution, origin.execution[0])
+        row = db.get(NodeExecution, origin.execution[0])
         stands |= {row.id} if row is not None and row.updated_at == origin.execution[1] else set()
     stands |= {each for each in ids & summary_texts.keys() if _is_told(each, summary_texts[each], told, sources)}
     return ids - stands

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from memorybase import errors
-from memorybase.conversation.memory_use.provenance import Origin, gone
+from memorybase.conversation.memory_use.provenance import ViewOrigin, deleted_sources
 from memorybase.conversation.view.build import View
 from memorybase.database import clock
 from memorybase.messages import resolve_id
@@ -63,7 +63,7 @@ def record_use(
     node_id: str,
     view: View,
     memory_use_summary: dict[str, Any] | None = None,
-    origin: Origin,
+    origin: ViewOrigin,
 ) -> None:
     """Keep what a node's model was given; the latest of a run and node wins. What was deleted since the view was made
     is not kept.
@@ -71,17 +71,17 @@ def record_use(
     The run need not be captured yet. Raises NotFound for a flow that is not the user's, and for another flow's run.
     """
     shown = view.as_dict()
-    with services.database.transaction() as session:
-        if not sessions.has_flow(session, user_id, flow_id):
+    with services.database.transaction() as db:
+        if not sessions.has_flow(db, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
         identity = run_id if isinstance(run_id, UUID) else resolve_id(user_id, "run", run_id)[0]
-        run = sessions.fetch_run(session, identity)
+        run = sessions.fetch_run(db, identity)
         if run is not None and run.flow_id != flow_id:
             raise errors.NotFound("The flow has no such run", field="run_id", value=str(run_id))
         session_id = origin.session_id
-        if session_id is not None and sessions.fetch_session(session, flow_id, session_id) is None:
+        if session_id is not None and sessions.fetch_session(db, flow_id, session_id) is None:
             session_id = None
-        lost = gone(session, flow_id, origin, shown["messages"], shown["sources"])
+        lost = deleted_sources(db, flow_id, origin, shown["messages"], shown["sources"])
         values = {
             "flow_id": flow_id,
             "session_id": session_id,
@@ -91,9 +91,9 @@ def record_use(
             "sources": shown["sources"],
             "report": shown["report"],
             "memory_use_summary": None if lost else memory_use_summary,
-            "recorded_at": clock.now(session),
+            "recorded_at": clock.now(db),
         }
-        memory_uses.put_use(session, values, memory_uses.ids_in(shown["sources"]) - lost)
+        memory_uses.put_use(db, values, memory_uses.ids_in(shown["sources"]) - lost)
 
 
 def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) -> bool:
@@ -104,26 +104,26 @@ def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) 
     values = {"flow_id": flow_id, **asdict(past)}
     ids = memory_uses.ids_in(past.sources)
     lost = memory_uses.ids_in([source for source in past.sources if source["kind"] == "summary"])
-    with services.database.transaction() as session:
-        if not sessions.has_flow(session, user_id, flow_id):
+    with services.database.transaction() as db:
+        if not sessions.has_flow(db, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
-        if past.session_id is not None and sessions.fetch_session(session, flow_id, past.session_id) is None:
+        if past.session_id is not None and sessions.fetch_session(db, flow_id, past.session_id) is None:
             values["session_id"] = None
-        lost |= {each.message_id for each in deleted_messages.fetch(session, flow_id, ids).values() if each.kept_out}
+        lost |= {each.message_id for each in deleted_messages.fetch(db, flow_id, ids).values() if each.stays_deleted}
         if lost:
             values["messages"] = memory_uses.without(past.messages, past.sources, lost)
             values["memory_use_summary"] = None
-        return memory_uses.put_use(session, values, ids - lost, replace=False)
+        return memory_uses.put_use(db, values, ids - lost, replace=False)
 
 
 def run_memory(services: Services, user_id: UUID, flow_id: UUID, run_id: UUID) -> RunMemory:
     """What the nodes of a run were given, oldest first. Raises NotFound for a run that is neither captured nor used."""
-    with services.database.reading() as session:
-        if not sessions.has_flow(session, user_id, flow_id):
+    with services.database.reading() as db:
+        if not sessions.has_flow(db, user_id, flow_id):
             raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
-        uses = memory_uses.uses_of_run(session, flow_id, run_id)
-        edited = memory_uses.edited_since(session, flow_id, run_id)
-        run = sessions.fetch_run(session, run_id)
+        uses = memory_uses.uses_of_run(db, flow_id, run_id)
+        edited = memory_uses.edited_since(db, flow_id, run_id)
+        run = sessions.fetch_run(db, run_id)
     is_here = run is not None and run.flow_id == flow_id
     if not uses and not is_here:
         raise errors.NotFound("There is no such run", field="run_id", value=str(run_id))

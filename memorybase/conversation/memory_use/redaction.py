@@ -65,11 +65,11 @@ class _Words:
         return value
 
 
-def strike(session: OrmSession, message: Message, now: datetime) -> int:
+def redact_quotes(db: OrmSession, message: Message, now: datetime) -> int:
     """Take the words of a message that is being deleted out of what quotes it; how many rows did. The session's lock
     is held, and what names the message is redacted already."""
     words = _Words.of(message.content)
-    where = (session, message.flow_id, message.session_id)
+    where = (db, message.flow_id, message.session_id)
     executions = [
         (row, fields)
         for row in node_executions.holding(*where, words.plain)
@@ -80,7 +80,7 @@ def strike(session: OrmSession, message: Message, now: datetime) -> int:
         for row in memory_uses.holding(*where, words.plain)
         if (fields := _changed(row, words, ("messages", "memory_use_summary")))
     ]
-    if not (executions or uses) or sessions.is_said_again(session, message):
+    if not (executions or uses) or sessions.has_identical_message(db, message):
         return 0
     for row, fields in [*executions, *uses]:
         for name, value in fields.items():

@@ -172,18 +172,18 @@ def clean_up(settings: Settings, *, now: datetime | None = None) -> int:
     return deleted
 
 
-def ring_clean_up(services: Services) -> int:
+def enqueue_clean_up(services: Services) -> int:
     """Once a day, have a worker clean up, where the settings say after how long; whether it was rung for."""
     if services.settings.node_memory_days == 0:
         return 0
-    with services.database.transaction() as session:
-        if not heartbeats.take_turn(session, CLEAN_UP, clock.now(session), CLEANED_EVERY):
+    with services.database.transaction() as db:
+        if not heartbeats.take_turn(db, CLEAN_UP, clock.now(db), CLEANED_EVERY):
             return 0
-    rung = services.queue.ring_clean_up()
-    if not rung:  # the next pass tries again
-        with services.database.transaction() as session:
-            heartbeats.forget(session, CLEAN_UP)
-    return rung
+    enqueued = services.queue.enqueue_clean_up()
+    if not enqueued:  # the next pass tries again
+        with services.database.transaction() as db:
+            heartbeats.delete(db, CLEAN_UP)
+    return enqueued
 
 
 def _empty() -> Document:

@@ -222,11 +222,11 @@ def _window(
     waiting = [pair for pair in pairs if covered_seq < pair.user.seq < start]
     turns = _turns(records)
     left = preset.uncovered_tokens
-    place = len(waiting)
-    while place and left >= (cost := sum(map(call.counter.count, turns[waiting[place - 1].user.id]))):
-        place -= 1
+    index = len(waiting)
+    while index and left >= (cost := sum(map(call.counter.count, turns[waiting[index - 1].user.id]))):
+        index -= 1
         left -= cost
-    return _Window([*waiting[place:], *shown], earlier, gap=place > 0)
+    return _Window([*waiting[index:], *shown], earlier, gap=index > 0)
 
 
 def _pair_view(

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.conversation.history.session_reader import tails
 from memorybase.conversation.session_memory.presets import Call, SessionPreset, StoredSummary, session_memory
-from memorybase.conversation.summarizers.enqueue import ring_after_commit
+from memorybase.conversation.summarizers.job import enqueue_after_commit
 from memorybase.conversation.summarizers.llm import names
 from memorybase.conversation.view.budget import Summary
 from memorybase.conversation.view.records import Record
@@ -39,7 +39,7 @@ class Covers:
 class SummaryView:
     """A session's summary as it is now. `summary` is null until one is made, and once what it covered is deleted.
 
-    stale: a message that it covers was edited. `wanted_seq`: so far the next one is to reach; `error`: why it does not.
+    `stale`: a message that it covers was edited. `requested_seq`: how far the next one reaches; `error`: why it failed.
     """
 
     summary: str | None
@@ -47,13 +47,13 @@ class SummaryView:
     stale: bool
     preset: str
     summarizer: str
-    wanted_seq: int
+    requested_seq: int
     error: str | None
     updated_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class SummaryKey:
     """Whose summary, by whom."""
 
     flow_id: UUID
@@ -62,9 +62,9 @@ class Wanted:
     summarizer: str
 
 
-def stored_summary(session: OrmSession, wanted: Wanted) -> StoredSummary | None:
+def stored_summary(db: OrmSession, key: SummaryKey) -> StoredSummary | None:
     """The summary to give a model, if one is made."""
-    row = _fetch(session, wanted)
+    row = _fetch(db, key)
     if row is None or row.text is None or row.last_message_id is None:
         return None
     # Its own id stands for what it covers: a use on record is found by it when a covered message is deleted.
@@ -72,44 +72,44 @@ def stored_summary(session: OrmSession, wanted: Wanted) -> StoredSummary | None:
     return StoredSummary(text, str(row.last_message_id))
 
 
-def want(services: Services, wanted: Wanted, expired: Record, *, anew: bool = False) -> None:
+def request_summary(services: Services, key: SummaryKey, expired: Record, *, anew: bool = False) -> None:
     """Ask for a summary that ends with this record; nothing happens if that is asked for already."""
-    with services.database.transaction() as session:
-        conversation = sessions.fetch_session(session, wanted.flow_id, wanted.session_id)
-        if conversation is None or conversation.deleted_at is not None:
+    with services.database.transaction() as db:
+        session = sessions.fetch_session(db, key.flow_id, key.session_id)
+        if session is None or session.deleted_at is not None:
             return
-        now = clock.now(session)
-        is_known = wanted.summarizer in names(services.settings)  # else whoever has it makes it
+        now = clock.now(db)
+        is_known = key.summarizer in names(services.settings)  # else whoever has it makes it
         values: dict[str, Any] = {
-            "id": _id(conversation, wanted),
-            "flow_id": wanted.flow_id,
-            "session_id": wanted.session_id,
-            "preset": wanted.preset,
-            "summarizer": wanted.summarizer,
-            "wanted_seq": expired.seq,
-            "wanted_message_id": UUID(expired.id),
-            "ring_at": now + timedelta(seconds=services.settings.ring_after_seconds) if is_known else None,
+            "id": _id(session, key),
+            "flow_id": key.flow_id,
+            "session_id": key.session_id,
+            "preset": key.preset,
+            "summarizer": key.summarizer,
+            "requested_seq": expired.seq,
+            "requested_message_id": UUID(expired.id),
+            "notify_at": now + timedelta(seconds=services.settings.notify_after_seconds) if is_known else None,
             "to_seq": 0,
             "created_at": now,
             "updated_at": now,
         }
-        if summaries.want(session, values, anew=anew) and is_known:
-            ring_after_commit(session, services, [values["id"]])
+        if summaries.request(db, values, anew=anew) and is_known:
+            enqueue_after_commit(db, services, [values["id"]])
 
 
-def is_wanted(session: OrmSession, wanted: Wanted, expired: Record) -> bool:
+def is_requested(db: OrmSession, key: SummaryKey, expired: Record) -> bool:
     """Whether a summary that far is asked for already."""
-    row = _fetch(session, wanted)
-    return row is not None and row.wanted_seq >= expired.seq
+    row = _fetch(db, key)
+    return row is not None and row.requested_seq >= expired.seq
 
 
-def get_summary(services: Services, user_id: UUID, wanted: Wanted) -> SummaryView:
+def get_summary(services: Services, user_id: UUID, key: SummaryKey) -> SummaryView:
     """Raises NotFound for a flow, a session or a summary that is not there."""
-    with services.database.reading() as session:
-        _check_session(session, user_id, wanted)
-        row = _fetch(session, wanted)
+    with services.database.reading() as db:
+        _check_session(db, user_id, key)
+        row = _fetch(db, key)
     if row is None:
-        raise errors.NotFound("This session has no such summary", field="session_id", value=wanted.session_id)
+        raise errors.NotFound("This session has no such summary", field="session_id", value=key.session_id)
     return _view(row)
 
 
@@ -117,53 +117,51 @@ def delete_summary(
     services: Services, user_id: UUID, flow_id: UUID, session_id: str, *, preset: str | None, summarizer: str | None
 ) -> None:
     """Delete a session's summaries, or those of a preset or summarizer. Raises NotFound when there is none."""
-    with services.database.transaction() as session:
-        asked = Wanted(flow_id=flow_id, session_id=session_id, preset=preset or "", summarizer=summarizer or "")
-        _check_session(session, user_id, asked)
-        gone = summaries.delete_of_session(session, flow_id, session_id, preset=preset, summarizer=summarizer)
+    with services.database.transaction() as db:
+        asked = SummaryKey(flow_id=flow_id, session_id=session_id, preset=preset or "", summarizer=summarizer or "")
+        _check_session(db, user_id, asked)
+        gone = summaries.delete_of_session(db, flow_id, session_id, preset=preset, summarizer=summarizer)
         if not gone:
             raise errors.NotFound("This session has no such summary", field="session_id", value=session_id)
 
 
-def request_summary(services: Services, user_id: UUID, wanted: Wanted) -> SummaryView:
+def refresh_summary(services: Services, user_id: UUID, key: SummaryKey) -> SummaryView:
     """Ask for a summary of all but the latest pairs, made anew. Raises NotFound."""
-    _, _, pairs = wanted.preset.partition("pairs_")
-    keeping = SessionPreset(name=wanted.preset, pairs=int(pairs or KEPT_PAIRS), summary=True)
-    with services.database.reading() as session:
-        _check_session(session, user_id, wanted)
-        for tail in tails(session, wanted.flow_id, wanted.session_id):
+    _, _, pairs = key.preset.partition("pairs_")
+    keeping = SessionPreset(name=key.preset, pairs=int(pairs or KEPT_PAIRS), summary=True)
+    with services.database.reading() as db:
+        _check_session(db, user_id, key)
+        for tail in tails(db, key.flow_id, key.session_id):
             memory = session_memory(tail, keeping, Call(), use_memory=True)
             if memory.enough:
                 break
     if memory.expired is not None:
-        want(services, wanted, memory.expired, anew=True)
-    with services.database.reading() as session:
-        row = _fetch(session, wanted)
+        request_summary(services, key, memory.expired, anew=True)
+    with services.database.reading() as db:
+        row = _fetch(db, key)
     if row is None:
-        return SummaryView(None, None, False, wanted.preset, wanted.summarizer, 0, None, None)
+        return SummaryView(None, None, False, key.preset, key.summarizer, 0, None, None)
     return _view(row)
 
 
-def _fetch(session: OrmSession, wanted: Wanted) -> SessionSummary | None:
-    return summaries.fetch(
-        session, wanted.flow_id, wanted.session_id, preset=wanted.preset, summarizer=wanted.summarizer
-    )
+def _fetch(db: OrmSession, key: SummaryKey) -> SessionSummary | None:
+    return summaries.fetch(db, key.flow_id, key.session_id, preset=key.preset, summarizer=key.summarizer)
 
 
-def _check_session(session: OrmSession, user_id: UUID, wanted: Wanted) -> None:
-    if not sessions.has_flow(session, user_id, wanted.flow_id):
-        raise errors.NotFound("There is no such flow", field="flow_id", value=str(wanted.flow_id))
-    found = sessions.fetch_session(session, wanted.flow_id, wanted.session_id)
+def _check_session(db: OrmSession, user_id: UUID, key: SummaryKey) -> None:
+    if not sessions.has_flow(db, user_id, key.flow_id):
+        raise errors.NotFound("There is no such flow", field="flow_id", value=str(key.flow_id))
+    found = sessions.fetch_session(db, key.flow_id, key.session_id)
     if found is None or found.deleted_at is not None:
-        raise errors.NotFound("There is no such session", field="session_id", value=wanted.session_id)
+        raise errors.NotFound("There is no such session", field="session_id", value=key.session_id)
 
 
-def _id(conversation: Session, wanted: Wanted) -> UUID:
-    return uuid5(conversation.id, f"summary:{wanted.preset}:{wanted.summarizer}")
+def _id(session: Session, key: SummaryKey) -> UUID:
+    return uuid5(session.id, f"summary:{key.preset}:{key.summarizer}")
 
 
 def _view(row: SessionSummary) -> SummaryView:
     covers = None if row.text is None else Covers(1, row.to_seq)
     return SummaryView(
-        row.text, covers, row.stale, row.preset, row.summarizer, row.wanted_seq, row.error, row.updated_at
+        row.text, covers, row.stale, row.preset, row.summarizer, row.requested_seq, row.error, row.updated_at
     )

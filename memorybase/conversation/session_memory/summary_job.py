@@ -1,12 +1,12 @@
-"""Making summaries, in a worker.
+"""The job that summarizes a session, in a worker.
 
-A worker claims the row and folds what is new into the old summary, page by page, with no transaction open over the
-model. It stores the outcome only if nobody has touched the row since: an edit or a deletion of a message that it may
-have read has. Now and then, when what it covers has doubled, a summary is made from the beginning.
+A result is stored only if the row is unchanged since the claim: an edit or a deletion of a message that the worker may
+have read changes it. When the covered range has doubled, the summary is rebuilt from the beginning.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -17,9 +17,11 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.conversation.history.session_reader import Walk, as_record
-from memorybase.conversation.session_memory.summaries import Wanted
-from memorybase.conversation.summarizers.enqueue import ring_after_commit
-from memorybase.conversation.summarizers.llm import Summarizer, says_something, summarizer_named
+from memorybase.conversation.session_memory.summaries import SummaryKey
+from memorybase.conversation.summarizers import job
+from memorybase.conversation.summarizers.job import Folded
+from memorybase.conversation.summarizers.llm import Summarizer, summarizer_named
+from memorybase.conversation.view.records import Record
 from memorybase.database import clock
 from memorybase.models import SessionSummary
 from memorybase.queries import sessions, summaries, threads
@@ -28,185 +30,145 @@ from memorybase.telemetry import describe_error, get_logger
 
 log = get_logger(__name__)
 
-PAGE = 200  # messages folded at once; what is folded is stored, so that a lost worker costs one page
-REBUILD_SEQ = 128  # below, a summary is never made anew for its length
-GIVE_UP_AFTER = 3  # attempts on messages that nothing can be made of; then until there are others
-SWEEP_LIMIT = 200
+REBUILD_SEQ = 128  # a shorter summary is not rebuilt for its length
+MAX_ATTEMPTS = 3  # on messages that the summarizer rejects; then the summary waits for further messages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Claim:
-    """What a worker has taken on, as the row was then."""
-
-    id: UUID
-    version: int
-    wanted: Wanted
-    wanted_seq: int
-    wanted_message_id: UUID | None
-    attempts: int
-    served_seq: int  # what readers are given meanwhile
+    row: SessionSummary  # as it was before the claim
+    thread: set[UUID]
     from_beginning: bool
-    to_seq: int  # folded so far
-    last_message_id: UUID | None
-    text: str | None
+    start: Folded
+
+    @property
+    def version(self) -> int:
+        return self.row.version + 1
+
+    @property
+    def attempts(self) -> int:
+        return self.row.attempts + 1
+
+    def read_page(self, db: OrmSession, after_seq: int) -> tuple[Sequence[Record], int]:
+        to_seq = self.row.requested_seq
+        page = sessions.messages_after(
+            db, self.row.flow_id, self.row.session_id, after_seq=after_seq, to_seq=to_seq, limit=job.PAGE
+        )
+        records = [as_record(message) for message in page if message.id in self.thread]
+        return records, to_seq if len(page) < job.PAGE else page[-1].seq
 
 
 def make_summary(services: Services, summary_id: UUID, summarizer: Summarizer | None = None) -> bool:
-    """Make what is owed of a summary; False when nothing is, somebody else is at it, or it cannot be had now.
+    """Make what is pending of a summary; False if nothing is, another worker has claimed it, or the job failed.
 
-    `summarizer`: one handed in, for summaries of its name; workers make only those that the settings name."""
+    `summarizer` makes summaries of its own name; without it, only those that the settings name are made."""
     claim = _claim(services, summary_id, is_handed_in=summarizer is not None)
     if claim is None:
         return False
+    with services.database.reading() as db:
+        claim = _with_thread(db, claim)
     try:
-        by = summarizer or summarizer_named(services.settings, services.embedders, claim.wanted.summarizer)
-        folded = _fold(services, claim, by)
+        folded = job.fold(
+            services,
+            claim.start,
+            claim.row.requested_seq,
+            claim.read_page,
+            summarizer or summarizer_named(services.settings, services.embedders, claim.row.summarizer),
+            store=lambda folded: _store(services, claim, folded, is_last=False),
+        )
     except errors.DatabaseUnavailable:
         raise
-    except (errors.EnvironmentFailure, errors.MessageFailure, errors.InvalidRequest) as error:
+    except job.FAILURES as error:
         _put_off(services, claim, error)
         return False
-    return folded is not None and _store(services, folded, is_last=True)
+    return folded is not None and _store(services, claim, folded, is_last=True)
 
 
-def make_wanted(services: Services, wanted: Wanted, summarizer: Summarizer) -> bool:
-    """The same for a summary that was asked for by the name of a summarizer that only this process has."""
-    with services.database.reading() as session:
-        row = summaries.fetch(
-            session, wanted.flow_id, wanted.session_id, preset=wanted.preset, summarizer=summarizer.name
-        )
+def make_requested(services: Services, key: SummaryKey, summarizer: Summarizer) -> bool:
+    """Make the summary that was requested by the name of a summarizer that only this process has."""
+    with services.database.reading() as db:
+        row = summaries.fetch(db, key.flow_id, key.session_id, preset=key.preset, summarizer=summarizer.name)
     return row is not None and make_summary(services, row.id, summarizer)
 
 
 def _claim(services: Services, summary_id: UUID, *, is_handed_in: bool) -> _Claim | None:
-    with services.database.transaction() as session:
-        row = summaries.fetch_by_id(session, summary_id)
-        now = clock.now(session)
+    with services.database.transaction() as db:
+        row = summaries.fetch_by_id(db, summary_id)
+        now = clock.now(db)
         if row is None or (row.lease_until is not None and row.lease_until > now):
             return None
-        if row.ring_at is None and not (is_handed_in and row.wanted_seq > row.to_seq):
+        if row.notify_at is None and not (is_handed_in and row.requested_seq > row.to_seq):
             return None
-        lease = {"version": row.version + 1, "attempts": row.attempts + 1, "lease_until": now + _lease(services)}
-        if not summaries.write(session, row.id, version=row.version, session_id=row.session_id, values=lease):
-            return None
-        doubled = row.wanted_seq >= 2 * max(row.rebuilt_seq, REBUILD_SEQ // 2)
-        anew = row.text is None or row.stale or row.rebuilt_seq == 0 or doubled
-        return _Claim(
-            id=row.id,
-            version=row.version + 1,
-            wanted=Wanted(flow_id=row.flow_id, session_id=row.session_id, preset=row.preset, summarizer=row.summarizer),
-            wanted_seq=row.wanted_seq,
-            wanted_message_id=row.wanted_message_id,
-            attempts=row.attempts + 1,
-            served_seq=0 if row.text is None else row.to_seq,
-            from_beginning=anew,
-            to_seq=0 if anew else row.to_seq,
-            last_message_id=None if anew else row.last_message_id,
-            text=None if anew else row.text,
-        )
+        has_doubled = row.requested_seq >= 2 * max(row.rebuilt_seq, REBUILD_SEQ // 2)
+        rebuild = row.text is None or row.stale or row.rebuilt_seq == 0 or has_doubled
+        start = Folded() if rebuild else Folded(row.text, 1, row.to_seq, row.last_message_id)
+        claim = _Claim(row=row, thread=set(), from_beginning=rebuild, start=start)
+        values = {"version": claim.version, "attempts": claim.attempts, "lease_until": now + job.lease(services)}
+        is_claimed = summaries.write(db, row.id, version=row.version, session_id=row.session_id, values=values)
+        return claim if is_claimed else None
 
 
-def _fold(services: Services, claim: _Claim, by: Summarizer) -> _Claim | None:
-    """The claim with everything folded in; None once the row is somebody else's."""
-    with services.database.reading() as session:
-        on_thread = _thread(session, claim)
-    if claim.last_message_id is not None and claim.last_message_id not in on_thread:
-        claim = replace(claim, from_beginning=True, to_seq=0, last_message_id=None, text=None)
-    while True:
-        with services.database.reading() as session:
-            page = sessions.messages_after(
-                session,
-                claim.wanted.flow_id,
-                claim.wanted.session_id,
-                after_seq=claim.to_seq,
-                to_seq=claim.wanted_seq,
-                limit=PAGE,
-            )
-            records = [as_record(message) for message in page if message.id in on_thread]
-        text = by.summarize(claim.text, records) if says_something(records) else claim.text
-        claim = replace(claim, text=text, last_message_id=UUID(records[-1].id) if records else claim.last_message_id)
-        if len(page) < PAGE:
-            return replace(claim, to_seq=claim.wanted_seq)
-        claim = replace(claim, to_seq=page[-1].seq)
-        if not _store(services, claim, is_last=False):
-            return None
+def _with_thread(db: OrmSession, claim: _Claim) -> _Claim:
+    """The messages that lead to the last one to summarize, or to the newest if that one is deleted. A summary of
+    another thread starts from the beginning."""
+    flow_id, session_id = claim.row.flow_id, claim.row.session_id
+    thread: set[UUID] = set()
+    newest = threads.links_down_from(db, flow_id, session_id, to_seq=claim.row.requested_seq, limit=1)
+    if newest:
+        leaf_id = claim.row.requested_message_id
+        if leaf_id is None or threads.seq_of(db, flow_id, session_id, leaf_id) is None:
+            leaf_id = newest[0].id
+        thread = {link.id for link in Walk(db, flow_id, session_id).from_leaf(leaf_id)}
+    if claim.start.last_message_id in {None, *thread}:
+        return replace(claim, thread=thread)
+    return replace(claim, thread=thread, from_beginning=True, start=Folded())
 
 
-def _thread(session: OrmSession, claim: _Claim) -> set[UUID]:
-    """The messages that lead to the one that the summary is to end with, or to the newest if that is gone."""
-    flow_id, session_id = claim.wanted.flow_id, claim.wanted.session_id
-    newest = threads.links_down_from(session, flow_id, session_id, to_seq=claim.wanted_seq, limit=1)
-    if not newest:
-        return set()
-    leaf_id = claim.wanted_message_id
-    if leaf_id is None or threads.seq_of(session, flow_id, session_id, leaf_id) is None:
-        leaf_id = newest[0].id
-    return {link.id for link in Walk(session, flow_id, session_id).from_leaf(leaf_id)}
-
-
-def _store(services: Services, claim: _Claim, *, is_last: bool) -> bool:
-    """Keep what is folded so far, unless readers have more already; False once the row is somebody else's."""
-    with services.database.transaction() as session:
-        now = clock.now(session)
-        values: dict[str, Any] = {"lease_until": now + _lease(services)}
-        if is_last or claim.to_seq >= claim.served_seq:
+def _store(services: Services, claim: _Claim, folded: Folded, *, is_last: bool) -> bool:
+    """Store what is folded so far, unless the stored summary covers more; False if the row has changed."""
+    row = claim.row
+    with services.database.transaction() as db:
+        now = clock.now(db)
+        values: dict[str, Any] = {"lease_until": now + job.lease(services)}
+        if is_last or row.text is None or folded.to_seq >= row.to_seq:
             values |= {
-                "text": claim.text,
-                "to_seq": claim.to_seq if claim.text else 0,
-                "last_message_id": claim.last_message_id,
+                "text": folded.text,
+                "to_seq": folded.to_seq if folded.text else 0,
+                "last_message_id": folded.last_message_id,
                 "stale": False,
                 "updated_at": now,
             }
-            values |= {"rebuilt_seq": claim.to_seq} if claim.from_beginning else {}
+            values |= {"rebuilt_seq": folded.to_seq} if claim.from_beginning else {}
         if is_last:
-            more = SessionSummary.wanted_seq > claim.wanted_seq
+            is_more = SessionSummary.requested_seq > row.requested_seq
             values |= {
                 "version": claim.version + 1,
                 "lease_until": None,
                 "attempts": 0,
                 "error": None,
-                "ring_at": sa.case((more, sa.literal(now, SessionSummary.ring_at.type)), else_=sa.null()),
+                "notify_at": sa.case((is_more, sa.literal(now, SessionSummary.notify_at.type)), else_=sa.null()),
             }
-        stored = summaries.write(
-            session, claim.id, version=claim.version, session_id=claim.wanted.session_id, values=values
-        )
-    if stored:
-        log.info("summary_stored", summary_id=str(claim.id), to_seq=claim.to_seq)
+        is_stored = summaries.write(db, row.id, version=claim.version, session_id=row.session_id, values=values)
+    if is_stored:
+        log.info("summary_stored", summary_id=str(row.id), to_seq=folded.to_seq)
     else:
-        log.info("summary_outdated", summary_id=str(claim.id))
-    return stored
+        log.info("summary_outdated", summary_id=str(row.id))
+    return is_stored
 
 
 def _put_off(services: Services, claim: _Claim, error: errors.MemorybaseError) -> None:
-    """Try again later; where trying again cannot help, once there is more to summarise."""
-    settings = services.settings
-    hopeless = isinstance(error, errors.InvalidRequest) or (
-        isinstance(error, errors.MessageFailure) and claim.attempts >= GIVE_UP_AFTER
+    """Back off; if a retry cannot help, wait until there are further messages."""
+    row, settings = claim.row, services.settings
+    is_permanent = isinstance(error, errors.InvalidRequest) or (
+        isinstance(error, errors.MessageFailure) and claim.attempts >= MAX_ATTEMPTS
     )
-    pause = min(settings.backoff_seconds * 2 ** min(claim.attempts, 16), settings.ring_max_seconds)
-    with services.database.transaction() as session:
+    pause = min(settings.backoff_seconds * 2 ** min(claim.attempts, 16), settings.notify_max_seconds)
+    with services.database.transaction() as db:
         values = {
             "version": claim.version + 1,
             "lease_until": None,
             "error": describe_error(error),
-            "ring_at": None if hopeless else clock.now(session) + timedelta(seconds=pause),
+            "notify_at": None if is_permanent else clock.now(db) + timedelta(seconds=pause),
         }
-        summaries.write(session, claim.id, version=claim.version, session_id=claim.wanted.session_id, values=values)
-    log.warning("summary_put_off", summary_id=str(claim.id), error_code=error.code, attempts=claim.attempts)
-
-
-def _lease(services: Services) -> timedelta:
-    # For one page, cut by halves if need be. Whoever takes longer may lose the row, and what it made of that page.
-    return timedelta(seconds=services.settings.lease_seconds + 4 * services.settings.summarizer_timeout_seconds)
-
-
-def ring_owed(services: Services) -> int:
-    """Ring for summaries that nobody has made: a ring was lost, a worker too, or a pause is over."""
-    with services.database.transaction() as session:
-        now = clock.now(session)
-        due = summaries.due(session, now, limit=SWEEP_LIMIT)
-        for row in due:
-            row.ring_at = now + timedelta(seconds=services.settings.ring_after_seconds)
-        if due:
-            ring_after_commit(session, services, [row.id for row in due])
-    return len(due)
+        summaries.write(db, row.id, version=claim.version, session_id=row.session_id, values=values)
+    log.warning("summary_put_off", summary_id=str(row.id), error_code=error.code, attempts=claim.attempts)

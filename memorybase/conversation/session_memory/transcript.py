@@ -27,8 +27,8 @@ def pairs_of(records: Sequence[Record]) -> list[Pair]:
     """The finished turns, oldest first: those with a user message and a reply; several replies are joined by line."""
     pairs: list[Pair] = []
     for turn in turns_of(records, groups_of(records)):
-        members = sorted(place for group in turn for place in group)
-        replies = [records[place].text for place in members if records[place].role == "assistant"]
+        members = sorted(index for group in turn for index in group)
+        replies = [records[index].text for index in members if records[index].role == "assistant"]
         reply = "\n".join(text for text in replies if text.strip())
         if records[members[0]].role == "user" and reply:
             pairs.append(Pair(records[members[0]], reply))

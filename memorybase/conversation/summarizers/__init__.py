@@ -2,7 +2,7 @@
 
 llm          the protocol, and chat models over HTTP
 extractive   sentences of the conversation itself, without a language model
-enqueue      tells a worker, after the commit
+job          what the jobs of sessions and chats share: folding, leases, notifications
 """
 
 from __future__ import annotations

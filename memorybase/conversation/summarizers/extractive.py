@@ -60,8 +60,8 @@ def _chosen(embedder: Embedder, lines: Sequence[str], max_tokens: int) -> list[s
     if estimated_tokens("\n".join(lines)) <= max_tokens:
         return lines
     lines, vectors = _embedded(embedder, lines)
-    places = _by_relevance(vectors, [estimated_tokens(line) + 1 for line in lines], max_tokens)
-    return [lines[place] for place in sorted(places)]
+    indices = _by_relevance(vectors, [estimated_tokens(line) + 1 for line in lines], max_tokens)
+    return [lines[index] for index in sorted(indices)]
 
 
 def _embedded(embedder: Embedder, lines: list[str]) -> tuple[list[str], NDArray[np.float32]]:
@@ -93,10 +93,10 @@ def _by_relevance(vectors: NDArray[np.float32], costs: Sequence[int], max_tokens
     waiting = set(range(len(costs)))
     while waiting:
         scores = np.round(central - (1 - RELEVANCE) * nearest, DIGITS)
-        place = min(waiting, key=lambda each: (-scores[each], each))
-        waiting.discard(place)
-        if costs[place] <= left:
-            left -= costs[place]
-            chosen.append(place)
-            nearest = np.maximum(nearest, likeness[place])
+        index = min(waiting, key=lambda each: (-scores[each], each))
+        waiting.discard(index)
+        if costs[index] <= left:
+            left -= costs[index]
+            chosen.append(index)
+            nearest = np.maximum(nearest, likeness[index])
     return chosen

@@ -90,9 +90,9 @@ def fit(records: Sequence[Record], rules: Rules, summary: Summary | None, shown:
     if len(base.kept) == len(body):
         return fitted
     covered = _covered(body, summary)
-    uncovered = [place for place in range(rules.leading, len(body)) if place not in covered]
+    uncovered = [index for index in range(rules.leading, len(body)) if index not in covered]
     kept = set(base.kept)
-    fitted.overflow = [body[place] for place in uncovered if place not in kept]
+    fitted.overflow = [body[index] for index in uncovered if index not in kept]
     if summary is not None and shown is not None:
         beside = _beside_summary(body, kept - covered, rules, rules.cost(shown))
         if beside is None:
@@ -101,18 +101,18 @@ def fit(records: Sequence[Record], rules: Rules, summary: Summary | None, shown:
         else:
             kept = beside
     if rules.uncovered_tokens is not None:
-        kept |= _verbatim(body, [place for place in uncovered if place not in kept], kept, rules, shown)
+        kept |= _verbatim(body, [index for index in uncovered if index not in kept], kept, rules, shown)
     edge = _edge(body, kept, rules, shown, covered) if rules.clip_edge else {}
     if edge:
-        body = [edge.get(place, record) for place, record in enumerate(body)]
+        body = [edge.get(index, record) for index, record in enumerate(body)]
         kept |= edge.keys()
         fitted.flags.append(CLIPPED)
     if (shown is not None or rules.uncovered_tokens is not None) and not kept.issuperset(uncovered):
         fitted.flags.append(GAP)
     fitted.removed = [
-        (record, SUMMARISED if shown is not None and place in covered else LIMIT)
-        for place, record in enumerate(body)
-        if place not in kept
+        (record, SUMMARISED if shown is not None and index in covered else LIMIT)
+        for index, record in enumerate(body)
+        if index not in kept
     ]
     fitted.records = _placed(body, sorted(kept), rules.leading, shown)
     return fitted
@@ -122,8 +122,8 @@ def _covered(body: Sequence[Record], summary: Summary | None) -> set[int]:
     """Places that the summary stands for; a group that it covers in part stays whole."""
     if summary is None:
         return set()
-    groups = (group for group in groups_of(body) if all(summary.covers(body[place]) for place in group))
-    return {place for group in groups for place in group}
+    groups = (group for group in groups_of(body) if all(summary.covers(body[index]) for index in group))
+    return {index for group in groups for index in group}
 
 
 def _trim(body: Sequence[Record], rules: Rules) -> Trimmed:
@@ -136,22 +136,22 @@ def _clipped(body: list[Record], base: Trimmed, rules: Rules) -> list[Record] | 
     if rules.limits.max_tokens is None:
         return None
     left = rules.limits.max_tokens - rules.taken.tokens
-    cut = clip_longest([body[place] for place in base.newest], rules.counter, left)
+    cut = clip_longest([body[index] for index in base.newest], rules.counter, left)
     if cut is None:
         return None
-    by_place = dict(zip(base.newest, cut, strict=True))
-    return [by_place.get(place, record) for place, record in enumerate(body)]
+    by_index = dict(zip(base.newest, cut, strict=True))
+    return [by_index.get(index, record) for index, record in enumerate(body)]
 
 
 def _beside_summary(body: Sequence[Record], kept: set[int], rules: Rules, summary_tokens: int) -> set[int] | None:
     """What still fits of what is kept once the summary has its place; None if the newest unit then would not."""
-    places = sorted(kept)
+    indices = sorted(kept)
     taken = Taken(rules.taken.messages, rules.taken.tokens + summary_tokens)
-    mine = [body[place] for place in places]
-    leading = sum(place < rules.leading for place in places)
+    mine = [body[index] for index in indices]
+    leading = sum(index < rules.leading for index in indices)
     limits = replace(rules.limits, threshold=None)
     again = trim(mine, [rules.cost(record) for record in mine], limits, leading=leading, taken=taken)
-    return None if again.over else {places[place] for place in again.kept}
+    return None if again.over else {indices[index] for index in again.kept}
 
 
 def _verbatim(
@@ -160,12 +160,12 @@ def _verbatim(
     """The newest of what is missing, in whole units, as far as the tokens go."""
     tokens = rules.uncovered_tokens or 0
     if rules.limits.max_tokens is not None:
-        spent = rules.taken.tokens + sum(rules.cost(body[place]) for place in kept)
+        spent = rules.taken.tokens + sum(rules.cost(body[index]) for index in kept)
         spent += 0 if shown is None else rules.cost(shown)
         tokens = max(0, min(tokens, rules.limits.max_tokens - spent))
-    mine = [body[place] for place in missing]
+    mine = [body[index] for index in missing]
     limits = Limits(max_tokens=tokens, prune=rules.limits.prune)
-    return {missing[place] for place in trim(mine, [rules.cost(record) for record in mine], limits).kept}
+    return {missing[index] for index in trim(mine, [rules.cost(record) for record in mine], limits).kept}
 
 
 def _edge(
@@ -174,19 +174,19 @@ def _edge(
     """The unit before the oldest one that is kept, with its longest message cut to what is left, by place; empty where
     that is not allowed or says too little."""
     limits = rules.limits
-    oldest = min((place for place in kept if place >= rules.leading), default=None)
+    oldest = min((index for index in kept if index >= rules.leading), default=None)
     if oldest is None or limits.max_tokens is None or limits.strategy != "drop_oldest" or limits.prune == "message":
         return {}
     before = body[rules.leading : oldest]
     groups = groups_of(before)
     turns = turns_of(before, groups) if limits.prune == "turn" else [[group] for group in groups]
-    unit = [rules.leading + place for group in turns[-1] for place in group] if turns else []
+    unit = [rules.leading + index for group in turns[-1] for index in group] if turns else []
     is_covered = shown is not None and not covered.isdisjoint(unit)
     if not unit or is_covered or not _may_be_more(body, kept, unit, rules):
         return {}
-    spent = rules.taken.tokens + sum(rules.cost(body[place]) for place in kept)
+    spent = rules.taken.tokens + sum(rules.cost(body[index]) for index in kept)
     left = limits.max_tokens - spent - (0 if shown is None else rules.cost(shown))
-    cut = clip_longest([body[place] for place in unit], rules.counter, left) if left >= EDGE_TOKENS else None
+    cut = clip_longest([body[index] for index in unit], rules.counter, left) if left >= EDGE_TOKENS else None
     return {} if cut is None else dict(zip(unit, cut, strict=True))
 
 
@@ -194,7 +194,7 @@ def _may_be_more(body: Sequence[Record], kept: set[int], unit: Sequence[int], ru
     """Whether tokens alone are what keeps the unit out."""
     limits = rules.limits
     messages = rules.taken.messages + len(kept) + len(unit)
-    turns = sum(body[place].role == "user" for place in kept if place >= rules.leading)
+    turns = sum(body[index].role == "user" for index in kept if index >= rules.leading)
     return (limits.max_messages is None or messages <= limits.max_messages) and (
         limits.max_turns is None or turns < limits.max_turns
     )
@@ -202,8 +202,8 @@ def _may_be_more(body: Sequence[Record], kept: set[int], unit: Sequence[int], ru
 
 def _placed(body: Sequence[Record], kept: Sequence[int], leading: int, shown: Record | None) -> list[Record]:
     """The summary behind predefined messages and whatever is older than what it covers."""
-    records = [body[place] for place in kept]
+    records = [body[index] for index in kept]
     if shown is None:
         return records
-    before = sum(place < leading or body[place].seq < shown.seq for place in kept)
+    before = sum(index < leading or body[index].seq < shown.seq for index in kept)
     return [*records[:before], shown, *records[before:]]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from memorybase.conversation.view.budget import Rules, Summary, fit
+from memorybase.conversation.view.budget import LIMIT, SUMMARISED, Rules, Summary, fit
 from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.images import keep_newest_images
 from memorybase.conversation.view.limits import Limits, Taken
@@ -21,7 +21,7 @@ from memorybase.conversation.view.threads import dify_thread, inferred_parents, 
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.view.tool_results import Clearing, clear_tool_results
 from memorybase.conversation.view.transcript import Prefixes, history_text
-from memorybase.conversation.view.turns import mend
+from memorybase.conversation.view.turns import drop_unpaired_tool_messages
 
 # none: the whole log is one line; parents: by parent_id; inferred: by inferred_parents; dify: by its single pass.
 ThreadRule = Literal["none", "parents", "inferred", "dify"]
@@ -113,6 +113,15 @@ class View:
     report: Report
     records: tuple[Record, ...] = ()
     overflow: tuple[Record, ...] = ()
+
+    @property
+    def removal_reasons(self) -> set[str]:
+        return {removed.reason for removed in self.report.removed}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the limits left something out: then whole units older than that would be left out too."""
+        return not self.removal_reasons.isdisjoint({LIMIT, SUMMARISED})
 
     def as_dict(self) -> dict[str, Any]:
         """messages, sources, text and report as JSON."""
@@ -211,11 +220,11 @@ def _chosen(records: Sequence[Record], options: ViewOptions, notes: _Notes) -> l
             notes.remove([record], reason)
     if options.limits.prune == "message":
         return chosen
-    mended = mend(chosen)
-    notes.removed += mended.removed
-    if mended.stripped:
+    paired = drop_unpaired_tool_messages(chosen)
+    notes.removed += paired.removed
+    if paired.stripped:
         notes.flags.append("tool_calls_stripped")
-    return mended.records
+    return paired.records
 
 
 def _walked(records: Sequence[Record], options: ViewOptions, notes: _Notes) -> list[Record]:
@@ -293,8 +302,8 @@ def _rules(predefined: Sequence[Record], options: ViewOptions, costs: _Costs, in
 
 
 def _with_inserts(records: Sequence[Record], inserts: Sequence[Record]) -> list[Record]:
-    place = next((place for place, record in enumerate(records) if record.kind == "history"), len(records))
-    return [*records[:place], *inserts, *records[place:]]
+    index = next((index for index, record in enumerate(records) if record.kind == "history"), len(records))
+    return [*records[:index], *inserts, *records[index:]]
 
 
 def _rendered(

@@ -159,17 +159,17 @@ def trim(
     whole = _Room(limits.max_messages, limits.max_tokens, limits.max_turns)
     room = whole.without(taken)
     if room.fits(_sum(units)):
-        return Trimmed(_places(units))
+        return Trimmed(_indices(units))
     musts = _musts(units, question, limits.min_messages)
-    if not room.fits(_sum([units[place] for place in sorted(musts.needed)])):
+    if not room.fits(_sum([units[index] for index in sorted(musts.needed)])):
         wanted = whole.messages != 0 and whole.turns != 0  # a limit of no messages asks for none
-        kept = [units[place] for place in sorted(musts.floor | musts.alone(units, whole))]
-        return Trimmed(_places(kept), wanted, units[musts.anchor].members if musts.anchor is not None else ())
+        kept = [units[index] for index in sorted(musts.floor | musts.alone(units, whole))]
+        return Trimmed(_indices(kept), wanted, units[musts.anchor].members if musts.anchor is not None else ())
     head = _head(units, room, _keep_first(limits, leading), musts) if limits.strategy == "drop_middle" else 0
     for unit in units[:head]:
         room.take(unit)
     tail = _newest(units, head, room, musts)
-    return Trimmed(_places([*units[:head], *(units[place] for place in tail)]))
+    return Trimmed(_indices([*units[:head], *(units[index] for index in tail)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,27 +191,27 @@ class _Musts:
 def _musts(units: Sequence[_Unit], question: int | None, min_messages: int) -> _Musts:
     floor: set[int] = set()
     count = 0
-    for place in range(len(units) - 1, -1, -1):
+    for index in range(len(units) - 1, -1, -1):
         if count >= min_messages:
             break
-        floor.add(place)
-        count += units[place].messages
+        floor.add(index)
+        count += units[index].messages
     anchor = question if question is not None else len(units) - 1
     return _Musts(frozenset(floor), anchor if units else None)
 
 
 def _newest(units: Sequence[_Unit], start: int, room: _Room, musts: _Musts) -> list[int]:
     """Places from `start` on: what must be, then the newest as long as they fit. Nothing is skipped to fit more in."""
-    kept = {place for place in musts.needed if place >= start}
-    for place in kept:
-        room.take(units[place])
-    for place in range(len(units) - 1, start - 1, -1):
-        if place in kept:
+    kept = {index for index in musts.needed if index >= start}
+    for index in kept:
+        room.take(units[index])
+    for index in range(len(units) - 1, start - 1, -1):
+        if index in kept:
             continue
-        if not room.fits(units[place]):
+        if not room.fits(units[index]):
             break
-        room.take(units[place])
-        kept.add(place)
+        room.take(units[index])
+        kept.add(index)
     return sorted(kept)
 
 
@@ -219,13 +219,13 @@ def _head(units: Sequence[_Unit], room: _Room, keep_first: int, musts: _Musts) -
     """How many leading units drop_middle keeps: at most half of each limit, and only what leaves room for the musts."""
     half = _Room(*(None if limit is None else limit // 2 for limit in (room.messages, room.tokens, room.turns)))
     rest = _Room(room.messages, room.tokens, room.turns)
-    for place in musts.needed:
-        rest.take(units[place])
+    for index in musts.needed:
+        rest.take(units[index])
     messages = 0
-    for place, unit in enumerate(units):
+    for index, unit in enumerate(units):
         messages += unit.messages
-        if messages > keep_first or place in musts.needed or not (half.fits(unit) and rest.fits(unit)):
-            return place
+        if messages > keep_first or index in musts.needed or not (half.fits(unit) and rest.fits(unit)):
+            return index
         half.take(unit)
         rest.take(unit)
     return len(units)
@@ -239,22 +239,22 @@ def _units(
     window: Sequence[int], records: Sequence[Record], tokens: Sequence[int], prune: Prune, leading: int
 ) -> tuple[list[_Unit], int | None]:
     """The window cut into units, and which of them holds the question that is being answered."""
-    split = next((number for number, place in enumerate(window) if place >= leading), len(window))
+    split = next((number for number, index in enumerate(window) if index >= leading), len(window))
     units: list[_Unit] = []
     question: int | None = None
     for part, is_history in ((window[:split], False), (window[split:], True)):
-        mine = [records[place] for place in part]
+        mine = [records[index] for index in part]
         asked = open_question(mine) if is_history else None
         groups = groups_of(mine)
         turns = turns_of(mine, groups) if prune == "turn" else [[group] for group in groups]
         for turn in turns:
             is_open = asked is not None and turn[0][0] >= asked
-            for members in turn if is_open else [tuple(place for group in turn for place in group)]:
+            for members in turn if is_open else [tuple(index for group in turn for index in group)]:
                 if members[0] == asked:
                     question = len(units)
-                places = tuple(part[member] for member in members)
+                indices = tuple(part[member] for member in members)
                 units.append(
-                    _Unit(places, len(places), sum(tokens[place] for place in places), turns=0 if is_open else 1)
+                    _Unit(indices, len(indices), sum(tokens[index] for index in indices), turns=0 if is_open else 1)
                 )
     return units, question
 
@@ -263,9 +263,9 @@ def _window(records: Sequence[Record], tokens: Sequence[int], limits: Limits, le
     """What a threshold has left: the log is written anew, write by write, and cut whenever it reaches the trigger."""
     if limits.cuts:
         return [
-            place
-            for place, record in enumerate(records)
-            if place < leading or not any(cut.after_seq < record.seq <= cut.to_seq for cut in limits.cuts)
+            index
+            for index, record in enumerate(records)
+            if index < leading or not any(cut.after_seq < record.seq <= cut.to_seq for cut in limits.cuts)
         ]
     if limits.threshold is None:
         return range(len(records))
@@ -275,10 +275,10 @@ def _window(records: Sequence[Record], tokens: Sequence[int], limits: Limits, le
     head: list[_Unit] | None = [] if limits.strategy == "drop_oldest" else None
     tail: deque[_Unit] = deque()
     count = 0
-    for place, unit in enumerate(units):
+    for index, unit in enumerate(units):
         tail.append(unit)
         count += unit.messages
-        if count < threshold.trigger or not _is_written(units, place, records):
+        if count < threshold.trigger or not _is_written(units, index, records):
             continue
         if head is None:
             musts = _musts(list(tail), None, 0)
@@ -286,16 +286,16 @@ def _window(records: Sequence[Record], tokens: Sequence[int], limits: Limits, le
             head = [tail.popleft() for _ in range(size)]
         while len(tail) > 1 and count > threshold.target:
             count -= tail.popleft().messages
-    return _places([*(head or ()), *tail])
+    return _indices([*(head or ()), *tail])
 
 
-def _is_written(units: Sequence[_Unit], place: int, records: Sequence[Record]) -> bool:
+def _is_written(units: Sequence[_Unit], index: int, records: Sequence[Record]) -> bool:
     """Whether a write ends with this unit: what shares a run is one, and its answer is awaited."""
-    here = records[units[place].members[-1]]
+    here = records[units[index].members[-1]]
     if here.run_id is None:
         return True
-    if place + 1 < len(units):
-        return records[units[place + 1].members[0]].run_id != here.run_id
+    if index + 1 < len(units):
+        return records[units[index + 1].members[0]].run_id != here.run_id
     return here.role != "user"
 
 
@@ -318,8 +318,8 @@ def _sum(units: Sequence[_Unit]) -> _Unit:
     )
 
 
-def _places(units: Sequence[_Unit]) -> list[int]:
-    return sorted(place for unit in units for place in unit.members)
+def _indices(units: Sequence[_Unit]) -> list[int]:
+    return sorted(index for unit in units for index in unit.members)
 
 
 def _not_negative(**values: int | None) -> None:

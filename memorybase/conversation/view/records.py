@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, Self
+from uuid import UUID
 
-from memorybase.conversation.view.files import FileRef, FileResolver
+from memorybase.conversation.view.files import FileRef, FileResolver, read_files
 from memorybase.messages import message_text
 
 Role = Literal["user", "assistant", "system", "tool"]
@@ -55,6 +56,25 @@ class Record:
             tool_call_id=message.get("tool_call_id"),
             name=message.get("name"),
             **fields,
+        )
+
+    @classmethod
+    def from_row(cls, row: Any, *, message_id: UUID, created_at: datetime, parent_id: UUID | None = None) -> Self:
+        """A row of `messages` or `chat_records`: the columns that both have, and those that they name differently."""
+        return cls(
+            id=str(message_id),
+            seq=row.seq,
+            role=row.role,
+            content=row.content,
+            tool_calls=row.tool_calls or (),
+            tool_call_id=row.tool_call_id,
+            name=row.name,
+            files=read_files(row.files),
+            parent_id=None if parent_id is None else str(parent_id),
+            run_id=None if row.run_id is None else str(row.run_id),
+            status=row.status,
+            created_at=created_at,
+            metadata=row.meta,
         )
 
     @property

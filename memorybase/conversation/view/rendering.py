@@ -100,11 +100,11 @@ def _before_first_user(records: Sequence[Record]) -> list[Record]:
 
 def _unanswered_end(records: Sequence[Record]) -> list[Record]:
     """The open call at the end and the results it has so far."""
-    for place in range(len(records) - 1, -1, -1):
-        if records[place].role == "tool":
+    for index in range(len(records) - 1, -1, -1):
+        if records[index].role == "tool":
             continue
-        answered = {record.tool_call_id or "" for record in records[place + 1 :]}
-        return list(records[place:]) if call_ids(records[place]) - answered else []
+        answered = {record.tool_call_id or "" for record in records[index + 1 :]}
+        return list(records[index:]) if call_ids(records[index]) - answered else []
     return []
 
 

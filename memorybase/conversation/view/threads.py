@@ -7,7 +7,7 @@ rows first, kept to compare with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -48,28 +48,28 @@ def thread(
     ordered = sorted(rows, key=lambda row: (row.seq, row.id))
     if not ordered:
         return Thread([])
-    place_of = {row.id: place for place, row in enumerate(ordered)}
+    place_of = {row.id: index for index, row in enumerate(ordered)}
     if leaf_id is not None and leaf_id not in place_of:
         raise NotFound("The conversation has no such message.", field="leaf_id", value=leaf_id)
-    place: int | None = len(ordered) - 1 if leaf_id is None else place_of[leaf_id]
+    index: int | None = len(ordered) - 1 if leaf_id is None else place_of[leaf_id]
     found: list[Row] = []
     visited: set[int] = set()
     flags: tuple[str, ...] = ()
-    while place is not None:
-        if place in visited:
+    while index is not None:
+        if index in visited:
             flags = (CYCLE,)
             break
-        visited.add(place)
-        row = ordered[place]
+        visited.add(index)
+        row = ordered[index]
         found.append(row)
         parent = row.parent_id if parents is None else parents[row.id]
         if not parent:
             break
         if parent == UUID_NIL:
-            place = place - 1 if place else None
+            index = index - 1 if index else None
             continue
-        place = place_of.get(parent)
-        if place is None:
+        index = place_of.get(parent)
+        if index is None:
             flags = (BROKEN_LINK,)
     found.reverse()
     return Thread(found, flags)
@@ -87,11 +87,6 @@ def dify_thread(newest_first: Sequence[Row]) -> list[Row]:
             found.append(row)
             wanted = row.parent_id
     return found
-
-
-def thread_length(rows: Sequence[Row], is_answered: Callable[[Row], bool]) -> int:
-    """How many rows of a thread are finished: its length, less the newest if that has no answer yet."""
-    return len(rows) - bool(rows and not is_answered(rows[-1]))
 
 
 def inferred_parents(records: Sequence[Record]) -> dict[str, str | None]:

@@ -25,14 +25,14 @@ def clear_tool_results(records: Sequence[Record], clearing: Clearing) -> list[Re
     end = len(records) if question is None else question
     names = _tool_names(records)
     results = [
-        place
-        for place, record in enumerate(records[:end])
-        if record.role == "tool" and (record.name or names.get(place)) not in clearing.exclude_tools
+        index
+        for index, record in enumerate(records[:end])
+        if record.role == "tool" and (record.name or names.get(index)) not in clearing.exclude_tools
     ]
     emptied = set(results[: max(0, len(results) - clearing.keep_last_n)])
     return [
-        record.with_content(clearing.placeholder) if place in emptied else record
-        for place, record in enumerate(records)
+        record.with_content(clearing.placeholder) if index in emptied else record
+        for index, record in enumerate(records)
     ]
 
 
@@ -40,9 +40,9 @@ def _tool_names(records: Sequence[Record]) -> dict[int, str]:
     """The tool that each result came from, by the call before it: results need not name it."""
     called: dict[str, str] = {}
     names: dict[int, str] = {}
-    for place, record in enumerate(records):
+    for index, record in enumerate(records):
         for call in record.tool_calls:
             called[str(call.get("id") or "")] = call_parts(call)[0]
         if record.role == "tool":
-            names[place] = called.get(record.tool_call_id or "", "")
+            names[index] = called.get(record.tool_call_id or "", "")
     return names

@@ -20,7 +20,7 @@ def clip_longest(records: Sequence[Record], counter: TokenCounter, max_tokens: i
     clipped = clip(records[costliest], counter, allowed)
     if clipped is None:
         return None
-    return [clipped if place == costliest else record for place, record in enumerate(records)]
+    return [clipped if index == costliest else record for index, record in enumerate(records)]
 
 
 def clip(record: Record, counter: TokenCounter, max_tokens: int) -> Record | None:

@@ -14,7 +14,7 @@ Group = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class Paired:
     """A log without what no model accepts: the records left, and the reason for each one that went."""
 
     records: list[Record]
@@ -39,35 +39,35 @@ def turns_of(records: Sequence[Record], groups: Sequence[Group]) -> list[list[Gr
 
 def open_question(records: Sequence[Record]) -> int | None:
     """The place of the newest user message if its turn is not finished, so that a model is about to go on with it."""
-    for place in range(len(records) - 1, -1, -1):
-        record = records[place]
+    for index in range(len(records) - 1, -1, -1):
+        record = records[index]
         if record.role == "user":
-            return place
+            return index
         if record.role == "assistant" and not record.tool_calls and record.status != "in_progress":
             return None
     return None
 
 
-def mend(records: Sequence[Record]) -> Mended:
+def drop_unpaired_tool_messages(records: Sequence[Record]) -> Paired:
     """Take out results without a call, and calls whose results never came; a call at the end may still get them."""
     grouped = _grouped(records)
     last = len(records) - 1
     broken = [number for number in grouped.waiting if grouped.groups[number][-1] != last]
     if not grouped.orphans and not broken:
-        return Mended(list(records), [], stripped=False)
-    mended: list[Record | None] = list(records)
+        return Paired(list(records), [], stripped=False)
+    paired: list[Record | None] = list(records)
     removed = [(grouped.groups[number][0], "tool_result_without_call") for number in grouped.orphans]
-    for place, _ in removed:
-        mended[place] = None
+    for index, _ in removed:
+        paired[index] = None
     stripped = False
     for number in broken:
         members = grouped.groups[number]
-        mended[members[0]] = call = _without_unanswered(records, members)
+        paired[members[0]] = call = _without_unanswered(records, members)
         stripped = stripped or call is not None
         if call is None:
             removed.append((members[0], "tool_call_without_result"))
-    left = [record for record in mended if record is not None]
-    return Mended(left, [(records[place], reason) for place, reason in sorted(removed)], stripped=stripped)
+    left = [record for record in paired if record is not None]
+    return Paired(left, [(records[index], reason) for index, reason in sorted(removed)], stripped=stripped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,25 +84,25 @@ def _grouped(records: Sequence[Record]) -> _Grouped:
     orphans: list[int] = []
     asked: dict[str, int] = {}  # the id of a call to its group; a model that counts its calls anew takes the id over
     unanswered: dict[int, set[str]] = {}
-    for place, record in enumerate(records):
+    for index, record in enumerate(records):
         if record.role == "tool":
             number = asked.pop(record.tool_call_id or "", None)
             if number is not None:
-                groups[number] = (*groups[number], place)
+                groups[number] = (*groups[number], index)
                 unanswered[number].discard(record.tool_call_id or "")
                 continue
             orphans.append(len(groups))
         elif record.tool_calls:
             unanswered[len(groups)] = call_ids(record)
             asked.update(dict.fromkeys(unanswered[len(groups)], len(groups)))
-        groups.append((place,))
+        groups.append((index,))
     return _Grouped(groups, orphans, [number for number, ids in unanswered.items() if ids])
 
 
 def _without_unanswered(records: Sequence[Record], members: Group) -> Record | None:
     """The call with only the tool calls that were answered; None if then nothing is left of it."""
     call = records[members[0]]
-    answered = {records[place].tool_call_id or "" for place in members[1:]}
+    answered = {records[index].tool_call_id or "" for index in members[1:]}
     calls = [one for one in call.tool_calls if str(one.get("id") or "") in answered]
     if not calls and not content_says(call.content):
         return None

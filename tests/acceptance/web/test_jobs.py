@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 
 from harness.browser import NARROW, Reader
-from harness.buried import REASON, bury
+from harness.buried import REASON, add_dead_letters
 from harness.stack import EmbeddedStack
 from playwright.sync_api import expect
 
@@ -36,7 +36,7 @@ def test_one_dead_letter_is_retried_and_one_is_discarded(
     expect(letters).to_contain_text("None: every message")
     expect(jobs.get_by_role("row", name="ingest session of Buried done")).to_contain_text("3 of 3")
 
-    bury(web_stack, base, TEXTS[0], TEXTS[2])
+    add_dead_letters(web_stack, base, TEXTS[0], TEXTS[2])
     volcano, whirlpool = (letters.get_by_role("row", name=text) for text in (TEXTS[0], TEXTS[2]))
     expect(volcano).to_contain_text(REASON)
     expect(whirlpool.get_by_role("link")).to_have_attribute("href", f"/ui/session?{session_query(client, base)}")

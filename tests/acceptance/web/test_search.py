@@ -97,7 +97,7 @@ def test_no_hit_says_what_to_try_and_an_impossible_search_what_is_wrong(
     expect(reader.page.get_by_text("Nothing was found")).to_be_visible()
     expect(reader.page.get_by_text("hybrid mode, which also finds")).to_be_visible()
     reader.open(f"/memories/{base}/search?q=lamp&min_score=5")
-    expect(reader.page.get_by_role("alert")).to_contain_text("A score is between 0 and 1")
+    expect(reader.page.get_by_role("alert")).to_contain_text("min_score must be from 0 to 1")
 
 
 def test_an_outage_is_reported_and_words_are_still_searched(

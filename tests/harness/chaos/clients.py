@@ -192,8 +192,8 @@ class Client(threading.Thread):
 
     def _session(self) -> str:
         # Half of the time where the others write too.
-        place = self.rng.randrange(3)
-        return f"shared-{place}" if self.rng.random() < 0.5 else f"own-{self.number}-{place}"
+        position = self.rng.randrange(3)
+        return f"shared-{position}" if self.rng.random() < 0.5 else f"own-{self.number}-{position}"
 
     def _message(self) -> dict[str, Any]:
         role = self.rng.choice(ROLES)

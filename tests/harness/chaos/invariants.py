@@ -27,9 +27,9 @@ from memorybase.models import (
     KnowledgeBase,
     LedgerEntry,
     MemoryBase,
-    MemoryBaseSession,
     Message,
     Session,
+    SessionProgress,
     TokenVectors,
 )
 from memorybase.queries import token_vectors
@@ -43,7 +43,7 @@ ID_PAGE = 5_000
 OF_A_BASE = {
     "memory_bases": MemoryBase.id,
     "generations": Generation.memory_base_id,
-    "memory_base_sessions": MemoryBaseSession.memory_base_id,
+    "session_progress": SessionProgress.memory_base_id,
     "ingestion_jobs": IngestionJob.memory_base_id,
     "ledger": LedgerEntry.memory_base_id,
     "token_vectors": TokenVectors.memory_base_id,
@@ -114,8 +114,8 @@ class Sampler(threading.Thread):
     def look(self) -> None:
         """Once; nothing while the database is away."""
         try:
-            with self._database.reading() as session:
-                self._look(session)
+            with self._database.reading() as db:
+                self._look(db)
         except errors.DatabaseUnavailable:
             return
         self.samples += 1
@@ -127,16 +127,16 @@ class Sampler(threading.Thread):
         if not self.samples:
             self.violations.append("the sampler never saw anything")
 
-    def _look(self, session: OrmSession) -> None:
-        row = MemoryBaseSession
-        for row_id, cursor, epoch in session.execute(sa.select(row.id, row.cursor_seq, row.epoch)):
-            before = self._rows.get(row_id, (cursor, epoch))
+    def _look(self, db: OrmSession) -> None:
+        row = SessionProgress
+        for progress_id, cursor, epoch in db.execute(sa.select(row.id, row.cursor_seq, row.epoch)):
+            before = self._rows.get(progress_id, (cursor, epoch))
             if cursor < before[0] or epoch < before[1]:
-                self.violations.append(f"row {row_id}: (cursor, epoch) went from {before} to {(cursor, epoch)}")
-            self._rows[row_id] = (cursor, epoch)
+                self.violations.append(f"row {progress_id}: (cursor, epoch) went from {before} to {(cursor, epoch)}")
+            self._rows[progress_id] = (cursor, epoch)
         job = IngestionJob
-        active = session.execute(
-            sa.select(job.id, job.memory_base_id, job.row_id, job.kind, job.generation, job.from_seq, job.to_seq,
+        active = db.execute(
+            sa.select(job.id, job.memory_base_id, job.progress_id, job.kind, job.generation, job.from_seq, job.to_seq,
                       job.cursor_id, job.embedder, job.chunker, job.session_id).where(job.state.in_(ACTIVE_STATES))
         ).all()  # fmt: skip
         for sessions, times in Counter((found.memory_base_id, found.session_id) for found in active).items():
@@ -150,7 +150,7 @@ class Sampler(threading.Thread):
 
 def unrest(database: Database) -> list[str]:
     """What still has to happen before everything that was captured is in the stores; empty at rest."""
-    row, job, base, generation = MemoryBaseSession, IngestionJob, MemoryBase, Generation
+    row, job, base, generation = SessionProgress, IngestionJob, MemoryBase, Generation
     questions = {
         "active jobs": sa.select(job.id).where(job.state.in_(ACTIVE_STATES)),
         "sessions owed work": sa.select(row.id).where(
@@ -165,8 +165,8 @@ def unrest(database: Database) -> list[str]:
         ),
         "deleted sessions": sa.select(Session.id).where(Session.deleted_at.is_not(None)),
     }  # fmt: skip
-    with database.reading() as session:
-        counts = {name: len(session.execute(question).all()) for name, question in questions.items()}
+    with database.reading() as db:
+        counts = {name: len(db.execute(question).all()) for name, question in questions.items()}
     return [f"{count} {name}" for name, count in counts.items() if count]
 
 
@@ -192,18 +192,18 @@ class Findings:
 def check(database: Database, store: Store, kept: Mapping[str, Kept], deleted_bases: Sequence[str]) -> Findings:
     """Everything at rest: what was acknowledged against SQL, SQL against the ledger, the ledger against Chroma."""
     findings = Findings()
-    with database.reading() as session:
-        _check_messages(session, kept, findings)
-        for base in session.scalars(sa.select(MemoryBase)).all():
+    with database.reading() as db:
+        _check_messages(db, kept, findings)
+        for base in db.scalars(sa.select(MemoryBase)).all():
             if str(base.id) not in deleted_bases:
-                _check_base(store, session, base, findings)
-        _check_deleted(store, session, deleted_bases, findings)
+                _check_base(store, db, base, findings)
+        _check_deleted(store, db, deleted_bases, findings)
     return findings
 
 
-def _check_messages(session: OrmSession, kept: Mapping[str, Kept], findings: Findings) -> None:
+def _check_messages(db: OrmSession, kept: Mapping[str, Kept], findings: Findings) -> None:
     """Every acknowledged message is there once, as it was last acknowledged, and nothing else is."""
-    rows = session.execute(sa.select(Message, Flow.external_id).join(Flow, Flow.id == Message.flow_id))
+    rows = db.execute(sa.select(Message, Flow.external_id).join(Flow, Flow.id == Message.flow_id))
     found = {str(m.id): Kept(flow or "", m.session_id, m.role, m.content) for m, flow in rows}
     findings.lost += findings.must_be_empty("acknowledged messages missing in SQL", kept.keys() - found.keys())
     findings.doubled += findings.must_be_empty("messages in SQL that nobody was promised", found.keys() - kept.keys())
@@ -212,33 +212,33 @@ def _check_messages(session: OrmSession, kept: Mapping[str, Kept], findings: Fin
     findings.lost += findings.must_be_empty("messages with another content or place", other)
 
 
-def _check_base(store: Store, session: OrmSession, base: MemoryBase, findings: Findings) -> None:
+def _check_base(store: Store, db: OrmSession, base: MemoryBase, findings: Findings) -> None:
     name, before = f"base {base.id} g{base.serving}", len(findings.violations)
-    generation = session.get(Generation, (base.id, base.serving))
+    generation = db.get(Generation, (base.id, base.serving))
     if generation is None:
         findings.violations.append(f"{name}: the generation is gone")
         return
     rows = {
         row.session_id: row
-        for row in session.scalars(sa.select(MemoryBaseSession).where(
-            MemoryBaseSession.memory_base_id == base.id, MemoryBaseSession.generation == base.serving))
+        for row in db.scalars(sa.select(SessionProgress).where(
+            SessionProgress.memory_base_id == base.id, SessionProgress.generation == base.serving))
     }  # fmt: skip
-    entries = session.scalars(sa.select(LedgerEntry).where(
+    entries = db.scalars(sa.select(LedgerEntry).where(
         LedgerEntry.memory_base_id == base.id, LedgerEntry.generation == base.serving)).all()  # fmt: skip
-    counted = _counted(session, base, generation, rows)
-    _check_ledger(counted, entries, _dead(session, base), name, findings)
+    counted = _counted(db, base, generation, rows)
+    _check_ledger(counted, entries, _dead(db, base), name, findings)
     _check_rows(counted, rows, entries, name, findings)
     if len(findings.violations) == before:  # what the ledger should not hold has none
-        lacking = token_vectors.rows_lacking(session, base.id, base.serving)
+        lacking = token_vectors.count_missing_by_session(db, base.id, base.serving)
         findings.lost += findings.must_be_empty(f"{name}: sessions with messages without token vectors", lacking)
     _check_store(store, generation, entries, name, findings)
 
 
 def _counted(
-    session: OrmSession, base: MemoryBase, generation: Generation, rows: Mapping[str, MemoryBaseSession]
+    db: OrmSession, base: MemoryBase, generation: Generation, rows: Mapping[str, SessionProgress]
 ) -> dict[UUID, Message]:
     which = Message.is_output if generation.capture == Capture.OUTPUTS else Message.is_dialogue
-    messages = session.scalars(sa.select(Message).where(Message.flow_id == base.flow_id, which))
+    messages = db.scalars(sa.select(Message).where(Message.flow_id == base.flow_id, which))
     return {
         message.id: message
         for message in messages
@@ -246,9 +246,9 @@ def _counted(
     }
 
 
-def _dead(session: OrmSession, base: MemoryBase) -> set[tuple[UUID, int]]:
+def _dead(db: OrmSession, base: MemoryBase) -> set[tuple[UUID, int]]:
     """The dead letters, by message and version: an edited message is not the one that failed."""
-    letters = session.execute(sa.select(DeadLetter.message_id, DeadLetter.version).where(
+    letters = db.execute(sa.select(DeadLetter.message_id, DeadLetter.version).where(
         DeadLetter.memory_base_id == base.id, DeadLetter.generation == base.serving))  # fmt: skip
     return {(message_id, version) for message_id, version in letters}
 
@@ -273,7 +273,7 @@ def _check_ledger(
 
 def _check_rows(
     counted: Mapping[UUID, Message],
-    rows: Mapping[str, MemoryBaseSession],
+    rows: Mapping[str, SessionProgress],
     entries: Sequence[LedgerEntry],
     name: str,
     findings: Findings,
@@ -285,11 +285,11 @@ def _check_rows(
     astray = [
         entry.message_id
         for entry in entries
-        if entry.message_id in counted and owners.get(entry.row_id) != counted[entry.message_id].session_id
+        if entry.message_id in counted and owners.get(entry.progress_id) != counted[entry.message_id].session_id
     ]
     findings.doubled += findings.must_be_empty(f"{name}: in the ledger of another session", astray)
     for column, there in (
-        ("total_processed", Counter(entry.row_id for entry in entries)),
+        ("total_processed", Counter(entry.progress_id for entry in entries)),
         ("total_chunks", _chunks_by_row(entries)),
     ):
         totals = [(row.session_id, getattr(row, column), there[row.id]) for row in rows.values()]
@@ -300,7 +300,7 @@ def _check_rows(
 def _chunks_by_row(entries: Sequence[LedgerEntry]) -> Counter[UUID]:
     chunks: Counter[UUID] = Counter()
     for entry in entries:
-        chunks[entry.row_id] += entry.chunks
+        chunks[entry.progress_id] += entry.chunks
     return chunks
 
 
@@ -329,13 +329,13 @@ def _check_store(
     findings.doubled += findings.must_be_empty(f"{name}: chunks twice in Chroma", twice)
 
 
-def _check_deleted(store: Store, session: OrmSession, deleted: Sequence[str], findings: Findings) -> None:
+def _check_deleted(store: Store, db: OrmSession, deleted: Sequence[str], findings: Findings) -> None:
     """No row and no collection of a deleted base or a retired generation. A collection that no generation ever got is
     counted as a stray."""
     for table, column in OF_A_BASE.items():
-        left = set(session.scalars(sa.select(column))) & {UUID(base) for base in deleted}
+        left = set(db.scalars(sa.select(column))) & {UUID(base) for base in deleted}
         findings.must_be_empty(f"deleted bases still in {table}", left)
-    generations = session.execute(sa.select(Generation.collection_name, Generation.state)).all()
+    generations = db.execute(sa.select(Generation.collection_name, Generation.state)).all()
     strays = store.names() - {name for name, state in generations if state != GenerationState.RETIRED}
     of_deleted = {name for name in strays if any(name.startswith(f"mb-{base}-") for base in deleted)}
     findings.must_be_empty("collections of deleted bases", of_deleted)

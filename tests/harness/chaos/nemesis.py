@@ -22,7 +22,7 @@ from harness.pieces import sqlite_writer_blocked
 from harness.process import Server
 from memorybase import errors
 from memorybase.ingestion import scheduler
-from memorybase.models import ACTIVE_STATES, Generation, IngestionJob, JobState, MemoryBaseSession, Message
+from memorybase.models import ACTIVE_STATES, Generation, IngestionJob, JobState, Message, SessionProgress
 from memorybase.vectors.chunk_ids import chunk_id
 from memorybase.vectors.store import CollectionRef
 from worker.queue import QUEUE
@@ -282,10 +282,10 @@ class Nemesis:
         """Active jobs, and some that ended long ago, delivered three times more."""
         if self._pick("redis") is None or self._database_hurt():
             return False
-        with self.cluster.services.database.reading() as session:
-            jobs = session.scalars(sa.select(IngestionJob).order_by(IngestionJob.created_at.desc()).limit(20)).all()
-            frozen = [scheduler.freeze(job) for job in jobs]
-        return sum(self.cluster.services.queue.ring(frozen) for _ in range(3)) > 0
+        with self.cluster.services.database.reading() as db:
+            jobs = db.scalars(sa.select(IngestionJob).order_by(IngestionJob.created_at.desc()).limit(20)).all()
+            frozen = [scheduler.job_message(job) for job in jobs]
+        return sum(self.cluster.services.queue.enqueue(frozen) for _ in range(3)) > 0
 
     @contextmanager
     def _redis(self) -> Iterator[redis.Redis]:
@@ -297,10 +297,10 @@ class Nemesis:
     # Named points of the flow. Whoever holds a job there is killed or frozen.
 
     def _kill_holder_claimed(self) -> bool:
-        return self._kill(self._aim(lambda job: not job.embedding_began))
+        return self._kill(self._aim(lambda job: not job.embedding_started))
 
     def _kill_holder_embedding(self) -> bool:
-        return self._kill(self._aim(lambda job: job.embedding_began))
+        return self._kill(self._aim(lambda job: job.embedding_started))
 
     def _kill_holder_writing(self) -> bool:
         """The store has something of the job, the ledger nothing yet."""
@@ -327,8 +327,8 @@ class Nemesis:
         while time.monotonic() < end:
             for job, owner in self._running_jobs():
                 seen[str(job.id)] = owner
-            with self.cluster.services.database.reading() as session:
-                found = session.scalars(sa.select(IngestionJob).where(IngestionJob.state == JobState.DONE)
+            with self.cluster.services.database.reading() as db:
+                found = db.scalars(sa.select(IngestionJob).where(IngestionJob.state == JobState.DONE)
                                         .order_by(IngestionJob.finished_at.desc()).limit(5))  # fmt: skip
                 holder = next((seen[str(job.id)] for job in found if ended(job)), None)
             if holder is not None:
@@ -358,11 +358,11 @@ class Nemesis:
         return bool(self._hurt & {"postgres", "database"})
 
     def _running_jobs(self) -> list[tuple[IngestionJob, str]]:
-        with self.cluster.services.database.reading() as session:
-            found = session.execute(
-                sa.select(IngestionJob, MemoryBaseSession.lease_owner)
-                .join(MemoryBaseSession, MemoryBaseSession.id == IngestionJob.row_id)
-                .where(IngestionJob.state == JobState.RUNNING, MemoryBaseSession.lease_owner.is_not(None))
+        with self.cluster.services.database.reading() as db:
+            found = db.execute(
+                sa.select(IngestionJob, SessionProgress.lease_owner)
+                .join(SessionProgress, SessionProgress.id == IngestionJob.progress_id)
+                .where(IngestionJob.state == JobState.RUNNING, SessionProgress.lease_owner.is_not(None))
             ).all()
             return [(job, owner) for job, owner in found if owner]
 
@@ -375,14 +375,14 @@ class Nemesis:
         return None
 
     def _written(self, job: IngestionJob) -> bool:
-        if not job.embedding_began or job.to_seq == job.from_seq:
+        if not job.embedding_started or job.to_seq == job.from_seq:
             return False
-        with self.cluster.services.database.reading() as session:
-            generation = session.get(Generation, (job.memory_base_id, job.generation))
-            row = session.get(MemoryBaseSession, job.row_id)
+        with self.cluster.services.database.reading() as db:
+            generation = db.get(Generation, (job.memory_base_id, job.generation))
+            row = db.get(SessionProgress, job.progress_id)
             if generation is None or row is None:
                 return False
-            range_of_job = session.execute(
+            range_of_job = db.execute(
                 sa.select(Message.id, Message.version).where(
                     Message.flow_id == row.flow_id, Message.session_id == row.session_id,
                     Message.seq > job.from_seq, Message.seq <= job.to_seq,

@@ -134,4 +134,4 @@ class Rest:
 
     def count(self, session_id: str, messages: int, chunks: int) -> None:
         change = f"total_processed = total_processed + {messages}, total_chunks = total_chunks + {chunks}"
-        self.execute(f"UPDATE memory_base_sessions SET {change} WHERE session_id = '{session_id}'")
+        self.execute(f"UPDATE session_progress SET {change} WHERE session_id = '{session_id}'")

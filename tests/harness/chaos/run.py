@@ -72,13 +72,13 @@ def _listed(counts: dict[str, int]) -> str:
 
 def run(plan: Plan, directory: Path | None = None) -> Report:
     """Run the plan, from the main thread. The directory (a fresh one unless given) is kept after a violation."""
-    place = Path(tempfile.mkdtemp(prefix="memorybase-chaos-", dir=directory))
-    report = Report(plan=asdict(plan), directory=str(place))
+    position = Path(tempfile.mkdtemp(prefix="memorybase-chaos-", dir=directory))
+    report = Report(plan=asdict(plan), directory=str(position))
     with ExitStack() as cleanup:
-        _run(Cluster(plan, place, cleanup), report)
-    (place / "report.json").write_text(report.as_json())
+        _run(Cluster(plan, position, cleanup), report)
+    (position / "report.json").write_text(report.as_json())
     if not report.violations:
-        shutil.rmtree(place)
+        shutil.rmtree(position)
     return report
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from harness.api import Api
 
-from memorybase.conversation.chat_memory.summaries import make_owed
+from memorybase.conversation.chat_memory.summaries import make_due
 
 C = "/flows/support/chat-memories/llm%2F1"
 CONFIG = {"name": "Support", "chat_id": "user-{{ start.user }}", "user_message_content": "{{ start.text }}"}
@@ -123,7 +123,7 @@ def test_a_summary_that_is_due_is_made_by_a_worker(chat: Api) -> None:
     chat.call("PUT", C, json={**CONFIG, "max_messages": 2, "enable_summarization": True})
     say(chat, *[f"Fact number {n} is told." for n in range(12)])
     assert "summary" not in [each["kind"] for each in view(chat)["sources"]]
-    assert chat.queue.drain_summaries(lambda each: make_owed(chat.services, each)) == 1
+    assert chat.queue.drain_summaries(lambda each: make_due(chat.services, each)) == 1
     given = view(chat)
     assert [each["kind"] for each in given["sources"]] == ["summary", "history", "history"]
     assert "Fact number" in given["messages"][0]["content"]

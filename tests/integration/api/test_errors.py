@@ -249,5 +249,5 @@ class TestDocuments:
         assert json.loads(api.client.get("/v1/openapi.json").text)["info"]["title"] == "memorybase"
 
     def test_cors_is_off(self, api: Api) -> None:
-        answer = api.client.get("/health/live", headers={"Origin": "https://elsewhere.example"})
+        answer = api.client.get("/health/live", headers={"ViewOrigin": "https://elsewhere.example"})
         assert "access-control-allow-origin" not in answer.headers

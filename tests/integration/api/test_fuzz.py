@@ -85,10 +85,14 @@ def furnish(api: Api) -> dict[str, str]:
 def aim_at(case: schemathesis.Case, real: dict[str, str]) -> None:
     """Put the ids of real things where the case has ids, leaving everything else as it was made."""
     body = case.body if isinstance(case.body, dict) else {}
-    for place in (case.path_parameters, case.query, body):
-        for name in place or ():
-            if name in real and isinstance(place[name], str) and (name != "name" or place is case.path_parameters):
-                place[name] = real[name]
+    for position in (case.path_parameters, case.query, body):
+        for name in position or ():
+            if (
+                name in real
+                and isinstance(position[name], str)
+                and (name != "name" or position is case.path_parameters)
+            ):
+                position[name] = real[name]
 
 
 def wait_for_nothing(case: schemathesis.Case) -> None:

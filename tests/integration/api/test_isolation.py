@@ -430,17 +430,15 @@ class Stage:
 
     def snapshot(self) -> dict[str, Any]:
         """Every row of the owner in every table, the owner's collections, files and rings."""
-        with self.owner.services.database.reading() as session:
-            flows = list(session.scalars(sa.select(Flow.id).where(Flow.user_id == self.owner.user_id)))
-            bases = list(session.scalars(sa.select(MemoryBase.id).where(MemoryBase.user_id == self.owner.user_id)))
-            books = list(
-                session.scalars(sa.select(KnowledgeBase.id).where(KnowledgeBase.user_id == self.owner.user_id))
-            )
-            own_keys = list(session.scalars(sa.select(ApiKey.id).where(ApiKey.user_id == self.owner.user_id)))
-            places = list(session.scalars(sa.select(Message.place).where(Message.flow_id.in_(flows))))
+        with self.owner.services.database.reading() as db:
+            flows = list(db.scalars(sa.select(Flow.id).where(Flow.user_id == self.owner.user_id)))
+            bases = list(db.scalars(sa.select(MemoryBase.id).where(MemoryBase.user_id == self.owner.user_id)))
+            books = list(db.scalars(sa.select(KnowledgeBase.id).where(KnowledgeBase.user_id == self.owner.user_id)))
+            own_keys = list(db.scalars(sa.select(ApiKey.id).where(ApiKey.user_id == self.owner.user_id)))
+            positions = list(db.scalars(sa.select(Message.position).where(Message.flow_id.in_(flows))))
             owned = {
                 "user_id": [self.owner.user_id], "flow_id": flows, "memory_base_id": bases, "knowledge_base_id": books,
-                "place": places, "key_id": own_keys,
+                "position": positions, "key_id": own_keys,
             }  # fmt: skip
             found: dict[str, Any] = {}
             for table in Base.metadata.sorted_tables:
@@ -449,17 +447,17 @@ class Stage:
                     assert table.name in UNOWNED_TABLES, f"say in this test whose the rows of {table.name} are"
                     continue
                 whose = owned.get(column, [self.owner.user_id])
-                rows = session.execute(sa.select(table).where(table.c[column].in_(whose)))
+                rows = db.execute(sa.select(table).where(table.c[column].in_(whose)))
                 found[table.name] = sorted(repr(tuple(row)) for row in rows)
             collections = [
-                *session.scalars(sa.select(Generation.collection_name).where(Generation.memory_base_id.in_(bases))),
-                *session.scalars(sa.select(KnowledgeBase.collection_name).where(KnowledgeBase.id.in_(books))),
+                *db.scalars(sa.select(Generation.collection_name).where(Generation.memory_base_id.in_(bases))),
+                *db.scalars(sa.select(KnowledgeBase.collection_name).where(KnowledgeBase.id.in_(books))),
             ]
         stored = self.owner.vectors._collections
         found["collections"] = {name: repr(stored[name].records) for name in collections if name is not None}
         folder = self.owner.services.settings.knowledge_dir
         found["files"] = {str(file): file.read_text() for book in books for file in (folder / str(book)).iterdir()}
-        found["rings"] = sum(ring.memory_base_id in bases for ring in self.owner.queue.rings)
+        found["enqueued"] = sum(message.memory_base_id in bases for message in self.owner.queue.enqueued)
         return found
 
 
@@ -501,10 +499,10 @@ def furnish(api: Api, name: str) -> Things:
     api.call("PUT", node, json={"name": f"{name}-memory", "chat_id": f"{name}-chat"}, expect=201)
     post = {"chat_id": f"{name}-chat", "end_user_id": f"{name}-end-user-4", "messages": said[:1]}
     api.post(f"{node}/messages", post, expect=201)
-    asked = summaries.Wanted(
+    asked = summaries.SummaryKey(
         flow_id=UUID(flow), session_id=f"{name}-session", preset="token_buffer", summarizer="extractive"
     )
-    summaries.want(api.services, asked, Record(id=run["messages"][0]["id"], seq=1, role="assistant"))
+    summaries.request_summary(api.services, asked, Record(id=run["messages"][0]["id"], seq=1, role="assistant"))
     api.queue.drain_summaries(lambda each: make_summary(api.services, each))
     context = [{"role": "assistant", "content": f"{name}-secret"}]
     given = {"flow_id": flow, "session_id": f"{name}-session", "run_id": f"{name}-run", "node_id": f"{name}-llm"}
@@ -568,10 +566,10 @@ def test_the_attempts_are_honest(stage: Stage, operation: Operation) -> None:
     shape = re.compile(re.sub(r"{\w+}", "[^/]+", operation.path))
     assert all(shape.fullmatch(attempt.path) for attempt in attempts)
     assert all(attempt.expect == 404 or attempt.why for attempt in attempts), "say why that is no 404"
-    places = {name: _given(operation, attempts, name) for name in operation.ids}
+    positions = {name: _given(operation, attempts, name) for name in operation.ids}
     owned = (stage.mine.flow, stage.mine.base, stage.mine.run, stage.mine.execution, stage.mine.message, stage.mine.job,
              stage.mine.dead_letter, stage.mine.key, "owner-", "shared-")  # fmt: skip
-    untried = [name for name, given in places.items() if not any(word in given for word in owned)]
+    untried = [name for name, given in positions.items() if not any(word in given for word in owned)]
     assert not untried, f"{operation.id}: no attempt puts something of the owner into {untried}"
     if "{" in operation.path:
         assert any(attempt.expect == 404 for attempt in attempts)
@@ -584,7 +582,7 @@ def _given(operation: Operation, attempts: list[Attempt], name: str) -> str:
         for segment, wanted in zip(attempt.path.split("/"), operation.path.split("/"), strict=True):
             if wanted == f"{{{name}}}":
                 found.append(segment)
-        found += [place[name] for place in (attempt.query, attempt.body or {}) if name in place]
+        found += [position[name] for position in (attempt.query, attempt.body or {}) if name in position]
     return json.dumps(found)
 
 

@@ -72,8 +72,8 @@ class TestLife:
 
     def test_only_its_hash_is_kept(self, api: Api) -> None:
         secret = api.post("/keys", {"name": "ci", "scopes": ["read"]}, expect=201)["secret"]
-        with api.services.database.reading() as session:
-            kept = session.scalars(sa.select(ApiKey).where(ApiKey.name == "ci")).one()
+        with api.services.database.reading() as db:
+            kept = db.scalars(sa.select(ApiKey).where(ApiKey.name == "ci")).one()
         assert kept.key_hash == hashlib.sha256(secret.encode()).digest()
         assert secret not in {str(getattr(kept, column.key)) for column in sa.inspect(ApiKey).columns}
 
@@ -87,28 +87,28 @@ class TestLife:
         soon = datetime.now(UTC) + timedelta(hours=1)
         made = api.post("/keys", {"name": "ci", "scopes": ["read"], "expires_at": soon.isoformat()}, expect=201)
         assert api.client.get("/v1/flows", headers={"X-API-Key": made["secret"]}).status_code == 200
-        with api.services.database.transaction() as session:
-            session.execute(sa.update(ApiKey).where(ApiKey.name == "ci").values(expires_at=datetime.now(UTC)))
+        with api.services.database.transaction() as db:
+            db.execute(sa.update(ApiKey).where(ApiKey.name == "ci").values(expires_at=datetime.now(UTC)))
         assert api.client.get("/v1/flows", headers={"X-API-Key": made["secret"]}).status_code == 401
 
     def test_its_use_is_noted_once_a_minute(self, api: Api) -> None:
         def noted() -> datetime | None:
-            with api.services.database.reading() as session:
-                return session.scalars(sa.select(ApiKey.last_used_at)).one()
+            with api.services.database.reading() as db:
+                return db.scalars(sa.select(ApiKey.last_used_at)).one()
 
         api.get("/flows")
         first = noted()
         api.get("/flows")
         assert first is not None
         assert noted() == first
-        with api.services.database.transaction() as session:
-            session.execute(sa.update(ApiKey).values(last_used_at=first - timedelta(seconds=61)))
+        with api.services.database.transaction() as db:
+            db.execute(sa.update(ApiKey).values(last_used_at=first - timedelta(seconds=61)))
         api.get("/flows")
         assert (noted() or first) >= first
 
     def test_the_key_of_the_settings_needs_no_set_up(self, api: Api) -> None:
-        with api.services.database.transaction() as session:
-            session.execute(sa.delete(ApiKey))
+        with api.services.database.transaction() as db:
+            db.execute(sa.delete(ApiKey))
         assert api.get("/flows")["total"] == 0
 
     def test_but_once_revoked_it_stays_so(self, api: Api) -> None:

@@ -239,10 +239,10 @@ def text_places(api: Api) -> dict[str, tuple[Callable[[str], Any], Callable[[Any
 
 
 def try_every_place(api: Api, odd: Sequence[str]) -> None:
-    for place, (call, shown) in text_places(api).items():
+    for position, (call, shown) in text_places(api).items():
         for text in odd:
             answer = call(text)
-            where = f"{place} = {text[:40]!a}: {answer.status_code} {answer.text[:300]}"
+            where = f"{position} = {text[:40]!a}: {answer.status_code} {answer.text[:300]}"
             assert answer.status_code < 500, where
             if answer.is_success and shown is not None:
                 assert shown(answer.json()) == text, where

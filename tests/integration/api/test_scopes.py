@@ -116,9 +116,9 @@ def revoked(api: Api) -> Api:
 
 
 def _change(api: Api, key: Api, **values: Any) -> None:
-    with api.services.database.transaction() as session:
+    with api.services.database.transaction() as db:
         mine = ApiKey.key_hash == api_keys.hash_of(key.secret)
-        session.execute(sa.update(ApiKey).where(mine).values(**values))
+        db.execute(sa.update(ApiKey).where(mine).values(**values))
 
 
 @pytest.mark.parametrize("operation", KEYED, ids=lambda each: each.id)

@@ -48,8 +48,8 @@ def key(world: World) -> Key:
 def kept(world: World, key: Key) -> dict[bytes, str]:
     """What is stored in this key's name."""
     mine = sa.select(WebTicket).where(WebTicket.key_id == key.principal.key_id)
-    with world.services.database.reading() as session:
-        return {ticket.token_hash: ticket.kind for ticket in session.scalars(mine)}
+    with world.services.database.reading() as db:
+        return {ticket.token_hash: ticket.kind for ticket in db.scalars(mine)}
 
 
 def signed_in(world: World, ticket: Ticket) -> bool:
@@ -82,9 +82,9 @@ class TestSessions:
         ticket = web_sessions.open_session(world.services, key.secret)
         link = web_sessions.make_link(world.services, key.principal)
         assert signed_in(world, ticket)
-        with world.services.database.transaction() as session:
+        with world.services.database.transaction() as db:
             mine = sa.update(ApiKey).where(ApiKey.id == key.principal.key_id)
-            session.execute(mine.values({column: datetime.now(UTC)}))
+            db.execute(mine.values({column: datetime.now(UTC)}))
         assert not signed_in(world, ticket)
         with pytest.raises(errors.Unauthorized):
             web_sessions.enter(world.services, link.token)

@@ -181,8 +181,8 @@ class TestSettling:
 
     def test_unrest(self, world: World, api: Api) -> None:
         world.new_base()
-        with world.services.database.transaction() as session:
-            session.execute(sa.text("UPDATE memory_bases SET building = 3"))
+        with world.services.database.transaction() as db:
+            db.execute(sa.text("UPDATE memory_bases SET building = 3"))
         (found,) = self.settled(world, api(self.flushing(200)))
         assert found == "not at rest 5 s after the last fault: 1 builds"
 

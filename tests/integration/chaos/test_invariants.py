@@ -57,7 +57,7 @@ def counted_too_many(rest: Rest) -> None:
     """As if a message that is not counted had been embedded."""
     message = rest.system
     row = rest.world.row(rest.base, "one")
-    rest.copy("ledger", message_id=message.id.hex, row_id=row.id.hex, version=1, chunks=1)
+    rest.copy("ledger", message_id=message.id.hex, progress_id=row.id.hex, version=1, chunks=1)
     rest.chunk(chunk_ids.chunk_id(rest.base, message.id, 1, 0))
     rest.count("one", 1, 1)
 
@@ -65,7 +65,7 @@ def counted_too_many(rest: Rest) -> None:
 def in_two_sessions(rest: Rest) -> None:
     entry = rest.message("last").id.hex
     row = rest.world.row(rest.base, "two")
-    rest.copy("ledger", message_id=entry, row_id=row.id.hex, version=1, chunks=1)
+    rest.copy("ledger", message_id=entry, progress_id=row.id.hex, version=1, chunks=1)
     rest.count("two", 1, 1)
 
 
@@ -77,7 +77,7 @@ def never_picked_up(rest: Rest) -> None:
 
 
 def behind(rest: Rest) -> None:
-    rest.update("memory_base_sessions", "cursor_seq = :seq", seq=rest.message("last").seq - 1)
+    rest.update("session_progress", "cursor_seq = :seq", seq=rest.message("last").seq - 1)
 
 
 def lost_in_the_store(rest: Rest) -> None:
@@ -186,7 +186,7 @@ TAMPERED: dict[str, tuple[Tamper, tuple[str, ...], int, int]] = {
 
 def left_behind(rest: Rest, table: str) -> None:
     """A row of a deleted base, such as foreign keys would not allow."""
-    fresh = {"id": uuid4().hex, "row_id": uuid4().hex, "name": "left", "memory_base_id": GONE.hex, "state": "done"}
+    fresh = {"id": uuid4().hex, "progress_id": uuid4().hex, "name": "left", "memory_base_id": GONE.hex, "state": "done"}
     if table == "memory_bases":
         fresh |= {"id": GONE.hex}
     elif table in {"dead_letters", "generations"}:
@@ -221,7 +221,7 @@ class TestAtRest:
         assert "in the ledger, not counted: 1" in found
 
     def test_what_lies_before_the_start_does_not_count(self, rest: Rest) -> None:
-        rest.update("memory_base_sessions", "start_seq = cursor_seq")
+        rest.update("session_progress", "start_seq = cursor_seq")
         (found,) = rest.check().violations
         assert "in the ledger, not counted: 4" in found
 
@@ -233,10 +233,10 @@ class TestAtRest:
 @pytest.mark.parametrize(
     ("tamper", "expected"),
     [
-        (lambda rest: rest.update("memory_base_sessions", "target_seq = cursor_seq + 1"), "1 sessions owed work"),
-        (lambda rest: rest.update("memory_base_sessions", "dirty = repaired + 1"), "1 sessions owed work"),
-        (lambda rest: rest.update("memory_base_sessions", "audit_at = '2030-01-01'"), "1 sessions owed work"),
-        (lambda rest: rest.update("memory_base_sessions", "lease_until = '2030-01-01'"), "1 leases"),
+        (lambda rest: rest.update("session_progress", "target_seq = cursor_seq + 1"), "1 sessions owed work"),
+        (lambda rest: rest.update("session_progress", "dirty = repaired + 1"), "1 sessions owed work"),
+        (lambda rest: rest.update("session_progress", "audit_at = '2030-01-01'"), "1 sessions owed work"),
+        (lambda rest: rest.update("session_progress", "lease_until = '2030-01-01'"), "1 leases"),
         (lambda rest: rest.update("ingestion_jobs", "state = 'queued'"), "1 active jobs"),
         (lambda rest: rest.update("ingestion_jobs", "state = 'running'"), "1 active jobs"),
         (lambda rest: rest.execute("UPDATE memory_bases SET building = 3"), "1 builds"),
@@ -275,10 +275,10 @@ class TestSampler:
         ],
     )
     def test_nothing_goes_back(self, rest: Rest, sampler: Sampler, change: str, expected: str) -> None:
-        rest.update("memory_base_sessions", "cursor_seq = cursor_seq + 5, epoch = epoch + 5")
+        rest.update("session_progress", "cursor_seq = cursor_seq + 5, epoch = epoch + 5")
         sampler.look()
         assert sampler.violations == []
-        rest.update("memory_base_sessions", change)
+        rest.update("session_progress", change)
         sampler.look()
         sampler.look()
         assert len(sampler.violations) == 1
@@ -299,7 +299,7 @@ class TestSampler:
     @pytest.mark.parametrize(
         "change",
         [
-            "row_id = '0123456789abcdef0123456789abcdef'", "memory_base_id = '0123456789abcdef0123456789abcdef'",
+            "progress_id = '0123456789abcdef0123456789abcdef'", "memory_base_id = '0123456789abcdef0123456789abcdef'",
             "kind = 'ingest'", "generation = 9", "from_seq = from_seq - 1", "to_seq = to_seq + 1",
             "cursor_id = '0123456789abcdef0123456789abcdef'", "embedder = 'other'", "chunker = 'other'",
             "session_id = 'two'",
@@ -315,7 +315,7 @@ class TestSampler:
         sampler = Sampler(str(rest.world.services.database.url))
         sampler.start()
         wait_until(lambda: sampler.samples, what="a first look")
-        rest.update("memory_base_sessions", "epoch = epoch - 1")
+        rest.update("session_progress", "epoch = epoch - 1")
         wait_until(lambda: sampler.violations, what="a second look")
         sampler.stop()
         assert not sampler.is_alive()

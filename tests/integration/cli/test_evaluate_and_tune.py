@@ -41,7 +41,9 @@ def filled(api: Api, monkeypatch: pytest.MonkeyPatch) -> Api:
     api.memory(capture="all")
     for n in range(SESSIONS):
         texts = (f"topic{n} is decided by nobody else than Ada", "yes", "well", "no", f"topic{n} topic{n} topic{n}")
-        messages = [{"id": f"m{n}/{place}", "role": "assistant", "content": text} for place, text in enumerate(texts)]
+        messages = [
+            {"id": f"m{n}/{position}", "role": "assistant", "content": text} for position, text in enumerate(texts)
+        ]
         api.post("/flows/support/runs", {"session_id": f"s{n}", "messages": messages}, expect=201)
     return api
 

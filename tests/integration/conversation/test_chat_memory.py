@@ -18,7 +18,7 @@ from memorybase.conversation import Record, View, build_view
 from memorybase.conversation.chat_memory import message_log
 from memorybase.conversation.chat_memory.memories import MemoryKey, Who, get_memory, list_memories
 from memorybase.conversation.chat_memory.nodes import AddMemory, ChatMemory, DeleteMemory, FlowPlace, GetMemoryData
-from memorybase.conversation.chat_memory.summaries import make_owed, summarise_due
+from memorybase.conversation.chat_memory.summaries import make_due, summarize_due
 from memorybase.conversation.chat_memory.views import record_of
 from memorybase.conversation.memory_use import record as uses
 from memorybase.database.paging import PageRequest
@@ -89,8 +89,8 @@ def delete(node: ChatMemory, mode: Any, *roles: Any) -> message_log.Deleted:
 
 
 def chat_row(world: World) -> Chat | None:
-    with world.services.database.reading() as session:
-        return session.scalar(sa.select(Chat).where(Chat.flow_id == world.flow_id))
+    with world.services.database.reading() as db:
+        return db.scalar(sa.select(Chat).where(Chat.flow_id == world.flow_id))
 
 
 # Limits.
@@ -364,10 +364,10 @@ def test_a_view_by_pages_is_the_view_of_the_whole_log(world: World) -> None:
         if chance.random() < 0.4:
             said += [{"role": "user", "content": "open"}, call("x"), result("x")] * chance.choice([1, 20])
         node.add(said, chat_id="c")
-        with world.services.database.reading() as session:
-            (row,) = session.scalars(sa.select(ChatRecord.chat_row_id).distinct().join(Chat).where(
+        with world.services.database.reading() as db:
+            (row,) = db.scalars(sa.select(ChatRecord.chat_row_id).distinct().join(Chat).where(
                 Chat.chat_memory_id == get_memory(world.services, node.key).id))  # fmt: skip
-            whole = [record_of(one) for one in chats.oldest(session, session.get_one(Chat, row), limit=1000)]
+            whole = [record_of(one) for one in chats.oldest(db, db.get_one(Chat, row), limit=1000)]
         options = node.config.options((), exclude_run_id=None, align="none", shape="openai")
         assert node.view(chat_id="c").messages == build_view(whole, options).messages, fields
 
@@ -381,12 +381,12 @@ def test_a_summary_replaces_what_is_left_out(world: World) -> None:
     node.add(m(*range(1, 11)), chat_id="c")
     assert seen(node) == [f"m{n}" for n in range(1, 11)], "too few to ask a model for; given verbatim meanwhile"
     due = {"summarizer": notes, "batch": 1}
-    assert summarise_due(world.services, node.key, "c", **due)  # type: ignore[arg-type]
+    assert summarize_due(world.services, node.key, "c", **due)  # type: ignore[arg-type]
     assert seen(node) == ["m1+m2+m3+m4", "m5", "m6", "m7", "m8", "m9", "m10"]
     node.add(m(11), chat_id="c")
-    assert summarise_due(world.services, node.key, "c", **due)  # type: ignore[arg-type]
+    assert summarize_due(world.services, node.key, "c", **due)  # type: ignore[arg-type]
     assert seen(node) == ["m1+m2+m3+m4+m5", "m6", "m7", "m8", "m9", "m10", "m11"]
-    assert not summarise_due(world.services, node.key, "c", **due)  # type: ignore[arg-type]
+    assert not summarize_due(world.services, node.key, "c", **due)  # type: ignore[arg-type]
     assert notes.asked == [node.config.summarize_prompt] * 2
     node.add(m(*range(12, 18)), chat_id="c")
     assert seen(node)[0] == "m1+m2+m3+m4+m5+m6+m7+m8+m9+m10+m11", "six that waited were enough for the write itself"
@@ -395,7 +395,7 @@ def test_a_summary_replaces_what_is_left_out(world: World) -> None:
 def worker(world: World, by: Notes) -> list[bool]:
     """What came of the rings that wait, as a worker answers them."""
     made: list[bool] = []
-    world.queue.drain_summaries(lambda each: made.append(make_owed(world.services, each, by)))
+    world.queue.drain_summaries(lambda each: made.append(make_due(world.services, each, by)))
     return made
 
 
@@ -403,15 +403,15 @@ def test_a_summary_that_is_due_is_asked_for_once_and_made_by_a_worker(world: Wor
     notes = Notes()
     node = memory(world, max_messages=3, enable_summarization=True)
     node.add(m(*range(1, 9)), chat_id="c")
-    assert world.queue.summary_rings == [], "five wait: too few"
+    assert world.queue.enqueued_summaries == [], "five wait: too few"
     node.add(m(9), chat_id="c")
     node.add(m(10), chat_id="c")
-    assert (len(world.queue.summary_rings), notes.asked) == (1, [])
+    assert (len(world.queue.enqueued_summaries), notes.asked) == (1, [])
     assert worker(world, notes) == [True]
     assert seen(node) == ["m1+m2+m3+m4+m5+m6+m7", "m8", "m9", "m10"]
     assert worker(world, notes) == []
     chat_row_id = chats_of(world)[0].id
-    assert not make_owed(world.services, chat_row_id, notes), "a late ring finds nothing to do"
+    assert not make_due(world.services, chat_row_id, notes), "a late ring finds nothing to do"
     node.add(m(*range(11, 17)), chat_id="c")
     assert worker(world, notes) == [True]
 
@@ -443,22 +443,22 @@ def test_what_is_written_while_a_chat_is_summarised_is_summarised_next(world: Wo
 
 
 def chats_of(world: World) -> list[Chat]:
-    with world.services.database.reading() as session:
-        return list(session.scalars(sa.select(Chat).where(Chat.flow_id == world.flow_id)))
+    with world.services.database.reading() as db:
+        return list(db.scalars(sa.select(Chat).where(Chat.flow_id == world.flow_id)))
 
 
 def overdue(world: World) -> None:
     """The time to ring again has come."""
-    with world.services.database.transaction() as session:
-        mine = (Chat.flow_id == world.flow_id, Chat.ring_at.is_not(None))
-        session.execute(sa.update(Chat).where(*mine).values(ring_at=Chat.created_at))
+    with world.services.database.transaction() as db:
+        mine = (Chat.flow_id == world.flow_id, Chat.notify_at.is_not(None))
+        db.execute(sa.update(Chat).where(*mine).values(notify_at=Chat.created_at))
 
 
 def test_a_summary_comes_between_head_and_tail(world: World) -> None:
     notes = Notes()
     node = memory(world, max_messages=6, trim_strategy="drop_middle", enable_summarization=True, summarizer=notes)
     node.add(m(*range(1, 11)), chat_id="c")
-    assert summarise_due(world.services, node.key, "c", summarizer=notes, batch=1)
+    assert summarize_due(world.services, node.key, "c", summarizer=notes, batch=1)
     assert seen(node) == ["m1", "m2", "m3+m4+m5+m6", "m7", "m8", "m9", "m10"]
 
 
@@ -546,7 +546,7 @@ def test_what_is_deleted_while_it_is_summarised_is_in_no_summary(world: World) -
     node = memory(world, max_messages=3, enable_summarization=True)
     node.add(m(1, 2, 3, 4), chat_id="c", run_id="r1")
     node.add(m(5, 6), chat_id="c", run_id="r2")
-    assert not summarise_due(world.services, node.key, "c", summarizer=Deleting(node), batch=1)
+    assert not summarize_due(world.services, node.key, "c", summarizer=Deleting(node), batch=1)
     assert seen(node) == ["m1", "m2", "m3", "m4"]
     node._summarizer = Deleting(node)
     node.add(m(7, 8, 9), chat_id="c", run_id="r3")
@@ -686,11 +686,9 @@ def test_a_chats_log_is_not_shown_to_other_users(world: World) -> None:
 
 
 def rows_left(world: World) -> int:
-    with world.services.database.reading() as session:
+    with world.services.database.reading() as db:
         mine = ((each, each.flow_id == world.flow_id) for each in (Chat, ChatRecord))
-        return sum(
-            session.scalar(sa.select(sa.func.count()).select_from(each).where(which)) or 0 for each, which in mine
-        )
+        return sum(db.scalar(sa.select(sa.func.count()).select_from(each).where(which)) or 0 for each, which in mine)
 
 
 def test_an_end_users_chats_are_erased(world: World) -> None:

@@ -20,9 +20,9 @@ from memorybase.errors import InvalidRequest, NotFound, SessionConflict, VectorS
 
 def said(world: World, session_id: str, *texts: str, **request: Any) -> None:
     """Questions and answers by turns, a run for each pair."""
-    for place in range(0, len(texts), 2):
-        question: Any = {"role": "user", "content": texts[place]}
-        world.say(session_id, question, *texts[place + 1 : place + 2], **request)
+    for position in range(0, len(texts), 2):
+        question: Any = {"role": "user", "content": texts[position]}
+        world.say(session_id, question, *texts[position + 1 : position + 2], **request)
 
 
 def context(world: World, session_id: str = "now", **fields: Any) -> View:

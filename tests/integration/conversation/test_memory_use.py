@@ -15,7 +15,7 @@ from memorybase.conversation.history.node_token_buffer import NodeHistory
 from memorybase.conversation.history.read import give_history
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
 from memorybase.conversation.memory_use import record as uses
-from memorybase.conversation.memory_use.provenance import Origin
+from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.errors import NotFound
 from memorybase.models import MemoryUse, MemoryUseMessage
 from memorybase.sessions import deletion as session_deletion
@@ -29,7 +29,7 @@ def view_of(*message_ids: UUID, said: str = "a secret") -> View:
 
 
 def record(world: World, run_id: UUID | str, view: View, **fields: Any) -> None:
-    origin = Origin(session_id=fields.pop("session_id", "s"))
+    origin = ViewOrigin(session_id=fields.pop("session_id", "s"))
     named = {"node_id": "llm", "origin": origin} | fields
     uses.record_use(world.services, user_id=world.user_id, flow_id=world.flow_id, run_id=run_id, view=view, **named)
 
@@ -39,9 +39,9 @@ def shown(world: World, run_id: UUID) -> uses.RunMemory:
 
 
 def rows_left(world: World) -> int:
-    with world.services.database.reading() as session:
+    with world.services.database.reading() as db:
         tables = (MemoryUse, MemoryUseMessage)
-        return sum(session.scalar(sa.select(sa.func.count()).select_from(table)) or 0 for table in tables)
+        return sum(db.scalar(sa.select(sa.func.count()).select_from(table)) or 0 for table in tables)
 
 
 def test_the_latest_use_of_a_node_is_shown_as_it_was_sent(world: World) -> None:
@@ -185,13 +185,13 @@ def test_a_nodes_view_is_not_kept_when_what_it_was_read_from_has_changed(world: 
     execution = report(world, run.run_id, "The secret word", "Noted.")
     given = read_node(world, run.run_id)
     record(world, run.run_id, given.view, node_id="earlier",
-           origin=Origin(session_id="s", execution=given.as_of))  # fmt: skip
+           origin=ViewOrigin(session_id="s", execution=given.as_of))  # fmt: skip
     if deleted == "the execution":
         node_executions.delete_execution(world.services, world.user_id, execution)
     else:
         edits.delete_message(world.services, world.user_id, run.messages[0].id)
 
-    record(world, run.run_id, given.view, node_id="later", origin=Origin(session_id="s", execution=given.as_of))
+    record(world, run.run_id, given.view, node_id="later", origin=ViewOrigin(session_id="s", execution=given.as_of))
 
     assert "secret" in str(given.view.messages)
     assert "secret" not in str(shown(world, run.run_id).nodes)

@@ -210,7 +210,7 @@ def test_node_memory_in_objects_is_cleaned_up_once_a_day_by_a_worker(world: Worl
     assert sweeper.sweep(services).node_memory == 0
     world.queue.away = False
     assert [sweeper.sweep(services).node_memory for _ in range(3)] == [1, 0, 0]
-    with world.services.database.transaction() as session:
-        session.scalars(sa.select(Heartbeat)).one().beat_at -= timedelta(days=1)
+    with world.services.database.transaction() as db:
+        db.scalars(sa.select(Heartbeat)).one().beat_at -= timedelta(days=1)
     assert sweeper.sweep(services).node_memory == 1
     assert world.queue.clean_up_rings == 2

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from typing import Any
-from uuid import UUID, uuid4
 
 import pytest
+from harness.random_threads import random_log
 from harness.records import Flat
 from harness.world import World
 
-from memorybase.conversation import UUID_NIL, Limits, Record, Summary, View, ViewOptions, build_view
+from memorybase.conversation import Limits, Record, Summary, View, ViewOptions, build_view
 from memorybase.conversation.history import session_reader
 from memorybase.conversation.history.session_reader import UNREAD, captured_view
 from memorybase.conversation.view.threads import inferred_parents, thread
@@ -26,25 +26,6 @@ def view(world: World, session_id: str = "s", summary: Summary | None = None, **
 
 def stored(world: World, session_id: str = "s") -> list[Record]:
     return [session_reader.as_record(message) for message in world.messages(session_id)]
-
-
-def random_log(world: World, chance: random.Random, linked: float) -> None:
-    """Runs of one to three messages that answer what is anywhere before, or nothing."""
-    known: list[str] = []
-    runs: list[UUID] = []
-    for _ in range(chance.randint(3, 25)):
-        run_id = chance.choice(runs) if runs and chance.random() < 0.2 else uuid4()
-        runs.append(run_id)
-        messages = []
-        for _ in range(chance.randint(1, 3)):
-            parent = None
-            if chance.random() < linked:
-                parent = chance.choice([*known[-4:], *known[:1], UUID_NIL, str(uuid4())])
-            identity = str(uuid4())
-            known.append(identity)
-            role = chance.choice(["user", "assistant"])
-            messages.append({"id": identity, "role": role, "content": "text", "parent_message_id": parent})
-        world.say("s", *messages, run_id=run_id)
 
 
 @pytest.mark.parametrize(("seed", "linked"), [(0, 0), (1, 0.1), (2, 0.1), (3, 0.6), (4, 0.6)])

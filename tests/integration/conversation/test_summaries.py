@@ -17,10 +17,11 @@ from harness.world import World
 from memorybase.conversation import Record, View
 from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.conversation.memory_use import record as uses
-from memorybase.conversation.memory_use.provenance import Origin
+from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.conversation.session_memory.presets import FLOWX_5, SessionPreset
-from memorybase.conversation.session_memory.summaries import Wanted, delete_summary, get_summary, request_summary
-from memorybase.conversation.session_memory.summary_job import PAGE, make_summary, make_wanted
+from memorybase.conversation.session_memory.summaries import SummaryKey, delete_summary, get_summary, refresh_summary
+from memorybase.conversation.session_memory.summary_job import make_requested, make_summary
+from memorybase.conversation.summarizers.job import PAGE
 from memorybase.errors import EmbeddingFailed, NotFound, SummarizerUnavailable, SummaryRejected
 from memorybase.messages import NewMessage
 from memorybase.models import MemoryUse, SessionSummary
@@ -67,17 +68,17 @@ def work(world: World, by: Scripted | None = None) -> int:
 
 
 def row(world: World) -> SessionSummary:
-    with world.services.database.reading() as session:
-        return session.scalars(sa.select(SessionSummary)).one()
+    with world.services.database.reading() as db:
+        return db.scalars(sa.select(SessionSummary)).one()
 
 
 def rows(world: World) -> int:
-    with world.services.database.reading() as session:
-        return session.scalar(sa.select(sa.func.count()).select_from(SessionSummary)) or 0
+    with world.services.database.reading() as db:
+        return db.scalar(sa.select(sa.func.count()).select_from(SessionSummary)) or 0
 
 
-def wanted(world: World, preset: str = "pairs_3") -> Wanted:
-    return Wanted(flow_id=world.flow_id, session_id=S, preset=preset, summarizer="extractive")
+def wanted(world: World, preset: str = "pairs_3") -> SummaryKey:
+    return SummaryKey(flow_id=world.flow_id, session_id=S, preset=preset, summarizer="extractive")
 
 
 def message_of(world: World, text: str) -> Any:
@@ -89,9 +90,9 @@ def history(view: View) -> list[str]:
 
 
 def pass_time(world: World, seconds: float) -> None:
-    with world.services.database.transaction() as session:
-        for each in session.scalars(sa.select(SessionSummary)):
-            for name in ("ring_at", "lease_until"):
+    with world.services.database.transaction() as db:
+        for each in db.scalars(sa.select(SessionSummary)):
+            for name in ("notify_at", "lease_until"):
                 moment = getattr(each, name)
                 setattr(each, name, moment and moment - timedelta(seconds=seconds))
 
@@ -111,14 +112,14 @@ def test_a_read_asks_and_does_not_wait_and_the_next_one_has_it(world: World) -> 
     assert history(after) == ["q3", "a3", "q4", "a4", "q5", "a5"]
     assert after.text.endswith("Summary of previous replies: user: q1\n  assistant: a1\n  user: q2\n  assistant: a2")
     view = get_summary(world.services, world.user_id, wanted(world))
-    assert (view.covers and view.covers.to_seq, view.wanted_seq, view.stale, view.error) == (4, 4, False, None)
-    assert (row(world).ring_at, row(world).lease_until, row(world).attempts) == (None, None, 0)
+    assert (view.covers and view.covers.to_seq, view.requested_seq, view.stale, view.error) == (4, 4, False, None)
+    assert (row(world).notify_at, row(world).lease_until, row(world).attempts) == (None, None, 0)
 
 
 def test_a_capture_asks_for_nothing(world: World) -> None:
     talk(world, *range(1, 9))
 
-    assert (rows(world), world.queue.summary_rings) == (0, [])
+    assert (rows(world), world.queue.enqueued_summaries) == (0, [])
 
 
 def test_a_summary_is_folded_from_the_old_one_and_what_is_new(world: World) -> None:
@@ -144,7 +145,7 @@ def test_after_many_new_messages_a_summary_covers_the_log_from_its_first_message
     read(world)
     work(world, by)
 
-    assert row(world).wanted_seq == 132
+    assert row(world).requested_seq == 132
     assert by.calls[-1][0] is None
     assert len(by.calls[-1][1]) == 132
 
@@ -161,7 +162,7 @@ def test_a_long_session_is_folded_page_by_page_and_what_is_folded_is_kept(world:
     read(world)
     work(world, by)
 
-    assert (row(world).to_seq, row(world).wanted_seq) == (PAGE, 2 * PAGE - 6)
+    assert (row(world).to_seq, row(world).requested_seq) == (PAGE, 2 * PAGE - 6)
     assert row(world).error == "SummarizerUnavailable: The summarizer does not answer."
     pass_time(world, 1_000)
     world.sweep()
@@ -198,7 +199,7 @@ def test_nothing_that_failed_is_stored_and_what_is_hopeless_waits_for_more_to_sa
         world.sweep()
         work(world, by)
 
-    assert (row(world).text, row(world).ring_at, len(by.calls)) == (None, None, 3)
+    assert (row(world).text, row(world).notify_at, len(by.calls)) == (None, None, 3)
     talk(world, 5)
     read(world)
     work(world)
@@ -212,7 +213,7 @@ def test_the_sweeper_repeats_a_lost_notification(world: World) -> None:
     world.queue.away = False
 
     assert world.sweep().summaries == 0  # not at once: a worker may be about to
-    pass_time(world, world.services.settings.ring_after_seconds + 1)
+    pass_time(world, world.services.settings.notify_after_seconds + 1)
     assert world.sweep().summaries == 1
     assert work(world) == 1
     assert row(world).to_seq == 2
@@ -271,9 +272,9 @@ def test_the_next_worker_makes_a_killed_workers_summary(world: World) -> None:
 
 def everything_stored(world: World) -> str:
     """All text that could tell of a message, wherever it is kept."""
-    with world.services.database.reading() as session:
-        found = [each.text for each in session.scalars(sa.select(SessionSummary))]
-        uses = [(use.messages, use.memory_use_summary) for use in session.scalars(sa.select(MemoryUse))]
+    with world.services.database.reading() as db:
+        found = [each.text for each in db.scalars(sa.select(SessionSummary))]
+        uses = [(use.messages, use.memory_use_summary) for use in db.scalars(sa.select(MemoryUse))]
     return repr((found, uses, [message.content for message in world.messages()]))
 
 
@@ -308,7 +309,7 @@ def test_a_view_with_a_summary_from_before_a_deletion_is_recorded_without_it(wor
     def told(node_id: str) -> str:
         uses.record_use(
             world.services, user_id=world.user_id, flow_id=world.flow_id, run_id=run_id, node_id=node_id, view=given,
-            origin=Origin(session_id=S),
+            origin=ViewOrigin(session_id=S),
         )  # fmt: skip
         nodes = uses.run_memory(world.services, world.user_id, world.flow_id, run_id).nodes
         return next(str(node.messages) for node in nodes if node.node_id == node_id)
@@ -412,11 +413,11 @@ def test_summaries_go_with_an_end_user_and_with_a_flow(world: World) -> None:
 def test_a_requested_summary_is_regenerated_and_can_be_deleted(world: World) -> None:
     asked = wanted(world, "token_buffer")
     talk(world, 1, 2, 3)
-    assert request_summary(world.services, world.user_id, asked).wanted_seq == 0  # nothing to summarise
+    assert refresh_summary(world.services, world.user_id, asked).requested_seq == 0  # nothing to summarise
     talk(world, 4, 5)
     by = Scripted()
     for _ in range(2):
-        assert request_summary(world.services, world.user_id, asked).wanted_seq == 4
+        assert refresh_summary(world.services, world.user_id, asked).requested_seq == 4
         assert work(world, by) == 1
 
     assert by.calls == [(None, ["q1", "a1", "q2", "a2"])] * 2
@@ -434,10 +435,10 @@ def test_a_summarizer_that_is_handed_in_makes_the_summaries_of_its_name(world: W
     asked = replace(wanted(world), summarizer="mine")
     talk(world, 1, 2, 3, 4)
     read(world, summarizer="mine")
-    assert world.queue.summary_rings == []
+    assert world.queue.enqueued_summaries == []
 
-    assert make_wanted(world.services, asked, mine)
-    assert not make_wanted(world.services, asked, mine)
+    assert make_requested(world.services, asked, mine)
+    assert not make_requested(world.services, asked, mine)
 
     assert get_summary(world.services, world.user_id, asked).summary == "q1|a1"
     assert "q1|a1" in read(world, summarizer="mine").text

@@ -103,7 +103,7 @@ class TestDeletion:
         world.settle()
         world.pass_time(61)
         with most_rows_deleted(world) as gone:
-            assert base_deletion.drop_retired(world.services) == 1
+            assert base_deletion.delete_retired_collections(world.services) == 1
         assert {row.generation for row in [*world.rows(base), *world.jobs(base), *world.ledger(base)]} == {2}
         assert sum(gone) >= SESSIONS * 4
         assert max(gone) <= PAGE
@@ -129,7 +129,7 @@ def rows_written_by_one(world: World) -> Iterator[list[str]]:
     sent: list[str] = []
 
     def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, _context: Any, many: bool) -> None:
-        if statement.startswith(("INSERT INTO memory_base_sessions", "UPDATE memory_base_sessions")):
+        if statement.startswith(("INSERT INTO session_progress", "UPDATE session_progress")):
             sent.extend([statement] * (len(parameters) if many else 1))
 
     engine = world.services.database.engine
@@ -143,7 +143,7 @@ def rows_written_by_one(world: World) -> Iterator[list[str]]:
 class TestBuilds:
     def test_a_build_begins_in_one_statement(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
-        monkeypatch.setattr(regenerate, "PLANNED_AT_ONCE", PAGE)
+        monkeypatch.setattr(regenerate, "SESSIONS_SCHEDULED_AT_ONCE", PAGE)
         before = {row.session_id: row for row in world.rows(base)}
         with rows_written_by_one(world) as written:
             begun = regeneration.regenerate(world.services, world.user_id, base)
@@ -213,19 +213,19 @@ class TestParameters:
 
     def test_ids_of_a_session(self, world: World) -> None:
         said = [message.id for message in world.say("s", "one", "two").messages]
-        with world.services.database.reading() as session:
-            found = sessions.ids_in_session(session, world.flow_id, "s", [*some_ids(), *said])
+        with world.services.database.reading() as db:
+            found = sessions.ids_in_session(db, world.flow_id, "s", [*some_ids(), *said])
         assert found == set(said)
 
     def test_entries_of_the_ledger(self, world: World) -> None:
         base = filled(world)
         entry = world.ledger(base)[0]
         ids = [*some_ids(), entry.message_id]
-        with world.services.database.transaction() as session:
-            assert set(ledger.entries(session, entry.row_id, ids)) == {entry.message_id}
-            assert set(cursors.rows_of_messages(session, world.base(base), ids).values()) == {entry.row_id}
-            dead_letters.unbury(session, entry.row_id, ids)
-            ledger.forget(session, entry.row_id, ids)
+        with world.services.database.transaction() as db:
+            assert set(ledger.entries(db, entry.progress_id, ids)) == {entry.message_id}
+            assert set(cursors.sessions_of_messages(db, world.base(base), ids).values()) == {entry.progress_id}
+            dead_letters.clear_dead_letters(db, entry.progress_id, ids)
+            ledger.forget(db, entry.progress_id, ids)
         assert entry.message_id not in {each.message_id for each in world.ledger(base)}
 
     def test_an_audit_that_finds_more_lost_than_a_job_takes_is_repeated(
@@ -236,7 +236,7 @@ class TestParameters:
         world.say("s", *(f"message {number}" for number in range(10)))
         world.settle()
         world.vectors.lose(world.ref(base), sorted(world.stored(base)))
-        row_id = world.row(base, "s").id
+        progress_id = world.row(base, "s").id
         asked_for: list[int] = []
         real = ledger.messages_to_write
 
@@ -245,8 +245,8 @@ class TestParameters:
             return real(session, also=also, **wanted)
 
         monkeypatch.setattr(ledger, "messages_to_write", count)
-        with world.services.database.transaction() as session:
-            assert cursors.audit_at_once(session, row_id, clock.now(session))
+        with world.services.database.transaction() as db:
+            assert cursors.request_audit(db, progress_id, clock.now(db))
         world.settle()
         world.assert_all_ingested(base)
         assert asked_for == [4, 4, 2]

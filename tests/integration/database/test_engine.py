@@ -24,35 +24,35 @@ END_OTHERS = sa.text(
 )
 
 
-def users(session: OrmSession) -> int:
-    return session.scalar(sa.select(sa.func.count()).select_from(User)) or 0
+def users(db: OrmSession) -> int:
+    return db.scalar(sa.select(sa.func.count()).select_from(User)) or 0
 
 
 class TestReading:
     def test_a_snapshot_stays_as_it_was(self, world: World) -> None:
-        with world.services.database.reading() as session:
-            before = users(session)
+        with world.services.database.reading() as db:
+            before = users(db)
             world.new_user()
-            assert users(session) == before
+            assert users(db) == before
 
     def test_without_one_each_statement_sees_what_is_committed(self, world: World) -> None:
-        with world.services.database.reading(snapshot=False) as session:
-            before = users(session)
+        with world.services.database.reading(snapshot=False) as db:
+            before = users(db)
             world.new_user()
-            assert users(session) == before + 1
+            assert users(db) == before + 1
 
     def test_its_connection_is_as_good_for_transactions_as_before(self, world: World) -> None:
         ours = world.services.database
         ours.dispose()  # so that all that follows is on one connection
-        with ours.reading(snapshot=False) as session:
-            before = users(session)
+        with ours.reading(snapshot=False) as db:
+            before = users(db)
         new = {"id": uuid4(), "name": "new", "created_at": datetime.now(UTC)}
-        with pytest.raises(errors.ConstraintViolated), ours.transaction() as session:
-            session.execute(sa.insert(User), [new, new])
-        with ours.reading() as session:
-            assert users(session) == before
+        with pytest.raises(errors.ConstraintViolated), ours.transaction() as db:
+            db.execute(sa.insert(User), [new, new])
+        with ours.reading() as db:
+            assert users(db) == before
             world.new_user()
-            assert users(session) == before
+            assert users(db) == before
 
 
 class TestCutConnections:
@@ -61,8 +61,8 @@ class TestCutConnections:
         """A database whose pooled connection the server has ended."""
         made, other = Database(ready_postgres_url), Database(ready_postgres_url)
         made.ping()
-        with other.reading() as session:
-            assert session.scalar(END_OTHERS)
+        with other.reading() as db:
+            assert db.scalar(END_OTHERS)
         yield made
         made.dispose()
         other.dispose()

@@ -50,8 +50,8 @@ def test_the_models_and_the_migrations_agree(database_url: str) -> None:
 
 def test_check_names_what_the_database_lacks(database_url: str, database: Database) -> None:
     migrate.upgrade(database_url)
-    with database.transaction() as session:
-        session.execute(sa.text("ALTER TABLE heartbeats DROP COLUMN kind"))
+    with database.transaction() as db:
+        db.execute(sa.text("ALTER TABLE heartbeats DROP COLUMN kind"))
 
     differences = migrate.check(database_url)
 
@@ -74,15 +74,15 @@ def test_a_database_goes_down_to_nothing_and_up_again(database_url: str, databas
 
 def test_upgrading_twice_keeps_what_is_stored(database_url: str, database: Database) -> None:
     migrate.upgrade(database_url)
-    with database.transaction() as session:
-        session.execute(
+    with database.transaction() as db:
+        db.execute(
             sa.text("INSERT INTO heartbeats VALUES ('w', 'worker', '2026-01-01 00:00:00', '2026-01-01 00:00:00')")
         )
 
     migrate.upgrade(database_url)
 
-    with database.reading() as session:
-        assert session.execute(sa.text("SELECT name FROM heartbeats")).scalars().all() == ["w"]
+    with database.reading() as db:
+        assert db.execute(sa.text("SELECT name FROM heartbeats")).scalars().all() == ["w"]
 
 
 def test_only_one_active_job_per_session_in_the_migrated_schema(database_url: str, database: Database) -> None:
@@ -127,8 +127,8 @@ def test_two_migrators_at_once_both_succeed(database_url: str, database: Databas
 def test_a_migration_that_fails_leaves_nothing_behind(database_url: str, database: Database) -> None:
     migrate.upgrade(database_url)
     migrate.downgrade(database_url)
-    with database.transaction() as session:
-        session.execute(sa.text("CREATE TABLE messages (id integer)"))  # in the way of the revision's own
+    with database.transaction() as db:
+        db.execute(sa.text("CREATE TABLE messages (id integer)"))  # in the way of the revision's own
 
     with pytest.raises((errors.DatabaseUnavailable, sa.exc.ProgrammingError)):
         migrate.upgrade(database_url)
@@ -143,8 +143,8 @@ def test_a_locked_table_does_not_hold_the_migration_for_ever(
     monkeypatch.setattr(migrate, "LOCK_TIMEOUT_SECONDS", 0.2)
     migrate.upgrade(postgres_url)
     database = Database(postgres_url)
-    with database.transaction() as session:
-        session.execute(sa.text("LOCK TABLE alembic_version IN ACCESS EXCLUSIVE MODE"))
+    with database.transaction() as db:
+        db.execute(sa.text("LOCK TABLE alembic_version IN ACCESS EXCLUSIVE MODE"))
 
         with pytest.raises(errors.DatabaseUnavailable, match="lock timeout"):
             migrate.downgrade(postgres_url)

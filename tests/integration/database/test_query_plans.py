@@ -16,7 +16,7 @@ from harness.world import World
 from memorybase.conversation.history import session_reader
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
 from memorybase.database import paging
-from memorybase.models import Base, LedgerEntry, MemoryBaseSession, Message, Run, Session
+from memorybase.models import Base, LedgerEntry, Message, Run, Session, SessionProgress
 from memorybase.read_models import activity as activity_view
 from memorybase.read_models import branches, sessions
 from memorybase.search import search
@@ -31,22 +31,22 @@ HISTORY = 10_000
 def fill(world: World, session_id: str, count: int) -> None:
     """A long history, as capture would have left it, without going through capture."""
     now = datetime.now(UTC)
-    with world.services.database.transaction() as session:
+    with world.services.database.transaction() as db:
         conversation = Session(id=uuid4(), flow_id=world.flow_id, session_id=session_id, last_seq=count, created_at=now,
                                last_captured_at=now, meta={})  # fmt: skip
-        session.add(conversation)
-        session.flush()
+        db.add(conversation)
+        db.flush()
         run_id = uuid4()
-        session.add(Run(id=run_id, flow_id=world.flow_id, session_id=session_id, created_at=now))
-        session.flush()
+        db.add(Run(id=run_id, flow_id=world.flow_id, session_id=session_id, created_at=now))
+        db.flush()
         rows = [
             {"id": uuid4(), "flow_id": world.flow_id, "session_id": session_id, "run_id": run_id, "seq": seq,
              "role": "assistant", "is_output": seq % 2 == 0, "is_dialogue": True, "content": "text", "files": [],
              "meta": {}, "status": "completed", "version": 1, "text_bytes": 4, "fingerprint": b"", "timestamp": now,
-             "captured_at": now, "place": conversation.first_place + seq}
+             "captured_at": now, "position": conversation.first_position + seq}
             for seq in range(1, count + 1)
         ]  # fmt: skip
-        session.execute(sa.insert(Message), rows)
+        db.execute(sa.insert(Message), rows)
     with world.services.database.engine.connect() as connection:
         connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))
 
@@ -134,21 +134,23 @@ def test_a_search_by_words_reads_the_messages_at_its_places_and_no_others(world:
     with recorded(world) as sent:
         assert len(search.search(world.services, world.user_id, wanted).results) == 2
     reading = [
-        (statement, parameters) for statement, parameters in sent if re.search(r"messages.place (IN|= ANY)", statement)
+        (statement, parameters)
+        for statement, parameters in sent
+        if re.search(r"messages.position (IN|= ANY)", statement)
     ]
     assert len(reading) == 2  # the candidates, and the turns before them
     for statement, parameters in reading:
         if world.services.database.is_sqlite:
             with world.services.database.engine.connect() as connection:
                 plan = [row.detail for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)]
-            assert any("SEARCH messages USING INDEX ix_messages_place" in step for step in plan), plan
+            assert any("SEARCH messages USING INDEX ix_messages_position" in step for step in plan), plan
         else:
             assert rows_touched(world, statement, parameters) <= 50, statement
 
 
 def test_a_view_reads_no_more_of_a_long_session_than_it_returns(world: World) -> None:
     fill(world, "long", HISTORY)  # outputs alone
-    first, last = (world.messages("long")[place].id for place in (0, -1))
+    first, last = (world.messages("long")[position].id for position in (0, -1))
     conversation = Conversation(world.services, world.user_id, world.flow_id, "long")
 
     def check(wanted: int, leaf_id: UUID | None = None) -> None:
@@ -178,16 +180,16 @@ def test_an_activity_reads_what_is_in_its_window_and_no_more(world: World) -> No
     base = world.new_base(threshold=1)
     fill(world, "long", HISTORY)
     long_ago = datetime.now(UTC) - timedelta(days=3)
-    with world.services.database.transaction() as session:
-        row = MemoryBaseSession(id=uuid4(), memory_base_id=base, generation=1, flow_id=world.flow_id, session_id="long")
-        session.add(row)
-        session.flush()
-        session.execute(sa.update(Message).values(captured_at=long_ago))
-        ids = session.scalars(sa.select(Message.id)).all()
-        session.execute(
+    with world.services.database.transaction() as db:
+        row = SessionProgress(id=uuid4(), memory_base_id=base, generation=1, flow_id=world.flow_id, session_id="long")
+        db.add(row)
+        db.flush()
+        db.execute(sa.update(Message).values(captured_at=long_ago))
+        ids = db.scalars(sa.select(Message.id)).all()
+        db.execute(
             sa.insert(LedgerEntry),
-            [{"row_id": row.id, "message_id": each, "memory_base_id": base, "generation": 1, "version": 1, "chunks": 1,
-              "ingested_at": long_ago} for each in ids],
+            [{"progress_id": row.id, "message_id": each, "memory_base_id": base, "generation": 1, "version": 1,
+              "chunks": 1, "ingested_at": long_ago} for each in ids],
         )  # fmt: skip
     with world.services.database.engine.connect() as connection:
         connection.execution_options(isolation_level="AUTOCOMMIT").execute(sa.text("ANALYZE"))

@@ -641,7 +641,10 @@ class TestTokenVectors:
         vectors, tokens = embedder.embed_with_tokens(self.TEXTS, [0, 2])
         np.testing.assert_allclose(vectors, embedder.embed(self.TEXTS), atol=1e-5)
         assert tokens.keys() == {0, 2}
-        assert [len(tokens[place]) // 48 for place in (0, 2)] == [8, 128]  # "moored" is two pieces, the period none
+        assert [len(tokens[position]) // 48 for position in (0, 2)] == [
+            8,
+            128,
+        ]  # "moored" is two pieces, the period none
         assert embedder.embed_with_tokens(self.TEXTS, [1])[1] == {1: b""}
         assert embedder.embed_with_tokens(self.TEXTS, [])[1] == {}
 

@@ -91,12 +91,12 @@ def remembered(api: Api) -> None:
     api.post("/history", {"flow_id": "f", "session_id": "s", "run_id": "r-2", "node_id": "llm", "leaf_id": leaf})
     asked = {"flow_id": "f", "session_id": "s", "token_budget": 4_000, "preset": "flowx_5"}
     api.post("/context", asked)
-    with api.services.database.transaction() as session:
-        (summary,) = session.scalars(sa.select(SessionSummary))
+    with api.services.database.transaction() as db:
+        (summary,) = db.scalars(sa.select(SessionSummary))
         summary.text, summary.to_seq, summary.last_message_id = (
             "summed up",
-            summary.wanted_seq,
-            summary.wanted_message_id,
+            summary.requested_seq,
+            summary.requested_message_id,
         )
     api.post("/context", asked | {"run_id": "r-5", "node_id": "agent"})
     api.call("PUT", "/flows/f/chat-memories/n", json={"name": "n", "chat_id": "c"}, expect=201)
@@ -177,8 +177,8 @@ class TestExport:
         filled(home)
         home.delete("/sessions", flow_id="a/flow", session_id="t", expect=200)
         assert exported(home)[-1]["sessions"] == 2
-        with home.services.database.transaction() as session:
-            session.execute(sa.update(Flow).where(Flow.external_id == "other").values(deleting_at=Flow.created_at))
+        with home.services.database.transaction() as db:
+            db.execute(sa.update(Flow).where(Flow.external_id == "other").values(deleting_at=Flow.created_at))
         assert (exported(home)[-1]["flows"], exported(home)[-1]["sessions"]) == (1, 1)
 
     def test_nothing_of_another_user(self, home: Api) -> None:
@@ -429,8 +429,8 @@ class TestErasure:
         for base in bases:
             home.post(f"/memories/{base}/flush", expect=202)
         home.work()
-        with home.services.database.reading() as session:
-            held = session.scalar(sa.select(sa.func.sum(LedgerEntry.chunks)))
+        with home.services.database.reading() as db:
+            held = db.scalar(sa.select(sa.func.sum(LedgerEntry.chunks)))
         receipt = home.delete("/end-users/ada", expect=200).json()
         assert (receipt["sessions"], receipt["runs"], receipt["messages"]) == (2, 4, 5)
         assert receipt["chunks"] == held - 10 > 0  # the other session's five, in each of the two
@@ -464,8 +464,8 @@ class TestErasure:
         world.sweep()
         assert [m.session_id for m in world.messages()] == ["s2"]
         assert [r.text for r in world.vectors.records(world.ref(base)).values()] == ["not hers"]
-        with world.services.database.reading() as session:
-            left = session.execute(sa.text("SELECT count(*) FROM sessions WHERE end_user_id = 'ada/1'")).scalar_one()
+        with world.services.database.reading() as db:
+            left = db.execute(sa.text("SELECT count(*) FROM sessions WHERE end_user_id = 'ada/1'")).scalar_one()
         assert left == 0
 
     def test_a_repair_behind_an_active_job_is_pending_too(self, world: World) -> None:

@@ -51,8 +51,8 @@ def rest(world: World) -> None:
 
 
 def remembered(world: World) -> list[DeletedMessage]:
-    with world.services.database.reading() as session:
-        return list(session.scalars(sa.select(DeletedMessage)))
+    with world.services.database.reading() as db:
+        return list(db.scalars(sa.select(DeletedMessage)))
 
 
 class TestOneMessage:
@@ -150,7 +150,7 @@ class TestWholeSession:
         """A worker sleeps through the deletion, and the id begins anew elsewhere: the two texts have two ids."""
         base = world.new_base(threshold=1)
         world.say("s", reply(OLD))
-        ring = world.queue.rings[0]
+        message = world.queue.enqueued[0]
 
         def sleep(*_: object) -> None:
             world.vectors.before_upsert = None
@@ -161,7 +161,7 @@ class TestWholeSession:
             rest(world)
 
         world.vectors.before_upsert = sleep
-        world.run(ring)
+        world.run(message)
         rest(world)
         assert stored_texts(world, base) == [NEW]
         world.assert_exact(base)
@@ -169,8 +169,8 @@ class TestWholeSession:
 
 def other_first(world: World, session_id: str) -> None:
     """Run the jobs of this session before those of any other."""
-    for ring in [ring for ring in world.queue.rings if ring.session_id == session_id]:
-        world.run(ring)
+    for message in [message for message in world.queue.enqueued if message.session_id == session_id]:
+        world.run(message)
 
 
 class TestDeadLetters:
@@ -218,7 +218,7 @@ class TestForgetting:
     def test_the_record_holds_no_text_and_is_deleted_with_the_flow(self, world: World) -> None:
         delete_message(world, said(world))
         assert {column.name for column in sa.inspect(DeletedMessage).columns} == {
-            "flow_id", "message_id", "conversation_id", "seq", "version", "kept_out", "expires_at",
+            "flow_id", "message_id", "conversation_id", "seq", "version", "stays_deleted", "expires_at",
         }  # fmt: skip
         session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
         assert remembered(world) == []

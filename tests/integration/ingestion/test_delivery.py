@@ -18,13 +18,13 @@ from harness.world import WORKER, WorkerKilled, World, crash_after
 from memorybase import errors
 from memorybase.ingestion import advance, pipeline, recovery
 from memorybase.ingestion import worker as worker_
-from memorybase.ingestion.scheduler import freeze
+from memorybase.ingestion.scheduler import job_message
 from memorybase.memory_bases import consistency, manage, regenerate
 from memorybase.models import IngestionJob, Session
 from memorybase.queries import jobs, sessions
 from memorybase.sessions import edits
 from memorybase.vectors.store import CollectionRef, VectorRecord
-from memorybase.vectors.visibility import hidden_ids
+from memorybase.vectors.visibility import unreachable_ids
 
 
 def test_below_the_threshold_nothing_is_queued(world: World) -> None:
@@ -223,8 +223,8 @@ def test_a_worker_killed_between_upsert_and_advance_loses_and_doubles_nothing(wo
 def test_a_duplicate_delivery_is_dropped(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
-    (ring,) = world.queue.rings
-    outcomes = [world.run(ring) for _ in range(10)]
+    (message,) = world.queue.enqueued
+    outcomes = [world.run(message) for _ in range(10)]
     assert outcomes == [worker_.JobOutcome.DONE] + [worker_.JobOutcome.STALE] * 9
     world.assert_all_ingested(base)
 
@@ -232,7 +232,7 @@ def test_a_duplicate_delivery_is_dropped(world: World) -> None:
 def test_a_frozen_worker_that_thaws_after_its_lease_advances_nothing(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
-    (ring,) = world.queue.rings
+    (message,) = world.queue.enqueued
     world.queue.clear()
 
     def freeze_past_the_lease(*_: object) -> None:
@@ -240,10 +240,10 @@ def test_a_frozen_worker_that_thaws_after_its_lease_advances_nothing(world: Worl
         world.locks.expire(base, "s")
         world.pass_time(61)
         assert world.sweep().requeued == 1
-        assert world.run(world.queue.rings[-1]) == worker_.JobOutcome.DONE
+        assert world.run(world.queue.enqueued[-1]) == worker_.JobOutcome.DONE
 
     world.vectors.before_upsert = freeze_past_the_lease
-    assert world.run(ring) == worker_.JobOutcome.LOST
+    assert world.run(message) == worker_.JobOutcome.LOST
     world.settle()
     world.assert_all_ingested(base)
     assert world.row(base, "s").total_processed == 2
@@ -252,7 +252,7 @@ def test_a_frozen_worker_that_thaws_after_its_lease_advances_nothing(world: Worl
 def test_a_late_write_of_a_thawed_worker_is_audited_away(world: World) -> None:
     base = world.new_base(threshold=1)
     (captured,) = world.say("s", "the first wording").messages
-    (ring,) = world.queue.rings
+    (message,) = world.queue.enqueued
     world.queue.clear()
 
     def freeze_while_the_message_is_edited(*_: object) -> None:
@@ -264,7 +264,7 @@ def test_a_late_write_of_a_thawed_worker_is_audited_away(world: World) -> None:
         world.settle()
 
     world.vectors.before_upsert = freeze_while_the_message_is_edited
-    assert world.run(ring) == worker_.JobOutcome.LOST
+    assert world.run(message) == worker_.JobOutcome.LOST
     assert len(world.stored(base)) == 2  # the old version came late
     world.pass_time(61)
     world.settle()
@@ -283,7 +283,7 @@ def test_an_outage_of_the_store_loses_nothing_and_counts_no_attempt(world: World
     (job,) = world.jobs(base)
     assert (job.state, job.attempts, job.outages) == ("queued", 0, 1)
     assert job.error == "The vector store does not answer."
-    assert world.sweep().rung == 0  # it is backing off
+    assert world.sweep().notified == 0  # it is backing off
     world.pass_time(120)
     world.settle()
     world.assert_all_ingested(base)
@@ -295,7 +295,7 @@ def test_a_lost_notification_is_sent_again(world: World) -> None:
     world.say("s", *texts(2))
     world.queue.away = False
     world.pass_time(6)
-    assert world.sweep().rung == 1  # at once, since the queue is empty
+    assert world.sweep().notified == 1  # at once, since the queue is empty
     world.drain()
     world.assert_all_ingested(base)
 
@@ -304,11 +304,11 @@ def test_unanswered_notifications_back_off(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     # The ring stays in the queue: nobody picks it up.
-    rung = 0
+    notified = 0
     for _ in range(100):
         world.pass_time(30)
-        rung += world.sweep().rung
-    assert 7 <= rung <= 12  # 3,000 s: 30, 60, 120, 240, 480, then every 600
+        notified += world.sweep().notified
+    assert 7 <= notified <= 12  # 3,000 s: 30, 60, 120, 240, 480, then every 600
     world.drain()
     world.assert_all_ingested(base)
 
@@ -318,7 +318,7 @@ def test_a_held_session_lock_leaves_the_job_queued_and_uncounted(world: World) -
     world.say("s", *texts(2))
     held = world.locks.acquire(base, "s")
     assert held is not None
-    assert world.run(world.queue.rings[0]) == worker_.JobOutcome.BUSY
+    assert world.run(world.queue.enqueued[0]) == worker_.JobOutcome.BUSY
     assert world.jobs(base)[0].attempts == 0
     held.release()
     world.drain()
@@ -399,7 +399,7 @@ def test_a_worker_killed_between_a_canary_and_its_removal_leaves_nothing_in_the_
     world.vectors.before_upsert = refuse_poison
 
     def crash(_ref: object, records: Sequence[VectorRecord]) -> None:
-        if records[0].text == pipeline.CANARY:
+        if records[0].text == pipeline.PROBE_TEXT:
             raise WorkerKilled
 
     world.vectors.after_upsert = crash
@@ -408,7 +408,7 @@ def test_a_worker_killed_between_a_canary_and_its_removal_leaves_nothing_in_the_
         world.drain()
     world.vectors.after_upsert = None
     assert len(world.stored(base)) == 1
-    # The message is gone when the job is done again: no other canary takes the place of this one.
+    # The message is gone when the job is done again: no other probe takes the place of this one.
     edits.delete_message(world.services, world.user_id, world.messages()[0].id)
     assert consistency.check_mismatch(world.services, world.user_id, base).state == "ok"
     for _ in range(3):
@@ -427,15 +427,15 @@ def test_a_message_that_ends_every_worker_becomes_a_dead_letter(world: World) ->
 
     world.embedder.before_embed = die_of_poison
     world.say("s", *texts(5), "poison", *texts(2, start=5))
-    deaths = 0
+    lost_workers = 0
     while world.row(base, "s").cursor_seq < 8:
         try:
             world.drain()
         except WorkerKilled:
-            deaths += 1
+            lost_workers += 1
         world.pass_time(61)
         world.sweep()
-        assert deaths < 30
+        assert lost_workers < 30
     world.settle()
     world.assert_exact(base)
     (letter,) = world.dead_letters(base)
@@ -499,10 +499,10 @@ def test_a_capture_during_an_advance_neither_blocks_nor_is_missed(world: World) 
 def test_a_job_that_no_longer_matches_its_session_is_replaced(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
-    with world.services.database.transaction() as session:
-        session.execute(sa.update(IngestionJob).values(from_seq=1))
-        (job,) = session.scalars(sa.select(IngestionJob))
-        frozen = freeze(job)
+    with world.services.database.transaction() as db:
+        db.execute(sa.update(IngestionJob).values(from_seq=1))
+        (job,) = db.scalars(sa.select(IngestionJob))
+        frozen = job_message(job)
     assert world.run(frozen) == worker_.JobOutcome.STALE
     world.settle()
     world.assert_all_ingested(base)
@@ -512,8 +512,8 @@ def test_a_job_that_no_longer_matches_its_session_is_replaced(world: World) -> N
 def test_a_notification_whose_arguments_differ_from_the_row_is_dropped(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
-    (ring,) = world.queue.rings
-    forged = dataclasses.replace(ring, to_seq=1)
+    (message,) = world.queue.enqueued
+    forged = dataclasses.replace(message, to_seq=1)
     assert world.run(forged) == worker_.JobOutcome.STALE
     assert world.jobs(base)[0].state == "queued"
 
@@ -530,7 +530,7 @@ def test_a_starting_worker_recovers_the_jobs_of_its_dead_predecessor(world: Worl
         alive.append(owner)
         return False
 
-    assert recovery.requeue_leases_of_dead(world.services, WORKER, is_alive) == 1
+    assert recovery.requeue_jobs_of_dead_workers(world.services, WORKER, is_alive) == 1
     assert alive == [WORKER]
     world.settle()
     world.assert_all_ingested(base)
@@ -575,8 +575,8 @@ def test_a_changed_threshold_counts_from_the_next_capture(world: World) -> None:
 def test_a_capture_for_an_unknown_flow_is_refused(world: World) -> None:
     with pytest.raises(errors.NotFound):
         world.say("s", "hello", flow_id=uuid4())
-    with world.services.database.reading() as session:
-        assert session.scalar(sa.select(sa.func.count()).select_from(Session)) == 0
+    with world.services.database.reading() as db:
+        assert db.scalar(sa.select(sa.func.count()).select_from(Session)) == 0
 
 
 def test_a_write_that_cannot_be_read_back_does_not_advance_the_cursor(world: World) -> None:
@@ -631,7 +631,7 @@ def test_a_record_of_a_killed_worker_that_no_query_finds_is_written_again(world:
     world.settle()
     world.assert_all_ingested(base)
     ref = world.ref(base)
-    assert not hidden_ids(world.vectors, ref, list(world.vectors.records(ref)))
+    assert not unreachable_ids(world.vectors, ref, list(world.vectors.records(ref)))
 
 
 @pytest.mark.both_databases
@@ -640,13 +640,13 @@ def test_the_index_allows_one_active_job_a_session_and_base(world: World) -> Non
     world.say("s", *texts(2))
     (job,) = world.jobs(base)
     values = {column.name: getattr(job, column.name) for column in IngestionJob.__table__.columns} | {"id": uuid4()}
-    with world.services.database.transaction() as session:
-        assert jobs.insert_job(session, values) is None
+    with world.services.database.transaction() as db:
+        assert jobs.insert_job(db, values) is None
     with (
         pytest.raises(errors.ConstraintViolated),
-        world.services.database.transaction() as session,
+        world.services.database.transaction() as db,
     ):
-        session.execute(sa.insert(IngestionJob).values(**values))
+        db.execute(sa.insert(IngestionJob).values(**values))
 
 
 def test_a_new_job_waits_until_the_worker_of_the_cancelled_job_releases_its_lease(world: World) -> None:
@@ -658,11 +658,11 @@ def test_a_new_job_waits_until_the_worker_of_the_cancelled_job_releases_its_leas
         world.locks.expire(base, "s")
         regenerate.cancel_job(world.services, world.user_id, world.active_jobs(base)[0].id)
         world.flush(base, "s")
-        outcomes.append(world.run(world.queue.rings[-1]))
+        outcomes.append(world.run(world.queue.enqueued[-1]))
 
     world.vectors.before_upsert = cancel_and_flush
     world.say("s", *texts(2))
-    assert world.run(world.queue.rings[0]) == worker_.JobOutcome.LOST
+    assert world.run(world.queue.enqueued[0]) == worker_.JobOutcome.LOST
     assert outcomes == [worker_.JobOutcome.STALE]
     for _ in range(2):
         world.settle()
@@ -684,7 +684,7 @@ def test_a_session_renamed_between_claim_and_read_is_not_passed_over(
         return fetch_range(*args, **kwargs)
 
     monkeypatch.setattr(sessions, "fetch_range", rename_first)
-    assert world.run(world.queue.rings[0]) == worker_.JobOutcome.LOST
+    assert world.run(world.queue.enqueued[0]) == worker_.JobOutcome.LOST
     assert world.row(base, "t").cursor_seq == 0
     world.settle()
     world.assert_all_ingested(base)
@@ -721,13 +721,13 @@ def test_a_capture_and_an_advance_that_wait_for_each_other_miss_no_message(
     """One holds the session's row in an open transaction while the other comes and waits for it."""
     base = world.new_base(threshold=1)
     world.say("s", "the first")
-    ring = world.queue.rings[0]
+    message = world.queue.enqueued[0]
     world.queue.clear()
     # The advance (in advance.finish) plans the next job with the row locked, the trigger looks for the active one.
-    module, name = (advance, "plan_next") if waits == "capture" else (jobs, "active_job")
+    module, name = (advance, "schedule_next") if waits == "capture" else (jobs, "active_job")
     original = getattr(module, name)
     other = threading.Thread(
-        target=(lambda: world.say("s", "the second")) if waits == "capture" else (lambda: world.run(ring))
+        target=(lambda: world.say("s", "the second")) if waits == "capture" else (lambda: world.run(message))
     )
 
     def hold_the_row(*args: Any) -> Any:
@@ -739,7 +739,7 @@ def test_a_capture_and_an_advance_that_wait_for_each_other_miss_no_message(
 
     monkeypatch.setattr(module, name, hold_the_row)
     if waits == "capture":
-        assert world.run(ring) == worker_.JobOutcome.DONE
+        assert world.run(message) == worker_.JobOutcome.DONE
     else:
         world.say("s", "the second")
     other.join(30)

@@ -116,7 +116,7 @@ def test_a_capture_and_an_advance_during_a_build_do_not_lock_each_other_out(
     base = filled(world, session_id="t")
     monkeypatch.setattr(cursors, "new_id", lambda _session: sa.literal(UUID(int=2), sa.Uuid()))
     edit(world, world.messages("t")[0].id, "edited")
-    (ring,) = [ring for ring in world.queue.rings[-2:] if ring.memory_base_id == base]
+    (message,) = [message for message in world.queue.enqueued[-2:] if message.memory_base_id == base]
     world.queue.clear()
     regenerate(world, base)
     monkeypatch.undo()
@@ -137,7 +137,7 @@ def test_a_capture_and_an_advance_during_a_build_do_not_lock_each_other_out(
         return row
 
     monkeypatch.setattr(cursors, "compare_and_advance", let_a_capture_come)
-    assert world.run(ring) == worker.JobOutcome.DONE
+    assert world.run(message) == worker.JobOutcome.DONE
     capturing[0].join(30)
     assert failures == []
     rest(world)
@@ -151,17 +151,17 @@ def test_captures_that_never_pause_do_not_keep_a_regenerate_waiting(ready_postgr
     done: list[str] = []
 
     def share() -> None:
-        with world.services.database.transaction() as session:
-            memory_bases.share_base(session, base)
+        with world.services.database.transaction() as db:
+            memory_bases.share_base(db, base)
         done.append("capture")
 
     def lock() -> None:
-        with world.services.database.transaction() as session:
-            memory_bases.lock_base(session, base)
+        with world.services.database.transaction() as db:
+            memory_bases.lock_base(db, base)
             done.append("regenerate")
 
-    with world.services.database.transaction() as session:
-        memory_bases.share_base(session, base)
+    with world.services.database.transaction() as db:
+        memory_bases.share_base(db, base)
         waiting = beside(lock)
         overtaking = beside(share)
         assert done == []
@@ -199,7 +199,7 @@ def test_a_build_that_cannot_continue_can_be_cancelled_in_any_job_state(world: W
         edit(world, world.messages()[0].id, "edited during the build")
 
     world.vectors.after_upsert = meanwhile
-    assert world.run(world.queue.rings[-1]) == worker.JobOutcome.DONE
+    assert world.run(world.queue.enqueued[-1]) == worker.JobOutcome.DONE
     (lost,) = set(world.vectors.names()) - {old.name}
     world.vectors.delete_collection(lost)
     for _ in range(3):
@@ -240,21 +240,21 @@ def test_of_two_starting_workers_the_second_takes_nothing_from_the_first(world: 
     requeued: list[int] = []
 
     def start(alive: Callable[[str], bool]) -> int:
-        return recovery.requeue_leases_of_dead(world.services, "", alive)
+        return recovery.requeue_jobs_of_dead_workers(world.services, "", alive)
 
     def the_other_is_quicker(_: str) -> bool:
         """It takes the lease back, and a living worker claims the job."""
         assert start(lambda owner: owner != WORKER) == 1
         world.embedder.before_embed = crash_after()
         with pytest.raises(WorkerKilled):
-            world.run(world.queue.rings[-1], owner="alive")
+            world.run(world.queue.enqueued[-1], owner="alive")
         requeued.append(1)
         return False
 
     assert start(the_other_is_quicker) == 0
     assert requeued == [1]
     (job,) = world.jobs(base)
-    assert (job.state, job.deaths, world.row(base, "s").lease_owner) == ("running", 1, "alive")
+    assert (job.state, job.lost_workers, world.row(base, "s").lease_owner) == ("running", 1, "alive")
     rest(world)
     world.assert_all_ingested(base)
 
@@ -275,8 +275,8 @@ def test_an_edit_that_ends_every_worker_removes_the_earlier_version_from_the_sto
     assert world.row(base, "s").total_processed == 4
 
 
-@pytest.mark.parametrize("place", [0, 3])
-def test_an_edit_after_the_last_death_is_not_blamed_for_it(world: World, place: int) -> None:
+@pytest.mark.parametrize("position", [0, 3])
+def test_an_edit_after_the_last_death_is_not_blamed_for_it(world: World, position: int) -> None:
     base = filled(world)
     messages = world.messages()
 
@@ -290,13 +290,13 @@ def test_an_edit_after_the_last_death_is_not_blamed_for_it(world: World, place: 
         with pytest.raises(WorkerKilled):
             world.drain()
         if death == 2:
-            edit(world, messages[place].id, "harmless")
+            edit(world, messages[position].id, "harmless")
         world.locks.expire(base, "s")
         world.pass_time(61)
         world.sweep()
     assert world.dead_letters(base) == []
     survive(world, base)
-    assert [letter.message_id for letter in world.dead_letters(base)] == ([] if place == 3 else [messages[3].id])
+    assert [letter.message_id for letter in world.dead_letters(base)] == ([] if position == 3 else [messages[3].id])
     world.assert_exact(base)
     assert "harmless" in world.embedder.embedded
 
@@ -315,22 +315,22 @@ def survive(world: World, base: UUID) -> None:
 def test_a_lost_message_that_ends_every_worker_that_writes_it_again_does_not_stop_its_session(world: World) -> None:
     base = filled(world)
     world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
-    with world.services.database.transaction() as session:
-        row = cursors.lock_row(session, world.row(base, "s").id)
+    with world.services.database.transaction() as db:
+        row = cursors.lock_progress(db, world.row(base, "s").id)
         assert row is not None
         row.audit_at = row.last_sync_at
     lost = world.messages()[0].content
-    deaths = []
+    lost_workers = []
 
     def die_of_it(batch: Any) -> None:
         if any(message.content in batch for message in world.messages()[:5]):
-            deaths.append(lost)
+            lost_workers.append(lost)
             raise WorkerKilled
 
     world.embedder.before_embed = die_of_it
     world.say("s", "what comes after")
     survive(world, base)
-    assert len(deaths) <= 6
+    assert len(lost_workers) <= 6
     assert world.row(base, "s").cursor_seq == 6
 
 
@@ -353,9 +353,9 @@ def test_a_database_outage_while_a_job_fails_counts_no_death(world: World, monke
         raise errors.VectorStoreUnavailable
 
     world.vectors.before_upsert = lose_the_database
-    assert world.run(world.queue.rings[0]) == worker.JobOutcome.POSTPONED
+    assert world.run(world.queue.enqueued[0]) == worker.JobOutcome.POSTPONED
     (job,) = world.jobs(base)
-    assert (job.state, job.attempts, job.deaths) == ("queued", 0, 0)
+    assert (job.state, job.attempts, job.lost_workers) == ("queued", 0, 0)
 
 
 def test_a_longer_database_outage_leaves_the_job_to_its_lease(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -375,7 +375,7 @@ def test_a_longer_database_outage_leaves_the_job_to_its_lease(world: World, monk
     world.vectors.before_upsert = lose_the_database
     stubborn = dataclasses.replace(world, services=dataclasses.replace(world.services, settings=impatient))
     with pytest.raises(errors.DatabaseUnavailable):
-        stubborn.run(world.queue.rings[0])
+        stubborn.run(world.queue.enqueued[0])
     monkeypatch.undo()
     world.vectors.before_upsert = None
     assert not world.locks.held(base, "s")
@@ -429,8 +429,8 @@ def test_a_base_made_while_its_flow_is_deleted_does_not_keep_the_flow(
     world.sweep()
     world.sweep()
     assert world.vectors.names() == []
-    with world.services.database.reading() as session:
-        assert session.get(Flow, world.flow_id) is None
+    with world.services.database.reading() as db:
+        assert db.get(Flow, world.flow_id) is None
 
 
 def test_a_flow_deleted_during_a_capture_leaves_nothing_of_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -450,8 +450,8 @@ def test_a_flow_deleted_during_a_capture_leaves_nothing_of_it(world: World, monk
     deleting[0].join(30)
     world.sweep()
     assert world.messages() == []
-    with world.services.database.reading() as session:
-        assert session.scalars(sa.select(Session)).all() == []
+    with world.services.database.reading() as db:
+        assert db.scalars(sa.select(Session)).all() == []
 
 
 # Dead letters
@@ -467,9 +467,9 @@ def test_a_dead_letter_that_is_resolved_meanwhile_is_not_found(
     world.settle()
     (letter,) = world.dead_letters(base)
     edit(world, captured.id, "harmless")
-    ring = world.queue.rings[-1]
+    message = world.queue.enqueued[-1]
     world.queue.clear()
-    unbury = dead_letters_.unbury
+    clear_dead_letters = dead_letters_.clear_dead_letters
     answers: list[object] = []
     asking: list[threading.Thread] = []
 
@@ -480,12 +480,12 @@ def test_a_dead_letter_that_is_resolved_meanwhile_is_not_found(
             answers.append(type(exc))
 
     def ask_meanwhile(*args: Any) -> None:
-        unbury(*args)
+        clear_dead_letters(*args)
         if args[2] and not asking:  # the letter is gone, and nobody sees it yet
             asking.append(beside(ask))
 
-    monkeypatch.setattr(dead_letters_, "unbury", ask_meanwhile)
-    assert world.run(ring) == worker.JobOutcome.DONE
+    monkeypatch.setattr(dead_letters_, "clear_dead_letters", ask_meanwhile)
+    assert world.run(message) == worker.JobOutcome.DONE
     asking[0].join(30)
     assert answers == [errors.NotFound]
     rest(world)
@@ -504,7 +504,7 @@ def test_an_attempt_after_a_lost_one_writes_only_what_is_missing(world: World) -
 
     world.vectors.before_upsert = die_half_way
     with pytest.raises(WorkerKilled):
-        world.run(world.queue.rings[0])
+        world.run(world.queue.enqueued[0])
     there = world.stored(base)
     assert len(there) == 2
     written: list[str] = []
@@ -551,7 +551,7 @@ def test_a_refused_flush_names_a_job_that_is_active(world: World, monkeypatch: p
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     world.say("s", "one more")
-    ring = world.queue.rings[0]
+    message = world.queue.enqueued[0]
     active_job = jobs.active_job
     waited: list[bool] = []
     working: list[threading.Thread] = []
@@ -559,7 +559,7 @@ def test_a_refused_flush_names_a_job_that_is_active(world: World, monkeypatch: p
     def let_it_end(*args: Any) -> Any:
         monkeypatch.undo()
         found = active_job(*args)
-        working.append(beside(lambda: world.run(ring)))
+        working.append(beside(lambda: world.run(message)))
         waited.append(working[0].is_alive())
         return found
 
@@ -575,14 +575,14 @@ def test_a_refused_flush_names_a_job_that_is_active(world: World, monkeypatch: p
 
 def test_the_next_job_is_notified_after_its_session_is_released(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
-    ring = world.queue.ring
+    message = world.queue.enqueue
     held: list[bool] = []
 
     def look(frozen: Any) -> int:
         held.append(world.locks.held(base, "s"))
-        return ring(frozen)
+        return message(frozen)
 
-    monkeypatch.setattr(world.queue, "ring", look)
+    monkeypatch.setattr(world.queue, "enqueue", look)
     world.say("s", *texts(600))
     world.drain()
     # Another worker that takes the ring at once must not find the session busy and throw it away.
@@ -602,9 +602,9 @@ def test_a_sweep_step_that_breaks_stops_no_other(world: World, monkeypatch: pyte
     def broken(*_: object) -> int:
         raise OSError
 
-    monkeypatch.setattr(sweeper, "plan_owed", broken)
+    monkeypatch.setattr(sweeper, "schedule_missing", broken)
     report = world.sweep()
     assert report.failed_steps == ["planned"]
-    assert report.rung == 1
+    assert report.notified == 1
     world.drain()
     world.assert_all_ingested(base)

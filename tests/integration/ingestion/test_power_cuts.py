@@ -61,8 +61,8 @@ def disk(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
 
     @contextmanager
     def noted(self: Database, *, durable: bool = True) -> Iterator[OrmSession]:
-        with transaction(self, durable=durable) as session:
-            yield session
+        with transaction(self, durable=durable) as db:
+            yield db
         if durable:
             made.keep()
 
@@ -119,7 +119,7 @@ def test_a_claim_that_is_undone_leaves_its_job_to_the_next_worker(
         raise WorkerKilled
 
     with monkeypatch.context() as patch:
-        patch.setattr("memorybase.ingestion.pipeline.begin", killed)
+        patch.setattr("memorybase.ingestion.pipeline.mark_embedding_started", killed)
         with pytest.raises(WorkerKilled):
             world.drain()
     assert [job.state for job in world.jobs(base)] == [JobState.RUNNING]
@@ -143,7 +143,7 @@ def test_an_acknowledged_capture_waits_for_the_disk_and_an_advance_does_not(tmp_
 
     full, normal = 2, 1
     for durable in (True, False, True):
-        with database.transaction(durable=durable) as session:
-            session.execute(sa.text("DELETE FROM heartbeats"))
+        with database.transaction(durable=durable) as db:
+            db.execute(sa.text("DELETE FROM heartbeats"))
     database.dispose()
     assert levels == [full, normal, full]

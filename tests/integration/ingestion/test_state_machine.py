@@ -38,7 +38,7 @@ from memorybase.memory_bases import consistency, dead_letters, deletion, manage
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Capture, Generation, JobKind, MemoryBase
 from memorybase.operations import sweeper
-from memorybase.services import FrozenJob
+from memorybase.services import JobMessage
 from memorybase.sessions import edits
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef
@@ -182,24 +182,24 @@ class Protocol(RuleBasedStateMachine):
         self._swept()
         self.stage.drain()
 
-    @precondition(lambda self: self.world.queue.rings)
+    @precondition(lambda self: self.world.queue.enqueued)
     @rule(which=pick, twice=st.booleans())
     def deliver(self, which: int, twice: bool) -> None:
         """Any ring that ever was."""
         for _ in range(1 + twice):
-            self.stage.run(one_of(self.world.queue.rings, which))
+            self.stage.run(one_of(self.world.queue.enqueued, which))
 
     @rule(which=pick, at=points)
     def crash(self, which: int, at: str) -> None:
-        for ring in self._some_job(which):
-            worker = self.stage.run(ring, at=at, kill=True)
+        for message in self._some_job(which):
+            worker = self.stage.run(message, at=at, kill=True)
             event(f"crash {at}: {'killed' if worker.killed else 'not met'}")
 
     @precondition(lambda self: len(self.stage.frozen) < 3)
     @rule(which=pick, at=points.filter(lambda point: point != "committing"))
     def freeze(self, which: int, at: str) -> None:
-        for ring in self._some_job(which):
-            worker = self.stage.run(ring, at=at, kill=False)
+        for message in self._some_job(which):
+            worker = self.stage.run(message, at=at, kill=False)
             event(f"freeze {at}: {'not met' if worker.ended else 'frozen'}")
 
     @precondition(lambda self: self.stage.frozen)
@@ -217,8 +217,8 @@ class Protocol(RuleBasedStateMachine):
     )
     def oversleep(self, which: int, at: str, change: str, leases: int) -> None:
         """A worker freezes past its lease; meanwhile another does its work, and the messages change."""
-        for ring in self._some_job(which):
-            worker = self.stage.run(ring, at=at, kill=False)
+        for message in self._some_job(which):
+            worker = self.stage.run(message, at=at, kill=False)
             event(f"oversleep {at}: {'not met' if worker.ended else change}")
             if worker.ended:
                 return
@@ -245,7 +245,9 @@ class Protocol(RuleBasedStateMachine):
     @rule()
     def restart_workers(self) -> None:
         """A new worker takes back what the dead of its folder held."""
-        recovery.requeue_leases_of_dead(self.world.services, "worker-", lambda owner: owner not in self.stage.dead)
+        recovery.requeue_jobs_of_dead_workers(
+            self.world.services, "worker-", lambda owner: owner not in self.stage.dead
+        )
 
     @rule()
     def sweep(self) -> None:
@@ -358,30 +360,30 @@ class Protocol(RuleBasedStateMachine):
 
     @invariant()
     def nothing_goes_back(self) -> None:
-        rows = self.sql.execute("SELECT id, generation, cursor_seq, epoch FROM memory_base_sessions")
-        for row_id, generation, cursor, epoch in rows:
-            assert self.marks.cursors.get((row_id, generation), 0) <= cursor
-            assert self.marks.epochs.get(row_id, 0) <= epoch
-            self.marks.cursors[row_id, generation] = cursor
-            self.marks.epochs[row_id] = epoch
+        rows = self.sql.execute("SELECT id, generation, cursor_seq, epoch FROM session_progress")
+        for progress_id, generation, cursor, epoch in rows:
+            assert self.marks.cursors.get((progress_id, generation), 0) <= cursor
+            assert self.marks.epochs.get(progress_id, 0) <= epoch
+            self.marks.cursors[progress_id, generation] = cursor
+            self.marks.epochs[progress_id] = epoch
 
     @invariant()
     def a_running_job_can_be_taken_back(self) -> None:
         """Without a lease it would be active for ever."""
-        self._none("SELECT j.id FROM ingestion_jobs j JOIN memory_base_sessions r ON r.id = j.row_id "
+        self._none("SELECT j.id FROM ingestion_jobs j JOIN session_progress r ON r.id = j.progress_id "
                    "WHERE j.state = 'running' AND (r.lease_until IS NULL OR r.epoch <> j.epoch)")  # fmt: skip
 
     @invariant()
     def the_ledger_ends_at_the_cursor(self) -> None:
         # Until its repair an entry may be of a message's life before its deletion, and then it has another version.
         self._none("SELECT l.message_id FROM ledger l JOIN messages m ON m.id = l.message_id "
-                   "JOIN memory_base_sessions r ON r.id = l.row_id "
+                   "JOIN session_progress r ON r.id = l.progress_id "
                    "WHERE (l.version = m.version OR r.dirty = r.repaired) "
                    "AND (m.seq > r.cursor_seq OR m.seq <= r.start_seq OR m.session_id <> r.session_id)")  # fmt: skip
 
     @invariant()
     def the_counters_are_the_ledgers(self) -> None:
-        self._none("SELECT r.id FROM memory_base_sessions r LEFT JOIN ledger l ON l.row_id = r.id GROUP BY r.id "
+        self._none("SELECT r.id FROM session_progress r LEFT JOIN ledger l ON l.progress_id = r.id GROUP BY r.id "
                    "HAVING r.total_processed <> count(l.message_id) "
                    "OR r.total_chunks <> coalesce(sum(l.chunks), 0)")  # fmt: skip
 
@@ -455,7 +457,7 @@ class Protocol(RuleBasedStateMachine):
 
     def _waiting(self) -> list[Any]:
         rows = self.sql.execute(
-            "SELECT * FROM memory_base_sessions "
+            "SELECT * FROM session_progress "
             "WHERE audit_at IS NOT NULL OR lease_until IS NOT NULL OR dirty > repaired OR target_seq > cursor_seq"
         )
         unfinished = self.sql.execute(
@@ -467,8 +469,8 @@ class Protocol(RuleBasedStateMachine):
         """Every acknowledged message that counts is in the store once, or a dead letter."""
         self.world.assert_exact(base)
         serving = self.world.base(base).serving
-        with self.world.services.database.reading() as session:
-            capture = session.get_one(Generation, (base, serving)).capture
+        with self.world.services.database.reading() as db:
+            capture = db.get_one(Generation, (base, serving)).capture
         wanted = {key for key, known in self.alive.items() if known.counts_for(capture) and key not in skipped}
         held = {entry.message_id for entry in self.world.ledger(base)}
         dead = {letter.message_id for letter in self.world.dead_letters(base)}
@@ -487,8 +489,8 @@ class Protocol(RuleBasedStateMachine):
         assert set(self.world.vectors.names()) == {
             ref.name for ref in self._collections("AND g.generation = b.serving")
         }
-        with self.world.services.database.reading() as session:
-            assert set(session.scalars(sa.select(MemoryBase.id))) == self.bases.keys()
+        with self.world.services.database.reading() as db:
+            assert set(db.scalars(sa.select(MemoryBase.id))) == self.bases.keys()
         self._none("SELECT id FROM ingestion_jobs WHERE state IN ('queued', 'running')")
         self._none("SELECT session_id FROM sessions WHERE deleted_at IS NOT NULL")
         self._none("SELECT id FROM dead_letters WHERE message_id NOT IN (SELECT id FROM messages)")
@@ -519,12 +521,12 @@ class Protocol(RuleBasedStateMachine):
                 if on_conflict == "update":
                     self.alive[captured.id] = replace(self.alive[captured.id], text=raw["content"])
 
-    def _some_job(self, which: int) -> list[FrozenJob]:
+    def _some_job(self, which: int) -> list[JobMessage]:
         """The ring of a job that waits; one is made when there is none. None when none can be made."""
         for _ in range(2):
             waiting = [job for base in self.bases for job in self.world.active_jobs(base) if job.state == "queued"]
             if waiting:
-                return [scheduler.freeze(one_of(waiting, which))]
+                return [scheduler.job_message(one_of(waiting, which))]
             self.capture(SESSIONS[which % 3], ["user", "assistant"], None, "error")
             self.flush(which, None)
         return []
@@ -533,7 +535,7 @@ class Protocol(RuleBasedStateMachine):
         report = sweeper.sweep(self.world.services)
         if not self.world.vectors.away:
             assert report.failed_steps == []
-        return report.rung + report.planned + report.requeued + report.builds + report.deletions + report.idle
+        return report.notified + report.planned + report.requeued + report.builds + report.deletions + report.idle
 
     def _collections(self, which: str) -> list[CollectionRef]:
         found = self.sql.execute(

@@ -36,7 +36,7 @@ def test_a_late_write_under_a_former_session_name_is_found_after_its_message_was
         edits.delete_message(world.services, world.user_id, captured.id)
 
     world.vectors.before_upsert = freeze_while_the_session_is_renamed
-    assert world.run(world.queue.rings[0]) == JobOutcome.LOST
+    assert world.run(world.queue.enqueued[0]) == JobOutcome.LOST
     assert len(world.stored(base)) == 1  # it came late, under the former name
     rest(world)
     assert world.stored(base) == set()
@@ -53,7 +53,7 @@ def test_a_late_write_under_the_name_before_the_last_is_found(world: World) -> N
         rename(world, "t", "u")
 
     world.vectors.before_upsert = freeze_while_the_session_is_renamed_twice
-    assert world.run(world.queue.rings[0]) == JobOutcome.LOST
+    assert world.run(world.queue.enqueued[0]) == JobOutcome.LOST
     rest(world)
     assert len(world.stored(base)) == 1
     world.assert_all_ingested(base)
@@ -69,7 +69,7 @@ def test_a_late_write_under_a_name_that_an_audit_has_already_looked_at_is_found(
         rest(world)
 
     world.vectors.before_upsert = freeze_beyond_the_audit
-    assert world.run(world.queue.rings[0]) == JobOutcome.LOST
+    assert world.run(world.queue.enqueued[0]) == JobOutcome.LOST
     assert len(world.stored(base)) == 2
     rest(world)
     assert len(world.stored(base)) == 1
@@ -105,7 +105,7 @@ def test_a_write_that_comes_after_the_audit_is_audited_too(world: World, ends: s
             world.vectors.fail_next(errors.VectorStoreUnavailable(), on="stored_ids")
 
     world.vectors.before_upsert = freeze_for_many_leases
-    assert world.run(world.queue.rings[0]) == JobOutcome.LOST
+    assert world.run(world.queue.enqueued[0]) == JobOutcome.LOST
     assert len(world.stored(base)) == 2
     rest(world)
     world.assert_all_ingested(base)
@@ -123,7 +123,7 @@ def test_a_write_after_the_deletion_of_its_session_is_removed(world: World) -> N
         assert world.rows(base) == []
 
     world.vectors.before_upsert = freeze_until_the_session_is_gone
-    assert world.run(world.queue.rings[0]) == JobOutcome.LOST
+    assert world.run(world.queue.enqueued[0]) == JobOutcome.LOST
     assert world.stored(base) == set()
 
 
@@ -132,10 +132,10 @@ def test_an_audit_that_runs_while_a_late_write_is_reported_is_not_the_last(
 ) -> None:
     base = world.new_base(threshold=1)
     (captured,) = world.say("s", "the first wording").messages
-    ring = world.queue.rings[0]
+    message = world.queue.enqueued[0]
     thaw, audited = threading.Event(), threading.Event()
     outcomes: list[JobOutcome] = []
-    stale = threading.Thread(target=lambda: outcomes.append(world.run(ring)))
+    stale = threading.Thread(target=lambda: outcomes.append(world.run(message)))
 
     def freeze(*_: object) -> None:
         if threading.current_thread() is stale:

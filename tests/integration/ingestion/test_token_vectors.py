@@ -24,8 +24,8 @@ from memorybase.sessions import edits
 
 
 def stored(world: World) -> dict[UUID, TokenVectors]:
-    with world.services.database.reading() as session:
-        return {each.message_id: each for each in session.scalars(sa.select(TokenVectors))}
+    with world.services.database.reading() as db:
+        return {each.message_id: each for each in db.scalars(sa.select(TokenVectors))}
 
 
 def search(world: World, base: UUID, query: str, **wanted: Any) -> list[Hit]:
@@ -44,8 +44,8 @@ def without_token_vectors(world: World) -> World:
 
 
 def lose(world: World, message_id: UUID) -> None:
-    with world.services.database.transaction() as session:
-        session.execute(sa.delete(TokenVectors).where(TokenVectors.message_id == message_id))
+    with world.services.database.transaction() as db:
+        db.execute(sa.delete(TokenVectors).where(TokenVectors.message_id == message_id))
 
 
 class TestKeeping:
@@ -144,10 +144,10 @@ class TestRepair:
         lose(world, first.id)
         found = consistency.check_mismatch(world.services, world.user_id, base)
         assert (found.state, found.missing, found.missing_token_vectors) == ("mismatch", 0, 1)
-        patient = doctor.Patient(world.services.settings, "")
+        patient = doctor.DoctorContext(world.services.settings, "")
         patient.__dict__["services"] = world.services
         (check,) = [each for each in doctor.CHECKS if each.name == "token vectors"]
-        result = check.examine(patient)
+        result = check.run(patient)
         assert (result.ok, result.detail, result.fix) == (
             False,
             "1 messages lack theirs",
@@ -161,7 +161,7 @@ class TestRepair:
         world.assert_all_ingested(base)
         assert len(stored(world)) == 2
         assert consistency.check_mismatch(world.services, world.user_id, base).state == "ok"
-        assert check.examine(patient).detail == "complete"
+        assert check.run(patient).detail == "complete"
 
     def test_a_cursor_never_moves_without_them(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = world.new_base(threshold=1)

@@ -57,8 +57,8 @@ def stored_texts(world: World, base: UUID) -> list[str]:
     return sorted(record.text for record in world.vectors.records(world.ref(base)).values())
 
 
-def edit(world: World, place: int, content: str) -> None:
-    edits.edit_message(world.services, world.user_id, world.messages()[place].id, {"content": content})
+def edit(world: World, position: int, content: str) -> None:
+    edits.edit_message(world.services, world.user_id, world.messages()[position].id, {"content": content})
 
 
 def assert_right_vectors(world: World, base: UUID) -> None:
@@ -120,8 +120,8 @@ def test_without_another_collection_the_store_is_not_asked(world: World) -> None
 def test_another_source_has_what_the_first_has_lost(world: World) -> None:
     first = filled(world, "one", "two")
     second, _ = second_base(world)
-    for base, place in ((first, 0), (second, 1)):
-        message = world.messages()[place]
+    for base, position in ((first, 0), (second, 1)):
+        message = world.messages()[position]
         world.vectors.damage(world.ref(base), [chunk_ids.chunk_id(base, message.id, 1, 0)])
     third, embedded = second_base(world)
     assert embedded == []
@@ -178,7 +178,7 @@ def test_another_flow_is_no_source(world: World) -> None:
 
 def test_a_regenerate_repairs_lost_and_damaged_vectors(world: World) -> None:
     base = filled(world, "one", "two", "three", "four")
-    lost, damaged = (chunk_ids.chunk_id(base, world.messages()[place].id, 1, 0) for place in (1, 2))
+    lost, damaged = (chunk_ids.chunk_id(base, world.messages()[position].id, 1, 0) for position in (1, 2))
     world.vectors.lose(world.ref(base), [lost])
     world.vectors.damage(world.ref(base), [damaged])
     assert sorted(regenerate(world, base)) == ["three", "two"]
@@ -273,10 +273,10 @@ def test_sources_are_found_by_indexes(world: World) -> None:
     engine = world.services.database.engine
     versions = {message.id: message.version for message in world.messages()}
     sa.event.listen(engine, "before_cursor_execute", explain)
-    with world.services.database.reading() as session:
+    with world.services.database.reading() as db:
         (source,) = ledger.sources(
-            session,
-            row_id=world.row(base, "s").id,
+            db,
+            progress_id=world.row(base, "s").id,
             embedder=world.embedder.identity,
             chunker="sentence-tokens/254/32",
             versions=versions,

@@ -21,7 +21,7 @@ SESSIONS = [f"session {n}" for n in range(6)]
 
 def shift(world: World, *, which: int = 0) -> JobOutcome:
     """What a worker's task does with one ring."""
-    return worker.run_jobs(world.services, world.queue.rings[which], owner=WORKER, more=lambda: True)
+    return worker.run_jobs(world.services, world.queue.enqueued[which], owner=WORKER, may_continue=lambda: True)
 
 
 def ready(world: World, *messages: str, sessions: Sequence[str] = SESSIONS) -> UUID:
@@ -73,7 +73,7 @@ def test_a_long_session_is_done_to_its_end_and_no_further_than_there_is_time(wor
     base = world.new_base(threshold=1)
     world.say("s", *texts(700))
     looks = iter([True, True, False])
-    worker.run_jobs(world.services, world.queue.rings[0], owner=WORKER, more=lambda: next(looks, False))
+    worker.run_jobs(world.services, world.queue.enqueued[0], owner=WORKER, may_continue=lambda: next(looks, False))
     assert 0 < world.row(base, "s").cursor_seq < 700
     world.settle()
     world.assert_all_ingested(base)
@@ -108,7 +108,7 @@ def test_while_the_store_is_away_every_job_waits_and_none_is_counted(world: Worl
     world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert", times=2)
     assert shift(world) is JobOutcome.POSTPONED
     assert set(states(world, base).values()) == {"queued"}
-    assert {(job.outages, job.attempts, job.deaths) for job in world.jobs(base)} == {(1, 0, 0)}
+    assert {(job.outages, job.attempts, job.lost_workers) for job in world.jobs(base)} == {(1, 0, 0)}
     world.pass_time(61)
     world.settle()
     world.assert_all_ingested(base)
@@ -174,19 +174,19 @@ def test_records_that_no_query_finds_are_written_again_unless_the_claim_is_lost(
 
 def test_losing_an_old_claim_does_not_release_the_new_claim_of_the_same_job(world: World) -> None:
     ready(world, sessions=["a"])
-    ring = world.queue.rings[0]
-    lost = claim.claim_job(world.services, ring, WORKER)
+    message = world.queue.enqueued[0]
+    lost = claim.claim_job(world.services, message, WORKER)
     world.pass_time(61)
     world.sweep()
-    again = claim.claim_job(world.services, ring, WORKER)
+    again = claim.claim_job(world.services, message, WORKER)
     assert lost is not None
     assert again is not None
-    with lease.Guard(world.services) as guard:
-        guard.take(lost, None)
-        guard.take(again, None)
-        assert guard.check([lost, again]) == {again.key}
-        guard.drop(lost)
-        assert guard.check([again]) == {again.key}
+    with lease.LeaseKeeper(world.services) as keeper:
+        keeper.hold(lost, None)
+        keeper.hold(again, None)
+        assert keeper.check([lost, again]) == {again.key}
+        keeper.drop(lost)
+        assert keeper.check([again]) == {again.key}
 
 
 class TestLostBesideOthers:
@@ -215,7 +215,7 @@ class TestLostBesideOthers:
     def test_none_of_them_is_counted_and_each_runs_alone_from_then_on(self, world: World, base: UUID) -> None:
         self.lose(world)
         waiting = [job for job in world.jobs(base) if job.state == "queued"]
-        assert {(job.deaths, job.suspect) for job in waiting} == {(0, True)}
+        assert {(job.lost_workers, job.run_alone) for job in waiting} == {(0, True)}
         assert "deadly" in {job.session_id for job in waiting}
         embedded: list[int] = []
 
@@ -226,7 +226,7 @@ class TestLostBesideOthers:
         world.embedder.before_embed = look
         for job in waiting:
             if job.session_id != "deadly":
-                worker.run_jobs(world.services, scheduler.freeze(job), owner=WORKER, more=lambda: True)
+                worker.run_jobs(world.services, scheduler.job_message(job), owner=WORKER, may_continue=lambda: True)
         assert embedded == [2] * (len(waiting) - 1)
         assert {job.session_id for job in world.jobs(base) if job.state != "done"} == {"deadly"}
 
@@ -265,4 +265,4 @@ class TestLostBesideOthers:
 
         world.embedder.before_embed, world.vectors.before_upsert = die, wait
         self.lose(world)
-        assert {job.deaths for job in world.jobs(base)} == {0}
+        assert {job.lost_workers for job in world.jobs(base)} == {0}

@@ -65,8 +65,8 @@ class Desk:
         return self.services.settings.knowledge_dir / str(kb_id) / "embedding_metadata.json"
 
     def entry(self, name: str = "notes") -> KnowledgeBase:
-        with self.services.database.reading() as session:
-            return session.scalars(sa.select(KnowledgeBase).where(KnowledgeBase.name == name)).one()
+        with self.services.database.reading() as db:
+            return db.scalars(sa.select(KnowledgeBase).where(KnowledgeBase.name == name)).one()
 
     def ref(self, name: str = "notes") -> CollectionRef:
         entry = self.entry(name)
@@ -79,24 +79,24 @@ class Desk:
         return {record.text for record in self.vectors.records(self.ref(name)).values()}
 
     def rows(self) -> int:
-        with self.services.database.reading() as session:
-            return session.execute(sa.select(sa.func.count()).select_from(Document)).scalar_one()
+        with self.services.database.reading() as db:
+            return db.execute(sa.select(sa.func.count()).select_from(Document)).scalar_one()
 
     def memory_base(self, name: str = "memory") -> UUID:
         """A memory base's entry, made as the lifecycle makes it."""
         flow_id, base_id, kb_id = uuid4(), uuid4(), uuid4()
-        with self.services.database.transaction() as session:
-            session.add(Flow(id=flow_id, user_id=self.user_id, name="flow", created_at=START))
-            session.flush()
-            session.add(
+        with self.services.database.transaction() as db:
+            db.add(Flow(id=flow_id, user_id=self.user_id, name="flow", created_at=START))
+            db.flush()
+            db.add(
                 MemoryBase(
                     id=base_id, user_id=self.user_id, flow_id=flow_id, name=name, kb_name=name, threshold=50,
                     auto_capture=True, idle_after=0, created_at=START, serving=1,
                 )
             )  # fmt: skip
-            session.flush()
+            db.flush()
             registry.register_memory_base(
-                session, user_id=self.user_id, kb_id=kb_id, name=name, memory_base_id=base_id,
+                db, user_id=self.user_id, kb_id=kb_id, name=name, memory_base_id=base_id,
                 embedding_model="fake", embedder="fake/fake/1", chunker="sentence-tokens/254/32", created_at=START,
             )  # fmt: skip
         return base_id
@@ -122,8 +122,8 @@ def desk(tmp_path: Path, database: Database) -> Desk:
         queue=InMemoryQueue(),
     )
     desk = Desk(services, vectors, embedders, uuid4())
-    with database.transaction() as session:
-        session.add(User(id=desk.user_id, name="somebody", created_at=START))
+    with database.transaction() as db:
+        db.add(User(id=desk.user_id, name="somebody", created_at=START))
     return desk
 
 
@@ -164,8 +164,8 @@ def test_a_name_is_unique_for_each_user(desk: Desk) -> None:
     assert caught.value.field == "name"
 
     stranger = uuid4()
-    with desk.services.database.transaction() as session:
-        session.add(User(id=stranger, name="another", created_at=START))
+    with desk.services.database.transaction() as db:
+        db.add(User(id=stranger, name="another", created_at=START))
     registry.create(desk.services, stranger, name="notes")
     with pytest.raises(errors.NameTaken):
         desk.memory_base("notes")
@@ -175,15 +175,15 @@ def test_a_name_is_unique_for_each_user(desk: Desk) -> None:
 def test_a_refused_registration_leaves_the_transaction_usable(desk: Desk) -> None:
     desk.create()
     flow_id = uuid4()
-    with desk.services.database.transaction() as session:
-        session.add(Flow(id=flow_id, user_id=desk.user_id, name="flow", created_at=START))
+    with desk.services.database.transaction() as db:
+        db.add(Flow(id=flow_id, user_id=desk.user_id, name="flow", created_at=START))
         with pytest.raises(errors.NameTaken):
             registry.register_memory_base(
-                session, user_id=desk.user_id, kb_id=uuid4(), name="notes", memory_base_id=uuid4(),
+                db, user_id=desk.user_id, kb_id=uuid4(), name="notes", memory_base_id=uuid4(),
                 embedding_model="fake", embedder="e", chunker="c", created_at=START,
             )  # fmt: skip
-    with desk.services.database.reading() as session:
-        assert session.get(Flow, flow_id) is not None
+    with desk.services.database.reading() as db:
+        assert db.get(Flow, flow_id) is not None
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 201, "a\x00b", "\ud800"])
@@ -207,8 +207,8 @@ def test_a_creation_during_an_outage_of_the_store_leaves_no_name_behind(desk: De
 
 def test_a_creation_cut_short_is_finished_by_the_first_document(desk: Desk) -> None:
     desk.create()
-    with desk.services.database.transaction() as session:
-        session.execute(sa.update(KnowledgeBase).values(collection_id=None))
+    with desk.services.database.transaction() as db:
+        db.execute(sa.update(KnowledgeBase).values(collection_id=None))
     assert desk.listed()[0].status == "pending"
 
     desk.add(NewDocument("zebras are striped", id="z"))
@@ -219,8 +219,8 @@ def test_a_creation_cut_short_is_finished_by_the_first_document(desk: Desk) -> N
 
 def test_a_metadata_file_is_replaced_whole_and_removed_with_its_folder(desk: Desk) -> None:
     base_id = desk.memory_base()
-    with desk.services.database.reading() as session:
-        entry = registry.entry_of_memory_base(session, base_id)
+    with desk.services.database.reading() as db:
+        entry = registry.entry_of_memory_base(db, base_id)
     assert entry is not None
     registry.write_metadata(desk.services, entry)
     entry.embedding_model = "another"
@@ -266,8 +266,8 @@ def test_memory_bases_are_listed_but_not_offered_for_retrieval(tmp_path: Path) -
     assert listed()["memory"] == (True, 4, "regenerating")
     flow.settle()
     assert listed()["memory"] == (True, 4, "ready")
-    with flow.services.database.transaction() as session:
-        session.get_one(MemoryBase, base_id).deleting_at = START
+    with flow.services.database.transaction() as db:
+        db.get_one(MemoryBase, base_id).deleting_at = START
     assert listed() == {"notes": notes}
     flow.close()
 
@@ -511,8 +511,8 @@ def test_many_writers_at_once_leave_one_text_and_its_chunks(desk: Desk) -> None:
         thread.join(60)
 
     assert [f for f in failures if not isinstance(f, errors.Conflict)] == []
-    with desk.services.database.reading() as session:
-        texts = set(session.scalars(sa.select(Document.text)))
+    with desk.services.database.reading() as db:
+        texts = set(db.scalars(sa.select(Document.text)))
     assert len(texts) == 4
     assert desk.stored() == texts
 
@@ -521,8 +521,8 @@ def test_chunks_of_no_document_are_not_found(desk: Desk) -> None:
     desk.create()
     desk.add(*(NewDocument(f"zebra {number}", id=str(number)) for number in range(60)))
     desk.add(NewDocument("unlike", id="other"))
-    with desk.services.database.transaction() as session:
-        session.execute(sa.delete(Document).where(Document.external_id != "other"))
+    with desk.services.database.transaction() as db:
+        db.execute(sa.delete(Document).where(Document.external_id != "other"))
 
     assert [hit.id for hit in desk.search("zebra 30")] == ["other"]
 
@@ -615,8 +615,8 @@ def test_a_deletion_while_the_store_is_away_loses_nothing(desk: Desk) -> None:
 
 def test_a_deletion_cut_short_can_be_repeated(desk: Desk) -> None:
     desk.create()
-    with desk.services.database.transaction() as session:
-        session.execute(sa.update(KnowledgeBase).values(deleting_at=START))
+    with desk.services.database.transaction() as db:
+        db.execute(sa.update(KnowledgeBase).values(deleting_at=START))
 
     assert desk.listed()[0].status == "deleting"
     with pytest.raises(errors.NotFound):

@@ -22,7 +22,7 @@ from memorybase.ingestion import worker
 from memorybase.knowledge_bases import registry
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage
 from memorybase.memory_bases import regenerate as regeneration
-from memorybase.models import KnowledgeBase, MemoryBase, MemoryBaseSession, Session
+from memorybase.models import KnowledgeBase, MemoryBase, Session, SessionProgress
 from memorybase.queries import cursors
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits, flows
@@ -164,8 +164,8 @@ def test_a_deleted_session_leaves_nothing(world: World) -> None:
     assert {row.session_id for row in world.rows(base)} == {"other"}
     assert len(world.stored(base)) == 1
     assert len(world.ledger(base)) == 1
-    with world.services.database.reading() as session:
-        assert session.scalars(sa.select(Session.session_id)).all() == ["other"]
+    with world.services.database.reading() as db:
+        assert db.scalars(sa.select(Session.session_id)).all() == ["other"]
 
 
 def test_a_session_deleted_while_its_job_runs_leaves_nothing(world: World) -> None:
@@ -303,7 +303,7 @@ def test_two_last_advances_at_once_let_the_new_generation_serve(world: World, mo
     world.say("t", "hello")
     world.settle()
     regenerate(world, base)
-    rings = world.queue.rings[-2:]
+    enqueued = world.queue.enqueued[-2:]
     world.queue.clear()
     both_are_there = threading.Barrier(2)
     is_complete = cursors.build_is_complete
@@ -317,7 +317,7 @@ def test_two_last_advances_at_once_let_the_new_generation_serve(world: World, mo
 
     monkeypatch.setattr(cursors, "build_is_complete", wait_for_the_other)
     with ThreadPoolExecutor(2) as pool:
-        outcomes = list(pool.map(world.run, rings))
+        outcomes = list(pool.map(world.run, enqueued))
     assert outcomes == [worker.JobOutcome.DONE] * 2
     # No sweep has been: one of the two advances saw that it was the last.
     assert world.base(base).serving == 2
@@ -360,8 +360,8 @@ def test_a_regenerate_can_change_model_and_capture(world: World) -> None:
     world.settle()
     world.assert_all_ingested(base)
     assert world.row(base, "s").total_processed == 2
-    with world.services.database.reading() as session:
-        entry = session.scalars(sa.select(KnowledgeBase).where(KnowledgeBase.memory_base_id == base)).one()
+    with world.services.database.reading() as db:
+        entry = db.scalars(sa.select(KnowledgeBase).where(KnowledgeBase.memory_base_id == base)).one()
         assert entry.embedding_model == "other"
 
 
@@ -455,8 +455,8 @@ def compared(world: World, base: UUID) -> str:
 
 def counted(world: World) -> int:
     """How many bases the sweeper's quick look finds to differ."""
-    with world.services.database.transaction() as session:
-        session.execute(sa.update(MemoryBase).values(mismatch_checked_at=None))
+    with world.services.database.transaction() as db:
+        db.execute(sa.update(MemoryBase).values(mismatch_checked_at=None))
     return consistency.compare_counts(world.services)
 
 
@@ -514,17 +514,15 @@ def test_a_missing_collection_is_a_mismatch_even_while_jobs_run(world: World) ->
 
 
 def set_on_row(world: World, base: UUID, values: dict[str, Any]) -> None:
-    with world.services.database.transaction() as session:
-        session.execute(
-            sa.update(MemoryBaseSession).where(MemoryBaseSession.id == world.row(base, "s").id).values(values)
-        )
+    with world.services.database.transaction() as db:
+        db.execute(sa.update(SessionProgress).where(SessionProgress.id == world.row(base, "s").id).values(values))
 
 
 def test_the_sweeper_notices_a_lost_chunk_by_the_count(world: World) -> None:
     base = filled(world)
     world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
-    with world.services.database.transaction() as session:
-        session.execute(sa.update(MemoryBase).values(mismatch_checked_at=None))
+    with world.services.database.transaction() as db:
+        db.execute(sa.update(MemoryBase).values(mismatch_checked_at=None))
     assert world.sweep().mismatches == 1
     assert world.base(base).mismatch is True
 
@@ -662,8 +660,8 @@ def test_no_name_becomes_a_path(world: World) -> None:
         base = world.new_base(name=name, kb_name=f"{name} of a base")
         manage.update_memory_base(world.services, world.user_id, base, {"name": f"{name} renamed"})
         registry.create(world.services, world.user_id, name=name)
-    with world.services.database.reading() as session:
-        entries = {str(entry.id) for entry in session.scalars(sa.select(KnowledgeBase))}
+    with world.services.database.reading() as db:
+        entries = {str(entry.id) for entry in db.scalars(sa.select(KnowledgeBase))}
     assert {path.name for path in folder.iterdir()} == entries
     assert len(entries) == 2 * len(names)
     assert {path for path in folder.parent.rglob("*") if folder not in {path, *path.parents}} == around

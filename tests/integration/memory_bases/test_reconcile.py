@@ -21,10 +21,10 @@ from memorybase.database import batches, clock
 from memorybase.memory_bases import consistency, regenerate
 from memorybase.memory_bases import reconcile as reconciling
 from memorybase.memory_bases.reconcile import Reconciled
-from memorybase.models import Generation, MemoryBase, MemoryBaseSession, Message
+from memorybase.models import Generation, MemoryBase, Message, SessionProgress
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef, StoredCollection, VectorRecord
-from memorybase.vectors.visibility import hidden_ids
+from memorybase.vectors.visibility import unreachable_ids
 
 
 def filled(world: World, *sessions: str) -> UUID:
@@ -50,8 +50,8 @@ def copied(world: World, base: UUID, chunk_id: str, **metadata: Any) -> None:
 
 
 def collection(world: World, name: str, age_seconds: float | None) -> CollectionRef:
-    with world.services.database.reading() as session:
-        now = clock.now(session)
+    with world.services.database.reading() as db:
+        now = clock.now(db)
     made = {} if age_seconds is None else {"created_at": int((now - timedelta(seconds=age_seconds)).timestamp())}
     return world.services.vectors.create_collection(name, made)
 
@@ -88,15 +88,15 @@ class TestBases:
         assert reconcile(world, base, repair=True).marked == 1
         world.settle()
         assert reconcile(world, base).state == "ok"
-        assert not hidden_ids(world.vectors, ref, cut_off)
+        assert not unreachable_ids(world.vectors, ref, cut_off)
         world.assert_all_ingested(base)
 
     def test_it_tells_how_far_it_has_looked(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
-        monkeypatch.setattr(consistency, "LOOK_PAGE", 2)
+        monkeypatch.setattr(consistency, "PROBE_BATCH", 2)
         told: list[tuple[int, int]] = []
         reconciling.reconcile_base(
-            world.services, base, repair=False, looked=lambda done, total: told.append((done, total))
+            world.services, base, repair=False, on_progress=lambda done, total: told.append((done, total))
         )
         assert told == [(2, 3), (3, 3)]
 
@@ -118,8 +118,8 @@ class TestBases:
         world.settle()
         dead = next(m for m in world.messages() if m.content == "poison")  # in no ledger
         forgotten = world.messages()[0]  # in the ledger alone
-        with world.services.database.transaction() as session:
-            session.execute(sa.delete(Message).where(Message.id == forgotten.id))
+        with world.services.database.transaction() as db:
+            db.execute(sa.delete(Message).where(Message.id == forgotten.id))
         for message in (dead, forgotten):
             stray = chunk_ids.chunk_id(base, message.id, 9, 0)
             copied(world, base, stray)
@@ -127,8 +127,8 @@ class TestBases:
             assert (done.extra, done.marked, done.removed) == (1, 1, 0)
             assert stray in world.stored(base)
             world.vectors.lose(world.ref(base), [stray])
-            with world.services.database.transaction() as session:
-                session.execute(sa.update(MemoryBaseSession).values(audit_at=None))
+            with world.services.database.transaction() as db:
+                db.execute(sa.update(SessionProgress).values(audit_at=None))
 
     def test_chunks_of_another_flow_are_deleted_at_once(self, world: World) -> None:
         base = filled(world)
@@ -187,8 +187,8 @@ class TestBases:
     def test_a_deleted_base_is_left_out(self, world: World) -> None:
         assert reconciling.reconcile_base(world.services, uuid4(), repair=True) is None
         base = filled(world)
-        with world.services.database.transaction() as session:
-            session.get_one(MemoryBase, base).deleting_at = world.base(base).created_at
+        with world.services.database.transaction() as db:
+            db.get_one(MemoryBase, base).deleting_at = world.base(base).created_at
         assert reconciling.reconcile_base(world.services, base, repair=True) is None
 
     def test_a_collection_deleted_during_the_comparison_is_reported_as_missing(self, world: World) -> None:
@@ -212,8 +212,8 @@ class TestOrphans:
     def test_a_collection_says_when_it_was_made(self, world: World) -> None:
         base = world.new_base()
         (made,) = [c for c in world.vectors.list_collections() if c.ref == world.ref(base)]
-        with world.services.database.reading() as session:
-            assert abs(made.metadata["created_at"] - clock.now(session).timestamp()) < 60
+        with world.services.database.reading() as db:
+            assert abs(made.metadata["created_at"] - clock.now(db).timestamp()) < 60
 
     def test_only_old_collections_of_nothing_are_dropped(self, world: World) -> None:
         base = filled(world)
@@ -253,9 +253,9 @@ class TestOrphans:
         world.settle()
         world.pass_time(120)
         world.sweep()
-        with world.services.database.transaction() as session:
-            session.execute(sa.delete(Generation).where(Generation.generation == 1, Generation.memory_base_id == base))
-            session.get_one(MemoryBase, other).deleting_at = world.base(other).created_at
+        with world.services.database.transaction() as db:
+            db.execute(sa.delete(Generation).where(Generation.generation == 1, Generation.memory_base_id == base))
+            db.get_one(MemoryBase, other).deleting_at = world.base(other).created_at
         left = {collection(world, name, 4_000).name for name in (first.name, f"mb-{other}-g2")}
         assert {orphan.ref.name for orphan in reconciling.find_orphans(world.services)} == left
 
@@ -293,8 +293,8 @@ class TestOrphans:
         name = f"mb-{uuid4()}-g1"
         collection(world, name, 4_000)
         orphans = reconciling.find_orphans(world.services)
-        with world.services.database.transaction() as session:
-            session.execute(sa.update(Generation).where(Generation.memory_base_id == base).values(collection_name=name))
+        with world.services.database.transaction() as db:
+            db.execute(sa.update(Generation).where(Generation.memory_base_id == base).values(collection_name=name))
         renamed = [reconciling.Orphan(CollectionRef(f"mb-{base}-g1", o.ref.id), o.created_at, o.old) for o in orphans]
         assert reconciling.drop_orphans(world.services, renamed) == []
 

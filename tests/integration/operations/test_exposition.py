@@ -19,13 +19,13 @@ def value(shown: exposition.Exposition, world: World, name: str) -> float:
 
 
 def test_a_storm_of_scrapes_asks_the_database_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    moment, asked, real = [100.0], [], health.take
+    moment, asked, real = [100.0], [], health.read_vitals
 
     def take(services: Services) -> health.Vitals:
         asked.append(moment[0])
         return real(services)
 
-    monkeypatch.setattr(health, "take", take)
+    monkeypatch.setattr(health, "read_vitals", take)
     shown = exposition.Exposition(keep_seconds=2, clock=lambda: moment[0])
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: shown.text(world.services), range(40)))
@@ -45,7 +45,7 @@ def test_a_database_that_is_away_is_not_asked_by_every_scrape(world: World, monk
         asked.append(moment[0])
         raise errors.DatabaseUnavailable
 
-    monkeypatch.setattr(health, "take", away)
+    monkeypatch.setattr(health, "read_vitals", away)
     shown = exposition.Exposition(keep_seconds=2, clock=lambda: moment[0])
     for _ in range(5):
         assert value(shown, world, "memorybase_database_up") == 0

@@ -44,45 +44,45 @@ def scraped(api: Api) -> dict[str, float]:
 
 class TestVitals:
     def test_an_empty_installation_has_nothing_to_tell(self, world: World) -> None:
-        seen = health.take(world.services)
+        seen = health.read_vitals(world.services)
         assert (seen.pending_sessions, seen.pending_messages, seen.oldest_pending_seconds) == (0, 0, None)
         assert (seen.jobs_queued, seen.jobs_running, seen.stuck_jobs, seen.oldest_job_seconds) == (0, 0, 0, None)
-        assert (seen.dead_letters, seen.mismatched_memory_bases, seen.queue_stands) == (0, 0, False)
-        assert seen.worker == seen.sweeper == health.Pulse(0, None)
+        assert (seen.dead_letters, seen.mismatched_memory_bases, seen.queue_stalled) == (0, 0, False)
+        assert seen.worker == seen.sweeper == health.Liveness(0, None)
 
     def test_messages_are_pending_once_the_threshold_is_reached(self, world: World) -> None:
         base = world.new_base(threshold=3)
         world.say("below", "a", "b")
-        assert health.take(world.services).pending_messages == 0
+        assert health.read_vitals(world.services).pending_messages == 0
         world.say("reached", "a", "b", "c", {"role": "system", "content": "never counted"})
         world.say("reached", "not due yet")
-        seen = health.take(world.services)
+        seen = health.read_vitals(world.services)
         assert (seen.pending_sessions, seen.pending_messages) == (1, 3)
         assert seen.oldest_pending_seconds is not None
         assert 0 <= seen.oldest_pending_seconds < 60
         world.settle()
-        assert health.take(world.services).pending_messages == 0
+        assert health.read_vitals(world.services).pending_messages == 0
         world.assert_exact(base)
 
     def test_each_generation_counts_in_its_own_way(self, world: World) -> None:
         world.new_base(threshold=1, capture="outputs")
         world.say("s", {"role": "user", "content": "question"}, "answer")
-        assert health.take(world.services).pending_messages == 1
+        assert health.read_vitals(world.services).pending_messages == 1
 
     def test_a_deleted_base_owes_nothing(self, world: World) -> None:
         world.new_base(threshold=1)
         world.say("s", "a")
-        assert health.take(world.services).pending_sessions == 1
-        with world.services.database.transaction() as session:
-            session.execute(sa.text("UPDATE memory_bases SET deleting_at = created_at"))
-        assert health.take(world.services).pending_sessions == 0
+        assert health.read_vitals(world.services).pending_sessions == 1
+        with world.services.database.transaction() as db:
+            db.execute(sa.text("UPDATE memory_bases SET deleting_at = created_at"))
+        assert health.read_vitals(world.services).pending_sessions == 0
 
     def test_a_build_owes_in_place_of_what_is_served(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "a", "b")
         regenerate.regenerate(world.services, world.user_id, base)
         assert {row.target_seq - row.cursor_seq for row in world.rows(base)} == {2}
-        seen = health.take(world.services)
+        seen = health.read_vitals(world.services)
         assert (seen.pending_sessions, seen.pending_messages) == (1, 2)
 
     def test_a_job_at_work_is_not_stuck(self, world: World) -> None:
@@ -90,18 +90,18 @@ class TestVitals:
         world.say("s", "a")
         world.pass_time(61)
         seen: list[health.Vitals] = []
-        world.embedder.before_embed = lambda _texts: seen.append(health.take(world.services))
+        world.embedder.before_embed = lambda _texts: seen.append(health.read_vitals(world.services))
         world.drain()
         assert [(each.jobs_queued, each.jobs_running, each.stuck_jobs) for each in seen] == [(0, 1, 0)]
 
     def test_jobs_are_stuck_once_due_for_a_minute(self, world: World) -> None:
         world.new_base(threshold=1)
         world.say("s", "a")
-        seen = health.take(world.services)
-        assert (seen.jobs_queued, seen.stuck_jobs, seen.queue_stands) == (1, 0, False)
+        seen = health.read_vitals(world.services)
+        assert (seen.jobs_queued, seen.stuck_jobs, seen.queue_stalled) == (1, 0, False)
         world.pass_time(61)
-        seen = health.take(world.services)
-        assert (seen.jobs_queued, seen.stuck_jobs, seen.queue_stands) == (1, 1, True)
+        seen = health.read_vitals(world.services)
+        assert (seen.jobs_queued, seen.stuck_jobs, seen.queue_stalled) == (1, 1, True)
         assert "1 jobs are due" in (health.why_degraded(world.services) or "")
 
     def test_a_long_queue_that_moves_does_not_stand(self, world: World) -> None:
@@ -109,26 +109,26 @@ class TestVitals:
         world.say("one", "a")
         world.say("other", "a")
         world.pass_time(61)
-        first = world.queue.rings[0]
+        first = world.queue.enqueued[0]
         world.run(first)
-        seen = health.take(world.services)
-        assert (seen.stuck_jobs, seen.queue_stands) == (1, False)
+        seen = health.read_vitals(world.services)
+        assert (seen.stuck_jobs, seen.queue_stalled) == (1, False)
         assert health.why_degraded(world.services) is None
-        with world.services.database.transaction() as session:
-            job = session.get_one(IngestionJob, first.job_id)
+        with world.services.database.transaction() as db:
+            job = db.get_one(IngestionJob, first.job_id)
             assert job.started_at is not None
             job.started_at -= timedelta(seconds=61)
-        assert health.take(world.services).queue_stands
+        assert health.read_vitals(world.services).queue_stalled
 
     def test_a_job_that_waits_after_an_outage_is_not_stuck(self, world: World) -> None:
         world.new_base(threshold=1)
         world.say("s", "a")
         world.vectors.away = True
         world.drain()
-        with world.services.database.transaction() as session:
-            for job in session.scalars(sa.select(IngestionJob)):
+        with world.services.database.transaction() as db:
+            for job in db.scalars(sa.select(IngestionJob)):
                 job.created_at -= timedelta(minutes=5)
-        seen = health.take(world.services)
+        seen = health.read_vitals(world.services)
         assert (seen.jobs_queued, seen.stuck_jobs) == (1, 0)
         assert (seen.oldest_job_seconds or 0) > 290
 
@@ -137,13 +137,13 @@ class TestVitals:
         world.embedder.reject("poison")
         world.say("s", "fine", "poison")
         world.settle()
-        assert health.take(world.services).dead_letters == 1
+        assert health.read_vitals(world.services).dead_letters == 1
         world.vectors.lose(world.ref(base), sorted(world.stored(base)))
         world.sweep()
-        with world.services.database.transaction() as session:
-            session.execute(sa.text("UPDATE memory_bases SET mismatch_checked_at = NULL"))
+        with world.services.database.transaction() as db:
+            db.execute(sa.text("UPDATE memory_bases SET mismatch_checked_at = NULL"))
         world.sweep()
-        assert health.take(world.services).mismatched_memory_bases == 1
+        assert health.read_vitals(world.services).mismatched_memory_bases == 1
 
     def test_only_what_somebody_can_see_is_a_dead_letter_or_a_drift(self, world: World) -> None:
         world.embedder.reject("poison")
@@ -153,51 +153,51 @@ class TestVitals:
         regenerate.regenerate(world.services, world.user_id, base)
         world.settle()
         assert sorted(letter.generation for letter in world.dead_letters(base)) == [1, 2]
-        assert health.take(world.services).dead_letters == 2
-        with world.services.database.transaction() as session:
-            session.execute(sa.update(MemoryBase).values(mismatch=True))
-        assert health.take(world.services).mismatched_memory_bases == 2
-        with world.services.database.transaction() as session:
-            session.get_one(MemoryBase, other).deleting_at = world.base(other).created_at
-        seen = health.take(world.services)
+        assert health.read_vitals(world.services).dead_letters == 2
+        with world.services.database.transaction() as db:
+            db.execute(sa.update(MemoryBase).values(mismatch=True))
+        assert health.read_vitals(world.services).mismatched_memory_bases == 2
+        with world.services.database.transaction() as db:
+            db.get_one(MemoryBase, other).deleting_at = world.base(other).created_at
+        seen = health.read_vitals(world.services)
         assert (seen.dead_letters, seen.mismatched_memory_bases) == (1, 1)
         (letter,) = [each for each in world.dead_letters(base) if each.generation == 2]
         dead_letters.discard_dead_letter(world.services, world.user_id, base, letter.id)
-        assert health.take(world.services).dead_letters == 0
+        assert health.read_vitals(world.services).dead_letters == 0
 
     def test_a_heartbeat_from_the_future_counts_as_now(self, world: World) -> None:
         heartbeats.beat(world.services, "worker@1", "worker")
-        with world.services.database.transaction() as session:
-            session.get_one(Heartbeat, "worker@1").beat_at += timedelta(seconds=60)
-        assert health.take(world.services).worker == health.Pulse(1, 0.0)
+        with world.services.database.transaction() as db:
+            db.get_one(Heartbeat, "worker@1").beat_at += timedelta(seconds=60)
+        assert health.read_vitals(world.services).worker == health.Liveness(1, 0.0)
 
     def test_processes_by_kind(self, world: World) -> None:
         heartbeats.beat(world.services, "worker@1", "worker")
         heartbeats.beat(world.services, "worker@2", "worker")
-        seen = health.take(world.services)
+        seen = health.read_vitals(world.services)
         assert seen.worker.alive == 2
         assert seen.worker.age_seconds is not None
         assert seen.worker.age_seconds < 15
-        with world.services.database.transaction() as session:
-            session.get_one(Heartbeat, "worker@1").beat_at -= timedelta(seconds=60)
-        seen = health.take(world.services)
-        assert (seen.worker.alive, seen.sweeper) == (1, health.Pulse(0, None))
+        with world.services.database.transaction() as db:
+            db.get_one(Heartbeat, "worker@1").beat_at -= timedelta(seconds=60)
+        seen = health.read_vitals(world.services)
+        assert (seen.worker.alive, seen.sweeper) == (1, health.Liveness(0, None))
 
 
 class TestParts:
     def test_each_says_how_it_is(self, world: World) -> None:
         heartbeats.beat(world.services, "worker@1", "worker")
         world.vectors.away = True
-        parts = {part.name: part for part in health.parts(world.services)}
+        parts = {part.name: part for part in health.check_parts(world.services)}
         assert tuple(parts) == health.PART_NAMES
         assert [name for name, part in parts.items() if not part.ok] == ["chroma", "sweeper"]
         assert parts["database"].latency_seconds is not None
         assert parts["chroma"].problem
         assert (parts["worker"].alive, parts["worker"].problem) == (1, None)
         assert (parts["sweeper"].alive, parts["sweeper"].problem) == (0, "no sweeper is running")
-        with world.services.database.transaction() as session:
-            session.get_one(Heartbeat, "worker@1").beat_at -= timedelta(seconds=100)
-        (worker,) = [part for part in health.parts(world.services) if part.name == "worker"]
+        with world.services.database.transaction() as db:
+            db.get_one(Heartbeat, "worker@1").beat_at -= timedelta(seconds=100)
+        (worker,) = [part for part in health.check_parts(world.services) if part.name == "worker"]
         assert (worker.ok, worker.alive) == (False, 0)
         assert "no sign of life from a worker for 10" in (worker.problem or "")
 
@@ -206,7 +206,7 @@ class TestParts:
         monkeypatch.setattr(health, "CHECK_SECONDS", 0.5)
         monkeypatch.setattr(world.vectors, "ping", ended.wait)
         try:
-            parts = {part.name: part for part in health.parts(world.services)}
+            parts = {part.name: part for part in health.check_parts(world.services)}
         finally:
             ended.set()
         assert parts["redis"].ok
@@ -242,10 +242,10 @@ class TestMetrics:
     def test_each_figure_has_its_own_name(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         told = health.Vitals(
             pending_sessions=1, pending_messages=2, oldest_pending_seconds=3.0, jobs_queued=4, jobs_running=5,
-            oldest_job_seconds=6.0, stuck_jobs=7, queue_stands=True, dead_letters=8, mismatched_memory_bases=9,
-            worker=health.Pulse(10, 11.0), sweeper=health.Pulse(12, None),
+            oldest_job_seconds=6.0, stuck_jobs=7, queue_stalled=True, dead_letters=8, mismatched_memory_bases=9,
+            worker=health.Liveness(10, 11.0), sweeper=health.Liveness(12, None),
         )  # fmt: skip
-        monkeypatch.setattr(health, "take", lambda _services: told)
+        monkeypatch.setattr(health, "read_vitals", lambda _services: told)
         said = scraped(api)
         names = (
             "pending_sessions", "pending_messages", "oldest_pending_message_age_seconds", "jobs{state=queued}",
@@ -253,13 +253,13 @@ class TestMetrics:
             "processes{kind=worker}", "heartbeat_age_seconds{kind=worker}", "processes{kind=sweeper}",
         )  # fmt: skip
         assert [said[f"memorybase_{name}"] for name in names] == list(range(1, 13))
-        assert said["memorybase_queue_stands"] == 1
+        assert said["memorybase_queue_stalled"] == 1
         assert "memorybase_heartbeat_age_seconds{kind=sweeper}" not in said
         monkeypatch.setattr(
-            health, "take", lambda _services: replace(told, queue_stands=False, oldest_job_seconds=None)
+            health, "read_vitals", lambda _services: replace(told, queue_stalled=False, oldest_job_seconds=None)
         )
         said = scraped(api)
-        assert (said["memorybase_queue_stands"], said["memorybase_oldest_job_age_seconds"]) == (0, 0)
+        assert (said["memorybase_queue_stalled"], said["memorybase_oldest_job_age_seconds"]) == (0, 0)
 
     def test_on_postgresql(self, postgres_api: Api) -> None:
         postgres_api.flow()
@@ -314,8 +314,8 @@ class TestReady:
         api.capture("a")
         answer = api.client.get("/health/ready").json()
         assert (answer["status"], answer["parts"]["queue"], answer["reason"]) == ("ready", "ok", None)
-        with api.services.database.transaction() as session:
-            for job in session.scalars(sa.select(IngestionJob)):
+        with api.services.database.transaction() as db:
+            for job in db.scalars(sa.select(IngestionJob)):
                 job.available_at -= timedelta(seconds=61)
         answer = api.client.get("/health/ready")
         assert answer.status_code == 200
@@ -327,16 +327,16 @@ class TestReady:
 
 class TestDoctor:
     def test_it_shows_the_same(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(doctor_cli.Patient, "services", world.services)
-        patient = doctor_cli.Patient(world.services.settings, "")
+        monkeypatch.setattr(doctor_cli.DoctorContext, "services", world.services)
+        patient = doctor_cli.DoctorContext(world.services.settings, "")
         checks = {check.name: check for check in doctor_cli.CHECKS}
         names = ("pending", "jobs", "stuck jobs", "dead letters", "drift")
-        assert all(checks[name].examine(patient).ok for name in names)
+        assert all(checks[name].run(patient).ok for name in names)
         world.new_base(threshold=1)
         world.say("s", "a")
         world.pass_time(61)
-        patient = doctor_cli.Patient(world.services.settings, "")
-        results = {name: checks[name].examine(patient) for name in names}
+        patient = doctor_cli.DoctorContext(world.services.settings, "")
+        results = {name: checks[name].run(patient) for name in names}
         assert results["pending"].ok
         assert "1 messages of 1 sessions" in results["pending"].detail
         assert not results["stuck jobs"].ok

@@ -36,11 +36,11 @@ def dated(world: World, base: UUID, *times: tuple[float, float]) -> None:
     """Messages of one session, captured and ingested so many seconds after START; the memory base was there before."""
     said = world.say("s", *(f"message {number}" for number in range(len(times)))).messages
     world.settle()
-    with world.services.database.transaction() as session:
-        session.get_one(MemoryBase, base).created_at = START - HOUR
+    with world.services.database.transaction() as db:
+        db.get_one(MemoryBase, base).created_at = START - HOUR
         for message, (captured, ingested) in zip(said, times, strict=True):
-            session.get_one(Message, message.id).captured_at = START + timedelta(seconds=captured)
-            entry = session.scalars(sa.select(LedgerEntry).where(LedgerEntry.message_id == message.id)).one()
+            db.get_one(Message, message.id).captured_at = START + timedelta(seconds=captured)
+            entry = db.scalars(sa.select(LedgerEntry).where(LedgerEntry.message_id == message.id)).one()
             entry.ingested_at = START + timedelta(seconds=ingested)
 
 
@@ -130,8 +130,8 @@ class TestCounting:
 
     def test_time_before_the_memory_base_existed_is_no_lag(self, world: World) -> None:
         message = world.say("s", "long ago").messages[0]
-        with world.services.database.transaction() as session:
-            session.get_one(Message, message.id).captured_at -= timedelta(days=3)
+        with world.services.database.transaction() as db:
+            db.get_one(Message, message.id).captured_at -= timedelta(days=3)
         base = world.new_base()
         world.flush(base)
         world.settle()

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from harness.random_threads import random_log
 from harness.world import World
 
+from memorybase.conversation import UUID_NIL
+from memorybase.conversation.history.session_reader import as_record
+from memorybase.conversation.view.threads import inferred_parents, thread
 from memorybase.database.paging import PageRequest
 from memorybase.read_models import branches, sessions
 from memorybase.read_models.sessions import MessageQuery
@@ -25,7 +31,7 @@ def shown(world: World, session_id: str = "s") -> dict[str, tuple[int, int, bool
     alone = branches.branches(world.services, world.user_id, world.flow_id, session_id, page.items[:1])
     assert all(found[message_id] == branch for message_id, branch in alone.items())
     return {
-        str(message.content): (found[message.id].siblings, found[message.id].place, found[message.id].on_latest)
+        str(message.content): (found[message.id].siblings, found[message.id].position, found[message.id].on_latest)
         for message in page.items
     }
 
@@ -89,3 +95,26 @@ def test_siblings_of_a_deleted_parent_are_branches(world: World) -> None:
 
 def test_no_messages(world: World) -> None:
     assert branches.branches(world.services, world.user_id, world.flow_id, "none", []) == {}
+
+
+@pytest.mark.parametrize(("seed", "linked"), [(0, 0), (1, 0.1), (2, 0.3), (3, 0.6), (4, 0.6)])
+def test_branches_match_those_of_the_records_in_memory(world: World, seed: int, linked: float) -> None:
+    random_log(world, random.Random(seed), linked)
+    log = [as_record(message) for message in world.messages("s")]
+    parents = inferred_parents(log)
+    for older, record in zip([None, *log], log, strict=False):
+        if parents[record.id] == UUID_NIL:
+            parents[record.id] = None if older is None else older.id
+    latest = {record.id for record in thread(log, parents=parents).rows}
+
+    page = sessions.list_messages(
+        world.services, world.user_id, MessageQuery(flow_id=world.flow_id, session_id="s"), PageRequest(size=100)
+    )
+    found = branches.branches(world.services, world.user_id, world.flow_id, "s", page.items)
+
+    siblings = Counter(parents[record.id] for record in log)
+    for record in log:
+        parent = parents[record.id]
+        branch = found[UUID(record.id)]
+        assert branch.siblings == (1 if parent is None else siblings[parent])
+        assert branch.on_latest == (record.id in latest)

@@ -27,7 +27,7 @@ def test_a_build_is_shown_as_far_as_it_is_and_no_longer(world: World) -> None:
     assert seen() == GenerationsView(1, None)
     regenerate.regenerate(world.services, world.user_id, base)
     assert seen() == GenerationsView(1, BuildView(2, 2, 0, 3, 0))
-    world.run(next(ring for ring in world.queue.rings if (ring.session_id, ring.generation) == ("s", 2)))
+    world.run(next(message for message in world.queue.enqueued if (message.session_id, message.generation) == ("s", 2)))
     assert seen() == GenerationsView(1, BuildView(2, 2, 1, 3, 2))
     world.settle()
     assert seen() == GenerationsView(2, None)

@@ -83,8 +83,8 @@ class TestIndex:
         for number in range(3):
             world.say(f"s{number}", said("Ada", "a cat"))
         session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
-        with world.services.database.reading() as session:
-            assert [session.scalar(sa.select(sa.func.count()).select_from(t)) for t in (Posting, Speaker)] == [0, 0]
+        with world.services.database.reading() as db:
+            assert [db.scalar(sa.select(sa.func.count()).select_from(t)) for t in (Posting, Speaker)] == [0, 0]
         with pytest.raises(errors.NotFound):
             search(world, base, "cat", mode="keyword")
 
@@ -124,11 +124,11 @@ class TestReindex:
 
     def test_doctor_names_it(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         settings = world.services.settings.model_copy(update={"keyword_language": "german"})
-        monkeypatch.setattr(doctor.Patient, "services", replace(world.services, settings=settings))
+        monkeypatch.setattr(doctor.DoctorContext, "services", replace(world.services, settings=settings))
         (check,) = [each for each in doctor.CHECKS if each.name == "keyword index"]
-        assert check.examine(doctor.Patient(settings, "")).ok
+        assert check.run(doctor.DoctorContext(settings, "")).ok
         world.say("s", "a cat")
-        result = check.examine(doctor.Patient(settings, ""))
+        result = check.run(doctor.DoctorContext(settings, ""))
         assert (result.ok, result.fix) == (False, "memorybase reindex")
         assert result.detail == "1 sessions are not indexed in german"
 

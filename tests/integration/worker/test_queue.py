@@ -12,7 +12,7 @@ import pytest
 import redis
 from harness import RedisServer, wait_until
 
-from memorybase.services import FrozenJob
+from memorybase.services import JobMessage
 from memorybase.settings import Settings
 from worker.queue import CLEAN_NODE_MEMORY_TASK, INGEST_TASK, QUEUE, SUMMARIZE_TASK, CeleryQueue
 
@@ -21,8 +21,8 @@ MakeQueue = Callable[..., CeleryQueue]
 BOUND_SECONDS = 1.5
 
 
-def make_job(session_id: str = "s") -> FrozenJob:
-    return FrozenJob(
+def make_job(session_id: str = "s") -> JobMessage:
+    return JobMessage(
         job_id=uuid4(),
         memory_base_id=uuid4(),
         session_id=session_id,
@@ -66,7 +66,7 @@ def test_a_notification_carries_the_frozen_job_as_json(
 ) -> None:
     job = make_job("Ünïcode/session")
 
-    assert make_queue(redis_url).ring([job]) == 1
+    assert make_queue(redis_url).enqueue([job]) == 1
 
     message = json.loads(client.lindex(QUEUE, 0))
     assert message["content-type"] == "application/json"
@@ -76,7 +76,7 @@ def test_a_notification_carries_the_frozen_job_as_json(
 def test_a_notification_of_a_summary_carries_its_id(make_queue: MakeQueue, redis_url: str, client: redis.Redis) -> None:
     summary_id = uuid4()
 
-    assert make_queue(redis_url).ring_summaries([summary_id]) == 1
+    assert make_queue(redis_url).enqueue_summaries([summary_id]) == 1
 
     message = json.loads(client.lindex(QUEUE, 0))
     assert message["headers"]["task"] == SUMMARIZE_TASK
@@ -86,7 +86,7 @@ def test_a_notification_of_a_summary_carries_its_id(make_queue: MakeQueue, redis
 def test_a_notification_of_the_clean_up_has_no_arguments(
     make_queue: MakeQueue, redis_url: str, client: redis.Redis
 ) -> None:
-    assert make_queue(redis_url).ring_clean_up() == 1
+    assert make_queue(redis_url).enqueue_clean_up() == 1
 
     message = json.loads(client.lindex(QUEUE, 0))
     assert message["headers"]["task"] == CLEAN_NODE_MEMORY_TASK
@@ -96,7 +96,7 @@ def test_a_notification_of_the_clean_up_has_no_arguments(
 def test_the_frozen_job_survives_its_way_through_json() -> None:
     job = make_job("Ünïcode/session")
 
-    assert FrozenJob.from_message(json.loads(json.dumps(job.to_message()))) == job
+    assert JobMessage.from_message(json.loads(json.dumps(job.to_message()))) == job
 
 
 def test_each_notification_of_one_job_has_its_own_task_id(
@@ -104,7 +104,7 @@ def test_each_notification_of_one_job_has_its_own_task_id(
 ) -> None:
     job = make_job()
 
-    assert make_queue(redis_url).ring([job, job]) == 2
+    assert make_queue(redis_url).enqueue([job, job]) == 2
 
     ids = [json.loads(raw)["headers"]["id"] for raw in client.lrange(QUEUE, 0, -1)]
     assert len(set(ids)) == 2
@@ -114,7 +114,7 @@ def test_the_backlog_counts_the_notifications_that_no_worker_took(make_queue: Ma
     queue = make_queue(redis_url)
     assert queue.backlog() == 0
 
-    queue.ring([make_job(), make_job(), make_job()])
+    queue.enqueue([make_job(), make_job(), make_job()])
 
     assert queue.backlog() == 3
 
@@ -125,20 +125,20 @@ def test_the_environment_does_not_redirect_the_notifications(
     monkeypatch.setenv("CELERY_BROKER_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setenv("CELERY_RESULT_BACKEND", "redis://127.0.0.1:1/0")
 
-    assert make_queue(redis_url).ring([make_job()]) == 1
+    assert make_queue(redis_url).enqueue([make_job()]) == 1
 
     assert client.llen(QUEUE) == 1
 
 
 def test_without_jobs_nothing_is_sent(make_queue: MakeQueue) -> None:
-    assert make_queue("redis://127.0.0.1:1/0").ring([]) == 0
+    assert make_queue("redis://127.0.0.1:1/0").enqueue([]) == 0
 
 
 def test_a_refused_redis_costs_no_time_and_raises_nothing(make_queue: MakeQueue) -> None:
-    queue = make_queue("redis://127.0.0.1:1/0", ring_pause_seconds=0)
+    queue = make_queue("redis://127.0.0.1:1/0", enqueue_pause_seconds=0)
 
     with bounded():
-        assert queue.ring([make_job() for _ in range(50)]) == 0
+        assert queue.enqueue([make_job() for _ in range(50)]) == 0
     with bounded():
         assert queue.backlog() is None
 
@@ -146,32 +146,32 @@ def test_a_refused_redis_costs_no_time_and_raises_nothing(make_queue: MakeQueue)
 def test_a_redis_that_is_back_after_a_stop_gets_notifications_again(
     make_queue: MakeQueue, own_redis: RedisServer
 ) -> None:
-    queue = make_queue(own_redis.url, ring_pause_seconds=0)
-    assert queue.ring([make_job()]) == 1
+    queue = make_queue(own_redis.url, enqueue_pause_seconds=0)
+    assert queue.enqueue([make_job()]) == 1
     own_redis.kill()
     with bounded():
-        assert queue.ring([make_job(), make_job()]) == 0
+        assert queue.enqueue([make_job(), make_job()]) == 0
 
     own_redis.start()
 
-    wait_until(lambda: queue.ring([make_job()]) == 1, what="the restarted Redis is rung")
+    wait_until(lambda: queue.enqueue([make_job()]) == 1, what="the restarted Redis is rung")
     assert queue.backlog() == 2  # the one from before was in the append-only file
 
 
 def test_a_frozen_redis_costs_about_one_timeout_however_many_jobs(
     make_queue: MakeQueue, own_redis: RedisServer
 ) -> None:
-    queue = make_queue(own_redis.url, ring_pause_seconds=0)
-    assert queue.ring([make_job()]) == 1
+    queue = make_queue(own_redis.url, enqueue_pause_seconds=0)
+    assert queue.enqueue([make_job()]) == 1
     own_redis.freeze()
 
     with bounded():
-        assert queue.ring([make_job() for _ in range(500)]) == 0
+        assert queue.enqueue([make_job() for _ in range(500)]) == 0
     with bounded():
         assert queue.backlog() is None
 
     own_redis.thaw()
-    wait_until(lambda: queue.ring([make_job()]) == 1, what="the thawed Redis is rung")
+    wait_until(lambda: queue.enqueue([make_job()]) == 1, what="the thawed Redis is rung")
 
 
 def test_a_redis_frozen_before_the_first_notification_costs_no_more(
@@ -180,22 +180,22 @@ def test_a_redis_frozen_before_the_first_notification_costs_no_more(
     own_redis.freeze()
 
     with bounded():
-        assert make_queue(own_redis.url).ring([make_job()]) == 0
+        assert make_queue(own_redis.url).enqueue([make_job()]) == 0
 
     own_redis.thaw()
 
 
 def test_after_a_failure_nothing_is_tried_for_a_while(make_queue: MakeQueue, own_redis: RedisServer) -> None:
-    queue = make_queue(own_redis.url, ring_pause_seconds=3600)
+    queue = make_queue(own_redis.url, enqueue_pause_seconds=3600)
     own_redis.freeze()
-    assert queue.ring([make_job()]) == 0
+    assert queue.enqueue([make_job()]) == 0
 
     with bounded(0.1):
-        assert queue.ring([make_job()]) == 0
+        assert queue.enqueue([make_job()]) == 0
         assert queue.backlog() is None
 
     own_redis.thaw()
-    assert queue.ring([make_job()]) == 0
+    assert queue.enqueue([make_job()]) == 0
     with redis.Redis.from_url(own_redis.url) as client:
         assert client.llen(QUEUE) == 0
 
@@ -206,13 +206,13 @@ def test_many_threads_on_a_frozen_redis_wait_no_longer_than_one(make_queue: Make
     together = threading.Barrier(20)
     waits: list[float] = []
 
-    def ring() -> None:
+    def message() -> None:
         together.wait()
         began = time.monotonic()
-        queue.ring([make_job()])
+        queue.enqueue([make_job()])
         waits.append(time.monotonic() - began)
 
-    threads = [threading.Thread(target=ring) for _ in range(20)]
+    threads = [threading.Thread(target=message) for _ in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -228,9 +228,9 @@ def test_a_flushed_redis_takes_notifications_at_once(
 ) -> None:
     """Rings go straight to the queue's list, so no binding that a flush removes is needed."""
     queue = make_queue(redis_url)
-    queue.ring([make_job()])
+    queue.enqueue([make_job()])
     client.flushall()
 
-    assert queue.ring([make_job()]) == 1
+    assert queue.enqueue([make_job()]) == 1
 
     assert client.llen(QUEUE) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from harness.records import ids, log, record
 
-from memorybase.conversation.view.turns import groups_of, mend, open_question, turns_of
+from memorybase.conversation.view.turns import drop_unpaired_tool_messages, groups_of, open_question, turns_of
 
 
 @pytest.mark.parametrize(
@@ -61,20 +61,20 @@ def test_a_question_is_open_until_an_answer_without_calls(words: str, expected: 
     ],
 )
 def test_results_without_a_call_go(words: str, left: str, removed: list[tuple[str, str]]) -> None:
-    mended = mend(log(words))
+    paired = drop_unpaired_tool_messages(log(words))
 
-    assert ids(mended.records) == left
-    assert [(one.id, reason) for one, reason in mended.removed] == removed
-    assert not mended.stripped
+    assert ids(paired.records) == left
+    assert [(one.id, reason) for one, reason in paired.removed] == removed
+    assert not paired.stripped
 
 
 def test_a_call_without_a_result_is_dropped_and_its_text_stays() -> None:
-    mended = mend(log("u1 A1[t1,t2] T1 u2 a2"))
-    assert ids(mended.records) == "u1 A1 T1 u2 a2"
-    assert [call["id"] for call in mended.records[1].tool_calls] == ["t1"]
-    assert mended.stripped
+    paired = drop_unpaired_tool_messages(log("u1 A1[t1,t2] T1 u2 a2"))
+    assert ids(paired.records) == "u1 A1 T1 u2 a2"
+    assert [call["id"] for call in paired.records[1].tool_calls] == ["t1"]
+    assert paired.stripped
 
     silent = [record("u1", 1), record("A1[t1]", 2).with_content(None), record("u2", 3)]
-    mended = mend(silent)
-    assert ids(mended.records) == "u1 u2"
-    assert [(one.id, reason) for one, reason in mended.removed] == [("A1", "tool_call_without_result")]
+    paired = drop_unpaired_tool_messages(silent)
+    assert ids(paired.records) == "u1 u2"
+    assert [(one.id, reason) for one, reason in paired.removed] == [("A1", "tool_call_without_result")]

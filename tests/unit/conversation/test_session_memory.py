@@ -123,7 +123,7 @@ def test_a_turn_without_a_reply_takes_no_pairs_place_and_two_replies_are_joined(
     records = turns(5)
     records[7] = replace(records[7], role="user", content="still there?")  # a4 never came
     records.insert(4, replace(records[3], id="more", content="more"))
-    records = [replace(record, seq=place, run_id=None) for place, record in enumerate(records, 1)]
+    records = [replace(record, seq=index, run_id=None) for index, record in enumerate(records, 1)]
 
     memory = shown(records)
 

@@ -17,7 +17,6 @@ from memorybase.conversation.view.threads import (
     dify_thread,
     inferred_parents,
     thread,
-    thread_length,
 )
 from memorybase.errors import NotFound
 
@@ -76,15 +75,6 @@ def test_a_thread_ends_at_the_leaf_that_is_named() -> None:
     with pytest.raises(NotFound) as caught:
         thread(tree, "9")
     assert (caught.value.field, caught.value.value) == ("leaf_id", "9")
-
-
-def test_an_unanswered_newest_turn_does_not_count() -> None:
-    answers = {"1": "ok", "2": ""}
-    both = thread(rows("2<-1 1<-NIL")).rows
-
-    assert thread_length(both, lambda row: bool(answers[row.id])) == 1
-    assert thread_length(both, lambda _: True) == 2
-    assert thread_length([], lambda _: False) == 0
 
 
 @st.composite

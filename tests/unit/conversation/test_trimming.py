@@ -22,7 +22,7 @@ TURNS = "u1 a1 u2 a2"
 
 def kept(records: list[Record], limits: Limits, **options: Any) -> tuple[str, bool]:
     trimmed = trim(records, [COUNTER.count(one) for one in records], limits, **options)
-    return ids(records[place] for place in trimmed.kept), trimmed.over
+    return ids(records[index] for index in trimmed.kept), trimmed.over
 
 
 def last(count: int, total: int = 10) -> str:
@@ -231,7 +231,7 @@ def trimmed(records: list[Record], limits: Limits) -> Trimmed:
 @given(conversations(), LIMITS)
 def test_what_is_kept_keeps_every_promise(records: list[Record], limits: Limits) -> None:
     result = trimmed(records, limits)
-    chosen = [records[place] for place in result.kept]
+    chosen = [records[index] for index in result.kept]
     tokens = sum(COUNTER.count(one) for one in chosen)
 
     assert result.kept == sorted(set(result.kept))
@@ -245,7 +245,7 @@ def test_what_is_kept_keeps_every_promise(records: list[Record], limits: Limits)
         assert result.over
         assert limits.max_tokens is not None
         assert COUNTER.count(records[question]) > limits.max_tokens
-    assert [chosen[place].id for place in trimmed(chosen, limits).kept] == [one.id for one in chosen]
+    assert [chosen[index].id for index in trimmed(chosen, limits).kept] == [one.id for one in chosen]
 
 
 @settings(max_examples=100, deadline=None)

@@ -456,7 +456,7 @@ def test_every_view_keeps_its_promises(
 
     # No call without its results, but one at the very end; no result without its call.
     for group in groups_of(seen.records):
-        members = [seen.records[place] for place in group]
+        members = [seen.records[index] for index in group]
         assert members[0].role != "tool"
         calls = {str(call["id"]) for call in members[0].tool_calls}
         if calls - {one.tool_call_id for one in members[1:]}:
@@ -464,7 +464,7 @@ def test_every_view_keeps_its_promises(
 
     # A summary stands for all it covers and for nothing else.
     if summary is not None and any(one.kind == "summary" for one in seen.sources):
-        groups = [[records[place] for place in group] for group in groups_of(records)]
+        groups = [[records[index] for index in group] for group in groups_of(records)]
         whole = [group for group in groups if all(summary.covers(one) for one in group)]
         assert not {one.id for group in whole for one in group} & set(report.kept)
 

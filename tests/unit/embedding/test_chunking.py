@@ -25,7 +25,7 @@ def words(text: str) -> Spans:
 
 def letters(text: str) -> Spans:
     """Like a byte tokenizer: no word is short."""
-    return [(place, place + 1) for place, letter in enumerate(text) if not letter.isspace()]
+    return [(index, index + 1) for index, letter in enumerate(text) if not letter.isspace()]
 
 
 def pieces_of_words(text: str) -> Spans:
@@ -37,7 +37,7 @@ def pieces_of_words(text: str) -> Spans:
     ]
 
 
-def places(text: str, offsets: chunking.Offsets, *, max_tokens: int, overlap: int) -> Spans:
+def indices(text: str, offsets: chunking.Offsets, *, max_tokens: int, overlap: int) -> Spans:
     """Where the chunks begin and end in the stripped text; checks that nothing but space lies between them."""
     found: Spans = []
     done = 0
@@ -88,7 +88,7 @@ def test_chunks_hold_the_whole_text_within_their_bounds(
     assert all(chunk.text.strip() for chunk in chunks)
     assert all(len(offsets(chunk.text)) <= max_tokens for chunk in chunks)
     stripped = text.strip()
-    spans = places(stripped, offsets, max_tokens=max_tokens, overlap=overlap)
+    spans = indices(stripped, offsets, max_tokens=max_tokens, overlap=overlap)
     assert [chunk.text for chunk in chunks] == [stripped[start:end] for start, end in spans]
     assert all(len(offsets(stripped[start:end])) <= overlap for (_, end), (start, _) in pairwise(spans))
     assert chunks == split_text(text, offsets, max_tokens=max_tokens, overlap=overlap)
@@ -116,7 +116,7 @@ def test_chunks_end_where_sentences_do() -> None:
 
 def test_neighbours_share_text() -> None:
     text = " ".join(f"w{number}" for number in range(2000))
-    spans = places(text, words, max_tokens=32, overlap=8)
+    spans = indices(text, words, max_tokens=32, overlap=8)
     assert len(spans) > CHUNKS_PER_WINDOW
     assert all(start < end for (_, end), (start, _) in pairwise(spans))
 

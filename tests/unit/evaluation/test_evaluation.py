@@ -66,7 +66,7 @@ def lists(seed: int, count: int, weights: tuple[float, float, float], corpus: st
     for number in range(count):
         values = drawn.normal(size=(20, 3))
         best = int(np.argmax(values @ np.array(weights) + drawn.normal(scale=0.3, size=20)))
-        names = [f"m{place}" for place in range(20)]
+        names = [f"m{position}" for position in range(20)]
         asked.append(Asked(corpus, f"g{number % 4}", "fact", frozenset({names[best]}), names, values))
     return asked
 

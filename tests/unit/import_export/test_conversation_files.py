@@ -75,7 +75,7 @@ class TestJsonLines:
         assert contents(run) == ["one\u2028two"]
 
     @pytest.mark.parametrize(
-        ("text", "place"),
+        ("text", "index"),
         [
             ('{"session_id": "s1"}\n{not json\n', "line 2"),
             ('{"session_id": "s1"}\n17\n', "line 2"),
@@ -84,10 +84,10 @@ class TestJsonLines:
             ('{"session_id": "s", "run_id": 3}\n', "line 1.run_id"),
         ],
     )
-    def test_an_error_names_its_line(self, text: str, place: str) -> None:
+    def test_an_error_names_its_line(self, text: str, index: str) -> None:
         with pytest.raises(errors.InvalidRequest) as caught:
             read_runs(text, namespace="f")
-        assert caught.value.field == place
+        assert caught.value.field == index
         assert "ine " in caught.value.message
 
     def test_an_empty_file_has_no_runs(self) -> None:

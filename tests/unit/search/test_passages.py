@@ -103,15 +103,15 @@ class TestBestPassage:
 
     def test_of_equal_ones_that_of_the_chunk_that_matched_wins(self) -> None:
         text = f"The zebra sleeps. {FILLER * 10}The zebra eats. {FILLER * 10}"
-        place = text.index("The zebra eats")
+        position = text.index("The zebra eats")
         assert "sleeps" in best(text, "zebra", max_chars=60)
-        assert "eats" in best(text, "zebra", max_chars=60, near=Span(place - 50, place + 60))
+        assert "eats" in best(text, "zebra", max_chars=60, near=Span(position - 50, position + 60))
 
     def test_without_any_word_it_begins_with_the_chunk_or_the_text(self) -> None:
         text = "First of all. " + FILLER * 20 + "Here it begins. " + FILLER * 20
-        place = text.index("Here it begins")
+        position = text.index("Here it begins")
         assert best(text, "zebra").startswith("First of all.")
-        assert "Here it begins." in best(text, "zebra", near=Span(place, place + 50))
+        assert "Here it begins." in best(text, "zebra", near=Span(position, position + 50))
 
     def test_list_items_and_lines_of_code_stay_whole(self) -> None:
         items = "\n".join(f"- item {n}: do this. Then that." for n in range(40))

@@ -1,0 +1,39 @@
+"""The command line that the benchmarks of search share: files in, a report on the screen and as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from memorybase import __version__, errors
+from memorybase.client import Client
+from memorybase.settings import Settings
+from recalling.loading import stack
+
+
+def parser(description: str | None, *, files: str = "+") -> argparse.ArgumentParser:
+    arguments = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("data", type=Path, nargs=files, help="files in LoCoMo's format or lists of chats")
+    arguments.add_argument("--json", type=Path)
+    arguments.add_argument("--data-dir", type=Path, help="keep what was loaded here")
+    return arguments
+
+
+def run(chosen: argparse.Namespace, measure: Callable[[Client, Settings], dict[str, Any]]) -> None:
+    """Start a stack, measure, and write the report where --json says."""
+    report: dict[str, Any] = {
+        "memorybase": __version__,
+        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+    }
+    with stack(chosen.data_dir) as (client, settings):
+        report["model"] = settings.embedding_model
+        try:
+            report |= measure(client, settings)
+        except errors.MemorybaseError as error:
+            raise SystemExit(f"error: {error}") from error
+    if chosen.json:
+        chosen.json.write_text(json.dumps(report, indent=2) + "\n")

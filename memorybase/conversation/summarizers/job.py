@@ -1,0 +1,94 @@
+"""What the jobs that summarize sessions and chats share.
+
+A worker claims a summary's row, folds the new records into the summary page by page while no transaction is open, and
+stores the result if nothing that it may have read has changed. A failed job backs off, and the sweeper enqueues it
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import errors
+from memorybase.conversation.summarizers.llm import Summarizer, says_something
+from memorybase.conversation.view.records import Record
+from memorybase.database import clock, engine
+from memorybase.models import Chat, SessionSummary
+from memorybase.queries import chats, summaries
+from memorybase.services import Services
+
+PAGE = 200  # records folded at once
+SWEEP_LIMIT = 200
+# What makes a job back off. DatabaseUnavailable is one of them, but then the job cannot be put off either.
+FAILURES = (errors.EnvironmentFailure, errors.MessageFailure, errors.InvalidRequest)
+
+# The records after a seq, at most PAGE, and the seq up to which they were read.
+ReadPage = Callable[[OrmSession, int], tuple[Sequence[Record], int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """The summary of the records `from_seq` to `to_seq`."""
+
+    text: str | None = None
+    from_seq: int | None = None
+    to_seq: int = 0
+    last_message_id: UUID | None = None
+
+
+def fold(
+    services: Services,
+    folded: Folded,
+    to_seq: int,
+    read_page: ReadPage,
+    summarizer: Summarizer,
+    *,
+    prompt: str | None = None,
+    store: Callable[[Folded], bool] = lambda _: True,
+) -> Folded | None:
+    """The summary up to `to_seq`. `store` is called after each page but the last; if it returns False, so None."""
+    while folded.to_seq < to_seq:
+        with services.database.reading() as db:
+            records, end = read_page(db, folded.to_seq)
+        text = summarizer.summarize(folded.text, records, prompt) if says_something(records) else folded.text
+        from_seq = records[0].seq if records and folded.from_seq is None else folded.from_seq
+        folded = Folded(text, from_seq, end, UUID(records[-1].id) if records else folded.last_message_id)
+        if end < to_seq and not store(folded):
+            return None
+    return folded
+
+
+def lease(services: Services) -> timedelta:
+    """How long a worker may take for a page, which the summarizer may split in halves. A slower worker may lose the
+    claim, and what it made of that page."""
+    return timedelta(seconds=services.settings.lease_seconds + 4 * services.settings.summarizer_timeout_seconds)
+
+
+def enqueue_after_commit(db: OrmSession, services: Services, ids: Sequence[UUID]) -> None:
+    """Notify workers of these summaries once the transaction is committed."""
+
+    def enqueue() -> None:
+        services.queue.enqueue_summaries(ids)
+
+    if ids:
+        engine.after_commit(db, enqueue)
+
+
+def enqueue_due(services: Services) -> int:
+    """Notify workers of summaries that are still pending: a notification or a worker was lost, or a backoff is over."""
+    return sum(_enqueue(services, due) for due in (summaries.due, chats.due_summaries))
+
+
+def _enqueue(services: Services, due: Callable[..., Sequence[SessionSummary | Chat]]) -> int:
+    with services.database.transaction() as db:
+        now = clock.now(db)
+        rows = due(db, now, limit=SWEEP_LIMIT)
+        for row in rows:
+            row.notify_at = now + timedelta(seconds=services.settings.notify_after_seconds)
+        enqueue_after_commit(db, services, [row.id for row in rows])
+    return len(rows)
