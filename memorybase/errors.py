@@ -44,6 +44,7 @@ The docstring's first line is the default message.
 from __future__ import annotations
 
 from typing import ClassVar, Literal
+from uuid import UUID
 
 ErrorClass = Literal["environment", "message", "caller", "claim"]
 
@@ -67,7 +68,7 @@ class MemorybaseError(Exception):
     ) -> None:
         self.message = message or (type(self).__doc__ or "").strip().splitlines()[0]
         self.field = field
-        self.value = value
+        self.value = str(value) if isinstance(value, UUID) else value
         self.limit = limit
         self.details = details
         super().__init__(self.message)

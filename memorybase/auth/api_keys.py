@@ -19,6 +19,7 @@ from memorybase import errors
 from memorybase.auth import queries
 from memorybase.messages import check_text
 from memorybase.models import NAME_LENGTH, ApiKey
+from memorybase.queries.ownership import not_found
 from memorybase.services import Services
 
 SCOPES = ("read", "write", "admin")
@@ -74,7 +75,7 @@ def revoke_key(services: Services, user_id: UUID, key_id: UUID) -> None:
     """Raises NotFound."""
     with services.database.transaction() as db:
         if not queries.revoke_key(db, user_id, key_id, now=datetime.now(UTC)):
-            raise errors.NotFound("There is no such key", field="key_id", value=key_id)
+            raise not_found("key", key_id)
 
 
 def list_keys(services: Services, user_id: UUID) -> Sequence[ApiKey]:

@@ -14,6 +14,7 @@ from memorybase.database import clock
 from memorybase.ingestion import lost_worker, scheduler
 from memorybase.models import IngestionJob, MemoryBase, SessionProgress
 from memorybase.queries import cursors, jobs, memory_bases, sessions
+from memorybase.queries.ownership import require_memory_base, require_session
 from memorybase.services import Services
 
 
@@ -48,11 +49,9 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
     """
     result = FlushResult([], [])
     with services.database.reading() as db:
-        flow_id = _existing_base(db, user_id, base_id).flow_id
+        flow_id = require_memory_base(db, user_id, base_id).flow_id
         if session_id is not None:
-            found = sessions.fetch_session(db, flow_id, session_id)
-            if found is None or found.deleted_at is not None:
-                raise errors.NotFound("There is no such session", field="session_id", value=session_id)
+            require_session(db, flow_id, session_id)
     if session_id is not None:
         _flush_page(services, base_id, [session_id], result)
     else:
@@ -62,13 +61,6 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
         conflicts = [{"session_id": c.session_id, "job_id": str(c.job_id), "state": c.state} for c in result.conflicts]
         raise errors.IngestionActive(conflicts=conflicts)
     return result
-
-
-def _existing_base(db: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase:
-    base = memory_bases.fetch_base(db, user_id, base_id)
-    if base is None:
-        raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
-    return base
 
 
 def _pages_of_sessions(services: Services, base_id: UUID) -> Iterator[Sequence[str]]:

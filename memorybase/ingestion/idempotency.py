@@ -17,6 +17,7 @@ from memorybase.messages import NewMessage, message_fingerprint
 from memorybase.models import Message, Session
 from memorybase.queries import sessions
 from memorybase.queries.deleted_messages import Deleted
+from memorybase.queries.ownership import not_found
 from memorybase.queries.sessions import KnownMessage
 
 
@@ -81,7 +82,7 @@ def open_run(
     where = {"field": "run_id", "value": external_id or str(run_id)}
     if (run.flow_id, run.session_id) != (session.flow_id, session.session_id):
         if sessions.owner_of_flow(db, run.flow_id) != sessions.owner_of_flow(db, session.flow_id):
-            raise errors.NotFound("There is no such run", **where)
+            raise not_found("run", where["value"])
         raise errors.RunConflict("The run belongs to another session", **where)
     if fingerprint is not None:
         if run.fingerprint not in (None, fingerprint):
@@ -114,7 +115,7 @@ def match_known(
     known = sessions.known_messages(db, messages.keys())
     for message_id, stored in known.items():
         if stored.user_id != user_id:  # its external id is the other user's own word
-            raise errors.NotFound("There is no such message", field="messages.id", value=str(message_id))
+            raise not_found("message", message_id, field="messages.id")
         named = stored.external_id or str(message_id)
         if (stored.flow_id, stored.session_id) != (session.flow_id, session.session_id):
             raise errors.MessageConflict(

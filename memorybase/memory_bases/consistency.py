@@ -13,6 +13,7 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.models import MemoryBase
 from memorybase.queries import cursors, ledger, memory_bases, token_vectors
+from memorybase.queries.ownership import require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
@@ -62,9 +63,7 @@ class Differences:
 def check_mismatch(services: Services, user_id: UUID, base_id: UUID) -> Mismatch:
     """Compare the serving generation id by id and remember the answer. Raises NotFound."""
     with services.database.reading() as db:
-        base = memory_bases.fetch_base(db, user_id, base_id)
-        if base is None:
-            raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
+        base = require_memory_base(db, user_id, base_id)
         generation = memory_bases.fetch_generation(db, base_id, base.serving)
     try:
         differences = compare(services, base, CollectionRef(generation.collection_name, generation.collection_id))

@@ -12,6 +12,7 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.knowledge_bases import registry
 from memorybase.queries import cursors, memory_bases
+from memorybase.queries.ownership import require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -27,8 +28,7 @@ def delete_memory_base(services: Services, user_id: UUID, base_id: UUID) -> bool
     Raises NotFound. From the first commit on the base is 404.
     """
     with services.database.transaction() as db:
-        if memory_bases.fetch_base(db, user_id, base_id) is None:
-            raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
+        require_memory_base(db, user_id, base_id)
         memory_bases.begin_deletion(db, base_id, clock.now(db))
     log.info("memory_base_deletion_began", memory_base_id=str(base_id))
     return drain(services, lambda: finish_deletion(services, base_id))

@@ -23,6 +23,7 @@ from memorybase.models import (
     MemoryBase,
 )
 from memorybase.queries import cursors, jobs, memory_bases
+from memorybase.queries.ownership import not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors.store import CollectionRef
@@ -52,9 +53,7 @@ def regenerate(
     VectorStoreUnavailable.
     """
     with services.database.reading() as db:
-        base = memory_bases.fetch_base(db, user_id, base_id)
-        if base is None:
-            raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
+        base = require_memory_base(db, user_id, base_id)
         _refuse_active_build(db, base)
         serving = memory_bases.fetch_generation(db, base_id, base.serving)
         number = memory_bases.last_generation(db, base_id) + 1
@@ -95,7 +94,7 @@ def _begin(
 ) -> list[IngestionJob]:
     base = memory_bases.lock_base(db, base_id)  # no capture, claim or advance of this base until the commit
     if base is None or base.deleting_at is not None:
-        raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
+        raise not_found("memory base", base_id)
     now = clock.now(db)
     _refuse_active_build(db, base)
     if memory_bases.last_generation(db, base_id) + 1 != number:
@@ -135,15 +134,15 @@ def cancel_job(services: Services, user_id: UUID, job_id: UUID) -> None:
         seen = jobs.fetch_owned_job(db, user_id, job_id)
         base = memory_bases.lock_base(db, seen.memory_base_id) if seen else None
         if seen is None or base is None:
-            raise errors.NotFound("There is no such job", field="job_id", value=str(job_id))
+            raise not_found("job", job_id)
         locked = cursors.lock_session_progress(db, [base.id], seen.session_id)
         job = jobs.lock_job(db, job_id)
         if job is None or job.state not in (JobState.QUEUED, JobState.RUNNING):
-            raise errors.Conflict("The job has ended", field="job_id", value=str(job_id))
+            raise errors.Conflict("The job has ended", field="job_id", value=job_id)
         # A build is given up by any of its jobs: one that cannot go on may have nothing but a repair left.
         if job.kind == JobKind.REPAIR and job.generation != base.building:
             raise errors.Conflict("A repair cannot be cancelled: the store must follow the messages",
-                                  field="job_id", value=str(job_id))  # fmt: skip
+                                  field="job_id", value=job_id)  # fmt: skip
         now = clock.now(db)
         jobs.cancel_jobs(db, [job_id], now, "cancelled by request")
         if job.generation == base.building:

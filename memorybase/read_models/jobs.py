@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from memorybase import errors
 from memorybase.database.batches import pages
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import ACTIVE_STATES, DeadLetter, IngestionJob, JobKind, JobState
-from memorybase.queries.ownership import require_memory_base
+from memorybase.queries.ownership import require, require_memory_base
 from memorybase.read_models import memory_base_queries as queries
 from memorybase.read_models.sessions import MessageView, message_view
 from memorybase.services import Services
@@ -69,10 +68,7 @@ class DeadLetterView:
 def get_job(services: Services, user_id: UUID, job_id: UUID) -> JobView:
     """Raises NotFound."""
     with services.database.reading() as db:
-        row = queries.fetch_job_view(db, user_id, job_id)
-    if row is None:
-        raise errors.NotFound("There is no such job", field="job_id", value=job_id)
-    return _job(row)
+        return _job(require(queries.fetch_job_view(db, user_id, job_id), "job", job_id))
 
 
 def list_jobs(

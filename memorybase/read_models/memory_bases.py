@@ -7,11 +7,10 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from memorybase import errors
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import Capture, MemoryBase
 from memorybase.queries import cursors, memory_bases
-from memorybase.queries.ownership import require_flow, require_memory_base
+from memorybase.queries.ownership import require, require_flow, require_memory_base
 from memorybase.read_models import memory_base_queries as queries
 from memorybase.services import Services
 
@@ -94,9 +93,7 @@ def get_memory_base(services: Services, user_id: UUID, base_id: UUID) -> MemoryB
     """Raises NotFound."""
     with services.database.reading() as db:
         row = queries.fetch_base_view(db, user_id, base_id, count_to=COUNT_TO)
-    if row is None:
-        raise errors.NotFound("There is no such memory base", field="memory_base_id", value=base_id)
-    return _base(row, COUNT_TO)
+    return _base(require(row, "memory base", base_id), COUNT_TO)
 
 
 def list_base_sessions(services: Services, user_id: UUID, base_id: UUID, request: PageRequest) -> Page[BaseSessionView]:
@@ -112,10 +109,7 @@ def get_base_session(services: Services, user_id: UUID, base_id: UUID, session_i
     with services.database.reading() as db:
         base = require_memory_base(db, user_id, base_id)
         capture = Capture(memory_bases.fetch_generation(db, base.id, base.serving).capture)
-        row = queries.fetch_base_session(db, base, capture, session_id)
-    if row is None:
-        raise errors.NotFound("There is no such session", field="session_id", value=session_id)
-    return _session(row)
+        return _session(require(queries.fetch_base_session(db, base, capture, session_id), "session", session_id))
 
 
 def _base(row: AnyRow, counted_to: int) -> MemoryBaseView:

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import Flow, Message
-from memorybase.queries.ownership import require_flow, require_memory_base
+from memorybase.queries.ownership import not_found, require, require_flow, require_memory_base
 from memorybase.read_models import session_queries as queries
 from memorybase.services import Services
 
@@ -132,7 +132,7 @@ def get_run(services: Services, user_id: UUID, run_id: UUID, *, flow_id: UUID | 
     with services.database.reading() as db:
         row = queries.fetch_run(db, user_id, run_id)
     if row is None or flow_id not in {None, row.Run.flow_id}:
-        raise errors.NotFound("There is no such run", field="run_id", value=run_id)
+        raise not_found("run", run_id)
     return _run(row)
 
 
@@ -151,10 +151,7 @@ def get_session(services: Services, user_id: UUID, flow_id: UUID, session_id: st
     """Raises NotFound."""
     with services.database.reading() as db:
         require_flow(db, user_id, flow_id)
-        row = queries.fetch_session(db, flow_id, session_id)
-    if row is None:
-        raise errors.NotFound("There is no such session", field="session_id", value=session_id)
-    return _session(row)
+        return _session(require(queries.fetch_session(db, flow_id, session_id), "session", session_id))
 
 
 def list_messages(services: Services, user_id: UUID, wanted: MessageQuery, request: PageRequest) -> Page[MessageView]:
@@ -167,10 +164,7 @@ def list_messages(services: Services, user_id: UUID, wanted: MessageQuery, reque
 def get_message(services: Services, user_id: UUID, message_id: UUID) -> MessageView:
     """Raises NotFound."""
     with services.database.reading() as db:
-        row = queries.fetch_message(db, user_id, message_id)
-    if row is None:
-        raise errors.NotFound("There is no such message", field="message_id", value=message_id)
-    return message_view(row)
+        return message_view(require(queries.fetch_message(db, user_id, message_id), "message", message_id))
 
 
 def message_view(row: AnyRow) -> MessageView:
@@ -202,8 +196,8 @@ def _resolved(db: OrmSession, user_id: UUID, wanted: MessageQuery) -> queries.Me
         flow_id = base.flow_id
     elif wanted.ingested is not None:
         raise errors.InvalidRequest("ingested is asked of one memory base: name memory_base_id", field="ingested")
-    if wanted.run_id is not None and queries.fetch_run(db, user_id, wanted.run_id) is None:
-        raise errors.NotFound("There is no such run", field="run_id", value=wanted.run_id)
+    if wanted.run_id is not None:
+        require(queries.fetch_run(db, user_id, wanted.run_id), "run", wanted.run_id)
     if flow_id is None and wanted.session_id is not None:
         flows = queries.flows_with_session(db, user_id, wanted.session_id)
         flow_id = flows[0] if len(flows) == 1 else None

@@ -8,6 +8,7 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.models import Flow
 from memorybase.queries import sessions
+from memorybase.queries.ownership import not_found
 from memorybase.services import Services
 
 
@@ -42,9 +43,9 @@ def put_flow(
                 db.add(flow)
                 return flow, True
             if existing.user_id != user_id:
-                raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+                raise not_found("flow", flow_id)
             if existing.deleting_at is not None:
-                raise errors.Conflict("The flow is being deleted", field="flow_id", value=str(flow_id))
+                raise errors.Conflict("The flow is being deleted", field="flow_id", value=flow_id)
             if rename:
                 existing.name = name
             return existing, False

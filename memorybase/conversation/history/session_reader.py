@@ -14,7 +14,6 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
 from memorybase.conversation.view.budget import GAP, LIMIT, SUMMARISED, Summary
 from memorybase.conversation.view.build import View, ViewOptions, build_view
 from memorybase.conversation.view.files import FileResolver, read_files, remote_images
@@ -23,7 +22,8 @@ from memorybase.conversation.view.records import UUID_NIL, Record
 from memorybase.conversation.view.threads import BROKEN_LINK, CYCLE
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.models import Message
-from memorybase.queries import sessions, threads
+from memorybase.queries import threads
+from memorybase.queries.ownership import check_flow, not_found
 from memorybase.queries.threads import Link
 from memorybase.services import Services
 
@@ -70,7 +70,7 @@ class Walk:
         if leaf_id is not None:
             seq = threads.seq_of(self.db, self.flow_id, self.session_id, leaf_id)
             if seq is None:
-                raise errors.NotFound("The session has no such message", field="leaf_id", value=str(leaf_id))
+                raise not_found("message", leaf_id, field="leaf_id")
             return seq
         return None if run_id is None else threads.last_of_run(self.db, self.flow_id, self.session_id, run_id)
 
@@ -143,8 +143,7 @@ def captured_view(
     """
     given: dict[str, Any] = {"counter": counter, "summary": summary, "inserts": inserts, "resolve": resolve}
     with services.database.reading() as db:
-        if not sessions.has_flow(db, user_id, flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+        check_flow(db, user_id, flow_id)
         leaf_id, run_id = _uuid(options.leaf_id), _uuid(options.exclude_run_id)
         for tail in tails(db, flow_id, session_id, leaf_id=leaf_id, run_id=run_id, prune=options.limits.prune):
             view = build_view(
