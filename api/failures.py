@@ -18,9 +18,10 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from memorybase import errors
+from memorybase.models import NAME_LENGTH
 from memorybase.telemetry import get_logger
 
-VALUE_CHARS = 100
+VALUE_CHARS = NAME_LENGTH  # as long as an id or a name may be
 DETAILED_ERRORS = 20
 
 # When to come back, in seconds: a job of one session ends in about one, an outage or a build takes longer.

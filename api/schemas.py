@@ -6,7 +6,16 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+    WrapValidator,
+    model_validator,
+)
 
 from memorybase.conversation import Report, Source
 from memorybase.conversation.context import ContextReport
@@ -20,6 +29,7 @@ from memorybase.conversation.history.prompt import MAX_ROWS, Mode, OnMissing
 from memorybase.conversation.history.token_buffer import DEFAULT_MAX_TOKENS
 from memorybase.conversation.session_memory.summaries import PRESET_NAME
 from memorybase.conversation.view.rendering import Format
+from memorybase.errors import SentId
 from memorybase.ingestion.capture import CapturedMessage
 from memorybase.ingestion.trigger import IngestionState
 from memorybase.knowledge_bases import documents as knowledge_documents
@@ -55,6 +65,8 @@ def _up_to(setting: str, what: str = "") -> str:
 
 _CONTENT = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}]}
 
+# A UUID of ours: in an error it comes back as it was sent.
+SentUuid = Annotated[UUID, WrapValidator(lambda value, check: SentId(check(value), str(value)))]
 Stored = Annotated[str, AfterValidator(storable)]
 Identifier = Annotated[Stored, StringConstraints(min_length=1, max_length=ID_LENGTH), AfterValidator(not_blank)]
 Name = Annotated[Stored, StringConstraints(min_length=1, max_length=NAME_LENGTH), AfterValidator(not_blank)]
@@ -321,7 +333,7 @@ class ContextBody(Body):
     model: Name | None = Field(default=None, description="Whose tokens are counted, by the setting token_counters.")
     preset: Literal["token_buffer", "window", "flowx_5", "flowx_6"] = "token_buffer"
     config: ContextConfig = Field(default_factory=ContextConfig)
-    memory_base_ids: list[UUID] = Field(default_factory=list, max_length=20)
+    memory_base_ids: list[SentUuid] = Field(default_factory=list, max_length=20)
     recall: RecallBody = Field(default_factory=RecallBody)
 
 

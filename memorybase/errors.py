@@ -49,6 +49,19 @@ from uuid import UUID
 ErrorClass = Literal["environment", "message", "caller", "claim"]
 
 
+class SentId(UUID):
+    """The UUID of a row, with the id as the caller sent it: errors name that one."""
+
+    sent: str
+
+    def __init__(self, resolved: UUID, sent: str) -> None:
+        super().__init__(int=resolved.int)
+        object.__setattr__(self, "sent", sent)  # a UUID refuses assignments
+
+    def __reduce__(self) -> tuple[type[SentId], tuple[UUID, str]]:
+        return SentId, (UUID(int=self.int), self.sent)
+
+
 class MemorybaseError(Exception):
     """memorybase failed."""
 
@@ -68,7 +81,7 @@ class MemorybaseError(Exception):
     ) -> None:
         self.message = message or (type(self).__doc__ or "").strip().splitlines()[0]
         self.field = field
-        self.value = str(value) if isinstance(value, UUID) else value
+        self.value = value.sent if isinstance(value, SentId) else str(value) if isinstance(value, UUID) else value
         self.limit = limit
         self.details = details
         super().__init__(self.message)

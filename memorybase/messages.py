@@ -275,8 +275,8 @@ def _resolve(user_id: UUID, kind: IdKind, value: str, field: str) -> tuple[UUID,
         raise errors.InvalidRequest("The id is empty", field=field)
     check_text(value, field)
     if _UUID.fullmatch(value):
-        return UUID(value), None
-    return uuid5(user_id, f"{kind}:{value}"), value
+        return errors.SentId(UUID(value), value), None
+    return errors.SentId(uuid5(user_id, f"{kind}:{value}"), value), value
 
 
 def _optional_id(user_id: UUID, value: Any, field: str) -> tuple[UUID | None, str | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Annotated
-from uuid import UUID
 
 from fastapi import Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -11,7 +10,7 @@ from fastapi.responses import StreamingResponse
 
 from api import waiting
 from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
-from api.schemas import MAX_WAIT_SECONDS, Identifier
+from api.schemas import MAX_WAIT_SECONDS, Identifier, SentUuid
 from memorybase.database.paging import Page
 from memorybase.memory_bases import regenerate
 from memorybase.models import JobState
@@ -35,7 +34,7 @@ def list_all_jobs(
 
 @router.get("/jobs/{job_id}")
 async def get_job(
-    job_id: UUID,
+    job_id: SentUuid,
     services: ServicesDep,
     caller: Reader,
     request: Request,
@@ -51,7 +50,7 @@ async def get_job(
     response_class=StreamingResponse,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
-async def watch_job(job_id: UUID, services: ServicesDep, caller: Reader, request: Request) -> StreamingResponse:
+async def watch_job(job_id: SentUuid, services: ServicesDep, caller: Reader, request: Request) -> StreamingResponse:
     """Server-sent events: `job` with the job whenever it has changed, `end` with its last state."""
 
     def look() -> JobView:
@@ -63,7 +62,7 @@ async def watch_job(job_id: UUID, services: ServicesDep, caller: Reader, request
 
 
 @router.delete("/jobs/{job_id}", status_code=204)
-def cancel_job(job_id: UUID, services: ServicesDep, caller: Writer) -> Response:
+def cancel_job(job_id: SentUuid, services: ServicesDep, caller: Writer) -> Response:
     """Cancel a job; what it would have ingested stays pending."""
     regenerate.cancel_job(services, caller.user_id, job_id)
     return Response(status_code=204)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from fastapi import Response
 
 from api.deps import Admin, PageDep, ServicesDep, keyed_router
-from api.schemas import KeyAnswer, KeyBody, NewKeyAnswer
+from api.schemas import KeyAnswer, KeyBody, NewKeyAnswer, SentUuid
 from memorybase import errors
 from memorybase.auth import api_keys
 from memorybase.database.paging import Page
@@ -35,7 +33,7 @@ def list_keys(services: ServicesDep, caller: Admin, page: PageDep) -> Page[KeyAn
 
 
 @router.delete("/keys/{key_id}", status_code=204)
-def revoke_key(key_id: UUID, services: ServicesDep, caller: Admin) -> Response:
+def revoke_key(key_id: SentUuid, services: ServicesDep, caller: Admin) -> Response:
     """Revoke a key, from its next use on."""
     api_keys.revoke_key(services, caller.user_id, key_id)
     return Response(status_code=204)

@@ -23,6 +23,7 @@ from api.schemas import (
     RegenerateBody,
     Regeneration,
     Repairs,
+    SentUuid,
     WeightsBody,
 )
 from memorybase import messages
@@ -72,13 +73,13 @@ def list_memory_bases(
 
 
 @router.get("/memories/{memory_base_id}")
-def get_memory_base(memory_base_id: UUID, services: ServicesDep, caller: Reader) -> MemoryBaseView:
+def get_memory_base(memory_base_id: SentUuid, services: ServicesDep, caller: Reader) -> MemoryBaseView:
     return memory_bases.get_memory_base(services, caller.user_id, memory_base_id)
 
 
 @router.patch("/memories/{memory_base_id}")
 def update_memory_base(
-    memory_base_id: UUID, body: MemoryBaseChanges, services: ServicesDep, caller: Writer
+    memory_base_id: SentUuid, body: MemoryBaseChanges, services: ServicesDep, caller: Writer
 ) -> MemoryBaseView:
     """Change name, threshold, auto_capture or idle_after; starts nothing itself."""
     manage.update_memory_base(services, caller.user_id, memory_base_id, body.given())
@@ -86,14 +87,14 @@ def update_memory_base(
 
 
 @router.delete("/memories/{memory_base_id}", status_code=204, responses={202: {"model": Accepted}})
-def delete_memory_base(memory_base_id: UUID, services: ServicesDep, caller: Writer) -> Response:
+def delete_memory_base(memory_base_id: SentUuid, services: ServicesDep, caller: Writer) -> Response:
     """Delete a memory base and its knowledge base: 204, or 202 while a job drains. It is gone for everyone at once."""
     return deleted(deletion.delete_memory_base(services, caller.user_id, memory_base_id))
 
 
 @router.get("/memories/{memory_base_id}/sessions")
 def list_memory_base_sessions(
-    memory_base_id: UUID, services: ServicesDep, caller: Reader, page: PageDep
+    memory_base_id: SentUuid, services: ServicesDep, caller: Reader, page: PageDep
 ) -> Page[BaseSessionView]:
     """Every session of the flow and how far it is, also those that are not tracked yet."""
     return memory_bases.list_base_sessions(services, caller.user_id, memory_base_id, page)
@@ -101,7 +102,7 @@ def list_memory_base_sessions(
 
 @router.post("/memories/{memory_base_id}/flush", status_code=202, responses={200: {"model": FlushResult}})
 async def flush_memory_base(
-    memory_base_id: UUID,
+    memory_base_id: SentUuid,
     services: ServicesDep,
     caller: Writer,
     request: Request,
@@ -124,7 +125,7 @@ async def flush_memory_base(
 
 @router.post("/memories/{memory_base_id}/update", status_code=202, responses={200: {"model": FlushResult}})
 async def sync_memory_base(
-    memory_base_id: UUID,
+    memory_base_id: SentUuid,
     services: ServicesDep,
     caller: Writer,
     request: Request,
@@ -138,7 +139,7 @@ async def sync_memory_base(
 
 @router.post("/memories/{memory_base_id}/regenerate", status_code=202)
 def regenerate_memory_base(
-    memory_base_id: UUID, services: ServicesDep, caller: Writer, body: RegenerateBody | None = None
+    memory_base_id: SentUuid, services: ServicesDep, caller: Writer, body: RegenerateBody | None = None
 ) -> Regeneration:
     """Build the knowledge base anew from the stored messages; it is searched throughout."""
     wanted = body or RegenerateBody()
@@ -149,19 +150,21 @@ def regenerate_memory_base(
 
 
 @router.get("/memories/{memory_base_id}/mismatch")
-def check_mismatch(memory_base_id: UUID, services: ServicesDep, caller: Reader) -> consistency.Mismatch:
+def check_mismatch(memory_base_id: SentUuid, services: ServicesDep, caller: Reader) -> consistency.Mismatch:
     """Compare the vector store with what it should hold, chunk by chunk."""
     return consistency.check_mismatch(services, caller.user_id, memory_base_id)
 
 
 @router.get("/memories/{memory_base_id}/weights")
-def get_search_weights(memory_base_id: UUID, services: ServicesDep, caller: Reader) -> WeightsView:
+def get_search_weights(memory_base_id: SentUuid, services: ServicesDep, caller: Reader) -> WeightsView:
     """The weights of a search's signals: the default ones, the memory base's own, and what it had before."""
     return weights.get_weights(services, caller.user_id, memory_base_id)
 
 
 @router.put("/memories/{memory_base_id}/weights")
-def set_search_weights(memory_base_id: UUID, body: WeightsBody, services: ServicesDep, caller: Writer) -> WeightsView:
+def set_search_weights(
+    memory_base_id: SentUuid, body: WeightsBody, services: ServicesDep, caller: Writer
+) -> WeightsView:
     """Give the memory base weights of its own; searches use them at once. Setting the previous ones is an undo."""
     wanted = StoredWeights(
         sets={name: WeightSet(each.bias, each.weights) for name, each in body.sets.items()},
@@ -174,7 +177,7 @@ def set_search_weights(memory_base_id: UUID, body: WeightsBody, services: Servic
 
 
 @router.delete("/memories/{memory_base_id}/weights", status_code=204)
-def reset_search_weights(memory_base_id: UUID, services: ServicesDep, caller: Writer) -> Response:
+def reset_search_weights(memory_base_id: SentUuid, services: ServicesDep, caller: Writer) -> Response:
     """Use the default weights again; the memory base's own become the previous ones."""
     weights.set_weights(services, caller.user_id, memory_base_id, None)
     return Response(status_code=204)
@@ -182,7 +185,7 @@ def reset_search_weights(memory_base_id: UUID, services: ServicesDep, caller: Wr
 
 @router.get("/memories/{memory_base_id}/activity")
 def get_activity(
-    memory_base_id: UUID,
+    memory_base_id: SentUuid,
     services: ServicesDep,
     caller: Reader,
     since: Annotated[Moment, Query()],
@@ -195,7 +198,7 @@ def get_activity(
 
 @router.get("/memories/{memory_base_id}/jobs")
 def list_jobs(
-    memory_base_id: UUID,
+    memory_base_id: SentUuid,
     services: ServicesDep,
     caller: Reader,
     page: PageDep,
@@ -208,21 +211,25 @@ def list_jobs(
 
 @router.get("/memories/{memory_base_id}/dead-letters")
 def list_dead_letters(
-    memory_base_id: UUID, services: ServicesDep, caller: Reader, page: PageDep
+    memory_base_id: SentUuid, services: ServicesDep, caller: Reader, page: PageDep
 ) -> Page[DeadLetterView]:
     """Messages that could not be embedded, with the error and the attempts."""
     return work.list_dead_letters(services, caller.user_id, memory_base_id, page)
 
 
 @router.post("/memories/{memory_base_id}/dead-letters/{dead_letter_id}/retry", status_code=202)
-def retry_dead_letter(memory_base_id: UUID, dead_letter_id: UUID, services: ServicesDep, caller: Writer) -> Repairs:
+def retry_dead_letter(
+    memory_base_id: SentUuid, dead_letter_id: SentUuid, services: ServicesDep, caller: Writer
+) -> Repairs:
     """Try to embed the message once more."""
     job_ids = dead_letters.retry_dead_letter(services, caller.user_id, memory_base_id, dead_letter_id)
     return Repairs(job_ids=job_ids)
 
 
 @router.delete("/memories/{memory_base_id}/dead-letters/{dead_letter_id}", status_code=204)
-def discard_dead_letter(memory_base_id: UUID, dead_letter_id: UUID, services: ServicesDep, caller: Writer) -> Response:
+def discard_dead_letter(
+    memory_base_id: SentUuid, dead_letter_id: SentUuid, services: ServicesDep, caller: Writer
+) -> Response:
     """Give the message up for this memory base; it stays stored."""
     dead_letters.discard_dead_letter(services, caller.user_id, memory_base_id, dead_letter_id)
     return Response(status_code=204)

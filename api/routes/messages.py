@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
-from uuid import UUID
 
 from fastapi import Query
 
 from api.deps import FlowFilter, MessageId, PageDep, Reader, RunFilter, ServicesDep, Writer, keyed_router
-from api.schemas import Identifier, MessageChanges, Moment, Repairs, Role
+from api.schemas import Identifier, MessageChanges, Moment, Repairs, Role, SentUuid
 from memorybase import messages
 from memorybase.database.paging import Page
 from memorybase.read_models import sessions
@@ -25,7 +24,7 @@ def list_messages(
     page: PageDep,
     flow_id: FlowFilter,
     run_id: RunFilter,
-    memory_base_id: Annotated[UUID | None, Query(description="Its flow's messages, each with `ingested`.")] = None,
+    memory_base_id: Annotated[SentUuid | None, Query(description="Its flow's messages, each with `ingested`.")] = None,
     session_id: Annotated[Identifier | None, Query()] = None,
     end_user_id: Annotated[Identifier | None, Query()] = None,
     role: Annotated[Role | None, Query()] = None,

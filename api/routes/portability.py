@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
 from fastapi import Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from api.deps import FlowFilter, Reader, ServicesDep, Writer, keyed_router
-from api.schemas import Identifier
+from api.schemas import Identifier, SentUuid
 from memorybase.import_export import exporter, importer
 from memorybase.import_export.importer import ImportAnswer
 
@@ -26,7 +25,7 @@ def export_lines(
     services: ServicesDep,
     caller: Reader,
     flow_id: FlowFilter,
-    memory_base_id: Annotated[UUID | None, Query(description="Its flow.")] = None,
+    memory_base_id: Annotated[SentUuid | None, Query(description="Its flow.")] = None,
     end_user_id: Annotated[Identifier | None, Query()] = None,
 ) -> StreamingResponse:
     """Flows, sessions, runs and messages, every stored field; the last line says `end`, else it broke off."""

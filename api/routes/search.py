@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from api.deps import Reader, ServicesDep, keyed_router
-from api.schemas import FlowSearchBody, SearchBody
+from api.schemas import FlowSearchBody, SearchBody, SentUuid
 from memorybase import messages
 from memorybase.auth.api_keys import Principal
 from memorybase.search import search
@@ -17,7 +17,9 @@ router = keyed_router("search")
 
 
 @router.post("/memories/{memory_base_id}/search")
-def search_memory_base(memory_base_id: UUID, body: SearchBody, services: ServicesDep, caller: Reader) -> SearchAnswer:
+def search_memory_base(
+    memory_base_id: SentUuid, body: SearchBody, services: ServicesDep, caller: Reader
+) -> SearchAnswer:
     """The messages nearest to the query, best first, also those not ingested yet."""
     return search.search(services, caller.user_id, _request(body, caller, memory_base_id=memory_base_id))
 

@@ -30,7 +30,7 @@ def update_changed(
     now: datetime,
 ) -> None:
     """on_conflict "update": known messages take the new content as an edit would; role and is_output stay."""
-    for message_id, stored in known.items():
+    for message_id in known:
         message = messages[message_id]
         current = sessions.message_by_id(db, message_id)
         if current is None or current_fingerprint(current) == message_fingerprint(message):
@@ -39,7 +39,7 @@ def update_changed(
             raise errors.MessageConflict(
                 "role and is_output of a message are fixed; nothing of this request was stored",
                 field="messages.id",
-                value=stored.external_id or str(message_id),
+                value=message.id or message_id,
             )
         apply_edit(current, {"content": message.content, "files": message.files}, now)
         indexing.replace(db, services, session, current)

@@ -59,7 +59,7 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
             _flush_page(services, base_id, page, result)
     if result.conflicts and not result.jobs:
         conflicts = [{"session_id": c.session_id, "job_id": str(c.job_id), "state": c.state} for c in result.conflicts]
-        raise errors.IngestionActive(conflicts=conflicts)
+        raise errors.IngestionActive(field="memory_base_id", value=base_id, conflicts=conflicts)
     return result
 
 

@@ -79,14 +79,13 @@ def open_run(
     run = sessions.fetch_run(db, run_id)
     if run is None:
         raise errors.ConstraintViolated("The run vanished between insert and read")
-    where = {"field": "run_id", "value": external_id or str(run_id)}
     if (run.flow_id, run.session_id) != (session.flow_id, session.session_id):
         if sessions.owner_of_flow(db, run.flow_id) != sessions.owner_of_flow(db, session.flow_id):
-            raise not_found("run", where["value"])
-        raise errors.RunConflict("The run belongs to another session", **where)
+            raise not_found("run", run_id)
+        raise errors.RunConflict("The run belongs to another session", field="run_id", value=run_id)
     if fingerprint is not None:
         if run.fingerprint not in (None, fingerprint):
-            raise errors.RunConflict(**where)
+            raise errors.RunConflict(field="run_id", value=run_id)
         run.fingerprint = fingerprint
     return False
 
@@ -114,9 +113,9 @@ def match_known(
     """
     known = sessions.known_messages(db, messages.keys())
     for message_id, stored in known.items():
-        if stored.user_id != user_id:  # its external id is the other user's own word
-            raise not_found("message", message_id, field="messages.id")
-        named = stored.external_id or str(message_id)
+        named = messages[message_id].id or message_id
+        if stored.user_id != user_id:
+            raise not_found("message", named, field="messages.id")
         if (stored.flow_id, stored.session_id) != (session.flow_id, session.session_id):
             raise errors.MessageConflict(
                 "The message belongs to another session; nothing of this request was stored",

@@ -54,7 +54,7 @@ def regenerate(
     """
     with services.database.reading() as db:
         base = require_memory_base(db, user_id, base_id)
-        _refuse_active_build(db, base)
+        _refuse_active_build(db, base, base_id)
         serving = memory_bases.fetch_generation(db, base_id, base.serving)
         number = memory_bases.last_generation(db, base_id) + 1
     # The model that the base has may have left the list; only a new one is asked about.
@@ -74,13 +74,15 @@ def regenerate(
     return RegenerateResult(number, planned)
 
 
-def _refuse_active_build(db: OrmSession, base: MemoryBase) -> None:
+def _refuse_active_build(db: OrmSession, base: MemoryBase, base_id: UUID) -> None:
     if base.building is None:
         return
     active = jobs.active_jobs_of_base(db, base.id)
     building = [job for job in active if job.generation == base.building]
     if building:
-        raise errors.BuildActive(generation=base.building, active_jobs=len(building))
+        raise errors.BuildActive(
+            field="memory_base_id", value=base_id, generation=base.building, active_jobs=len(building)
+        )
 
 
 def _begin(
@@ -96,9 +98,9 @@ def _begin(
     if base is None or base.deleting_at is not None:
         raise not_found("memory base", base_id)
     now = clock.now(db)
-    _refuse_active_build(db, base)
+    _refuse_active_build(db, base, base_id)
     if memory_bases.last_generation(db, base_id) + 1 != number:
-        raise errors.BuildActive("Another regenerate was quicker", generation=base.building)
+        raise errors.BuildActive(field="memory_base_id", value=base_id, generation=base.building)
     if base.building is not None:
         _abandon(db, base, now)
     db.add(new_generation(services, base_id, number, GenerationState.BUILDING, capture, embedder, ref, now))

@@ -19,7 +19,7 @@ def create_flow(
     flow, created = put_flow(services, user_id, name=name, flow_id=flow_id or uuid4(), external_id=external_id,
                              rename=False)  # fmt: skip
     if not created:
-        raise errors.NameTaken("A flow of that id is there", field="id", value=external_id or str(flow.id),
+        raise errors.NameTaken("A flow of that id is there", field="id", value=flow_id,
                                existing_id=str(flow.id))  # fmt: skip
     return flow
 

@@ -213,7 +213,7 @@ def _append(db: OrmSession, chat: Chat, said: Mapping[UUID, NewMessage], run_id:
     for message_id, stored in known.items():
         message = said[message_id]
         if stored.fingerprint != messages.message_fingerprint(message):
-            raise errors.MessageConflict(field="messages.id", value=message.external_id or str(message_id))
+            raise errors.MessageConflict(field="messages.id", value=message.id or message_id)
     new = {message_id: message for message_id, message in said.items() if message_id not in known}
     now = clock.now(db)
     rows = _rows(chat, new, run_id, now)

@@ -91,7 +91,7 @@ def summarize_chat(
             move_trimmed(current, seq)
             remaining = chats.count_behind(db, current, seq)
             return Trimmed(left - remaining, remaining + 1, made.text)
-    raise errors.Conflict("The chat is being changed; try again", field="chat_id")
+    raise errors.Conflict("The chat is being changed; try again", field="chat_id", value=chat_id)
 
 
 def ask_if_due(services: Services, key: MemoryKey, chat_id: str) -> bool:

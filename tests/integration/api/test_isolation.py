@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 from uuid import UUID, uuid4
 
 import pytest
@@ -46,6 +47,12 @@ class Attempt:
     body: Any = None
     query: dict[str, Any] = field(default_factory=dict)
     why: str = ""
+
+    @property
+    def strings(self) -> set[str]:
+        """Every text of the request."""
+        in_bodies = re.findall('"([^"]*)"', json.dumps([self.body, self.query]))
+        return {*in_bodies, *map(unquote, self.path.split("/"))}
 
 
 @dataclass(frozen=True)
@@ -329,7 +336,7 @@ CASES: Cases = {
     ],
     "get_summary": summaries_of(),
     "delete_summary": summaries_of(),
-    "refresh_summary": lambda o, e: [
+    "request_summary": lambda o, e: [
         Attempt("/summary", body={"flow_id": flow, "session_id": o.named("session")})
         for flow in (o.flow, o.named("flow"), e.flow)
     ],
@@ -502,7 +509,7 @@ def furnish(api: Api, name: str) -> Things:
     asked = summaries.SummaryKey(
         flow_id=UUID(flow), session_id=f"{name}-session", preset="token_buffer", summarizer="extractive"
     )
-    summaries.want(api.services, asked, Record(id=run["messages"][0]["id"], seq=1, role="assistant"))
+    summaries.request_summary(api.services, asked, Record(id=run["messages"][0]["id"], seq=1, role="assistant"))
     api.queue.drain_summaries(lambda each: make_summary(api.services, each))
     context = [{"role": "assistant", "content": f"{name}-secret"}]
     given = {"flow_id": flow, "session_id": f"{name}-session", "run_id": f"{name}-run", "node_id": f"{name}-llm"}
@@ -557,6 +564,8 @@ def test_another_users_things_are_neither_shown_nor_changed(stage: Stage, operat
         sent = f"{attempt.path} {json.dumps(attempt.body)} {attempt.query}"
         shown = {word for word in stage.mine.words if word in answer.text and word not in sent}
         assert not shown, f"{operation.method} {attempt.path} shows the owner's {shown}: {answer.text}"
+        if answer.status_code == 404:
+            assert answer.json()["error"]["value"] in attempt.strings, "a 404 names the id as the caller sent it"
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.id)
