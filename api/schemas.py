@@ -31,12 +31,13 @@ from memorybase.conversation.session_memory.summaries import PRESET_NAME
 from memorybase.conversation.view.rendering import Format
 from memorybase.errors import SentId
 from memorybase.ingestion.capture import CapturedMessage
+from memorybase.ingestion.flush import JobBrief
 from memorybase.ingestion.trigger import IngestionState
 from memorybase.knowledge_bases import documents as knowledge_documents
 from memorybase.knowledge_bases.documents import DocumentResult
 from memorybase.memory_bases.manage import MAX_IDLE_SECONDS
 from memorybase.messages import not_blank, storable
-from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture, JobState
+from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture
 from memorybase.search import request, weights
 from memorybase.settings import Settings
 
@@ -391,20 +392,8 @@ class Repairs(BaseModel):
     job_ids: list[UUID]
 
 
-class JobBrief(BaseModel):
-    """A job, as short as it gets; GET /jobs/{id} has the rest."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    id: UUID
-    session_id: str
-    state: JobState
-
-
 class Regeneration(BaseModel):
-    """A build has begun; searches are answered by the old generation until it is complete."""
-
-    model_config = ConfigDict(from_attributes=True)
+    """The started build. Searches read the old generation until the build is complete."""
 
     generation: int
     jobs: list[JobBrief]

@@ -16,7 +16,7 @@ from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_executions import NewExecution
 from memorybase.database.paging import Page
 from memorybase.ingestion import capture
-from memorybase.models import ID_LENGTH, Flow
+from memorybase.models import ID_LENGTH
 from memorybase.read_models import sessions
 from memorybase.read_models.sessions import FlowView, RunView
 from memorybase.services import Services
@@ -30,7 +30,7 @@ router = keyed_router("flows")
 @router.post("/flows", status_code=201)
 def create_flow(body: FlowBody, services: ServicesDep, caller: Writer) -> FlowView:
     """Make a flow with an id of ours; a runtime that has its own ids puts them."""
-    return _view(flows.create_flow(services, caller.user_id, name=body.name))
+    return sessions.flow_view(flows.create_flow(services, caller.user_id, name=body.name))
 
 
 @router.put("/flows/{flow_id}", responses={201: {"model": FlowView}})
@@ -45,7 +45,7 @@ def put_flow(
     identity, external_id = messages.resolve_id(caller.user_id, "flow", path_text(flow_id))
     flow, created = flows.put_flow(services, caller.user_id, name=body.name, flow_id=identity, external_id=external_id)
     response.status_code = 201 if created else 200
-    return _view(flow)
+    return sessions.flow_view(flow)
 
 
 @router.get("/flows")
@@ -136,7 +136,3 @@ def _executions(body: CaptureBody, services: Services, user_id: UUID) -> list[Ne
         named = {"id": identity, "external_id": external_id}
         found.append(node_executions.new_execution(services, user_id, each.model_dump(), where=where, **named))
     return found
-
-
-def _view(flow: Flow) -> FlowView:
-    return FlowView(flow.id, flow.external_id, flow.name, flow.created_at)

@@ -30,7 +30,7 @@ from memorybase import messages
 from memorybase.auth.api_keys import Principal
 from memorybase.database.paging import Page
 from memorybase.ingestion import flush
-from memorybase.ingestion.flush import FlushResult
+from memorybase.ingestion.flush import FlushResult, JobBrief
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage, regenerate
 from memorybase.models import JobState
 from memorybase.read_models import activity, memory_bases
@@ -50,17 +50,8 @@ Wait = Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to w
 @router.post("/memories", status_code=201)
 def create_memory_base(body: MemoryBaseBody, services: ServicesDep, caller: Writer) -> MemoryBaseView:
     """Make a memory base over a flow's history; a taken name or kb_name is 409 with `existing_id`."""
-    new = manage.NewMemoryBase(
-        name=body.name,
-        flow_id=messages.resolve_id(caller.user_id, "flow", body.flow_id)[0],
-        threshold=body.threshold,
-        kb_name=body.kb_name,
-        auto_capture=body.auto_capture,
-        capture=body.capture,
-        idle_after=body.idle_after,
-        start=body.start,
-        embedding_model=body.embedding_model,
-    )
+    flow_id, _ = messages.resolve_id(caller.user_id, "flow", body.flow_id)
+    new = manage.NewMemoryBase(**body.model_dump() | {"flow_id": flow_id})
     base_id = manage.create_memory_base(services, caller.user_id, new)
     return memory_bases.get_memory_base(services, caller.user_id, base_id)
 
@@ -142,11 +133,10 @@ def regenerate_memory_base(
     memory_base_id: SentUuid, services: ServicesDep, caller: Writer, body: RegenerateBody | None = None
 ) -> Regeneration:
     """Build the knowledge base anew from the stored messages; it is searched throughout."""
-    wanted = body or RegenerateBody()
-    result = regenerate.regenerate(
-        services, caller.user_id, memory_base_id, embedding_model=wanted.embedding_model, capture=wanted.capture
-    )
-    return Regeneration.model_validate(result)
+    changes = (body or RegenerateBody()).model_dump()
+    result = regenerate.regenerate(services, caller.user_id, memory_base_id, **changes)
+    jobs = [JobBrief(job.id, job.session_id, JobState(job.state)) for job in result.jobs]
+    return Regeneration(generation=result.generation, jobs=jobs)
 
 
 @router.get("/memories/{memory_base_id}/mismatch")

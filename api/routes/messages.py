@@ -11,7 +11,8 @@ from api.schemas import Identifier, MessageChanges, Moment, Repairs, Role, SentU
 from memorybase import messages
 from memorybase.database.paging import Page
 from memorybase.read_models import sessions
-from memorybase.read_models.sessions import MessageQuery, MessageView
+from memorybase.read_models.session_queries import MessageQuery
+from memorybase.read_models.sessions import MessageView
 from memorybase.sessions import edits
 
 router = keyed_router("messages")
@@ -35,7 +36,7 @@ def list_messages(
     order: Annotated[Literal["asc", "desc"], Query()] = "asc",
 ) -> Page[MessageView]:
     """By seq within one session of a flow, by the time of capture across sessions."""
-    wanted = MessageQuery(
+    query = MessageQuery(
         flow_id=flow_id,
         memory_base_id=memory_base_id,
         session_id=session_id,
@@ -48,7 +49,7 @@ def list_messages(
         until=until,
         order=order,
     )
-    return sessions.list_messages(services, caller.user_id, wanted, page)
+    return sessions.list_messages(services, caller.user_id, query, page)
 
 
 @router.get("/messages/{message_id}")

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.ingestion import lost_worker, scheduler
-from memorybase.models import IngestionJob, MemoryBase, SessionProgress
+from memorybase.models import IngestionJob, JobState, MemoryBase, SessionProgress
 from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.queries.ownership import require_memory_base, require_session
 from memorybase.services import Services
@@ -20,9 +20,11 @@ from memorybase.services import Services
 
 @dataclass(frozen=True, slots=True)
 class JobBrief:
+    """A queued job; GET /jobs/{id} shows the rest."""
+
     id: UUID
     session_id: str
-    state: str
+    state: JobState
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], r
                 if job is None and scheduler.pending_progress(db, base, session) is not None:
                     result.conflicts.append(JobConflict(session_id, active.id, str(active.state)))
             if job is not None:
-                result.jobs.append(JobBrief(job.id, session_id, str(job.state)))
+                result.jobs.append(JobBrief(job.id, session_id, JobState(job.state)))
 
 
 def _take_back_if_expired(

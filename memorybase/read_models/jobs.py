@@ -13,6 +13,7 @@ from memorybase.models import ACTIVE_STATES, DeadLetter, IngestionJob, JobKind, 
 from memorybase.queries.ownership import require, require_memory_base
 from memorybase.read_models import memory_base_queries as queries
 from memorybase.read_models.sessions import MessageView, message_view
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
 
@@ -125,38 +126,17 @@ def jobs_pending(services: Services, base_id: UUID, targets: dict[str, int]) -> 
 
 
 def _job(row: AnyRow) -> JobView:
-    """Of a row with IngestionJob and memory_base_name."""
     job: IngestionJob = row.IngestionJob
-    return JobView(
-        id=job.id,
-        kind=JobKind(job.kind),
-        memory_base_id=job.memory_base_id,
-        memory_base_name=row.memory_base_name,
-        session_id=job.session_id,
-        state=JobState(job.state),
-        from_seq=job.from_seq,
-        to_seq=job.to_seq,
-        processed=job.processed,
-        total=job.total,
-        attempts=job.attempts,
-        error=job.error,
-        created_at=job.created_at,
-        started_at=job.started_at,
-        finished_at=job.finished_at,
-    )
+    kind, state = JobKind(job.kind), JobState(job.state)
+    return view_of(JobView, job, kind=kind, state=state, memory_base_name=row.memory_base_name)
 
 
 def _dead_letter(row: AnyRow) -> DeadLetterView:
     letter: DeadLetter = row.DeadLetter
-    return DeadLetterView(
-        id=letter.id,
-        memory_base_id=letter.memory_base_id,
+    return view_of(
+        DeadLetterView,
+        letter,
         session_id=row.session_id,
-        message_id=letter.message_id,
         message=None if row.Message is None else message_view(row),
-        state=letter.state,
         error=DeadLetterError(letter.error_code, letter.error),
-        attempts=letter.attempts,
-        created_at=letter.created_at,
-        updated_at=letter.updated_at,
     )

@@ -12,6 +12,7 @@ from memorybase.models import Capture, MemoryBase
 from memorybase.queries import cursors, memory_bases
 from memorybase.queries.ownership import require, require_flow, require_memory_base
 from memorybase.read_models import memory_base_queries as queries
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
 # How far pending messages are counted, so that a look costs the same beside any backlog.
@@ -114,26 +115,17 @@ def get_base_session(services: Services, user_id: UUID, base_id: UUID, session_i
 
 def _base(row: AnyRow, counted_to: int) -> MemoryBaseView:
     base: MemoryBase = row.MemoryBase
-    return MemoryBaseView(
-        id=base.id,
-        name=base.name,
-        flow_id=base.flow_id,
-        user_id=base.user_id,
-        kb_name=base.kb_name,
-        threshold=base.threshold,
-        auto_capture=base.auto_capture,
+    return view_of(
+        MemoryBaseView,
+        base,
         capture=Capture(row.capture),
-        idle_after=base.idle_after,
         embedding_model=row.embedding_model,
-        created_at=base.created_at,
         status=_status(row),
         pending_messages=row.pending_messages,
         pending_capped=row.pending_messages >= counted_to,
         total_processed=int(row.total_processed),
         last_sync_at=row.last_sync_at,
         sessions=row.sessions,
-        mismatch=base.mismatch,
-        mismatch_checked_at=base.mismatch_checked_at,
         dead_letters=row.dead_letters,
     )
 
@@ -156,17 +148,8 @@ def _session(row: AnyRow) -> BaseSessionView:
         state = SessionState.FAILED
     else:
         state = SessionState.PENDING if row.pending_messages else SessionState.SYNCED
-    return BaseSessionView(
-        id=row.id,
-        session_id=row.session_id,
-        cursor_id=row.cursor_id,
-        cursor_seq=row.cursor_seq or 0,
-        total_messages=row.total_messages,
-        total_processed=row.total_processed or 0,
-        pending_messages=row.pending_messages,
-        last_sync_at=row.last_sync_at,
-        state=state,
-    )
+    processed = row.total_processed or 0
+    return view_of(BaseSessionView, row, cursor_seq=row.cursor_seq or 0, total_processed=processed, state=state)
 
 
 @dataclass(frozen=True, slots=True)

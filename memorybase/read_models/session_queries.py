@@ -20,10 +20,11 @@ _SESSIONS = Keyset("sessions", (Session.created_at, Session.id))
 
 
 @dataclass(frozen=True, slots=True)
-class MessageFilter:
-    """Which messages: everything that is not None must hold. `base` is the memory base that `ingested` asks about."""
+class MessageQuery:
+    """Which messages: those that match every field that is not None. `since` and `until` are inclusive."""
 
     flow_id: UUID | None = None
+    memory_base_id: UUID | None = None
     session_id: str | None = None
     run_id: UUID | None = None
     end_user_id: str | None = None
@@ -33,7 +34,6 @@ class MessageFilter:
     since: datetime | None = None
     until: datetime | None = None
     order: Literal["asc", "desc"] = "asc"
-    base: MemoryBase | None = None
 
 
 def flows_page(db: OrmSession, user_id: UUID, request: PageRequest) -> Found:
@@ -81,13 +81,15 @@ def flows_with_session(db: OrmSession, user_id: UUID, session_id: str) -> list[U
     return list(db.scalars(statement))
 
 
-def messages_page(db: OrmSession, user_id: UUID, wanted: MessageFilter, request: PageRequest) -> Found:
-    conditions = _message_conditions(user_id, wanted)
-    statement = sa.select(Message, Session.end_user_id, _ingested(wanted.base).label("ingested")).join(
+def messages_page(
+    db: OrmSession, user_id: UUID, query: MessageQuery, base: MemoryBase | None, request: PageRequest
+) -> Found:
+    conditions = _message_conditions(user_id, query, base)
+    statement = sa.select(Message, Session.end_user_id, _ingested(base).label("ingested")).join(
         Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
     )
     counting = sa.select(Message.id).where(*conditions)
-    return fetch_page(db, statement.where(*conditions), counting, _message_order(wanted), request)
+    return fetch_page(db, statement.where(*conditions), counting, _message_order(query), request)
 
 
 def fetch_message(db: OrmSession, user_id: UUID, message_id: UUID) -> AnyRow | None:
@@ -117,39 +119,39 @@ def _sessions() -> AnySelect:
     return sa.select(Session, messages.label("messages"))
 
 
-def _message_order(wanted: MessageFilter) -> Keyset:
+def _message_order(query: MessageQuery) -> Keyset:
     """Within one session by seq, which is its order; across sessions by the time of capture."""
-    descending = wanted.order == "desc"
-    if wanted.run_id is not None or (wanted.flow_id is not None and wanted.session_id is not None):
+    descending = query.order == "desc"
+    if query.run_id is not None or (query.flow_id is not None and query.session_id is not None):
         return Keyset("messages-of-session", (Message.seq,), descending)
     return Keyset("messages", (Message.captured_at, Message.seq, Message.id), descending)
 
 
-def _message_conditions(user_id: UUID, wanted: MessageFilter) -> list[sa.ColumnElement[bool]]:
-    if wanted.flow_id is not None:
-        conditions = [Message.flow_id == wanted.flow_id]
+def _message_conditions(user_id: UUID, query: MessageQuery, base: MemoryBase | None) -> list[sa.ColumnElement[bool]]:
+    if query.flow_id is not None:
+        conditions = [Message.flow_id == query.flow_id]
     else:
         conditions = [Message.flow_id.in_(sa.select(Flow.id).where(_own_flow(user_id)))]
     exact = (
-        (Message.session_id, wanted.session_id),
-        (Message.run_id, wanted.run_id),
-        (Message.role, wanted.role),
-        (Message.is_output, wanted.is_output),
+        (Message.session_id, query.session_id),
+        (Message.run_id, query.run_id),
+        (Message.role, query.role),
+        (Message.is_output, query.is_output),
     )
     conditions += [column == value for column, value in exact if value is not None]
-    if wanted.since is not None:
-        conditions.append(Message.timestamp >= wanted.since)
-    if wanted.until is not None:
-        conditions.append(Message.timestamp <= wanted.until)
-    if wanted.end_user_id is not None:
+    if query.since is not None:
+        conditions.append(Message.timestamp >= query.since)
+    if query.until is not None:
+        conditions.append(Message.timestamp <= query.until)
+    if query.end_user_id is not None:
         of_user = sa.select(Session.id).where(
             Session.flow_id == Message.flow_id,
             Session.session_id == Message.session_id,
-            Session.end_user_id == wanted.end_user_id,
+            Session.end_user_id == query.end_user_id,
         )
         conditions.append(of_user.correlate(Message).exists())
-    if wanted.ingested is not None:
-        conditions.append(_ingested(wanted.base) if wanted.ingested else sa.not_(_ingested(wanted.base)))
+    if query.ingested is not None:
+        conditions.append(_ingested(base) if query.ingested else sa.not_(_ingested(base)))
     return conditions
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import Field
@@ -13,9 +13,11 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
-from memorybase.models import Flow, Message
+from memorybase.models import Flow, MemoryBase, Message, Run, Session
 from memorybase.queries.ownership import not_found, require, require_flow, require_memory_base
 from memorybase.read_models import session_queries as queries
+from memorybase.read_models.session_queries import MessageQuery
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
 
@@ -85,39 +87,22 @@ class MessageView:
     ingested: Annotated[bool | None, Field(exclude_if=lambda value: value is None)] = None
 
 
-@dataclass(frozen=True, slots=True)
-class MessageQuery:
-    """Which messages are asked for; everything that is not None must hold. `since` and `until` are inclusive."""
-
-    flow_id: UUID | None = None
-    memory_base_id: UUID | None = None
-    session_id: str | None = None
-    run_id: UUID | None = None
-    end_user_id: str | None = None
-    role: str | None = None
-    is_output: bool | None = None
-    ingested: bool | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    order: Literal["asc", "desc"] = "asc"
-
-
 def list_flows(services: Services, user_id: UUID, request: PageRequest) -> Page[FlowView]:
     """Oldest first."""
     with services.database.reading() as db:
-        return page_of(queries.flows_page(db, user_id, request), lambda row: _flow(row.Flow))
+        return page_of(queries.flows_page(db, user_id, request), lambda row: flow_view(row.Flow))
 
 
 def get_flow(services: Services, user_id: UUID, flow_id: UUID) -> FlowView:
     """Raises NotFound."""
     with services.database.reading() as db:
-        return _flow(require_flow(db, user_id, flow_id))
+        return flow_view(require_flow(db, user_id, flow_id))
 
 
 def get_flows(services: Services, user_id: UUID, flow_ids: Collection[UUID]) -> dict[UUID, FlowView]:
     """By id, those of one page of something; one that is gone is left out."""
     with services.database.reading() as db:
-        return {flow.id: _flow(flow) for flow in queries.flows_by_id(db, user_id, flow_ids)}
+        return {flow.id: flow_view(flow) for flow in queries.flows_by_id(db, user_id, flow_ids)}
 
 
 def list_runs(services: Services, user_id: UUID, flow_id: UUID, request: PageRequest) -> Page[RunView]:
@@ -154,11 +139,11 @@ def get_session(services: Services, user_id: UUID, flow_id: UUID, session_id: st
         return _session(require(queries.fetch_session(db, flow_id, session_id), "session", session_id))
 
 
-def list_messages(services: Services, user_id: UUID, wanted: MessageQuery, request: PageRequest) -> Page[MessageView]:
+def list_messages(services: Services, user_id: UUID, query: MessageQuery, request: PageRequest) -> Page[MessageView]:
     """By seq within one session, by time of capture across sessions; raises NotFound and InvalidRequest."""
     with services.database.reading() as db:
-        resolved = _resolved(db, user_id, wanted)
-        return page_of(queries.messages_page(db, user_id, resolved, request), message_view)
+        query, base = _resolved(db, user_id, query)
+        return page_of(queries.messages_page(db, user_id, query, base, request), message_view)
 
 
 def get_message(services: Services, user_id: UUID, message_id: UUID) -> MessageView:
@@ -170,78 +155,40 @@ def get_message(services: Services, user_id: UUID, message_id: UUID) -> MessageV
 def message_view(row: AnyRow) -> MessageView:
     """Of a row with Message, end_user_id and ingested."""
     message: Message = row.Message
-    fields = {name: getattr(message, name) for name in _MESSAGE_COLUMNS}
-    return MessageView(**fields, metadata=message.meta, end_user_id=row.end_user_id, ingested=_flag(row.ingested))
+    ingested = None if row.ingested is None else bool(row.ingested)
+    return view_of(MessageView, message, metadata=message.meta, end_user_id=row.end_user_id, ingested=ingested)
 
 
-_MESSAGE_COLUMNS = tuple(
-    name for name in MessageView.__dataclass_fields__ if name not in {"metadata", "end_user_id", "ingested"}
-)
-
-
-def _flag(value: Any) -> bool | None:
-    return None if value is None else bool(value)
-
-
-def _resolved(db: OrmSession, user_id: UUID, wanted: MessageQuery) -> queries.MessageFilter:
+def _resolved(db: OrmSession, user_id: UUID, query: MessageQuery) -> tuple[MessageQuery, MemoryBase | None]:
     """Every id checked to be the user's, and the flow found where something else tells it."""
     base = None
-    flow_id = wanted.flow_id
+    flow_id = query.flow_id
     if flow_id is not None:
         require_flow(db, user_id, flow_id)
-    if wanted.memory_base_id is not None:
-        base = require_memory_base(db, user_id, wanted.memory_base_id)
+    if query.memory_base_id is not None:
+        base = require_memory_base(db, user_id, query.memory_base_id)
         if flow_id not in {None, base.flow_id}:
             raise errors.InvalidRequest("flow_id is not the flow of this memory base", field="flow_id", value=flow_id)
         flow_id = base.flow_id
-    elif wanted.ingested is not None:
+    elif query.ingested is not None:
         raise errors.InvalidRequest("ingested is asked of one memory base: name memory_base_id", field="ingested")
-    if wanted.run_id is not None:
-        require(queries.fetch_run(db, user_id, wanted.run_id), "run", wanted.run_id)
-    if flow_id is None and wanted.session_id is not None:
-        flows = queries.flows_with_session(db, user_id, wanted.session_id)
+    if query.run_id is not None:
+        require(queries.fetch_run(db, user_id, query.run_id), "run", query.run_id)
+    if flow_id is None and query.session_id is not None:
+        flows = queries.flows_with_session(db, user_id, query.session_id)
         flow_id = flows[0] if len(flows) == 1 else None
-    return queries.MessageFilter(
-        flow_id=flow_id,
-        session_id=wanted.session_id,
-        run_id=wanted.run_id,
-        end_user_id=wanted.end_user_id,
-        role=wanted.role,
-        is_output=wanted.is_output,
-        ingested=wanted.ingested,
-        since=wanted.since,
-        until=wanted.until,
-        order=wanted.order,
-        base=base,
-    )
+    return replace(query, flow_id=flow_id), base
 
 
-def _flow(flow: Flow) -> FlowView:
-    return FlowView(flow.id, flow.external_id, flow.name, flow.created_at)
+def flow_view(flow: Flow) -> FlowView:
+    return view_of(FlowView, flow)
 
 
 def _run(row: AnyRow) -> RunView:
-    run = row.Run
-    return RunView(
-        run_id=run.id,
-        external_id=run.external_id,
-        flow_id=run.flow_id,
-        session_id=run.session_id,
-        end_user_id=row.end_user_id,
-        messages=row.messages,
-        created_at=run.created_at,
-    )
+    run: Run = row.Run
+    return view_of(RunView, run, run_id=run.id, end_user_id=row.end_user_id, messages=row.messages)
 
 
 def _session(row: AnyRow) -> SessionView:
-    session = row.Session
-    return SessionView(
-        id=session.id,
-        flow_id=session.flow_id,
-        session_id=session.session_id,
-        end_user_id=session.end_user_id,
-        messages=row.messages,
-        metadata=session.meta,
-        created_at=session.created_at,
-        last_captured_at=session.last_captured_at,
-    )
+    session: Session = row.Session
+    return view_of(SessionView, session, messages=row.messages, metadata=session.meta)

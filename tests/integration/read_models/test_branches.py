@@ -9,7 +9,7 @@ from harness.world import World
 
 from memorybase.database.paging import PageRequest
 from memorybase.read_models import branches, sessions
-from memorybase.read_models.sessions import MessageQuery
+from memorybase.read_models.session_queries import MessageQuery
 
 
 def shown(world: World, session_id: str = "s") -> dict[str, tuple[int, int, bool]]:
