@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
@@ -24,10 +25,19 @@ PREFIX = "/v1"
 DESCRIPTION = "The memory of LLM flows: capture every run, lose nothing, find it again."
 
 
+class Api(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        """FastAPI's document; each schema's title is its name, since a generic type gives all its schemas one title."""
+        document = super().openapi()
+        for name, schema in document["components"]["schemas"].items():
+            schema["title"] = name.rstrip("_").replace("_", " of ")
+        return document
+
+
 def create_app(services: Services | None = None) -> FastAPI:
     """The API over these services, or over those of the settings, built when it starts."""
     settings = services.settings if services else Settings()
-    app = FastAPI(
+    app = Api(
         title="memorybase",
         version=__version__,
         description=DESCRIPTION,
