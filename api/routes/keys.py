@@ -15,7 +15,7 @@ router = keyed_router("keys")
 
 @router.post("/keys", status_code=201)
 def create_key(body: KeyBody, services: ServicesDep, caller: Admin) -> NewKeyAnswer:
-    """Make a key; this answer alone holds the secret."""
+    """Create an API key. Only this response contains the secret."""
     key, secret = api_keys.create_key(
         services, caller.user_id, name=body.name, scopes=body.scopes, expires_at=body.expires_at
     )
@@ -24,9 +24,9 @@ def create_key(body: KeyBody, services: ServicesDep, caller: Admin) -> NewKeyAns
 
 @router.get("/keys")
 def list_keys(services: ServicesDep, caller: Admin, page: PageDep) -> Page[KeyAnswer]:
-    """Those that were not revoked."""
+    """List the API keys that are not revoked."""
     if page.cursor is not None:
-        raise errors.InvalidRequest("Keys are few and have no cursor; use page and size", field="cursor")
+        raise errors.InvalidRequest("The list of keys has no cursor: use page and size", field="cursor")
     found = api_keys.list_keys(services, caller.user_id)
     shown = found[page.skip : page.skip + page.size]
     return Page([KeyAnswer.model_validate(key) for key in shown], len(found), page.page, page.size)
@@ -34,6 +34,6 @@ def list_keys(services: ServicesDep, caller: Admin, page: PageDep) -> Page[KeyAn
 
 @router.delete("/keys/{key_id}", status_code=204)
 def revoke_key(key_id: SentUuid, services: ServicesDep, caller: Admin) -> Response:
-    """Revoke a key, from its next use on."""
+    """Revoke an API key: its next use is refused."""
     api_keys.revoke_key(services, caller.user_id, key_id)
     return Response(status_code=204)

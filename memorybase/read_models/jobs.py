@@ -1,4 +1,4 @@
-"""Jobs and dead letters as they are shown, and whether jobs have ended."""
+"""Jobs and dead letters as the API shows them, and whether jobs have ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memorybase.services import Services
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """One bounded piece of work on one session: the messages in (from_seq, to_seq]."""
+    """A job: it ingests the messages of one session in (from_seq, to_seq]."""
 
     id: UUID
     kind: JobKind
@@ -52,7 +52,7 @@ class DeadLetterError:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterView:
-    """A message that could not be embedded; `message` is null when it was deleted meanwhile."""
+    """A message that could not be embedded; `message` is null if it was deleted since."""
 
     id: UUID
     memory_base_id: UUID
@@ -81,7 +81,7 @@ def list_jobs(
     state: JobState | None = None,
     session_id: str | None = None,
 ) -> Page[JobView]:
-    """Of one memory base, or of all the user's; newest first. Raises NotFound."""
+    """Jobs of one memory base or of all, newest first. Raises NotFound."""
     with services.database.reading() as db:
         if base_id is not None:
             require_memory_base(db, user_id, base_id)
@@ -90,14 +90,14 @@ def list_jobs(
 
 
 def list_dead_letters(services: Services, user_id: UUID, base_id: UUID, request: PageRequest) -> Page[DeadLetterView]:
-    """Oldest first, without the discarded; raises NotFound."""
+    """Dead letters that are not discarded, oldest first; raises NotFound."""
     with services.database.reading() as db:
         base = require_memory_base(db, user_id, base_id)
         return page_of(queries.dead_letters_page(db, base, request), _dead_letter)
 
 
 def job_states(services: Services, job_ids: Sequence[UUID]) -> dict[UUID, JobState]:
-    """The states of jobs that the caller was given."""
+    """The states of these jobs. It does not check their user."""
     states: dict[UUID, JobState] = {}
     with services.database.reading() as db:
         for some in pages(job_ids):
@@ -106,7 +106,7 @@ def job_states(services: Services, job_ids: Sequence[UUID]) -> dict[UUID, JobSta
 
 
 def pending_targets(services: Services, user_id: UUID, base_id: UUID, session_ids: Sequence[str]) -> dict[str, int]:
-    """How far ingestion is owed to these sessions now."""
+    """The target seq of each session in the generation that captures feed."""
     targets: dict[str, int] = {}
     with services.database.reading() as db:
         base = require_memory_base(db, user_id, base_id)
@@ -116,7 +116,7 @@ def pending_targets(services: Services, user_id: UUID, base_id: UUID, session_id
 
 
 def jobs_pending(services: Services, base_id: UUID, targets: dict[str, int]) -> bool:
-    """Whether a job is active that still works toward one of these targets; later captures do not count."""
+    """Whether an active job still works toward one of these targets; later captures are ignored."""
     with services.database.reading() as db:
         return any(
             from_seq < targets[session_id]

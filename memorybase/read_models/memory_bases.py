@@ -40,7 +40,7 @@ class SessionState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemoryBaseView:
-    """A memory base and how far it is; with `pending_capped`, at least so many are pending."""
+    """A memory base and its progress. `pending_capped`: `pending_messages` is a lower bound."""
 
     id: UUID
     name: str
@@ -66,7 +66,7 @@ class MemoryBaseView:
 
 @dataclass(frozen=True, slots=True)
 class BaseSessionView:
-    """How far one session is; without an id it is not tracked yet, and all of it is pending."""
+    """The progress of one session. Without an `id` it is not tracked yet and all its messages are pending."""
 
     id: UUID | None
     session_id: str
@@ -82,7 +82,7 @@ class BaseSessionView:
 def list_memory_bases(
     services: Services, user_id: UUID, request: PageRequest, *, flow_id: UUID | None = None
 ) -> Page[MemoryBaseView]:
-    """Oldest first; raises NotFound for a flow that is not the user's."""
+    """Oldest first; raises NotFound for the flow."""
     with services.database.reading() as db:
         if flow_id is not None:
             require_flow(db, user_id, flow_id)
@@ -98,7 +98,7 @@ def get_memory_base(services: Services, user_id: UUID, base_id: UUID) -> MemoryB
 
 
 def list_base_sessions(services: Services, user_id: UUID, base_id: UUID, request: PageRequest) -> Page[BaseSessionView]:
-    """Every session of the flow, oldest first, also those not tracked yet; raises NotFound."""
+    """Every session of the flow, tracked or not, oldest first; raises NotFound."""
     with services.database.reading() as db:
         base = require_memory_base(db, user_id, base_id)
         capture = Capture(memory_bases.fetch_generation(db, base.id, base.serving).capture)
@@ -154,7 +154,7 @@ def _session(row: AnyRow) -> BaseSessionView:
 
 @dataclass(frozen=True, slots=True)
 class BuildView:
-    """A generation that is being built. `messages`: all that its sessions hold up to where it will serve."""
+    """A generation that is being built. `messages`: the messages that it must pass before it serves."""
 
     generation: int
     sessions: int
@@ -165,7 +165,7 @@ class BuildView:
 
 @dataclass(frozen=True, slots=True)
 class GenerationsView:
-    """The generation that is searched, and the one that is being built, if any."""
+    """The serving generation, and the one that is being built, if any."""
 
     serving: int
     building: BuildView | None

@@ -1,4 +1,4 @@
-"""What the lists of flows, runs, sessions and messages read. All of it within one user's flows."""
+"""SQL for lists of flows, runs, sessions and messages, always within one user's flows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def flows_page(db: OrmSession, user_id: UUID, request: PageRequest) -> Found:
 
 
 def flows_by_id(db: OrmSession, user_id: UUID, ids: Collection[UUID]) -> Sequence[Flow]:
-    """Those of a page, so no more than a page holds."""
+    """The user's flows among these ids; at most a page of ids."""
     return db.scalars(sa.select(Flow).where(_own_flow(user_id), Flow.id.in_(ids))).all()
 
 
@@ -75,7 +75,7 @@ def fetch_session(db: OrmSession, flow_id: UUID, session_id: str) -> AnyRow | No
 
 
 def flows_with_session(db: OrmSession, user_id: UUID, session_id: str) -> list[UUID]:
-    """At most two: whether a session id alone says which session is meant."""
+    """At most two flows that have this session id: one means that the id is unambiguous."""
     statement = sa.select(Session.flow_id).join(Flow, Flow.id == Session.flow_id)
     statement = statement.where(_own_flow(user_id), Session.session_id == session_id).limit(2)
     return list(db.scalars(statement))
@@ -114,13 +114,13 @@ def _runs() -> AnySelect:
 
 
 def _sessions() -> AnySelect:
-    same = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
-    messages = sa.select(sa.func.count()).select_from(Message).where(same).correlate(Session).scalar_subquery()
+    of_session = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
+    messages = sa.select(sa.func.count()).select_from(Message).where(of_session).correlate(Session).scalar_subquery()
     return sa.select(Session, messages.label("messages"))
 
 
 def _message_order(query: MessageQuery) -> Keyset:
-    """Within one session by seq, which is its order; across sessions by the time of capture."""
+    """By seq within one session, by time of capture across sessions."""
     descending = query.order == "desc"
     if query.run_id is not None or (query.flow_id is not None and query.session_id is not None):
         return Keyset("messages-of-session", (Message.seq,), descending)
@@ -156,7 +156,7 @@ def _message_conditions(user_id: UUID, query: MessageQuery, base: MemoryBase | N
 
 
 def _ingested(base: MemoryBase | None) -> sa.ColumnElement[Any]:
-    """Whether the serving generation's ledger has the message; null without a memory base to ask about."""
+    """Whether the ledger of the serving generation has the message; null without a memory base."""
     if base is None:
         return sa.null()
     held = sa.select(LedgerEntry.message_id).where(

@@ -1,4 +1,4 @@
-"""Flows, runs, sessions and messages as they are shown."""
+"""Flows, runs, sessions and messages as the API shows them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from memorybase.services import Services
 
 @dataclass(frozen=True, slots=True)
 class FlowView:
-    """A flow; `external_id` is the id that its owner gave it, where that is no UUID."""
+    """A flow. `external_id` is the id that the caller chose; null if that is a UUID."""
 
     id: UUID
     external_id: str | None
@@ -33,7 +33,7 @@ class FlowView:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """One invocation of a flow; `messages` is how many it has."""
+    """One run of a flow. `messages`: number of messages."""
 
     run_id: UUID
     external_id: str | None
@@ -46,7 +46,7 @@ class RunView:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A conversation of a flow; `messages` is how many it has."""
+    """A session of a flow. `messages`: number of messages."""
 
     id: UUID
     flow_id: UUID
@@ -60,7 +60,7 @@ class SessionView:
 
 @dataclass(frozen=True, slots=True)
 class MessageView:
-    """A message as it is stored; `ingested` is there when a memory base was asked about."""
+    """A stored message. `ingested` is present if the request named a memory base."""
 
     id: UUID
     external_id: str | None
@@ -100,7 +100,7 @@ def get_flow(services: Services, user_id: UUID, flow_id: UUID) -> FlowView:
 
 
 def get_flows(services: Services, user_id: UUID, flow_ids: Collection[UUID]) -> dict[UUID, FlowView]:
-    """By id, those of one page of something; one that is gone is left out."""
+    """The flows of one page by id, without those that no longer exist."""
     with services.database.reading() as db:
         return {flow.id: flow_view(flow) for flow in queries.flows_by_id(db, user_id, flow_ids)}
 
@@ -113,7 +113,7 @@ def list_runs(services: Services, user_id: UUID, flow_id: UUID, request: PageReq
 
 
 def get_run(services: Services, user_id: UUID, run_id: UUID, *, flow_id: UUID | None = None) -> RunView:
-    """Raises NotFound, also for a run of another flow than the one named."""
+    """Raises NotFound, also for a run of another flow than `flow_id`."""
     with services.database.reading() as db:
         row = queries.fetch_run(db, user_id, run_id)
     if row is None or flow_id not in {None, row.Run.flow_id}:
@@ -124,7 +124,7 @@ def get_run(services: Services, user_id: UUID, run_id: UUID, *, flow_id: UUID | 
 def list_sessions(
     services: Services, user_id: UUID, request: PageRequest, *, flow_id: UUID | None, end_user_id: str | None
 ) -> Page[SessionView]:
-    """Oldest first; raises NotFound for a flow that is not the user's."""
+    """Oldest first; raises NotFound for the flow."""
     with services.database.reading() as db:
         if flow_id is not None:
             require_flow(db, user_id, flow_id)
@@ -153,14 +153,14 @@ def get_message(services: Services, user_id: UUID, message_id: UUID) -> MessageV
 
 
 def message_view(row: AnyRow) -> MessageView:
-    """Of a row with Message, end_user_id and ingested."""
+    """The view of a row with Message, end_user_id and ingested."""
     message: Message = row.Message
     ingested = None if row.ingested is None else bool(row.ingested)
     return view_of(MessageView, message, metadata=message.meta, end_user_id=row.end_user_id, ingested=ingested)
 
 
 def _resolved(db: OrmSession, user_id: UUID, query: MessageQuery) -> tuple[MessageQuery, MemoryBase | None]:
-    """Every id checked to be the user's, and the flow found where something else tells it."""
+    """The query, with the flow that other fields imply, and its memory base. Raises NotFound for ids of others."""
     base = None
     flow_id = query.flow_id
     if flow_id is not None:
@@ -168,10 +168,10 @@ def _resolved(db: OrmSession, user_id: UUID, query: MessageQuery) -> tuple[Messa
     if query.memory_base_id is not None:
         base = require_memory_base(db, user_id, query.memory_base_id)
         if flow_id not in {None, base.flow_id}:
-            raise errors.InvalidRequest("flow_id is not the flow of this memory base", field="flow_id", value=flow_id)
+            raise errors.InvalidRequest("flow_id must be the flow of the memory base", field="flow_id", value=flow_id)
         flow_id = base.flow_id
     elif query.ingested is not None:
-        raise errors.InvalidRequest("ingested is asked of one memory base: name memory_base_id", field="ingested")
+        raise errors.InvalidRequest("ingested requires memory_base_id", field="ingested")
     if query.run_id is not None:
         require(queries.fetch_run(db, user_id, query.run_id), "run", query.run_id)
     if flow_id is None and query.session_id is not None:
