@@ -37,6 +37,7 @@ from memorybase.conversation.view.build import Report
 from memorybase.conversation.view.tokens import ESTIMATE
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.queries import memory_bases, sessions
+from memorybase.queries.ownership import check_flow, not_found
 from memorybase.search import request as search_request
 from memorybase.search import search
 from memorybase.search.packing import Memory, Packer
@@ -204,12 +205,11 @@ def _with_account(view: View, budget: int, further: Further) -> View:
 def _checked(services: Services, user_id: UUID, request: ContextRequest) -> str | None:
     """The end user whose memories these are."""
     with services.database.reading() as db:
-        if not sessions.has_flow(db, user_id, request.flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(request.flow_id))
+        check_flow(db, user_id, request.flow_id)
         for base_id in request.memory_base_ids:
             base = memory_bases.fetch_base(db, user_id, base_id)
             if base is None or base.flow_id != request.flow_id:
-                raise errors.NotFound("The flow has no such memory base", field="memory_base_ids", value=str(base_id))
+                raise not_found("memory base", base_id, field="memory_base_ids")
         found = sessions.fetch_session(db, request.flow_id, request.session_id)
     if found is None or found.deleted_at is not None:
         return request.end_user_id

@@ -25,6 +25,7 @@ from memorybase.ingestion.capture import CapturedMessage, CaptureRequest
 from memorybase.messages import NewMessage
 from memorybase.models import NAME_LENGTH
 from memorybase.queries import sessions as session_queries
+from memorybase.queries.ownership import check_flow
 from memorybase.services import Services
 from memorybase.sessions import flows as session_flows
 
@@ -267,8 +268,7 @@ def _open_session(services: Services, user_id: UUID, item: _Session) -> None:
     """The session, made when new; metadata that it has stays."""
     ref = item.ref
     with services.database.transaction() as db:
-        if not session_queries.has_flow(db, user_id, ref.flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(ref.flow_id))
+        check_flow(db, user_id, ref.flow_id)
         session = session_queries.open_session(
             db, flow_id=ref.flow_id, session_id=ref.session_id, end_user_id=ref.end_user_id
         )

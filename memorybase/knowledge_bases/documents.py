@@ -21,6 +21,7 @@ from memorybase.knowledge_bases import queries
 from memorybase.knowledge_bases.queries import DocumentFacts, StoredDocument
 from memorybase.messages import check_json, check_text
 from memorybase.models import ID_LENGTH, KnowledgeBase
+from memorybase.queries.ownership import require
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors.chunk_ids import chunk_id, chunk_ids, parse_chunk_id
@@ -258,9 +259,7 @@ def _commit(
     if not written and not updates:
         return entry, done
     with services.database.transaction() as db:
-        current = queries.share_knowledge_base(db, entry.id)
-        if current is None:
-            raise errors.NotFound("There is no such knowledge base", field="name", value=entry.name)
+        current = require(queries.share_knowledge_base(db, entry.id), "knowledge base", entry.name)
         moved = current.collection_id != entry.collection_id  # rebuilt meanwhile: these chunks are in the old one
         for document in [] if moved else written:
             old = stored.get(document.id)

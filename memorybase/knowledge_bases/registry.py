@@ -23,6 +23,7 @@ from memorybase.knowledge_bases import documents, queries
 from memorybase.knowledge_bases.documents import DocumentHit, DocumentResult, NewDocument
 from memorybase.messages import check_text
 from memorybase.models import NAME_LENGTH, KnowledgeBase
+from memorybase.queries.ownership import not_found, require
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors.search import check_query
@@ -165,10 +166,7 @@ def list_knowledge_bases(
 def get_knowledge_base(services: Services, user_id: UUID, name: str) -> KnowledgeBaseView:
     """One of them; raises NotFound."""
     with services.database.reading() as db:
-        row = queries.knowledge_base_view(db, user_id, name)
-    if row is None:
-        raise errors.NotFound("There is no such knowledge base", field="name", value=name)
-    return _view(row)
+        return _view(require(queries.knowledge_base_view(db, user_id, name), "knowledge base", name))
 
 
 def create(services: Services, user_id: UUID, *, name: str, embedding_model: str | None = None) -> KnowledgeBaseView:
@@ -198,9 +196,8 @@ def create(services: Services, user_id: UUID, *, name: str, embedding_model: str
 def delete(services: Services, user_id: UUID, name: str) -> None:
     """The collection, then the rows. With the store away nothing is lost: VectorStoreUnavailable, and try again."""
     with services.database.transaction() as db:
-        entry = queries.lock_knowledge_base(db, _ordinary(db, user_id, name, deleting=True).id)
-        if entry is None:
-            raise errors.NotFound("There is no such knowledge base", field="name", value=name)
+        found = _ordinary(db, user_id, name, deleting=True)
+        entry = require(queries.lock_knowledge_base(db, found.id), "knowledge base", name)
         entry.deleting_at = clock.now(db)  # no document is added from here on
     try:
         services.vectors.delete_collection(entry.collection_name or _collection_name(entry.id))
@@ -258,7 +255,7 @@ def rebuild(services: Services, user_id: UUID, name: str) -> int:
     with services.database.transaction() as db:
         entry = queries.lock_knowledge_base(db, old.id)
         if entry is None or entry.deleting_at is not None:
-            raise errors.NotFound("There is no such knowledge base", field="name", value=name)
+            raise not_found("knowledge base", name)
         replaced = entry.collection_name
         entry.collection_name, entry.collection_id, entry.embedder = collection.name, collection.id, embedder.identity
     count = documents.write_all(services, entry)
@@ -284,7 +281,7 @@ def _with_collection(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
     with services.database.transaction() as db:
         kept = queries.lock_knowledge_base(db, entry.id)
         if kept is None or kept.deleting_at is not None:
-            raise errors.NotFound("There is no such knowledge base", field="name", value=entry.name)
+            raise not_found("knowledge base", entry.name)
         if kept.collection_id is None:
             kept.collection_name, kept.collection_id = collection.name, collection.id
     return kept
@@ -293,7 +290,7 @@ def _with_collection(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
 def _ordinary(db: OrmSession, user_id: UUID, name: str, *, deleting: bool = False) -> KnowledgeBase:
     found = queries.fetch_knowledge_base(db, user_id, name)
     if found is None or (found.deleting_at is not None and not deleting):
-        raise errors.NotFound("There is no such knowledge base", field="name", value=name)
+        raise not_found("knowledge base", name)
     if found.memory_base_id is not None:
         raise errors.MemoryBaseOnly(field="name", value=name, memory_base_id=str(found.memory_base_id))
     return found

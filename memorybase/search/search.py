@@ -13,10 +13,9 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
 from memorybase.keyword_index import queries as postings
 from memorybase.models import Message
-from memorybase.queries import sessions
+from memorybase.queries.ownership import check_flow, not_found
 from memorybase.search import hybrid, queries, query_parser, reranking, vector_search
 from memorybase.search.queries import Neighbour, Target
 from memorybase.search.query_parser import Question, possible_names
@@ -146,11 +145,11 @@ def _read(db: OrmSession, services: Services, request: SearchRequest, flow_id: U
 
 
 def _targets(db: OrmSession, user_id: UUID, request: SearchRequest) -> list[Target]:
-    if request.flow_id is not None and not sessions.has_flow(db, user_id, request.flow_id):
-        raise errors.NotFound(field="flow_id", value=str(request.flow_id))
+    if request.flow_id is not None:
+        check_flow(db, user_id, request.flow_id)
     targets = queries.serving_targets(db, user_id, memory_base_id=request.memory_base_id, flow_id=request.flow_id)
     if request.memory_base_id is not None and not targets:
-        raise errors.NotFound(field="memory_base_id", value=str(request.memory_base_id))
+        raise not_found("memory base", request.memory_base_id)
     return targets
 
 

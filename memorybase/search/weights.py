@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from memorybase import errors
-from memorybase.queries import memory_bases
+from memorybase.queries.ownership import require_memory_base
 from memorybase.search.scoring import SETS, SIGNALS, Weights
 from memorybase.services import Services
 
@@ -51,9 +51,7 @@ class WeightsView:
 def get_weights(services: Services, user_id: UUID, base_id: UUID) -> WeightsView:
     """Raises NotFound."""
     with services.database.reading() as db:
-        base = memory_bases.fetch_base(db, user_id, base_id)
-        if base is None:
-            raise _not_found(base_id)
+        base = require_memory_base(db, user_id, base_id)
         stored, previous = base.search_weights, base.previous_search_weights
     return WeightsView(
         defaults={name: _default(weights) for name, weights in SETS.items()},
@@ -71,9 +69,7 @@ def set_weights(services: Services, user_id: UUID, base_id: UUID, wanted: Stored
         _check(wanted)
     new = None if wanted is None else _as_json(wanted)
     with services.database.transaction() as db:
-        base = memory_bases.fetch_base(db, user_id, base_id) and memory_bases.lock_base(db, base_id)
-        if base is None:
-            raise _not_found(base_id)
+        base = require_memory_base(db, user_id, base_id, lock=True)
         if base.search_weights != new:
             base.previous_search_weights = base.search_weights
             base.search_weights = new
@@ -130,7 +126,3 @@ def _read(stored: Mapping[str, Any] | None) -> StoredWeights | None:
         questions=stored["questions"],
         note=stored["note"],
     )
-
-
-def _not_found(base_id: UUID) -> errors.NotFound:
-    return errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))

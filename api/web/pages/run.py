@@ -22,7 +22,8 @@ from memorybase.conversation.memory_use.record import NodeUse, RunMemory
 from memorybase.conversation.view.records import call_parts
 from memorybase.messages import message_text, resolve_id
 from memorybase.read_models import sessions
-from memorybase.read_models.sessions import MessageQuery, MessageView, RunView
+from memorybase.read_models.session_queries import MessageQuery
+from memorybase.read_models.sessions import MessageView, RunView
 
 # A look reads all that was given; more of it comes with another node's call.
 LIVE_SECONDS = 3.0

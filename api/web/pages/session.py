@@ -20,7 +20,8 @@ from memorybase.read_models import branches, memory_bases, sessions
 from memorybase.read_models import jobs as work
 from memorybase.read_models.branches import Branch
 from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView, SessionState
-from memorybase.read_models.sessions import FlowView, MessageQuery, MessageView, SessionView
+from memorybase.read_models.session_queries import MessageQuery
+from memorybase.read_models.sessions import FlowView, MessageView, SessionView
 
 SIZE = 50
 

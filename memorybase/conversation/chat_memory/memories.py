@@ -18,7 +18,7 @@ from memorybase.database.paging import Page, PageRequest, page_of
 from memorybase.messages import check_json, check_text
 from memorybase.models import ID_LENGTH, Chat, ChatMemory
 from memorybase.queries import chats, memory_uses
-from memorybase.queries.ownership import require_flow
+from memorybase.queries.ownership import require, require_flow
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -105,9 +105,7 @@ def put_memory(
         values = {"id": uuid4(), "flow_id": key.flow_id, "node_id": key.node_id, "name": config.name,
                   "options": options, "revision": 1, "created_at": now, "updated_at": now}  # fmt: skip
         created = chats.insert_memory(db, values)
-        memory = chats.lock_memory(db, key.flow_id, key.node_id)
-        if memory is None:
-            raise errors.NotFound("There is no such chat memory", field="node_id", value=key.node_id)
+        memory = require(chats.lock_memory(db, key.flow_id, key.node_id), "chat memory", key.node_id)
         if replace and not created:
             memory.revision += config_of(memory).trims_like != config.trims_like
             memory.name, memory.options, memory.updated_at = config.name, options, now
@@ -155,10 +153,7 @@ def delete_memory(services: Services, key: MemoryKey) -> None:
 
 def found_memory(db: OrmSession, key: MemoryKey) -> ChatMemory:
     """Raises NotFound."""
-    memory = chats.fetch_memory(db, key.user_id, key.flow_id, key.node_id)
-    if memory is None:
-        raise errors.NotFound("There is no such chat memory", field="node_id", value=key.node_id)
-    return memory
+    return require(chats.fetch_memory(db, key.user_id, key.flow_id, key.node_id), "chat memory", key.node_id)
 
 
 def config_of(memory: ChatMemory) -> ChatMemoryConfig:

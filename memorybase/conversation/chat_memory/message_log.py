@@ -25,6 +25,7 @@ from memorybase.messages import NewMessage
 from memorybase.models import Chat, ChatRecord
 from memorybase.queries import chats, memory_uses
 from memorybase.queries.chats import Gone
+from memorybase.queries.ownership import not_found
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -127,7 +128,7 @@ def post_messages(
     with services.database.transaction() as db:
         memory = found_memory(db, key)
         if not chats.share_memory(db, memory.id):
-            raise errors.NotFound("There is no such chat memory", field="node_id", value=key.node_id)
+            raise not_found("chat memory", key.node_id)
         chat = chats.open_chat(db, memory, chat_id, clock.now(db))
         _bind_end_user(chat, end_user_id)
         posted = _append(db, chat, said, run_id)
@@ -212,7 +213,7 @@ def _append(db: OrmSession, chat: Chat, said: Mapping[UUID, NewMessage], run_id:
     for message_id, stored in known.items():
         message = said[message_id]
         if stored.fingerprint != messages.message_fingerprint(message):
-            raise errors.MessageConflict(field="messages.id", value=message.external_id or str(message_id))
+            raise errors.MessageConflict(field="messages.id", value=message.id or message_id)
     new = {message_id: message for message_id, message in said.items() if message_id not in known}
     now = clock.now(db)
     rows = _rows(chat, new, run_id, now)

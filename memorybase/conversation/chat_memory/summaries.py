@@ -89,7 +89,7 @@ def summarize_chat(
             move_trimmed(current, seq)
             remaining = chats.count_behind(db, current, seq)
             return Trimmed(left - remaining, remaining + 1, folded.text)
-    raise errors.Conflict("The chat changed while it was summarized; retry", field="chat_id")
+    raise errors.Conflict("The chat changed while it was summarized; retry", field="chat_id", value=chat_id)
 
 
 def request_if_due(services: Services, key: MemoryKey, chat_id: str) -> bool:

@@ -16,6 +16,7 @@ from memorybase.database import clock
 from memorybase.models import NodeExecution
 from memorybase.queries import memory_uses, sessions
 from memorybase.queries import node_executions as queries
+from memorybase.queries.ownership import check_flow, not_found, require
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -160,11 +161,10 @@ def _put(
 ) -> tuple[NodeExecutionView, bool]:
     identity = _identity(run_id, new)
     with services.database.transaction() as db:
-        if not sessions.has_flow(db, user_id, flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+        check_flow(db, user_id, flow_id)
         known = queries.fetch_any(db, identity)
         if known is not None and known[1] != user_id:
-            raise errors.NotFound("There is no such node execution", field="execution_id", value=str(identity))
+            raise not_found("node execution", identity)
         _check_run(db, user_id, flow_id, session_id, run_id)
         if known is not None and past is not None:
             return _view(known[0]), False
@@ -188,15 +188,12 @@ def _check_run(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str, ru
     if run is None or (run.flow_id, run.session_id) == (flow_id, session_id):
         return
     if sessions.owner_of_flow(db, run.flow_id) != user_id:
-        raise errors.NotFound("There is no such run", field="run_id", value=str(run_id))
-    raise errors.RunConflict("The run belongs to another session", field="run_id", value=str(run_id))
+        raise not_found("run", run_id)
+    raise errors.RunConflict("The run belongs to another session", field="run_id", value=run_id)
 
 
 def _found(db: OrmSession, user_id: UUID, execution_id: UUID) -> NodeExecution:
-    found = queries.fetch(db, user_id, execution_id)
-    if found is None:
-        raise errors.NotFound("There is no such node execution", field="execution_id", value=str(execution_id))
-    return found
+    return require(queries.fetch(db, user_id, execution_id), "node execution", execution_id)
 
 
 def _identity(run_id: UUID, new: NewExecution) -> UUID:

@@ -13,7 +13,6 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
 from memorybase.conversation.view.budget import GAP, SUMMARISED, Summary
 from memorybase.conversation.view.build import View, ViewOptions, build_view
 from memorybase.conversation.view.files import FileResolver, remote_images
@@ -22,7 +21,8 @@ from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.threads import BROKEN_LINK, CYCLE
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.models import Message
-from memorybase.queries import sessions, threads
+from memorybase.queries import threads
+from memorybase.queries.ownership import check_flow, not_found
 from memorybase.queries.threads import Link
 from memorybase.services import Services
 
@@ -66,7 +66,7 @@ class Walk:
         if leaf_id is not None:
             seq = threads.seq_of(self.db, self.flow_id, self.session_id, leaf_id)
             if seq is None:
-                raise errors.NotFound("The session has no such message", field="leaf_id", value=str(leaf_id))
+                raise not_found("message", leaf_id, field="leaf_id")
             return seq
         return None if run_id is None else threads.last_of_run(self.db, self.flow_id, self.session_id, run_id)
 
@@ -106,8 +106,7 @@ def captured_view(
     Ids are UUIDs as strings. Raises NotFound for a flow that is not the user's and for an unknown leaf.
     """
     with services.database.reading() as db:
-        if not sessions.has_flow(db, user_id, flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+        check_flow(db, user_id, flow_id)
         leaf_id, run_id = _uuid(options.leaf_id), _uuid(options.exclude_run_id)
         for tail in tails(db, flow_id, session_id, leaf_id=leaf_id, run_id=run_id, prune=options.limits.prune):
             view = build_view(

@@ -9,7 +9,6 @@ from itertools import islice
 from typing import Any, Literal
 from uuid import UUID
 
-from memorybase import errors
 from memorybase.conversation.history.session_reader import LONGEST_TURN, Walk, captured_view
 from memorybase.conversation.view.build import View, ViewOptions, build_view
 from memorybase.conversation.view.files import FileResolver, remote_images
@@ -18,6 +17,7 @@ from memorybase.conversation.view.rendering import Align, Format
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.view.transcript import Prefixes
 from memorybase.queries import sessions
+from memorybase.queries.ownership import check_flow, not_found
 from memorybase.services import Services
 
 Mode = Literal["conversation", "node"]
@@ -117,13 +117,12 @@ def _has_question(conversation: Conversation, request: HistoryRequest) -> bool:
 def has_session(conversation: Conversation, on_missing: OnMissing) -> bool:
     """Whether there is anything to remember by; raises NotFound for it where that is asked, and for the flow."""
     with conversation.services.database.reading() as db:
-        if not sessions.has_flow(db, conversation.user_id, conversation.flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(conversation.flow_id))
+        check_flow(db, conversation.user_id, conversation.flow_id)
         found = sessions.fetch_session(db, conversation.flow_id, conversation.session_id)
     if found is not None and found.deleted_at is None:
         return True
     if on_missing == "error":
-        raise errors.NotFound("There is no such session", field="session_id", value=conversation.session_id)
+        raise not_found("session", conversation.session_id)
     return False
 
 

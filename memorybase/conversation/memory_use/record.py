@@ -7,13 +7,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from memorybase import errors
 from memorybase.conversation.memory_use.provenance import ViewOrigin, deleted_sources
 from memorybase.conversation.view.build import View
 from memorybase.database import clock
 from memorybase.messages import resolve_id
 from memorybase.models import MemoryUse
 from memorybase.queries import deleted_messages, memory_uses, sessions
+from memorybase.queries.ownership import check_flow, not_found
 from memorybase.services import Services
 
 EDITED_SINCE = "edited_since"  # the model was given this; a message of it says something else now
@@ -72,12 +72,11 @@ def record_use(
     """
     shown = view.as_dict()
     with services.database.transaction() as db:
-        if not sessions.has_flow(db, user_id, flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+        check_flow(db, user_id, flow_id)
         identity = run_id if isinstance(run_id, UUID) else resolve_id(user_id, "run", run_id)[0]
         run = sessions.fetch_run(db, identity)
         if run is not None and run.flow_id != flow_id:
-            raise errors.NotFound("The flow has no such run", field="run_id", value=str(run_id))
+            raise not_found("run", run_id)
         session_id = origin.session_id
         if session_id is not None and sessions.fetch_session(db, flow_id, session_id) is None:
             session_id = None
@@ -105,8 +104,7 @@ def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) 
     ids = memory_uses.ids_in(past.sources)
     lost = memory_uses.ids_in([source for source in past.sources if source["kind"] == "summary"])
     with services.database.transaction() as db:
-        if not sessions.has_flow(db, user_id, flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+        check_flow(db, user_id, flow_id)
         if past.session_id is not None and sessions.fetch_session(db, flow_id, past.session_id) is None:
             values["session_id"] = None
         lost |= {each.message_id for each in deleted_messages.fetch(db, flow_id, ids).values() if each.stays_deleted}
@@ -119,14 +117,13 @@ def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) 
 def run_memory(services: Services, user_id: UUID, flow_id: UUID, run_id: UUID) -> RunMemory:
     """What the nodes of a run were given, oldest first. Raises NotFound for a run that is neither captured nor used."""
     with services.database.reading() as db:
-        if not sessions.has_flow(db, user_id, flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+        check_flow(db, user_id, flow_id)
         uses = memory_uses.uses_of_run(db, flow_id, run_id)
         edited = memory_uses.edited_since(db, flow_id, run_id)
         run = sessions.fetch_run(db, run_id)
     is_here = run is not None and run.flow_id == flow_id
     if not uses and not is_here:
-        raise errors.NotFound("There is no such run", field="run_id", value=str(run_id))
+        raise not_found("run", run_id)
     named = next((use.session_id for use in uses if use.session_id is not None), None)
     nodes = [_shown(use, is_edited=use.id in edited) for use in uses]
     return RunMemory(run_id, run.session_id if run is not None and is_here else named, nodes)

@@ -13,7 +13,6 @@ from uuid import UUID, uuid5
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
 from memorybase.conversation.history.session_reader import tails
 from memorybase.conversation.session_memory.presets import Call, SessionPreset, StoredSummary, session_memory
 from memorybase.conversation.summarizers.job import enqueue_after_commit
@@ -23,6 +22,7 @@ from memorybase.conversation.view.records import Record
 from memorybase.database import clock
 from memorybase.models import Session, SessionSummary
 from memorybase.queries import sessions, summaries
+from memorybase.queries.ownership import check_flow, not_found, require, require_session
 from memorybase.services import Services
 
 KEPT_PAIRS = 3  # what a summary that is asked for leaves to be given verbatim
@@ -107,10 +107,7 @@ def get_summary(services: Services, user_id: UUID, key: SummaryKey) -> SummaryVi
     """Raises NotFound for a flow, a session or a summary that is not there."""
     with services.database.reading() as db:
         _check_session(db, user_id, key)
-        row = _fetch(db, key)
-    if row is None:
-        raise errors.NotFound("This session has no such summary", field="session_id", value=key.session_id)
-    return _view(row)
+        return _view(require(_fetch(db, key), "summary", key.session_id, field="session_id"))
 
 
 def delete_summary(
@@ -122,7 +119,7 @@ def delete_summary(
         _check_session(db, user_id, asked)
         gone = summaries.delete_of_session(db, flow_id, session_id, preset=preset, summarizer=summarizer)
         if not gone:
-            raise errors.NotFound("This session has no such summary", field="session_id", value=session_id)
+            raise not_found("summary", session_id, field="session_id")
 
 
 def refresh_summary(services: Services, user_id: UUID, key: SummaryKey) -> SummaryView:
@@ -149,11 +146,8 @@ def _fetch(db: OrmSession, key: SummaryKey) -> SessionSummary | None:
 
 
 def _check_session(db: OrmSession, user_id: UUID, key: SummaryKey) -> None:
-    if not sessions.has_flow(db, user_id, key.flow_id):
-        raise errors.NotFound("There is no such flow", field="flow_id", value=str(key.flow_id))
-    found = sessions.fetch_session(db, key.flow_id, key.session_id)
-    if found is None or found.deleted_at is not None:
-        raise errors.NotFound("There is no such session", field="session_id", value=key.session_id)
+    check_flow(db, user_id, key.flow_id)
+    require_session(db, key.flow_id, key.session_id)
 
 
 def _id(session: Session, key: SummaryKey) -> UUID:

@@ -109,7 +109,7 @@ def test_an_outage_is_reported_and_words_are_still_searched(
     with frozen(web_stack.child("chroma")):
         reader.open(f"/memories/{base}/search?q=the lamp&mode=dense")
         expect(alert).to_contain_text("Search does not work now", timeout=20_000)  # the store is waited for
-        expect(alert).to_contain_text("The vector store does not answer.")
+        expect(alert).to_contain_text("The vector store is unavailable.")
         expect(reader.page.get_by_text("Nothing was found")).to_have_count(0)
         alert.get_by_role("button", name="Search by keyword instead").click()
         expect(found).to_be_visible()

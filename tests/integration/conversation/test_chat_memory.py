@@ -27,6 +27,7 @@ from memorybase.models import Chat, ChatRecord
 from memorybase.operations import sweeper
 from memorybase.queries import chats
 from memorybase.read_models import sessions
+from memorybase.read_models.session_queries import MessageQuery
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
@@ -674,7 +675,7 @@ def test_a_chats_log_is_not_shown_to_other_users(world: World) -> None:
     node.add(m(1, 2), chat_id="c")
     world.settle()
     assert world.jobs(base) == []
-    assert sessions.list_messages(world.services, world.user_id, sessions.MessageQuery(), PageRequest()).total == 0
+    assert sessions.list_messages(world.services, world.user_id, MessageQuery(), PageRequest()).total == 0
     for key in (MemoryKey(world.new_user(), *node.key[1:]), MemoryKey(world.user_id, world.new_flow(), "node")):
         with pytest.raises(errors.NotFound):
             get_memory(world.services, key)

@@ -163,7 +163,7 @@ def test_a_long_session_is_folded_page_by_page_and_what_is_folded_is_kept(world:
     work(world, by)
 
     assert (row(world).to_seq, row(world).requested_seq) == (PAGE, 2 * PAGE - 6)
-    assert row(world).error == "SummarizerUnavailable: The summarizer does not answer."
+    assert row(world).error == "SummarizerUnavailable: The summarizer is unavailable."
     pass_time(world, 1_000)
     world.sweep()
     work(world, by)
