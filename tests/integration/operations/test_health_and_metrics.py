@@ -199,7 +199,7 @@ class TestParts:
             db.get_one(Heartbeat, "worker@1").beat_at -= timedelta(seconds=100)
         (worker,) = [part for part in health.check_parts(world.services) if part.name == "worker"]
         assert (worker.ok, worker.alive) == (False, 0)
-        assert "no sign of life from a worker for 10" in (worker.problem or "")
+        assert "no heartbeat from a worker for 10" in (worker.problem or "")
 
     def test_one_that_hangs_holds_up_nobody(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         ended = threading.Event()
@@ -243,7 +243,7 @@ class TestMetrics:
         told = health.Vitals(
             pending_sessions=1, pending_messages=2, oldest_pending_seconds=3.0, jobs_queued=4, jobs_running=5,
             oldest_job_seconds=6.0, stuck_jobs=7, queue_stalled=True, dead_letters=8, mismatched_memory_bases=9,
-            worker=health.Liveness(10, 11.0), sweeper=health.Pulse(12, None),
+            worker=health.Liveness(10, 11.0), sweeper=health.Liveness(12, None),
         )  # fmt: skip
         monkeypatch.setattr(health, "read_vitals", lambda _services: told)
         said = scraped(api)
