@@ -1,4 +1,4 @@
-"""The row that a user owns, or NotFound."""
+"""The row that a user owns; raises NotFound otherwise."""
 
 from __future__ import annotations
 
