@@ -211,7 +211,7 @@ class InMemoryVectors:
                 return []
             collection = self._found(ref)
             if not np.isfinite(vector).all():
-                raise VectorRejected(reason="the vector is not a finite one")
+                raise VectorRejected(reason="the vector is not finite")
             _check_dimension(collection, vector)
             hits = [
                 VectorHit(
