@@ -31,14 +31,7 @@ class OnnxEmbedder:
     """An exported model; raises ModelUnavailable if its folder does not load."""
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        model: str,
-        identity: str,
-        batch_size: int,
-        threads: int,
-        prompts: Prompts = NO_PROMPTS,
+        self, folder: Path, *, model: str, identity: str, batch_size: int, threads: int, prompts: Prompts = NO_PROMPTS
     ) -> None:
         self.model = model
         self.identity = identity

@@ -25,14 +25,7 @@ class SentenceTransformerEmbedder:
     """A model in sentence-transformers; raises ModelUnavailable if its folder does not load."""
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        model: str,
-        identity: str,
-        batch_size: int,
-        threads: int,
-        prompts: Prompts = NO_PROMPTS,
+        self, folder: Path, *, model: str, identity: str, batch_size: int, threads: int, prompts: Prompts = NO_PROMPTS
     ) -> None:
         self.model = model
         self.identity = identity

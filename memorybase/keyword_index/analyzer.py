@@ -120,13 +120,10 @@ class Analyzer:
         if _STANDING_WISH.search(text.replace("\u2019", "'")):
             traits |= Traits.STATES_WISH
         return Document(
-            counted,
-            len(terms),
-            traits,
-            self.language,
+            counted, len(terms), traits, self.language,
             first_person=min(len(_FIRST_PERSON.findall(text)), MAX_COUNT),
             capitals=min(len(_CAPITALIZED_INSIDE.findall(text)), MAX_COUNT),
-        )
+        )  # fmt: skip
 
     def _stems(self, words: list[str]) -> list[str]:
         if self.language == "none":

@@ -138,11 +138,7 @@ def counts(db: OrmSession, terms: Collection[int], within: Sequence[tuple[int, i
 
 
 def occurrences(
-    db: OrmSession,
-    terms: Collection[int],
-    within: Sequence[tuple[int, int]] | None = None,
-    *,
-    limit: int | None = None,
+    db: OrmSession, terms: Collection[int], within: Sequence[tuple[int, int]] | None = None, *, limit: int | None = None
 ) -> dict[int, Occurrences]:
     """The terms' postings, in all sessions or within the ranges; at most `limit` in total."""
     limited = limit is not None

@@ -19,7 +19,7 @@ from memorybase.database import clock
 from memorybase.embedding.chunking import split_text
 from memorybase.embedding.compatibility import check_searchable, check_writable
 from memorybase.knowledge_bases import queries
-from memorybase.knowledge_bases.queries import DocumentFacts, StoredDocument
+from memorybase.knowledge_bases.queries import StoredDocument
 from memorybase.messages import check_json, check_text
 from memorybase.models import ID_LENGTH, KnowledgeBase
 from memorybase.services import Services
@@ -353,18 +353,14 @@ def _verified(
     found: list[DocumentHit] = []
     for chunk, hit in chunks:
         facts = facts_of.get(chunk.message_id)
-        if facts is None or not _is_current(entry, facts, chunk.version, chunk.index):
+        if facts is None or (facts.knowledge_base_id, facts.version) != (entry.id, chunk.version):
             continue
-        if has_metadata(facts.metadata, metadata):
+        if chunk.index < facts.chunks and has_metadata(facts.metadata, metadata):
             id_ = facts.external_id or str(facts.id)
             found.append(
                 DocumentHit(id_, facts.id, chunk.index, hit.text, round(hit.score, SCORE_DIGITS), facts.metadata)
             )
     return found
-
-
-def _is_current(entry: KnowledgeBase, facts: DocumentFacts, version: int, index: int) -> bool:
-    return facts.knowledge_base_id == entry.id and facts.version == version and index < facts.chunks
 
 
 def _collection(entry: KnowledgeBase) -> CollectionRef:

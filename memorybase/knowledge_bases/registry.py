@@ -235,13 +235,9 @@ def search(services: Services, user_id: UUID, name: str, query: DocumentQuery) -
     """
     started = time.perf_counter()
     check_query(services.settings, query.query, top_k=query.top_k, min_score=query.min_score, metadata=query.metadata)
+    entry = _ready(services, user_id, name)
     results = documents.nearest(
-        services,
-        _ready(services, user_id, name),
-        query.query,
-        top_k=query.top_k,
-        min_score=query.min_score or 0.0,
-        metadata=query.metadata,
+        services, entry, query.query, top_k=query.top_k, min_score=query.min_score or 0.0, metadata=query.metadata
     )
     return DocumentAnswer(results=results, took_ms=round((time.perf_counter() - started) * 1_000, 3))
 

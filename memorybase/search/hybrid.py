@@ -45,11 +45,7 @@ def find_keyword_candidates(
     within = None
     if request.session_id is not None or request.end_user_id is not None:
         within = postings.ranges_of(
-            db,
-            flow_id,
-            session_id=request.session_id,
-            end_user_id=request.end_user_id,
-            at_most=MAX_SESSION_RANGES,
+            db, flow_id, session_id=request.session_id, end_user_id=request.end_user_id, at_most=MAX_SESSION_RANGES
         )
     terms = keyword_search.find_terms(db, flow_id, question.terms, within)
     positions = terms.best_positions(POSITIONS_PER_CANDIDATE * _candidate_limit(request)).tolist()

@@ -18,7 +18,7 @@ from memorybase.keyword_index.analyzer import Analyzer
 READ_CHARS = 20_000  # of a longer message only the part with most of the question's terms is read
 PREFIX_CHARS = 4
 REPEATED = 0.1  # the share of its weight that a repeated term adds
-IN_MATCHED_CHUNK = 0.25  # the share that a term adds in the chunk that matched
+IN_CHUNK = 0.25  # the share that a term adds in the chunk that matched
 TIE = 1e-9
 
 _LINE = re.compile(r"[^\n]+")
@@ -29,9 +29,7 @@ _END = re.compile(
     r"[.!?\u2026\u061f\u06d4\u0964]+[\"'\u201d\u2019\u00bb)\]*_]*(?=\s)|[\u3002\uff01\uff1f\uff61]+[\u300d\u300f\u201d\u2019\uff09]*"
 )
 _BEFORE_STOP = re.compile(r"(\w+)\.$")
-_ABBREVIATIONS = frozenset(
-    {"mr", "mrs", "ms", "dr", "prof", "st", "vs", "cf", "ca", "approx", "fig", "vol", "jr", "bzw"}
-)
+_ABBREVIATED = frozenset(["mr", "mrs", "ms", "dr", "prof", "st", "vs", "cf", "ca", "approx", "fig", "vol", "jr", "bzw"])
 
 
 class Span(NamedTuple):
@@ -90,9 +88,7 @@ def _ends(text: str, match: re.Match[str], begin: int, end: int) -> bool:
         return True
     following = text[match.end() : min(match.end() + 8, end)].lstrip()[:1]
     word = _BEFORE_STOP.search(text, max(begin, match.start() - 12), match.start() + 1)
-    is_short = (
-        word is not None and (len(word[1]) == 1 or word[1].casefold() in _ABBREVIATIONS) and not word[1].isdigit()
-    )
+    is_short = word is not None and not word[1].isdigit() and (len(word[1]) == 1 or word[1].casefold() in _ABBREVIATED)
     return not following.islower() and not is_short
 
 
@@ -194,9 +190,7 @@ class Reader:
         total = 0.0
         for term in self._terms[position]:
             others = counts[term] if step > 0 else counts[term] - 1
-            total += weights[term] * (
-                (REPEATED if others else 1.0) + (IN_MATCHED_CHUNK if self._is_matched(position) else 0.0)
-            )
+            total += weights[term] * ((REPEATED if others else 1.0) + (IN_CHUNK if self._is_matched(position) else 0.0))
             counts[term] += step
         return total
 
@@ -239,7 +233,7 @@ def _region(text: str, weights: Mapping[str, float], max_chars: int, matched: Sp
     for start in range(0, len(text), READ_CHARS):
         part = text[start : start + READ_CHARS].casefold()
         is_matched = matched is not None and start <= matched.start < start + READ_CHARS
-        covered = sum(weight for stem, weight in stems if stem in part) + (IN_MATCHED_CHUNK if is_matched else 0.0)
+        covered = sum(weight for stem, weight in stems if stem in part) + (IN_CHUNK if is_matched else 0.0)
         if covered > best:
             best, chosen = covered, start
     return Span(max(0, chosen - max_chars), min(len(text), chosen + READ_CHARS + max_chars))

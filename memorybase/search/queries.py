@@ -98,6 +98,16 @@ class PendingMessage(NamedTuple):
     content: Any
 
 
+class PendingScope(NamedTuple):
+    """Which pending messages to read: of which session or end user, how many, of how many sessions."""
+
+    session_id: str | None
+    end_user_id: str | None
+    metadata: bool  # whether the facts need it
+    limit: int
+    session_limit: int
+
+
 class Neighbour(NamedTuple):
     """A turn near a hit."""
 
@@ -162,21 +172,13 @@ def small_selection(
     return ids if len(ids) <= at_most else None
 
 
-def pending_messages(
-    db: OrmSession,
-    target: Target,
-    *,
-    session_id: str | None,
-    end_user_id: str | None,
-    metadata: bool,
-    limit: int,
-    session_limit: int,
-) -> list[PendingMessage]:
+def pending_messages(db: OrmSession, target: Target, scope: PendingScope) -> list[PendingMessage]:
     """The newest counted messages beyond their session's cursor.
 
     Reads at most `limit` messages of each of the `session_limit` sessions captured last, along indexes. The cost
     depends on these limits and not on the flow's history or backlog.
     """
+    session_id, end_user_id, metadata, limit, session_limit = scope
     statement = _pending(
         target.capture, of_session=session_id is not None, of_user=end_user_id is not None, metadata=metadata
     )
@@ -240,25 +242,16 @@ def _sessions_behind(capture: Capture, scope: Sequence[sa.ColumnElement[bool]]) 
     )
 
 
-def edited_messages(
-    db: OrmSession,
-    target: Target,
-    *,
-    session_id: str | None,
-    end_user_id: str | None,
-    metadata: bool,
-    limit: int,
-    session_limit: int,
-) -> list[PendingMessage]:
+def edited_messages(db: OrmSession, target: Target, scope: PendingScope) -> list[PendingMessage]:
     """Ingested messages with an edit that the serving generation does not hold yet, newest edits first.
 
     Reads only sessions with a pending repair: few at any time, and at most `session_limit` over all memory bases.
     """
-    dirty = _dirty_sessions(db, target, session_limit)
+    dirty = _dirty_sessions(db, target, scope.session_limit)
     if not dirty:
         return []
     rows = db.execute(
-        _facts(metadata=metadata)
+        _facts(metadata=scope.metadata)
         .add_columns(Message.content)
         .join(Progress, sa.and_(Progress.flow_id == Message.flow_id, Progress.session_id == Message.session_id))
         .where(
@@ -267,14 +260,11 @@ def edited_messages(
             Message.seq > Progress.start_seq,
             Message.seq <= Progress.cursor_seq,
             # A message without an entry is a dead letter, which an edit may have fixed.
-            sa.or_(
-                _held() != Message.version,
-                sa.and_(_held().is_(None), Message.version > 1),
-            ),
-            *_session_scope(session_id, end_user_id),
+            sa.or_(_held() != Message.version, sa.and_(_held().is_(None), Message.version > 1)),
+            *_session_scope(scope.session_id, scope.end_user_id),
         )
         .order_by(Message.edited_at.desc().nulls_last(), Message.seq.desc(), Message.id)
-        .limit(limit),
+        .limit(scope.limit),
         _of(target),
     )
     return [PendingMessage(Facts(*row[:-1]), row[-1]) for row in rows]

@@ -120,22 +120,16 @@ def _fused(services: Services, user_id: UUID, request: SearchRequest) -> list[Ca
         if request.mode == "hybrid":
             vector_results = vector_search.nearest_in_thread(services, targets, question.text, wider)
             pending = vector_search.read_pending(db, targets, request)
-        terms, keyword_candidates = hybrid.find_keyword_candidates(db, request, question, targets)
+        terms, by_keywords = hybrid.find_keyword_candidates(db, request, question, targets)
     by_target: list[tuple[list[Candidate], QueryTokens | None]]
     if vector_results is None:
-        by_target = [
-            ([candidate._replace(score=-1.0) for candidate in candidates], None)
-            for candidates in keyword_candidates.values()
-        ]
+        by_target = [([each._replace(score=-1.0) for each in found], None) for found in by_keywords.values()]
     else:
         # Fetching vectors takes as long as a query, so it does not wait for the vector half.
-        vectors = {
-            target: hybrid.fetch_vectors(services, target, candidates)
-            for target, candidates in keyword_candidates.items()
-        }
+        vectors = {target: hybrid.fetch_vectors(services, target, found) for target, found in by_keywords.items()}
         nearest = [vector_search.with_pending(services, found, pending, wider) for found in vector_results.result()]
         by_target = [
-            (hybrid.with_cosines(found, keyword_candidates[found.target], vectors[found.target]), found.tokens)
+            (hybrid.with_cosines(found, by_keywords[found.target], vectors[found.target]), found.tokens)
             for found in nearest
         ]
     return [
@@ -199,11 +193,8 @@ def _hits(services: Services, request: SearchRequest, chosen: Sequence[Candidate
         turns = queries.neighbours(db, flow_id, positions, count=request.neighbors)
     around = _turns_by_message(turns, request)
     # Leave out messages that were edited or deleted since their verification.
-    current = [
-        candidate
-        for candidate in chosen
-        if candidate.message_id in messages and messages[candidate.message_id].version == candidate.version
-    ]
+    versions = {message.id: message.version for message in messages.values()}
+    current = [candidate for candidate in chosen if versions.get(candidate.message_id) == candidate.version]
     snippets = snippets_of(services, request, current, messages, held)
     hits: list[Hit] = []
     for candidate, snippet in zip(current, snippets, strict=True):

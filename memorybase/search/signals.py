@@ -52,11 +52,7 @@ class Candidates:
         steps = np.zeros(len(self.facts), dtype=np.int64)
         for step in PRECEDING_STEPS:
             for number, (message, turn) in enumerate(zip(self.facts, self.neighbors(step), strict=True)):
-                if (
-                    turn
-                    and turn.traits & asks
-                    and (turn.sender_name or turn.role) != (message.sender_name or message.role)
-                ):
+                if turn and turn.traits & asks and _speaker(turn) != _speaker(message):
                     steps[number] = step
         return steps
 
@@ -67,11 +63,9 @@ class Candidates:
 
     def neighbor_weight(self, step: int) -> Floats:
         """How much the turn this many positions away counts for each candidate; 0 where there is none."""
-        neighbors = self.neighbors(step)
-        lengths = np.array([turn.terms if turn else 0 for turn in neighbors], dtype=np.float64)
-        weight: Floats = (
-            shortness(self.lengths) * shortness(lengths) * np.array([turn is not None for turn in neighbors])
-        )
+        turns = self.neighbors(step)
+        lengths = np.array([turn.terms if turn else 0 for turn in turns], dtype=np.float64)
+        weight: Floats = shortness(self.lengths) * shortness(lengths) * np.array([turn is not None for turn in turns])
         return weight
 
 
@@ -89,9 +83,7 @@ def columns(question: Question, terms: QueryTerms, candidates: Candidates) -> di
         "dense": dense,
         "nearby": terms.scores_with_neighbors(candidates.positions, neighbor_weights),
         "topic": _best_in_session(dense, facts),
-        "reply": _scores_of_preceding(terms, candidates)
-        * neighbor_weights[-1]
-        * _ended_in_question(candidates.neighbors(-1)),
+        "reply": _preceding(terms, candidates) * neighbor_weights[-1] * _ended_in_question(candidates.neighbors(-1)),
         "coverage": terms.coverage(candidates.positions) ** 3 * (1 - shortness(lengths)),
         "long": excess,
         "long_you": excess * question.asks_other_side,
@@ -117,9 +109,13 @@ def long(lengths: Floats) -> Floats:
     return values
 
 
-def _scores_of_preceding(terms: QueryTerms, candidates: Candidates) -> Floats:
+def _preceding(terms: QueryTerms, candidates: Candidates) -> Floats:
     lengths = np.array([turn.terms if turn else 0 for turn in candidates.neighbors(-1)], dtype=np.float64)
     return terms.scores(candidates.positions - 1, lengths)
+
+
+def _speaker(turn: Turn | Facts) -> str:
+    return turn.sender_name or turn.role
 
 
 def _ended_in_question(turns: Sequence[Turn | None]) -> NDArray[np.bool_]:

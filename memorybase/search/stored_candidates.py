@@ -103,11 +103,7 @@ def _attempts(
 def _small_selection(services: Services, target: Target, request: SearchRequest) -> list[str] | None:
     with services.database.reading() as db:
         ids = queries.small_selection(
-            db,
-            target,
-            session_id=request.session_id,
-            end_user_id=request.end_user_id,
-            at_most=SMALL_SELECTION,
+            db, target, session_id=request.session_id, end_user_id=request.end_user_id, at_most=SMALL_SELECTION
         )
     return None if ids is None else [str(id_) for id_ in ids]
 

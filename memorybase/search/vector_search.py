@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,9 +61,8 @@ def nearest(
     """Verified candidates of each target from the store; `query` is the text to embed."""
     full_query = request.query if with_tokens and services.settings.token_vectors else None
     results: list[Nearest] = []
-    for target, (embedder, vector, tokens) in zip(
-        targets, _embed_queries(services, query, full_query, targets), strict=True
-    ):
+    embedded = _embed_queries(services, query, full_query, targets)
+    for target, (embedder, vector, tokens) in zip(targets, embedded, strict=True):
         comparable = tokens is not None and target.token_encoding == embedder.token_encoding
         stored = nearest_stored(services, target, vector, request)
         results.append(Nearest(target, embedder, vector, stored, tokens if comparable else None))
@@ -79,15 +78,11 @@ def read_pending(
     """
     if not request.include_pending:
         return {}
-    scope: dict[str, Any] = {
-        "session_id": request.session_id,
-        "end_user_id": request.end_user_id,
-        "metadata": bool(request.metadata),
-        "limit": PENDING_MESSAGES,
-        "session_limit": PENDING_SESSIONS,
-    }
+    scope = queries.PendingScope(
+        request.session_id, request.end_user_id, bool(request.metadata), PENDING_MESSAGES, PENDING_SESSIONS
+    )
     return {
-        target: queries.pending_messages(db, target, **scope) + queries.edited_messages(db, target, **scope)
+        target: queries.pending_messages(db, target, scope) + queries.edited_messages(db, target, scope)
         for target in targets
     }
 
@@ -110,13 +105,12 @@ def corrected_for_length(
     """
     lengths = np.array([candidate.facts.terms if candidate.facts else 0 for candidate in candidates], dtype=np.float64)
     penalties = LENGTH_COST * signals.long(lengths) * (not question.asks_other_side)
-    corrected = [
-        candidate._replace(
-            score=round(max(0.0, candidate.score - float(penalty)), SCORE_DIGITS), cosine=candidate.score
-        )
-        for candidate, penalty in zip(candidates, penalties, strict=True)
-    ]
-    return [candidate for candidate in corrected if candidate.score >= (request.min_score or 0)]
+    corrected = []
+    for candidate, penalty in zip(candidates, penalties, strict=True):
+        score = round(max(0.0, candidate.score - float(penalty)), SCORE_DIGITS)
+        if score >= (request.min_score or 0):
+            corrected.append(candidate._replace(score=score, cosine=candidate.score))
+    return corrected
 
 
 class _EmbeddedQuery(NamedTuple):

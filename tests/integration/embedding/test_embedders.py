@@ -310,7 +310,7 @@ def test_a_models_configuration_says_its_prompts(
 def test_prompts_that_cannot_be_read_are_an_error(tmp_path: Path, config: str) -> None:
     assert prompts_in(tmp_path) == NO_PROMPTS
     (tmp_path / "config_sentence_transformers.json").write_text(config)
-    with pytest.raises(ModelUnavailable, match="which prompts the model wants"):
+    with pytest.raises(ModelUnavailable, match="valid configuration with the model's prompts"):
         prompts_in(tmp_path)
 
 
@@ -430,7 +430,7 @@ def test_files_other_than_the_published_are_refused(
     (folder / name).write_bytes(b"\0" + (WHEEL.folder / name).read_bytes()[1:])
     monkeypatch.setattr("memorybase.embedding.source._wheel_folder", lambda: folder)
     settings = Settings.model_validate({"data_dir": tmp_path / "data", "embedding_backend": backend})
-    with pytest.raises(ModelUnavailable, match=rf"{name} is not the file .*\. Reinstall it: pip install"):
+    with pytest.raises(ModelUnavailable, match=rf"{name} must have the SHA-256 .*\. Reinstall it: pip install"):
         Embedders(settings).get()
 
 
