@@ -12,7 +12,7 @@ from memorybase.database.engine import Database
 from memorybase.models import Message, SessionProgress
 from memorybase.queries import dead_letters, ledger
 
-REASON = "The embedding model gave this text a vector that is not finite."
+REASON = "The embedding model returned a vector that is not finite for this text."
 
 
 def add_dead_letters(stack: EmbeddedStack, base: str, *texts: str) -> None:
