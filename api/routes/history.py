@@ -13,7 +13,7 @@ from api.schemas import HistoryAnswer, HistoryBody, NodeExecutionBody
 from memorybase.conversation import Prefixes
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_executions import NodeExecutionView
-from memorybase.conversation.history.read import give_history
+from memorybase.conversation.history.read import read_history
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
 from memorybase.conversation.memory_use import record
 from memorybase.conversation.memory_use.record import RunMemory
@@ -32,7 +32,7 @@ def get_history(body: HistoryBody, services: ServicesDep, caller: Reader) -> His
         return None if value is None else resolve_id(caller.user_id, kind, value)[0]
 
     flow_id, _ = resolve_id(caller.user_id, "flow", body.flow_id)
-    given = give_history(
+    given = read_history(
         Conversation(services, caller.user_id, flow_id, body.session_id),
         HistoryRequest(
             leaf_id=named("message", body.leaf_id),

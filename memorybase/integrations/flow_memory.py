@@ -20,7 +20,7 @@ from memorybase.conversation.chat_memory.config import ChatMemoryConfig
 from memorybase.conversation.chat_memory.memories import MemoryKey, Who
 from memorybase.conversation.chat_memory.message_log import DeletedRole, DeleteMode
 from memorybase.conversation.history import node_executions
-from memorybase.conversation.history.read import give_history
+from memorybase.conversation.history.read import read_history
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
 from memorybase.conversation.session_memory.presets import PRESETS
 from memorybase.ingestion import capture as ingestion
@@ -161,7 +161,7 @@ class InProcess:
             index=asked.get("index"),
             max_tokens=asked["max_tokens"],
         )
-        return give_history(conversation, request, mode="node", node_id=asked["node_id"]).view.as_dict()
+        return read_history(conversation, request, mode="node", node_id=asked["node_id"]).view.as_dict()
 
     def context(self, asked: Json) -> Json:
         run_id = asked.get("run_id")

@@ -12,7 +12,7 @@ from harness.world import World
 from memorybase.conversation import Record, View, build_view
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_token_buffer import NodeHistory
-from memorybase.conversation.history.read import give_history
+from memorybase.conversation.history.read import read_history
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.memory_use.provenance import ViewOrigin
@@ -150,7 +150,7 @@ def said_in(world: World, execution_id: UUID) -> list[str]:
 
 def read_node(world: World, run_id: UUID) -> NodeHistory:
     conversation = Conversation(world.services, world.user_id, world.flow_id, "s")
-    return give_history(conversation, HistoryRequest(run_id=run_id), mode="node", node_id="llm")
+    return read_history(conversation, HistoryRequest(run_id=run_id), mode="node", node_id="llm")
 
 
 def test_deleted_words_leave_the_contexts_and_the_uses_that_quote_them(world: World) -> None:
