@@ -1,4 +1,4 @@
-"""How a Chat Memory node keeps memory: its fields with their defaults, checked, and the limits that follow."""
+"""The configuration of a Chat Memory node: its fields, their defaults and bounds, and the limits that follow."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from memorybase.messages import not_blank, storable
 from memorybase.models import NAME_LENGTH
 
 SUMMARIZE_PROMPT = "Summarize the key points of the removed messages, preserving important context and decisions made."
-MAX_MESSAGES = 10_000  # in any limit: a view reads no more
+MAX_MESSAGES = 10_000  # of any limit; a view reads no more
 MAX_TOKENS = 2_000_000
 MAX_PREDEFINED = 100
-UNCOVERED_TOKENS = 4_000  # of what no summary covers yet, given verbatim beyond a limit of messages
-
+UNCOVERED_TOKENS = 4_000  # of messages beyond the limit, shown verbatim until a summary covers them
 
 _Text = Annotated[str, AfterValidator(storable), AfterValidator(not_blank)]
 _Template = Annotated[_Text, Field(max_length=MAX_TEMPLATE_CHARS)]
@@ -30,7 +29,7 @@ _Count = Annotated[int, Field(ge=0, le=MAX_MESSAGES)]
 
 
 class PredefinedMessage(BaseModel):
-    """A message that stands before the history, never stored in it."""
+    """A message shown before the history, never stored in it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -39,7 +38,7 @@ class PredefinedMessage(BaseModel):
 
 
 class ChatMemoryConfig(BaseModel):
-    """The fields of a Chat Memory node. Those of the limit that is not chosen are kept and mean nothing."""
+    """The fields of a Chat Memory node. Fields of the other `limit_type` are stored and ignored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -69,7 +68,7 @@ class ChatMemoryConfig(BaseModel):
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Self:
-        """The configuration of these fields; raises InvalidRequest naming the first that does not fit."""
+        """The configuration of these fields; raises InvalidRequest for the first invalid one."""
         try:
             return cls(**fields)
         except ValidationError as error:
@@ -83,7 +82,7 @@ class ChatMemoryConfig(BaseModel):
         check_template(self.user_message_content, "user_message_content")
         if self.threshold_trigger <= self.threshold_target:
             raise InvalidRequest(
-                "The threshold's trigger is above its target",
+                "threshold_trigger must be above threshold_target",
                 field="threshold_trigger",
                 value=self.threshold_trigger,
                 limit=self.threshold_target + 1,
@@ -99,10 +98,10 @@ class ChatMemoryConfig(BaseModel):
     @property
     def predefined(self) -> list[Record]:
         """The predefined messages, if they are used."""
-        chosen = self.predefined_messages if self.use_predefined_messages else []
+        messages = self.predefined_messages if self.use_predefined_messages else []
         return [
-            Record(id=f"predefined-{index}", seq=0, role=each.role, content=each.content)
-            for index, each in enumerate(chosen, 1)
+            Record(id=f"predefined-{index}", seq=0, role=message.role, content=message.content)
+            for index, message in enumerate(messages, 1)
         ]
 
     @property
@@ -114,13 +113,13 @@ class ChatMemoryConfig(BaseModel):
 
     @property
     def trims_like(self) -> dict[str, Any]:
-        """Whatever decides where a threshold cuts; None of it has changed: old cuts hold."""
+        """The fields that decide where a threshold cuts; a change of any invalidates stored cuts."""
         names = {"limit_type", "trim_mode", "trim_strategy", "threshold_trigger", "threshold_target", "keep_first",
                  "pin_predefined", "use_predefined_messages", "predefined_messages"}  # fmt: skip
         return self.model_dump(include=names)
 
     def limits(self, cuts: tuple[Cut, ...] = ()) -> Limits:
-        """What a view may hold. Where a threshold has cut is stored, and comes in its stead."""
+        """The limits of a view. A threshold is not among them: its stored cuts are."""
         if self.limit_type == "tokens":
             return Limits(
                 max_tokens=self.max_tokens,
@@ -137,7 +136,7 @@ class ChatMemoryConfig(BaseModel):
         )
 
     def options(self, cuts: tuple[Cut, ...], *, exclude_run_id: str | None, align: Align, shape: Format) -> ViewOptions:
-        """How a view is made. While summaries are made, what none covers yet is given verbatim."""
+        """How a view is built. With summarization, messages that no summary covers yet are shown verbatim."""
         return ViewOptions(
             exclude_run_id=exclude_run_id,
             clearing=Clearing() if self.clear_tool_results else None,

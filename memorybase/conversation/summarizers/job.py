@@ -15,7 +15,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.conversation.summarizers.llm import Summarizer, says_something
+from memorybase.conversation.summarizers.llm import Summarizer, has_content
 from memorybase.conversation.view.records import Record
 from memorybase.database import clock, engine
 from memorybase.models import Chat, SessionSummary
@@ -55,7 +55,7 @@ def fold(
     while folded.to_seq < to_seq:
         with services.database.reading() as db:
             records, end = read_page(db, folded.to_seq)
-        text = summarizer.summarize(folded.text, records, prompt) if says_something(records) else folded.text
+        text = summarizer.summarize(folded.text, records, prompt) if has_content(records) else folded.text
         from_seq = records[0].seq if records and folded.from_seq is None else folded.from_seq
         folded = Folded(text, from_seq, end, UUID(records[-1].id) if records else folded.last_message_id)
         if end < to_seq and not store(folded):

@@ -16,8 +16,8 @@ from harness.world import World
 from memorybase import errors
 from memorybase.conversation import Record, View, build_view
 from memorybase.conversation.chat_memory import message_log
-from memorybase.conversation.chat_memory.memories import MemoryKey, Who, get_memory, list_memories
-from memorybase.conversation.chat_memory.nodes import AddMemory, ChatMemory, DeleteMemory, FlowPlace, GetMemoryData
+from memorybase.conversation.chat_memory.memories import ChatSelector, MemoryKey, get_memory, list_memories
+from memorybase.conversation.chat_memory.nodes import AddMemory, ChatMemory, DeleteMemory, FlowRef, GetMemoryData
 from memorybase.conversation.chat_memory.summaries import make_due, summarize_due
 from memorybase.conversation.chat_memory.views import record_of
 from memorybase.conversation.memory_use import record as uses
@@ -62,7 +62,7 @@ class Notes:
 
 def memory(world: World, node_id: str = "node", **fields: Any) -> ChatMemory:
     summarizer = fields.pop("summarizer", None)
-    at = FlowPlace(world.services, world.user_id, world.flow_id)
+    at = FlowRef(world.services, world.user_id, world.flow_id)
     return ChatMemory(at, node_id, summarizer=summarizer, **({"name": "Support", "chat_id": CHAT} | fields))
 
 
@@ -265,7 +265,7 @@ def test_variables_that_name_no_chat_are_an_error(world: World, start: dict[str,
 def test_one_of_chat_id_and_variables_says_who() -> None:
     for who in ({}, {"chat_id": "c", "variables": {}}, {"chat_id": ""}):
         with pytest.raises(InvalidRequest):
-            Who(**who)
+            ChatSelector(**who)
 
 
 def test_ids_that_differ_by_separators_are_other_chats_and_nodes(world: World) -> None:
@@ -678,7 +678,7 @@ def test_a_chats_log_is_nobody_elses(world: World) -> None:
         with pytest.raises(errors.NotFound):
             get_memory(world.services, key)
         with pytest.raises(errors.NotFound):
-            message_log.post_messages(world.services, key, Who("c"), m(3))
+            message_log.post_messages(world.services, key, ChatSelector("c"), m(3))
     session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
     sweeper.finish_deletions(world.services)
     assert rows_left(world) == 0
