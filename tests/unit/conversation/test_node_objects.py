@@ -105,7 +105,7 @@ import sys
 from memorybase.conversation.node_object_memory import append_log
 from memorybase.conversation.node_object_memory.node_memory import NodeTokenBufferMemory
 from memorybase.conversation.node_object_memory.object_store import objects_at
-append_log.WHOLE_BYTES = 4_000
+append_log.COMPACT_BYTES = 4_000
 mine = NodeTokenBufferMemory("a", "c", "n", objects=objects_at(sys.argv[1]))
 for number in range(200):
     mine.add_messages(f"{sys.argv[2]}{number}", None, "question", [], "answer", [])
@@ -185,7 +185,7 @@ def test_a_damaged_document_is_put_aside_and_nothing_is_lost(tmp_path: Path, dam
 
 
 def test_a_damaged_append_keeps_its_place_and_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(append_log, "WHOLE_BYTES", -1)
+    monkeypatch.setattr(append_log, "COMPACT_BYTES", -1)
     append_many(str(tmp_path), "a", 3)
     (tmp_path / "node_memory/a/c/n.json.d/000000000002.append").write_bytes(b"{")
     assert [record.content for record in memory(tmp_path).view("a2").records] == ["question 2 of a", "answer"]
