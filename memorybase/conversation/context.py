@@ -341,11 +341,11 @@ def _recall(
         log.warning("recall_degraded", error_code=error.code)
         degraded = (RECALL,)
         hits = _search(services, user_id, request, query, mode="keyword")
-    words = analyzer(services.settings.keyword_language)
+    text_analyzer = analyzer(services.settings.keyword_language)
     around = None
     if request.recall.top_k is None and request.recall.min_score is None:
         around = partial(search.turns_around, services, request.flow_id, hits, query)
-    packer = Packer(hits, request.query or "", words, partial(_cost, request.counter), around)
+    packer = Packer(hits, request.query or "", text_analyzer, partial(_cost, request.counter), around)
     return _Found(request.counter, packer, in_run, degraded)
 
 

@@ -19,7 +19,7 @@ _MEMORIES = Keyset("chat-memories", (ChatMemory.created_at, ChatMemory.id))
 _CHATS = Keyset("chats", (Chat.created_at, Chat.id))
 
 
-class Known(NamedTuple):
+class StoredRecord(NamedTuple):
     """A stored record, to compare with a repeated post of its id."""
 
     message_id: UUID
@@ -172,16 +172,16 @@ def delete_chat(db: OrmSession, chat: Chat) -> None:
 # Records.
 
 
-def known_records(db: OrmSession, chat: Chat, ids: Collection[UUID]) -> dict[UUID, Known]:
+def stored_records(db: OrmSession, chat: Chat, ids: Collection[UUID]) -> dict[UUID, StoredRecord]:
     """The chat's records with these ids."""
-    found: dict[UUID, Known] = {}
+    found: dict[UUID, StoredRecord] = {}
     for page in batches.pages(ids):
         rows = db.execute(
             sa.select(ChatRecord.message_id, ChatRecord.seq, ChatRecord.fingerprint).where(
                 ChatRecord.chat_row_id == chat.id, ChatRecord.message_id.in_(page)
             )
         )
-        found.update({row.message_id: Known(*row) for row in rows})
+        found.update({row.message_id: StoredRecord(*row) for row in rows})
     return found
 
 

@@ -43,8 +43,8 @@ class ChatMemoryConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[_Text, Field(max_length=NAME_LENGTH)]
-    chat_id: _Template = Field(description="Template of the chat's id, such as user-{{ start.user_id }}.")
-    user_message_content: _Template = Field("{{ start | json }}", description="Template of a user's message.")
+    chat_id: _Template = Field(description="Template of the chat id, such as user-{{ start.user_id }}.")
+    user_message_content: _Template = Field("{{ start | json }}", description="Template of user messages.")
     limit_type: Literal["messages", "tokens"] = "messages"
     trim_strategy: Strategy = "drop_oldest"
     clear_tool_results: bool = False
@@ -54,16 +54,18 @@ class ChatMemoryConfig(BaseModel):
     predefined_messages: Annotated[list[PredefinedMessage], Field(max_length=MAX_PREDEFINED)] = Field(
         default_factory=list
     )
-    trim_mode: Literal["continuous", "threshold"] = Field("continuous", description="With a limit of messages.")
-    max_messages: _Count = Field(20, description="Kept by continuous trimming.")
-    threshold_trigger: Annotated[int, Field(ge=1, le=MAX_MESSAGES)] = Field(500, description="Trims from so many on.")
-    threshold_target: _Count = Field(100, description="Kept then; below the trigger.")
+    trim_mode: Literal["continuous", "threshold"] = Field("continuous", description="For limit_type messages.")
+    max_messages: _Count = Field(20, description="Messages that continuous trimming keeps.")
+    threshold_trigger: Annotated[int, Field(ge=1, le=MAX_MESSAGES)] = Field(
+        500, description="Trims at this many messages."
+    )
+    threshold_target: _Count = Field(100, description="Messages kept then; below the trigger.")
     max_images: Annotated[int, Field(ge=0, le=1_000)] = 1
     max_tokens: Annotated[int, Field(ge=0, le=MAX_TOKENS)] = 2000
-    min_messages: _Count = Field(0, description="Kept whatever max_tokens says.")
-    pin_predefined: bool = Field(default=False, description="Predefined messages count and never go.")
+    min_messages: _Count = Field(0, description="Newest messages kept beyond max_tokens.")
+    pin_predefined: bool = Field(default=False, description="Never trim predefined messages; they still count.")
     keep_first: Annotated[int, Field(ge=0, le=1_000)] | None = Field(
-        None, description="Kept at the start by drop_middle; by default the predefined ones, at least 2."
+        None, description="First messages kept by drop_middle; by default the predefined ones, at least 2."
     )
 
     @classmethod

@@ -45,7 +45,7 @@ _CURSOR = re.compile(r"(before|after):(\d{1,19})")
 
 @dataclass(frozen=True, slots=True)
 class PostedMessage:
-    """A posted message; `created` is False if the chat had it already."""
+    """A posted message; `created` is false if the chat had it already."""
 
     id: UUID
     external_id: str | None
@@ -205,16 +205,16 @@ def _bind_end_user(chat: Chat, end_user_id: str | None) -> None:
 def _append(
     db: OrmSession, chat: Chat, new_messages: Mapping[UUID, NewMessage], run_id: UUID | None
 ) -> list[PostedMessage]:
-    known = chats.known_records(db, chat, new_messages.keys())
-    for message_id, stored in known.items():
+    stored_by_id = chats.stored_records(db, chat, new_messages.keys())
+    for message_id, stored in stored_by_id.items():
         message = new_messages[message_id]
         if stored.fingerprint != messages.message_fingerprint(message):
             raise errors.MessageConflict(field="messages.id", value=message.external_id or str(message_id))
-    new = {message_id: message for message_id, message in new_messages.items() if message_id not in known}
+    new = {message_id: message for message_id, message in new_messages.items() if message_id not in stored_by_id}
     now = clock.now(db)
     rows = _rows(chat, new, run_id, now)
     chats.insert_records(db, rows)
-    seqs = {stored.message_id: stored.seq for stored in known.values()} | {
+    seqs = {stored.message_id: stored.seq for stored in stored_by_id.values()} | {
         row["message_id"]: row["seq"] for row in rows
     }
     if rows:

@@ -33,7 +33,7 @@ class NodeUse:
 
 @dataclass(frozen=True, slots=True)
 class RunMemory:
-    """The memory that the nodes of a run were given; `session_id` is None if it is unknown."""
+    """The memory that the nodes of a run were given; `session_id` is null if it is unknown."""
 
     run_id: UUID
     session_id: str | None

@@ -24,7 +24,7 @@ from memorybase.services import Services
 
 PAGE = 200  # records folded at once
 SWEEP_LIMIT = 200
-# What makes a job back off. DatabaseUnavailable is one of them, but then the job cannot be put off either.
+# What makes a job back off. For DatabaseUnavailable, which is among them, the backoff cannot be stored.
 FAILURES = (errors.EnvironmentFailure, errors.MessageFailure, errors.InvalidRequest)
 
 # The records after a seq, at most PAGE, and the seq up to which they were read.
@@ -51,7 +51,7 @@ def fold(
     prompt: str | None = None,
     store: Callable[[Folded], bool] = lambda _: True,
 ) -> Folded | None:
-    """The summary up to `to_seq`. `store` is called after each page but the last; if it returns False, so None."""
+    """The summary up to `to_seq`. `store` is called after each page but the last; None if it returns False."""
     while folded.to_seq < to_seq:
         with services.database.reading() as db:
             records, end = read_page(db, folded.to_seq)

@@ -4,7 +4,7 @@
     openai:MODEL  an OpenAI-compatible endpoint, configured by settings
     LangChain     any chat model, passed in from Python
 
-Each folds new records into the previous summary. None returns an empty summary.
+Each folds new records into the previous summary, and never returns an empty one.
 """
 
 from __future__ import annotations
