@@ -17,7 +17,7 @@ from memorybase import messages
 from memorybase.auth.api_keys import Principal
 from memorybase.conversation.chat_memory import memories, message_log, summaries, views
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
-from memorybase.conversation.chat_memory.memories import ChatMemoryView, ChatView, MemoryKey, Who
+from memorybase.conversation.chat_memory.memories import ChatMemoryView, ChatSelector, ChatView, MemoryKey
 from memorybase.conversation.chat_memory.message_log import ChatPage, Deleted, DeletedRole, DeleteMode, Posted
 from memorybase.conversation.chat_memory.views import Trimmed
 from memorybase.database.paging import MAX_SIZE, MAX_SKIP, Page
@@ -91,7 +91,7 @@ def post_chat_messages(
 ) -> Posted:
     """Append messages to a chat: 201, or 200 if all are stored already. A worker makes a summary if one is due."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
-    who = Who(body.chat_id, body.variables)
+    who = ChatSelector(body.chat_id, body.variables)
     run_id = _run(caller, body.run_id)
     posted = message_log.post_messages(services, key, who, body.messages, run_id=run_id, end_user_id=body.end_user_id)
     summaries.request_if_due(services, key, posted.chat_id)
@@ -140,7 +140,7 @@ def view_chat(
     view = views.view_chat(
         services,
         MemoryKey(caller.user_id, flow_id, node_id),
-        Who(body.chat_id, body.variables),
+        ChatSelector(body.chat_id, body.variables),
         run_id=_run(caller, body.run_id),
         align=body.align,
         shape=body.format,

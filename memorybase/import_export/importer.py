@@ -15,7 +15,7 @@ from uuid import UUID
 from memorybase import errors
 from memorybase.conversation.chat_memory import memories, message_log
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
-from memorybase.conversation.chat_memory.memories import MemoryKey, Who
+from memorybase.conversation.chat_memory.memories import ChatSelector, MemoryKey
 from memorybase.import_export import node_memory
 from memorybase.import_export.exporter import FORMAT
 from memorybase.import_export.lines import ChatRef, Line, SessionRef
@@ -248,7 +248,7 @@ def _store_capture(
 def _store_chat_messages(services: Services, item: _ChatPost, answer: ImportAnswer) -> ImportAnswer:
     ref = item.ref
     posted = message_log.post_messages(
-        services, ref.key, Who(ref.chat_id), item.messages, run_id=item.run_id, end_user_id=ref.end_user_id
+        services, ref.key, ChatSelector(ref.chat_id), item.messages, run_id=item.run_id, end_user_id=ref.end_user_id
     )
     created = sum(message.created for message in posted.messages)
     before = answer.chat_messages
