@@ -73,8 +73,8 @@ def _dead_letter_last_message(
     db: OrmSession, base: MemoryBase, progress: SessionProgress, job: IngestionJob, now: datetime
 ) -> None:
     if job.audit:
-        # The cause may be a message that only the store lacks, and only the store could say which. Give up the audit:
-        # ingestion continues, and a consistency check shows what is missing.
+        # The cause may be a message that is missing only in the store, and only an audit can tell which. Abandon the
+        # audit: ingestion continues, and a consistency check shows what is missing.
         progress.audit_at = None
         log.warning("audit_abandoned", job_id=str(job.id), progress_id=str(progress.id))
         return

@@ -79,18 +79,18 @@ def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: 
 def _read_source(
     services: Services, source: ledger.Source, dimension: int, pieces: Pieces, known: Container[ChunkKey]
 ) -> dict[ChunkKey, NDArray[np.float32]]:
-    wanted = {
+    needed = {
         chunk_ids.chunk_id(source.memory_base_id, message.id, message.version, chunk.index): (message.id, chunk)
         for message, chunks in pieces
         for chunk in chunks[: source.chunks.get(message.id, 0)]
         if (message.id, chunk.index) not in known
     }
-    if not wanted:
+    if not needed:
         return {}
-    stored = services.vectors.fetch(CollectionRef(source.collection_name, source.collection_id), list(wanted))
+    stored = services.vectors.fetch(CollectionRef(source.collection_name, source.collection_id), list(needed))
     vectors = {}
     for chunk_id, record in stored.items():
-        message_id, chunk = wanted[chunk_id]
+        message_id, chunk = needed[chunk_id]
         if record.text == chunk.text and _is_valid(record.vector, dimension):
             vectors[message_id, chunk.index] = record.vector
     return vectors

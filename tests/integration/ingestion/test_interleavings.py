@@ -56,7 +56,7 @@ def beside(action: Callable[[], object], seconds: float = 0.7) -> threading.Thre
 # A build and what goes on beside it
 
 
-def test_a_repair_that_cannot_succeed_does_not_hold_up_the_build_that_would_heal_it(world: World) -> None:
+def test_a_failing_repair_does_not_block_the_build(world: World) -> None:
     base = filled(world, 300)
     world.vectors.delete_collection(world.ref(base).name)
     edit(world, world.messages()[0].id, "edited while the collection was gone")
@@ -69,7 +69,7 @@ def test_a_repair_that_cannot_succeed_does_not_hold_up_the_build_that_would_heal
     world.assert_all_ingested(base)
 
 
-def test_a_repair_of_the_serving_store_goes_on_beside_a_build(world: World) -> None:
+def test_the_serving_generation_is_repaired_during_a_build(world: World) -> None:
     base = filled(world, 300)
     regenerate(world, base)
     world.queue.clear()
@@ -80,9 +80,7 @@ def test_a_repair_of_the_serving_store_goes_on_beside_a_build(world: World) -> N
     world.assert_all_ingested(base)
 
 
-def test_a_slow_sweeper_does_not_drop_a_build_that_was_begun_after_another_swept(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_sweeper_does_not_delete_a_newer_build(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = filled(world)
     regeneration.cancel_job(world.services, world.user_id, regenerate(world, base).jobs[0].id)
     world.pass_time(61)
@@ -102,9 +100,7 @@ def test_a_slow_sweeper_does_not_drop_a_build_that_was_begun_after_another_swept
     world.assert_all_ingested(base)
 
 
-def test_a_capture_and_an_advance_during_a_build_do_not_lock_each_other_out(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_capture_and_an_advance_during_a_build_do_not_deadlock(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = filled(world)
     # The build's row sorts before the serving one, so a capture takes it first.
     monkeypatch.setattr(cursors, "new_id", lambda _session: sa.literal(UUID(int=1), sa.Uuid()))
@@ -142,7 +138,7 @@ def test_a_capture_and_an_advance_during_a_build_do_not_lock_each_other_out(
     world.assert_all_ingested(base)
 
 
-def test_captures_that_never_pause_do_not_keep_a_regenerate_waiting(ready_postgres_url: str, tmp_path: Path) -> None:
+def test_steady_captures_do_not_starve_a_regenerate(ready_postgres_url: str, tmp_path: Path) -> None:
     """On PostgreSQL alone: SQLite has one writer at a time, and no share locks that could overtake."""
     world = build_world(ready_postgres_url, tmp_path)
     base = world.new_base()
@@ -186,7 +182,7 @@ def test_a_regenerate_of_a_base_deleted_meanwhile_leaves_no_collection(
     assert world.vectors.names() == []
 
 
-def test_a_build_that_cannot_go_on_can_be_given_up_whatever_its_job_is(world: World) -> None:
+def test_a_stuck_build_can_be_abandoned_by_any_of_its_jobs(world: World) -> None:
     base = filled(world)
     old = world.ref(base)
     regenerate(world, base)
@@ -217,7 +213,7 @@ def test_a_build_that_cannot_go_on_can_be_given_up_whatever_its_job_is(world: Wo
     world.assert_all_ingested(base)
 
 
-def test_a_repair_of_what_is_served_cannot_be_cancelled(world: World) -> None:
+def test_a_repair_of_the_serving_generation_cannot_be_cancelled(world: World) -> None:
     base = filled(world)
     (job_id,) = edit(world, world.messages()[0].id, "edited")
     with pytest.raises(errors.Conflict):
@@ -229,7 +225,7 @@ def test_a_repair_of_what_is_served_cannot_be_cancelled(world: World) -> None:
 # Lost workers
 
 
-def test_of_two_starting_workers_the_second_takes_nothing_from_the_first(world: World) -> None:
+def test_a_second_starting_worker_takes_no_job_of_the_first(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     world.embedder.before_embed = crash_after()
@@ -257,7 +253,7 @@ def test_of_two_starting_workers_the_second_takes_nothing_from_the_first(world: 
     world.assert_all_ingested(base)
 
 
-def test_a_later_wording_that_ends_every_worker_takes_the_earlier_one_out_of_the_store(world: World) -> None:
+def test_an_edit_that_ends_every_worker_removes_the_old_version_from_the_store(world: World) -> None:
     base = filled(world)
 
     def die_of_poison(batch: Any) -> None:
@@ -274,7 +270,7 @@ def test_a_later_wording_that_ends_every_worker_takes_the_earlier_one_out_of_the
 
 
 @pytest.mark.parametrize("position", [0, 3])
-def test_a_wording_that_came_after_the_last_death_is_not_blamed_for_it(world: World, position: int) -> None:
+def test_an_edit_made_after_the_last_lost_worker_is_not_dead_lettered(world: World, position: int) -> None:
     base = filled(world)
     messages = world.messages()
 
@@ -310,7 +306,7 @@ def survive(world: World, base: UUID) -> None:
     world.settle()
 
 
-def test_a_lost_message_that_ends_every_worker_that_writes_it_again_does_not_stop_its_session(world: World) -> None:
+def test_a_lost_message_that_ends_every_worker_does_not_block_its_session(world: World) -> None:
     base = filled(world)
     world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
     with world.services.database.transaction() as db:
@@ -332,7 +328,7 @@ def test_a_lost_message_that_ends_every_worker_that_writes_it_again_does_not_sto
     assert world.row(base, "s").cursor_seq == 6
 
 
-def test_a_database_that_is_away_when_a_job_fails_costs_the_job_no_life(
+def test_a_job_that_fails_during_a_database_outage_counts_no_lost_worker(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = world.new_base(threshold=1)
@@ -358,7 +354,7 @@ def test_a_database_that_is_away_when_a_job_fails_costs_the_job_no_life(
     assert (job.state, job.attempts, job.lost_workers) == ("queued", 0, 0)
 
 
-def test_a_database_that_stays_away_leaves_the_job_to_its_lease(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_is_left_to_its_lease_in_a_long_database_outage(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "harmless")
     settings = world.services.settings
@@ -386,7 +382,7 @@ def test_a_database_that_stays_away_leaves_the_job_to_its_lease(world: World, mo
 # Names and their sessions
 
 
-def test_a_capture_into_a_session_that_is_just_being_removed_begins_it_anew(
+def test_a_capture_during_the_removal_of_its_session_creates_it_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = world.new_base(threshold=1)
@@ -407,7 +403,7 @@ def test_a_capture_into_a_session_that_is_just_being_removed_begins_it_anew(
 # Deletion
 
 
-def test_a_base_made_while_its_flow_is_deleted_does_not_keep_the_flow(
+def test_a_base_created_during_its_flows_deletion_does_not_block_it(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base_ids_of_flow = memory_bases.base_ids_of_flow
@@ -433,7 +429,7 @@ def test_a_base_made_while_its_flow_is_deleted_does_not_keep_the_flow(
         assert db.get(Flow, world.flow_id) is None
 
 
-def test_a_flow_deleted_during_a_capture_leaves_nothing_of_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flow_deleted_during_a_capture_leaves_no_rows(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     insert_messages = sessions.insert_messages
     deleting: list[threading.Thread] = []
 
@@ -458,7 +454,7 @@ def test_a_flow_deleted_during_a_capture_leaves_nothing_of_it(world: World, monk
 
 
 @pytest.mark.parametrize("call", [dead_letters.retry_dead_letter, dead_letters.discard_dead_letter])
-def test_a_dead_letter_that_is_healed_meanwhile_is_not_found(
+def test_a_dead_letter_cleared_meanwhile_is_not_found(
     world: World, monkeypatch: pytest.MonkeyPatch, call: Callable[..., object]
 ) -> None:
     base = world.new_base(threshold=1)
@@ -492,7 +488,7 @@ def test_a_dead_letter_that_is_healed_meanwhile_is_not_found(
     world.assert_all_ingested(base)
 
 
-def test_an_attempt_after_a_lost_one_writes_only_what_is_missing(world: World) -> None:
+def test_a_second_attempt_writes_only_missing_chunks(world: World) -> None:
     """A record that is written again can become unreachable in the store's index."""
     base = world.new_base(threshold=4)
     world.say("s", *texts(4))
@@ -518,7 +514,7 @@ def test_an_attempt_after_a_lost_one_writes_only_what_is_missing(world: World) -
 # Rings and answers
 
 
-def test_a_flush_and_a_rename_take_sessions_in_one_order_whatever_the_collation(
+def test_a_flush_and_a_rename_lock_sessions_in_one_order_for_any_collation(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ["B", "a", "Ä", "ä", "_"]
@@ -573,7 +569,9 @@ def test_a_refused_flush_names_a_job_that_is_active(world: World, monkeypatch: p
     world.assert_all_ingested(base)
 
 
-def test_the_next_job_is_rung_when_its_session_is_free(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_job_is_enqueued_after_its_session_lock_is_released(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     base = world.new_base(threshold=1)
     message = world.queue.enqueue
     held: list[bool] = []
@@ -593,7 +591,7 @@ def test_the_next_job_is_rung_when_its_session_is_free(world: World, monkeypatch
 # Sweep
 
 
-def test_a_sweep_step_that_breaks_stops_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_sweep_step_does_not_stop_the_others(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = filled(world)
     world.say("s", "one more")
     world.queue.clear()

@@ -558,7 +558,7 @@ def refused(*errors_: type[Exception]) -> Iterator[None]:
         event(f"refused: {type(error).__name__}")
 
 
-def test_nothing_is_lost_or_doubled_whatever_happens_in_whatever_order(tmp_path: Path) -> None:
+def test_nothing_is_lost_or_duplicated_in_any_order_of_events(tmp_path: Path) -> None:
     long = settings.get_current_profile_name() == "long"
     run_state_machine_as_test(
         lambda: Protocol(tmp_path / "world"),

@@ -61,7 +61,9 @@ def client(redis_url: str) -> Iterator[redis.Redis]:
         yield client
 
 
-def test_a_ring_carries_the_frozen_job_as_json(make_queue: MakeQueue, redis_url: str, client: redis.Redis) -> None:
+def test_a_notification_carries_the_job_message_as_json(
+    make_queue: MakeQueue, redis_url: str, client: redis.Redis
+) -> None:
     job = make_job("Ünïcode/session")
 
     assert make_queue(redis_url).enqueue([job]) == 1
@@ -71,7 +73,9 @@ def test_a_ring_carries_the_frozen_job_as_json(make_queue: MakeQueue, redis_url:
     assert message["headers"]["task"] == INGEST_TASK
 
 
-def test_a_ring_for_a_summary_carries_its_id(make_queue: MakeQueue, redis_url: str, client: redis.Redis) -> None:
+def test_a_notification_for_a_summary_carries_its_id(
+    make_queue: MakeQueue, redis_url: str, client: redis.Redis
+) -> None:
     summary_id = uuid4()
 
     assert make_queue(redis_url).enqueue_summaries([summary_id]) == 1
@@ -81,7 +85,9 @@ def test_a_ring_for_a_summary_carries_its_id(make_queue: MakeQueue, redis_url: s
     assert json.loads(base64.b64decode(message["body"]))[1] == {"summary_id": str(summary_id)}
 
 
-def test_a_ring_for_the_clean_up_has_no_arguments(make_queue: MakeQueue, redis_url: str, client: redis.Redis) -> None:
+def test_a_notification_for_the_clean_up_has_no_arguments(
+    make_queue: MakeQueue, redis_url: str, client: redis.Redis
+) -> None:
     assert make_queue(redis_url).enqueue_clean_up() == 1
 
     message = json.loads(client.lindex(QUEUE, 0))
@@ -89,13 +95,13 @@ def test_a_ring_for_the_clean_up_has_no_arguments(make_queue: MakeQueue, redis_u
     assert json.loads(base64.b64decode(message["body"]))[1] == {}
 
 
-def test_the_frozen_job_survives_its_way_through_json() -> None:
+def test_a_job_message_survives_json() -> None:
     job = make_job("Ünïcode/session")
 
     assert JobMessage.from_message(json.loads(json.dumps(job.to_message()))) == job
 
 
-def test_each_ring_of_one_job_has_a_task_id_of_its_own(
+def test_each_notification_of_a_job_has_its_own_task_id(
     make_queue: MakeQueue, redis_url: str, client: redis.Redis
 ) -> None:
     job = make_job()
@@ -106,7 +112,7 @@ def test_each_ring_of_one_job_has_a_task_id_of_its_own(
     assert len(set(ids)) == 2
 
 
-def test_the_backlog_counts_the_rings_that_nobody_took(make_queue: MakeQueue, redis_url: str) -> None:
+def test_the_backlog_counts_waiting_notifications(make_queue: MakeQueue, redis_url: str) -> None:
     queue = make_queue(redis_url)
     assert queue.backlog() == 0
 
@@ -115,7 +121,7 @@ def test_the_backlog_counts_the_rings_that_nobody_took(make_queue: MakeQueue, re
     assert queue.backlog() == 3
 
 
-def test_the_environment_does_not_redirect_the_rings(
+def test_the_environment_does_not_redirect_notifications(
     make_queue: MakeQueue, redis_url: str, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CELERY_BROKER_URL", "redis://127.0.0.1:1/0")
@@ -126,11 +132,11 @@ def test_the_environment_does_not_redirect_the_rings(
     assert client.llen(QUEUE) == 1
 
 
-def test_no_jobs_ring_nothing(make_queue: MakeQueue) -> None:
+def test_no_jobs_publish_nothing(make_queue: MakeQueue) -> None:
     assert make_queue("redis://127.0.0.1:1/0").enqueue([]) == 0
 
 
-def test_a_refused_redis_costs_no_time_and_raises_nothing(make_queue: MakeQueue) -> None:
+def test_a_refused_connection_costs_no_time_and_raises_nothing(make_queue: MakeQueue) -> None:
     queue = make_queue("redis://127.0.0.1:1/0", enqueue_pause_seconds=0)
 
     with bounded():
@@ -139,7 +145,7 @@ def test_a_refused_redis_costs_no_time_and_raises_nothing(make_queue: MakeQueue)
         assert queue.backlog() is None
 
 
-def test_a_stopped_redis_is_rung_again_once_it_is_back(make_queue: MakeQueue, own_redis: RedisServer) -> None:
+def test_publishing_resumes_once_redis_is_back(make_queue: MakeQueue, own_redis: RedisServer) -> None:
     queue = make_queue(own_redis.url, enqueue_pause_seconds=0)
     assert queue.enqueue([make_job()]) == 1
     own_redis.kill()
@@ -168,7 +174,9 @@ def test_a_frozen_redis_costs_about_one_timeout_however_many_jobs(
     wait_until(lambda: queue.enqueue([make_job()]) == 1, what="the thawed Redis is rung")
 
 
-def test_a_frozen_redis_met_on_the_first_ring_costs_no_more(make_queue: MakeQueue, own_redis: RedisServer) -> None:
+def test_a_frozen_redis_on_the_first_notification_costs_one_timeout(
+    make_queue: MakeQueue, own_redis: RedisServer
+) -> None:
     own_redis.freeze()
 
     with bounded():
@@ -177,7 +185,7 @@ def test_a_frozen_redis_met_on_the_first_ring_costs_no_more(make_queue: MakeQueu
     own_redis.thaw()
 
 
-def test_after_a_failure_nothing_is_tried_for_a_while(make_queue: MakeQueue, own_redis: RedisServer) -> None:
+def test_after_a_failure_publishing_pauses(make_queue: MakeQueue, own_redis: RedisServer) -> None:
     queue = make_queue(own_redis.url, enqueue_pause_seconds=3600)
     own_redis.freeze()
     assert queue.enqueue([make_job()]) == 0
@@ -192,7 +200,7 @@ def test_after_a_failure_nothing_is_tried_for_a_while(make_queue: MakeQueue, own
         assert client.llen(QUEUE) == 0
 
 
-def test_many_threads_on_a_frozen_redis_wait_no_longer_than_one(make_queue: MakeQueue, own_redis: RedisServer) -> None:
+def test_many_threads_on_a_frozen_redis_wait_for_one_timeout(make_queue: MakeQueue, own_redis: RedisServer) -> None:
     queue = make_queue(own_redis.url)
     own_redis.freeze()
     together = threading.Barrier(20)
@@ -215,7 +223,9 @@ def test_many_threads_on_a_frozen_redis_wait_no_longer_than_one(make_queue: Make
     assert max(waits) < BOUND_SECONDS
 
 
-def test_a_flushed_redis_takes_rings_at_once(make_queue: MakeQueue, redis_url: str, client: redis.Redis) -> None:
+def test_a_flushed_redis_takes_notifications_at_once(
+    make_queue: MakeQueue, redis_url: str, client: redis.Redis
+) -> None:
     """Rings go straight to the queue's list, so no binding that a flush removes is needed."""
     queue = make_queue(redis_url)
     queue.enqueue([make_job()])
