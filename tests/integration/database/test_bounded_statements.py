@@ -1,4 +1,4 @@
-"""However large a base, a flow or a session: no statement deletes without bound, none has too many parameters."""
+"""Statements on a base, flow or session of any size: bounded deletes, and not too many parameters."""
 
 from __future__ import annotations
 

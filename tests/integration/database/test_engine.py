@@ -1,4 +1,4 @@
-"""What reads see, and connections that the server has cut."""
+"""What reads see, and how broken connections are replaced."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TestReading:
             assert users(db) == before
 
 
-class TestCutConnections:
+class TestBrokenConnections:
     @pytest.fixture
     def cut(self, ready_postgres_url: str) -> Iterator[Database]:
         """A database whose pooled connection the server has ended."""

@@ -1,4 +1,4 @@
-"""The cost of a capture, its trigger and a search by words: bounded, whatever the length of session and table."""
+"""The cost of a capture, its trigger and a keyword search is bounded for any length of session and table."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_capture_reads_no_more_messages_than_its_threshold(world: World, captu
 def test_a_capture_sends_the_same_statements_for_any_session_length(world: World) -> None:
     world.new_base(threshold=THRESHOLD)
     fill(world, "long", HISTORY)
-    for session_id in ("short", "long", "short", "long"):  # once to be owed work or to wait, once more to be doing so
+    for session_id in ("short", "long", "short", "long"):  # first to get pending work, then to have it
         world.say(session_id, "hello")
     counts = []
     for session_id in ("short", "long"):

@@ -1,4 +1,4 @@
-"""Ids that come again after their deletion: what was deleted stays so, and what is new is not taken for the old."""
+"""Message ids posted again after a deletion: deleted messages stay deleted, and new ones get new versions."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class TestDeadLetters:
         assert world.dead_letters(base) == []
 
 
-class TestForgetting:
+class TestExpiry:
     def test_ids_of_deleted_messages_expire_a_day_after_their_session(self, world: World) -> None:
         world.new_base(threshold=1)
         said(world)

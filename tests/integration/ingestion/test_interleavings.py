@@ -1,4 +1,4 @@
-"""Two things at once, on both databases: the orders of events that a single-minded reading of the flow forgets."""
+"""Concurrent events in the ingestion flow, on both databases, in the orders that are easily overlooked."""
 
 from __future__ import annotations
 
@@ -511,7 +511,7 @@ def test_a_second_attempt_writes_only_missing_chunks(world: World) -> None:
     assert not there & set(written)
 
 
-# Rings and answers
+# Notifications and responses
 
 
 def test_a_flush_and_a_rename_lock_sessions_in_one_order_for_any_collation(
@@ -583,7 +583,7 @@ def test_the_next_job_is_enqueued_after_its_session_lock_is_released(
     monkeypatch.setattr(world.queue, "enqueue", look)
     world.say("s", *texts(600))
     world.drain()
-    # Another worker that takes the ring at once must not find the session busy and throw it away.
+    # Another worker that takes the notification at once must not find the session busy.
     assert held == [False, False, False]
     world.assert_all_ingested(base)
 

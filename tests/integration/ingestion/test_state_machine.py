@@ -99,7 +99,7 @@ class Protocol(RuleBasedStateMachine):
         self.stage = Stage(self.world)
         self.sql = sqlite3.connect(path, isolation_level=None)
         self.alive: dict[UUID, Known] = {}
-        self.bases: dict[UUID, set[UUID]] = {}  # each with the messages that it was told to skip
+        self.bases: dict[UUID, set[UUID]] = {}  # each with the messages that it skips
         self.kept_out: dict[UUID, str] = {}  # deleted one by one out of this session
         self.requests: list[Request] = []
         self.marks = Marks()
@@ -182,7 +182,7 @@ class Protocol(RuleBasedStateMachine):
     @precondition(lambda self: self.world.queue.enqueued)
     @rule(which=pick, twice=st.booleans())
     def deliver(self, which: int, twice: bool) -> None:
-        """Any ring that ever was."""
+        """Any earlier notification."""
         for _ in range(1 + twice):
             self.stage.run(one_of(self.world.queue.enqueued, which))
 
@@ -519,7 +519,7 @@ class Protocol(RuleBasedStateMachine):
                     self.alive[captured.id] = replace(self.alive[captured.id], text=raw["content"])
 
     def _some_job(self, which: int) -> list[JobMessage]:
-        """The ring of a job that waits; one is made when there is none. None when none can be made."""
+        """The notification of a waiting job, captured now if there is none; None if that is impossible."""
         for _ in range(2):
             waiting = [job for base in self.bases for job in self.world.active_jobs(base) if job.state == "queued"]
             if waiting:

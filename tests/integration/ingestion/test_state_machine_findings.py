@@ -1,4 +1,4 @@
-"""Orders of events that the state machine found, each as short as it gets."""
+"""Orders of events that the state machine found, each reduced to a minimum."""
 
 from __future__ import annotations
 

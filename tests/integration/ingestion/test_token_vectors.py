@@ -1,4 +1,4 @@
-"""Token vectors follow the messages: written with the ledger, replaced by a repair, deleted, taken over."""
+"""Token vectors follow the messages: written with the ledger, replaced by repairs, deleted, copied."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def lose(world: World, message_id: UUID) -> None:
         db.execute(sa.delete(TokenVectors).where(TokenVectors.message_id == message_id))
 
 
-class TestKeeping:
+class TestStorage:
     def test_each_message_has_token_vectors_of_its_first_chunk_and_version(self, world: World) -> None:
         base = world.new_base(threshold=1)
         short, long, blank = world.say("s", "the cat sleeps", "word " * 600, "   ").messages

@@ -1,4 +1,4 @@
-"""The same text is not embedded twice where another collection holds its vector; and nothing else is believed."""
+"""A text is not embedded again if another collection has a valid vector of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One worker does the jobs of many sessions beside each other: together, and yet each for itself."""
+"""One worker embeds and stores the jobs of many sessions in batches; each job ends by itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SESSIONS = [f"session {n}" for n in range(6)]
 
 
 def shift(world: World, *, which: int = 0) -> JobOutcome:
-    """What a worker's task does with one ring."""
+    """Run one notification as a worker's task does."""
     return worker.run_jobs(world.services, world.queue.enqueued[which], owner=WORKER, may_continue=lambda: True)
 
 
@@ -48,7 +48,7 @@ def test_waiting_jobs_of_many_sessions_are_embedded_and_stored_in_one_batch(worl
     world.embedder.before_embed = lambda some: embedded.append(len(some))
     world.vectors.before_upsert = lambda _, records: upserted.append(len(records))
     assert shift(world) is JobOutcome.DONE
-    assert embedded == upserted == [2, 10]  # the one that was rung; the others, claimed meanwhile
+    assert embedded == upserted == [2, 10]  # the notified job; the others, claimed meanwhile
     world.assert_all_ingested(base)
 
 
@@ -63,7 +63,7 @@ def test_notifications_of_jobs_done_in_a_batch_are_stale(world: World) -> None:
 def test_a_stale_notification_runs_other_waiting_jobs(world: World) -> None:
     base = ready(world)
     shift(world)
-    world.say("new", "its own ring stands behind those of jobs that are done")
+    world.say("new", "its notification is behind stale ones")
     assert shift(world, which=1) is JobOutcome.STALE
     assert states(world, base)["new"] == "done"
     world.assert_all_ingested(base)
@@ -189,7 +189,7 @@ def test_dropping_a_lost_claim_keeps_a_newer_claim_on_the_same_job(world: World)
         assert keeper.check([again]) == {again.key}
 
 
-class TestLostBesideOthers:
+class TestWorkerLostInABatch:
     """A worker ends and held many jobs: one of them may have ended it."""
 
     @pytest.fixture

@@ -1,4 +1,4 @@
-"""Reconcile finds every difference between store and SQL, has it mended the ordinary way, and drops only orphans."""
+"""Reconcile finds every difference between store and SQL, schedules audits for it, and deletes only orphans."""
 
 from __future__ import annotations
 
@@ -94,11 +94,11 @@ class TestBases:
     def test_reconcile_reports_its_progress(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
         monkeypatch.setattr(consistency, "PROBE_BATCH", 2)
-        told: list[tuple[int, int]] = []
+        reports: list[tuple[int, int]] = []
         reconciling.reconcile_base(
-            world.services, base, repair=False, on_progress=lambda done, total: told.append((done, total))
+            world.services, base, repair=False, on_progress=lambda done, total: reports.append((done, total))
         )
-        assert told == [(2, 3), (3, 3)]
+        assert reports == [(2, 3), (3, 3)]
 
     def test_a_stray_version_of_a_known_message_is_deleted_by_an_audit(self, world: World) -> None:
         base = filled(world)

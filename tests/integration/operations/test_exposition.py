@@ -1,4 +1,4 @@
-"""Scrapes cost what their number asks of the process, and nothing of the database."""
+"""Many scrapes cost the database no more than one."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from memorybase.settings import Settings
 from worker.queue import CLEAN_NODE_MEMORY_TASK, INGEST_TASK, QUEUE, SUMMARIZE_TASK, CeleryQueue
 
 MakeQueue = Callable[..., CeleryQueue]
-# What ring() may take at most: the timeout for its turn, the timeout for Redis, and a busy machine.
+# The longest that enqueue() may take: the timeout for its mutex, the timeout for Redis, and a busy machine.
 BOUND_SECONDS = 1.5
 
 
@@ -154,7 +154,7 @@ def test_publishing_resumes_once_redis_is_back(make_queue: MakeQueue, own_redis:
 
     own_redis.start()
 
-    wait_until(lambda: queue.enqueue([make_job()]) == 1, what="the restarted Redis is rung")
+    wait_until(lambda: queue.enqueue([make_job()]) == 1, what="the restarted Redis takes notifications")
     assert queue.backlog() == 2  # the one from before was in the append-only file
 
 
@@ -171,7 +171,7 @@ def test_a_frozen_redis_costs_about_one_timeout_however_many_jobs(
         assert queue.backlog() is None
 
     own_redis.thaw()
-    wait_until(lambda: queue.enqueue([make_job()]) == 1, what="the thawed Redis is rung")
+    wait_until(lambda: queue.enqueue([make_job()]) == 1, what="the thawed Redis takes notifications")
 
 
 def test_a_frozen_redis_on_the_first_notification_costs_one_timeout(
@@ -226,7 +226,7 @@ def test_many_threads_on_a_frozen_redis_wait_for_one_timeout(make_queue: MakeQue
 def test_a_flushed_redis_takes_notifications_at_once(
     make_queue: MakeQueue, redis_url: str, client: redis.Redis
 ) -> None:
-    """Rings go straight to the queue's list, so no binding that a flush removes is needed."""
+    """Messages go straight to the queue's list and need no binding, which a flush would delete."""
     queue = make_queue(redis_url)
     queue.enqueue([make_job()])
     client.flushall()
