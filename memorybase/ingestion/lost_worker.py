@@ -45,12 +45,12 @@ def requeue_job(
     db.flush()
     log.warning("job_requeued", job_id=str(job.id), lost_workers=job.lost_workers)
     if job.lost_workers >= services.settings.worker_deaths:
-        return _isolate(db, services, base, progress, job, now)
+        return _split_range(db, services, base, progress, job, now)
     enqueue_after_commit(db, services, [job])
     return job
 
 
-def _isolate(
+def _split_range(
     db: OrmSession,
     services: Services,
     base: MemoryBase,

@@ -32,14 +32,14 @@ Pieces = Sequence[tuple[CountedMessage, Sequence[chunking.Chunk]]]
 ChunkKey = tuple[UUID, int]  # message and chunk
 
 
-class Reused(NamedTuple):
+class ReusedVectors(NamedTuple):
     """Vectors by message and chunk, packed token vectors by message."""
 
     vectors: dict[ChunkKey, NDArray[np.float32]]
     tokens: dict[UUID, bytes]
 
 
-def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces) -> Reused:
+def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces) -> ReusedVectors:
     """Vectors that other generations have of the same messages. Never fails on the store: chunks can be embedded."""
     settings = services.settings
     versions = {message.id: message.version for message, _ in pieces}
@@ -73,7 +73,7 @@ def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: 
             break
     if found:
         log.info("vectors_reused", chunks=len(found))
-    return Reused(found, tokens)
+    return ReusedVectors(found, tokens)
 
 
 def _read_source(
