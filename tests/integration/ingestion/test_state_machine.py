@@ -1,7 +1,6 @@
-"""The protocol as a state machine: whatever is asked, in whatever order, whoever dies or sleeps where, nothing is lost
-and nothing is doubled.
+"""The ingestion protocol as a state machine: nothing is lost or duplicated, in any order of requests, crashes and pauses.
 
-The machine remembers what was acknowledged, and nothing else; what must be in the stores follows from that alone.
+The machine records only what was acknowledged; what must be in the stores follows from that.
 """
 
 from __future__ import annotations
