@@ -1,4 +1,4 @@
-"""The ingestion protocol as a state machine: nothing is lost or duplicated, in any order of requests, crashes and pauses.
+"""The ingestion protocol as a state machine: nothing is lost or duplicated in any order of requests, crashes, pauses.
 
 The machine records only what was acknowledged; what must be in the stores follows from that.
 """
