@@ -50,7 +50,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass
 class World:
-    """A user with flows, memory bases and messages, written straight into the tables and the store."""
+    """A user with flows, memory bases and messages, written directly to tables and store."""
 
     services: Services
     user_id: UUID = field(default_factory=uuid4)
@@ -127,7 +127,7 @@ class World:
         return ids
 
     def ingest(self, base_id: UUID, session_id: str = "s", *, cursor: bool = True) -> None:
-        """Embed what is counted and not yet held; without `cursor`, as a worker killed before it advanced."""
+        """Embed counted messages that are not held yet; without `cursor`, like a worker killed before it advanced."""
         with self.services.database.transaction() as db:
             generation = db.get_one(Generation, (base_id, 1))
             base = db.get_one(MemoryBase, base_id)
@@ -197,7 +197,7 @@ class World:
             db.delete(db.get_one(Message, message_id))
 
     def search(self, query: str, **wanted: Any) -> list[message_search.Hit]:
-        """By vectors alone, whose scores are known here to the last digit."""
+        """A search by vectors alone, with scores that are known exactly here."""
         request = SearchRequest(query=query, **{"mode": "dense", **wanted})
         return message_search.search(self.services, self.user_id, request).results
 
@@ -249,10 +249,10 @@ def ids(hits: Sequence[message_search.Hit]) -> list[UUID]:
     return [hit.message_id for hit in hits]
 
 
-# What is found.
+# Hits.
 
 
-def test_the_nearest_message_comes_first_with_all_that_a_hit_says(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_the_nearest_message_comes_first_with_all_fields_of_a_hit(world: World, flow_id: UUID, base_id: UUID) -> None:
     _, wanted = world.say(flow_id, "the weather is grey", "the cat sleeps on the sofa", metadata={"topic": "pets"})
     world.ingest(base_id)
 
@@ -281,7 +281,7 @@ def test_equal_scores_put_the_later_message_first(world: World, flow_id: UUID, b
     assert found == [said[1], *sorted([said[0], *said[2:]], key=str)]
 
 
-def test_a_message_of_many_chunks_is_one_row(
+def test_a_message_of_many_chunks_is_one_hit(
     world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
 ) -> None:
     (said,) = world.say(flow_id, "first words. second words about zebras.")  # short enough to be one passage
@@ -296,7 +296,7 @@ def test_a_message_of_many_chunks_is_one_row(
     assert hit.parts == {"dense": hit.score, "chunk": 1, "source": "store"}
 
 
-def test_of_a_long_message_the_passage_is_shown_and_its_place(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_a_long_message_has_a_passage_and_its_position(world: World, flow_id: UUID, base_id: UUID) -> None:
     around = "Nothing of the kind is said in this sentence. " * 30
     (said,) = world.say(flow_id, f"{around}The zebra lives in Basel. {around}")
     world.ingest(base_id)
@@ -364,7 +364,7 @@ def test_many_hits_have_their_own_neighbours(world: World, flow_id: UUID, base_i
 )
 @pytest.mark.parametrize("ingested", [True, False])
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_filters_hold_for_ingested_and_pending(
+def test_filters_apply_to_ingested_and_pending_messages(
     world: World, flow_id: UUID, base_id: UUID, wanted: dict[str, Any], expected: set[str], ingested: bool
 ) -> None:
     world.say(flow_id, "a user", role="user", session_id="a", end_user_id="ann")
@@ -389,7 +389,7 @@ def test_excluded_messages_make_room_for_others(world: World, flow_id: UUID, bas
     assert found == [second]
 
 
-def test_min_score_cuts(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_min_score_removes_lower_hits(world: World, flow_id: UUID, base_id: UUID) -> None:
     wanted, _, pending = world.say(flow_id, "zebra", "something else entirely", "zebra zebra")
     world.ingest(base_id)
 
@@ -402,7 +402,7 @@ def fill(world: World, flow_id: UUID, base_id: UUID, count: int, **said: Any) ->
     return found
 
 
-def test_a_small_session_is_found_behind_a_large_one(
+def test_a_small_session_is_found_despite_a_large_one(
     world: World, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
 ) -> None:
     fill(world, flow_id, base_id, 300, session_id="large")
@@ -427,9 +427,7 @@ def test_a_renamed_small_session_is_found_by_its_new_name(world: World, flow_id:
     assert set(ids(world.search("zebra number 50", memory_base_id=base_id, session_id="new"))) == set(few)
 
 
-def test_a_rare_role_is_found_by_asking_for_more(
-    world: World, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
-) -> None:
+def test_a_rare_role_is_found_by_widening(world: World, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors) -> None:
     fill(world, flow_id, base_id, 300)
     (rare,) = world.say(flow_id, "quite unlike the query", role="user")
     world.ingest(base_id)
@@ -439,7 +437,7 @@ def test_a_rare_role_is_found_by_asking_for_more(
     assert vectors.calls["query"] == 3  # 32, 128, and 512 are all there are
 
 
-def test_what_no_widening_reaches_is_asked_for_by_the_stores_own_filter(
+def test_the_stores_own_filter_finds_what_widening_cannot_reach(
     world: World, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memorybase.search.stored_candidates.MAX_FETCH", 40)
@@ -464,10 +462,10 @@ def test_a_large_session_of_a_larger_store_is_found(
     assert set(ids(world.search("zebra number 50", memory_base_id=base_id, session_id="other"))) == set(wanted)
 
 
-# SQL decides.
+# Verification in SQL.
 
 
-def test_a_deleted_message_is_not_found_though_the_store_has_it(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_a_deleted_message_in_the_store_is_not_found(world: World, flow_id: UUID, base_id: UUID) -> None:
     gone, kept = world.say(flow_id, "zebra", "zebra stripes")
     world.ingest(base_id)
     world.forget(gone)
@@ -475,7 +473,7 @@ def test_a_deleted_message_is_not_found_though_the_store_has_it(world: World, fl
     assert ids(world.search("zebra", memory_base_id=base_id)) == [kept]
 
 
-def test_stale_chunks_do_not_crowd_out_the_living(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_stale_chunks_do_not_displace_current_ones(world: World, flow_id: UUID, base_id: UUID) -> None:
     dead = fill(world, flow_id, base_id, 100)
     kept = world.say(flow_id, "something else", "another thing")
     world.ingest(base_id)
@@ -498,7 +496,7 @@ def test_an_edited_message_is_found_by_its_new_text_before_its_repair(
     assert ids(world.search("giraffe", memory_base_id=base_id, include_pending=False)) == [other]
 
 
-def test_another_users_memory_base_is_not_there(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_another_users_memory_base_is_not_found(world: World, flow_id: UUID, base_id: UUID) -> None:
     world.say(flow_id, "zebra")
     world.ingest(base_id)
     stranger = replace(world, user_id=uuid4())
@@ -517,7 +515,7 @@ def test_a_chunk_that_names_another_flows_message_is_dropped(world: World, base_
     assert world.search("zebra", memory_base_id=base_id) == []
 
 
-def test_a_memory_base_in_deletion_is_not_there(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_a_memory_base_being_deleted_is_not_found(world: World, flow_id: UUID, base_id: UUID) -> None:
     with world.services.database.transaction() as db:
         db.get_one(MemoryBase, base_id).deleting_at = START
 
@@ -526,7 +524,7 @@ def test_a_memory_base_in_deletion_is_not_there(world: World, flow_id: UUID, bas
     assert world.search("zebra", flow_id=flow_id) == []
 
 
-# What is pending.
+# Pending messages.
 
 
 def test_a_captured_message_is_found_before_any_ingestion(world: World, flow_id: UUID, base_id: UUID) -> None:
@@ -539,7 +537,7 @@ def test_a_captured_message_is_found_before_any_ingestion(world: World, flow_id:
     assert world.search("the cat sleeps", memory_base_id=base_id, include_pending=False) == []
 
 
-def test_only_what_counts_is_pending(world: World, flow_id: UUID) -> None:
+def test_only_counted_messages_are_pending(world: World, flow_id: UUID) -> None:
     outputs = world.base(flow_id, capture=Capture.OUTPUTS)
     world.say(flow_id, "zebra", role="user")
     world.say(flow_id, "zebra", role="tool")
@@ -548,10 +546,10 @@ def test_only_what_counts_is_pending(world: World, flow_id: UUID) -> None:
     assert ids(world.search("zebra", memory_base_id=outputs)) == [wanted]
 
 
-def test_what_lies_behind_the_cursor_is_not_pending(
+def test_messages_up_to_the_cursor_are_not_pending(
     world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
 ) -> None:
-    old, new = f"zebra {uuid4()}", f"zebra {uuid4()}"  # never remembered from another test
+    old, new = f"zebra {uuid4()}", f"zebra {uuid4()}"  # never cached by another test
     world.say(flow_id, old)
     world.ingest(base_id)
     world.say(flow_id, new)
@@ -572,7 +570,7 @@ def test_a_pending_text_is_embedded_once(world: World, flow_id: UUID, base_id: U
     assert embedders.get().embedded.count(text) == 1
 
 
-def test_a_pending_text_that_the_model_refuses_hides_no_other(
+def test_a_rejected_pending_text_hides_no_other(
     world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
 ) -> None:
     embedders.get().reject("poison")
@@ -608,7 +606,7 @@ def test_a_message_ingested_while_the_search_runs_is_not_missed(
     assert (hit.message_id, hit.pending) == (said, False)
 
 
-def test_the_newest_of_many_pending_messages_are_looked_at(world: World, flow_id: UUID, base_id: UUID) -> None:
+def test_the_newest_of_many_pending_messages_are_searched(world: World, flow_id: UUID, base_id: UUID) -> None:
     said = world.say(flow_id, *(f"zebra {number}" for number in range(200)))
     (other,) = world.say(flow_id, "zebra elsewhere", session_id="other")
 
@@ -617,7 +615,7 @@ def test_the_newest_of_many_pending_messages_are_looked_at(world: World, flow_id
     assert found == {other, *said[-63:]}
 
 
-def test_of_many_sessions_those_captured_last_are_looked_at(
+def test_the_sessions_captured_last_are_searched_for_pending_messages(
     world: World, flow_id: UUID, base_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memorybase.search.vector_search.PENDING_SESSIONS", 2)
@@ -630,7 +628,7 @@ def test_of_many_sessions_those_captured_last_are_looked_at(
     assert found == {"zebra three", "zebra one", "zebra again"}
 
 
-def test_of_long_pending_messages_only_the_beginning_is_embedded(
+def test_only_the_beginning_of_long_pending_messages_is_embedded(
     world: World, flow_id: UUID, base_id: UUID, embedders: FakeEmbedders
 ) -> None:
     embedders.get().max_tokens = 20
@@ -638,7 +636,7 @@ def test_of_long_pending_messages_only_the_beginning_is_embedded(
     world.say(flow_id, *texts)
     embedders.get().embedded.clear()
 
-    for _ in range(2):  # the second time everything that may be looked at is remembered
+    for _ in range(2):  # the second time every text that may be read is cached
         hits = world.search(texts[-1], memory_base_id=base_id, top_k=100)
         assert {hit.content for hit in hits} == set(texts[-32:])
 
@@ -647,7 +645,7 @@ def test_of_long_pending_messages_only_the_beginning_is_embedded(
 
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_looking_for_pending_messages_costs_the_same_beside_any_history(world: World) -> None:
+def test_reading_pending_messages_costs_the_same_for_any_history(world: World) -> None:
     steps = []
     for ingested, pending in ((0, 70), (2_000, 70), (0, 2_000)):
         flow_id = world.flow()
@@ -656,14 +654,14 @@ def test_looking_for_pending_messages_costs_the_same_beside_any_history(world: W
             fill(world, flow_id, base_id, ingested)
         world.say(flow_id, *(f"zebra {number}" for number in range(pending)))
         search = partial(world.search, "unlike", memory_base_id=base_id, min_score=0.99)
-        search()  # the texts are remembered from here on
+        search()  # the texts are cached from here on
         steps.append(steps_of(world, search))
 
     assert max(steps) < 1.2 * min(steps)
 
 
 def steps_of(world: World, call: Callable[[], object]) -> int:
-    """How many of its virtual machine's steps SQLite takes."""
+    """The number of SQLite's virtual machine steps."""
     steps = 0
 
     def count() -> int:
@@ -687,7 +685,7 @@ def steps_of(world: World, call: Callable[[], object]) -> int:
 # Several memory bases.
 
 
-def test_a_flows_memory_bases_are_merged_one_row_a_message(world: World, flow_id: UUID) -> None:
+def test_hits_of_a_flows_memory_bases_are_merged_by_message(world: World, flow_id: UUID) -> None:
     outputs, everything = world.base(flow_id, capture=Capture.OUTPUTS), world.base(flow_id)
     other_model = world.base(flow_id, model="other")
     (user,) = world.say(flow_id, "zebra question", role="user")
@@ -702,9 +700,7 @@ def test_a_flows_memory_bases_are_merged_one_row_a_message(world: World, flow_id
     assert hits[1].memory_base_id in {everything, other_model}
 
 
-def test_a_message_pending_in_one_base_and_ingested_in_another_is_shown_as_ingested(
-    world: World, flow_id: UUID
-) -> None:
+def test_a_message_ingested_in_one_of_two_memory_bases_is_not_pending(world: World, flow_id: UUID) -> None:
     world.base(flow_id)
     done = world.base(flow_id)
     world.base(flow_id)
@@ -716,16 +712,16 @@ def test_a_message_pending_in_one_base_and_ingested_in_another_is_shown_as_inges
     assert (hit.memory_base_id, hit.pending) == (done, False)
 
 
-def test_a_flow_without_memory_bases_has_nothing_to_find(world: World, flow_id: UUID) -> None:
+def test_a_flow_without_memory_bases_has_no_results(world: World, flow_id: UUID) -> None:
     world.say(flow_id, "zebra")
 
     assert world.search("zebra", flow_id=flow_id) == []
 
 
-# When something is away.
+# Outages.
 
 
-def test_a_store_that_is_away_is_an_error_and_not_an_empty_answer(
+def test_an_unavailable_store_is_an_error_not_an_empty_result(
     world: World, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors
 ) -> None:
     assert world.search("zebra", memory_base_id=base_id) == []
@@ -754,7 +750,7 @@ def test_a_model_whose_weights_have_changed_is_an_error(world: World, base_id: U
     assert world.search("zebra", memory_base_id=base_id) == []
 
 
-def test_another_passage_prompt_leaves_the_old_store_to_search(
+def test_a_store_with_another_passage_prompt_can_be_searched(
     world: World, base_id: UUID, embedders: FakeEmbedders
 ) -> None:
     embedders.get().identity = "fake/fake/1/passage-0123abcd"
@@ -780,7 +776,7 @@ def test_another_passage_prompt_leaves_the_old_store_to_search(
         ({"exclude_message_ids": [uuid4() for _ in range(1_001)]}, "exclude_message_ids"),
     ],
 )
-def test_a_request_out_of_bounds_is_refused_by_its_field(
+def test_an_invalid_request_is_rejected_with_its_field(
     world: World, base_id: UUID, wanted: dict[str, Any], named: str
 ) -> None:
     with pytest.raises(errors.InvalidRequest) as caught:
@@ -789,7 +785,7 @@ def test_a_request_out_of_bounds_is_refused_by_its_field(
     assert caught.value.field == named
 
 
-def test_a_query_that_the_model_refuses_is_the_callers_error(
+def test_a_query_that_the_model_rejects_is_an_invalid_request(
     world: World, base_id: UUID, embedders: FakeEmbedders
 ) -> None:
     embedders.get().reject("poison")
@@ -800,7 +796,7 @@ def test_a_query_that_the_model_refuses_is_the_callers_error(
     assert caught.value.field == "query"
 
 
-# The whole way.
+# From capture to search.
 
 
 def test_a_message_is_found_at_every_step_of_its_life(tmp_path: Path) -> None:
@@ -845,7 +841,7 @@ def test_a_message_is_found_at_every_step_of_its_life(tmp_path: Path) -> None:
     flow.close()
 
 
-# The real parts.
+# Real services.
 
 
 def test_with_a_real_store_and_model(world: World, chroma_url: str, model_cache: Path) -> None:
@@ -872,7 +868,7 @@ def test_with_a_real_store_and_model(world: World, chroma_url: str, model_cache:
             (one,) = real.search("white wine", memory_base_id=base_id, top_k=1)
             return one
 
-        # On a busy machine Chroma's index follows an acknowledged write a moment later.
+        # On a busy machine Chroma's index lags behind an acknowledged write.
         wait_until(lambda: found().message_id == wine and not found().pending, 10, "the ingested message is found")
         assert found().score == pytest.approx(hit.score, abs=1e-4)
         assert len(real.search("talk", memory_base_id=base_id, session_id="small talk", top_k=100)) == 60
