@@ -124,5 +124,5 @@ def log_sum(sums: Floats) -> float:
 @lru_cache(maxsize=256)
 def weights_of(stored: str | None, name: str) -> Weights:
     """The weights of this name: a memory base's own from the JSON of its row, else the default ones."""
-    own = json.loads(stored)["sets"].get(name) if stored else None
-    return Weights(name, own["bias"], own["weights"], tuned=True) if own else SETS[name]
+    tuned = json.loads(stored)["sets"].get(name) if stored else None
+    return Weights(name, tuned["bias"], tuned["weights"], tuned=True) if tuned else SETS[name]

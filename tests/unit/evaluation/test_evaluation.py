@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorybase import errors
-from memorybase.evaluation import Asked, Fit, Question, cross_validate, fit, read_questions, tuning
+from memorybase.evaluation import Fit, JudgedCandidates, Question, cross_validate, fit, read_questions, tuning
 from memorybase.evaluation.calibration import Scored, bands, best_scores, calibration_error, cuts
 from memorybase.evaluation.metrics import Judged, difference, judge, ndcg, recall, summarize, with_small_merged
 
@@ -59,7 +59,7 @@ class TestMetrics:
             summarize([])
 
 
-def lists(seed: int, count: int, weights: tuple[float, float, float], corpus: str = "one") -> list[Asked]:
+def lists(seed: int, count: int, weights: tuple[float, float, float], corpus: str = "one") -> list[JudgedCandidates]:
     """Questions with the answer at the candidate with the largest weighted sum plus noise."""
     drawn = np.random.default_rng(seed)
     asked = []
@@ -67,7 +67,7 @@ def lists(seed: int, count: int, weights: tuple[float, float, float], corpus: st
         values = drawn.normal(size=(20, 3))
         best = int(np.argmax(values @ np.array(weights) + drawn.normal(scale=0.3, size=20)))
         names = [f"m{position}" for position in range(20)]
-        asked.append(Asked(corpus, f"g{number % 4}", "fact", frozenset({names[best]}), names, values))
+        asked.append(JudgedCandidates(corpus, f"g{number % 4}", "fact", frozenset({names[best]}), names, values))
     return asked
 
 
@@ -89,7 +89,7 @@ class TestFit:
     def test_each_group_is_ranked_by_weights_fitted_without_it(self) -> None:
         asked = lists(3, 80, (5.0, 0.0, 0.0))
         turned = [
-            Asked(each.corpus, each.group, each.category, each.evidence, each.found, -each.values)
+            JudgedCandidates(each.corpus, each.group, each.category, each.evidence, each.found, -each.values)
             if each.group == "g0" else each
             for each in asked
         ]  # fmt: skip
@@ -108,7 +108,7 @@ class TestFit:
         assert one > 2 * other
 
     def test_questions_without_evidence_among_candidates_are_an_error(self) -> None:
-        nowhere = Asked("one", "g", "fact", frozenset({"z"}), ["a"], np.zeros((1, 3)))
+        nowhere = JudgedCandidates("one", "g", "fact", frozenset({"z"}), ["a"], np.zeros((1, 3)))
         with pytest.raises(ValueError, match="evidence among the candidates"):
             fit([nowhere])
 
@@ -274,11 +274,11 @@ class TestFewQuestions:
         assert names(9, 8) == {"c0": 9, "c1": 8}
 
 
-def by_default(asked: list[Asked], default: Fit) -> list[Scored]:
+def by_default(asked: list[JudgedCandidates], default: Fit) -> list[Scored]:
     return [tuning.scored(each, default) for each in asked]
 
 
-def judged(asked: list[Asked], found: list[Scored]) -> list[Judged]:
+def judged(asked: list[JudgedCandidates], found: list[Scored]) -> list[Judged]:
     return [
         judge(each.category, [name for name, _ in scored.results], each.evidence)
         for each, scored in zip(asked, found, strict=True)
