@@ -31,7 +31,7 @@ from recalling.loading import Loaded
 
 from memorybase.client import Client
 from memorybase.embedding import Embedders
-from memorybase.evaluation import Asked, cross_validate, fit, fitting
+from memorybase.evaluation import JudgedCandidates, cross_validate, fit, fitting
 from memorybase.evaluation.metrics import Judged, Summary, difference, judge, summarize
 from memorybase.search.scoring import SIGNALS
 
@@ -60,11 +60,11 @@ def known_items(corpus: Corpus) -> Corpus:
         messages = list(conversation.messages)
         count = KNOWN_ITEMS // 2 // len(corpus.conversations)
         found = [
-            each
+            item
             for role in ("assistant", "user")
-            for each in made.known_items(messages, seed=seed, count=count, roles={role})
+            for item in made.known_items(messages, seed=seed, count=count, roles={role})
         ]
-        questions = [Question(each["question"], each["category"], frozenset(each["evidence"])) for each in found]
+        questions = [Question(item["question"], item["category"], frozenset(item["evidence"])) for item in found]
         conversations.append(Conversation(corpus.name, conversation.name, conversation.runs, questions))
     return Corpus(f"{KNOWN} of {corpus.name}", conversations)
 
@@ -123,7 +123,7 @@ def abstention(loaded: Loaded, corpus: Corpus, mode: str) -> dict[str, Any]:
     }
 
 
-def pool_of(loaded: Loaded, corpus: Corpus) -> list[Asked]:
+def pool_of(loaded: Loaded, corpus: Corpus) -> list[JudgedCandidates]:
     """Every question's candidates with the values of all signals."""
     asked = []
     for conversation, question in questions_of(corpus):
@@ -131,7 +131,7 @@ def pool_of(loaded: Loaded, corpus: Corpus) -> list[Asked]:
         hits = answer["results"]
         values = [[hit["parts"]["signals"][name]["value"] for name in SIGNALS] for hit in hits]
         asked.append(
-            Asked(
+            JudgedCandidates(
                 corpus=corpus.name,
                 group=conversation.name,
                 category=question.category,
@@ -156,47 +156,57 @@ def _kind_of(corpus: Corpus) -> str:
     return KNOWN if corpus.name.startswith(KNOWN) else PEOPLE if corpus.people else ASSISTANT
 
 
-def fit_all(asked: Sequence[Asked], shares: Mapping[str, float]) -> dict[str, Any]:
+def fit_all(questions: Sequence[JudgedCandidates], shares: Mapping[str, float]) -> dict[str, Any]:
     """Weights fitted on all, the quality on conversations left out, and the gain of each signal there."""
-    whole = fit(asked, shares)
-    left_out = judge_ranked(asked, cross_validate(asked, shares))
+    whole = fit(questions, shares)
+    left_out = judge_ranked(questions, cross_validate(questions, shares))
     return {
         "left_out": {name: as_dict(summarize(judged)) for name, judged in left_out.items()},
         "weights": {name: round(float(weight), 3) for name, weight in zip(SIGNALS, whole.weights, strict=True)},
         "bias": round(whole.bias, 3),
-        "pool": {name: pool_recall([each for each in asked if each.corpus == name]) for name in sorted(shares)},
-        "without": without_each(asked, shares, left_out),
+        "pool": {
+            name: pool_recall([question for question in questions if question.corpus == name])
+            for name in sorted(shares)
+        },
+        "without": without_each(questions, shares, left_out),
     }
 
 
 def without_each(
-    asked: Sequence[Asked], shares: Mapping[str, float], whole: Mapping[str, Sequence[Judged]]
+    questions: Sequence[JudgedCandidates], shares: Mapping[str, float], whole: Mapping[str, Sequence[Judged]]
 ) -> dict[str, dict[str, float]]:
     """The cost of leaving out each signal, per corpus: macro NDCG with all signals minus without it."""
     costs = {}
     for number, name in enumerate(SIGNALS):
-        fewer = [_without(each, number) for each in asked]
+        fewer = [_without(question, number) for question in questions]
         judged = judge_ranked(fewer, cross_validate(fewer, shares))
         costs[name] = {corpus: round(difference(whole[corpus], judged[corpus])[0], 4) for corpus in whole}
     return costs
 
 
-def _without(asked: Asked, signal: int) -> Asked:
-    values = asked.values.copy()
+def _without(question: JudgedCandidates, signal: int) -> JudgedCandidates:
+    values = question.values.copy()
     values[:, signal] = 0
-    return Asked(asked.corpus, asked.group, asked.category, asked.evidence, asked.found, values)
+    return JudgedCandidates(
+        question.corpus, question.group, question.category, question.evidence, question.found, values
+    )
 
 
-def judge_ranked(asked: Sequence[Asked], ranked: Sequence[Sequence[str]]) -> dict[str, list[Judged]]:
+def judge_ranked(questions: Sequence[JudgedCandidates], ranked: Sequence[Sequence[str]]) -> dict[str, list[Judged]]:
     judged: dict[str, list[Judged]] = {}
-    for each, found in zip(asked, ranked, strict=True):
-        judged.setdefault(each.corpus, []).append(judge(each.category, found, each.evidence))
+    for question, found in zip(questions, ranked, strict=True):
+        judged.setdefault(question.corpus, []).append(judge(question.category, found, question.evidence))
     return judged
 
 
-def pool_recall(asked: Sequence[fitting.Asked]) -> float:
+def pool_recall(questions: Sequence[fitting.JudgedCandidates]) -> float:
     """The share of the evidence among the candidates."""
-    return round(float(np.mean([len(each.evidence & set(each.found)) / len(each.evidence) for each in asked])), 4)
+    return round(
+        float(
+            np.mean([len(question.evidence & set(question.found)) / len(question.evidence) for question in questions])
+        ),
+        4,
+    )
 
 
 def as_dict(summary: Summary) -> dict[str, Any]:
@@ -260,7 +270,7 @@ def main() -> None:
     arguments.add_argument("--fit", action="store_true")
     chosen = arguments.parse_args()
     files = [corpora.read(file) for file in chosen.data]
-    found = [*files, *(known_items(each) for each in files if not each.people), *made_corpora()]
+    found = [*files, *(known_items(corpus) for corpus in files if not corpus.people), *made_corpora()]
     command.run(chosen, lambda client, settings: measure(client, chosen, Embedders(settings), found))
 
 

@@ -36,12 +36,12 @@ SHORTEST_WORD = 5  # letters
 def few_messages(conversation: Conversation, question: Question) -> Conversation | None:
     """Five messages around the answering one, as a conversation; None if several messages answer."""
     messages = list(conversation.messages)
-    indices = [index for index, each in enumerate(messages) if each["id"] in question.evidence]
+    indices = [index for index, message in enumerate(messages) if message["id"] in question.evidence]
     if len(indices) != 1 or len(messages) < FEW:
         return None
     first = min(max(0, indices[0] - FEW // 2), len(messages) - FEW)
     name = f"few: {messages[indices[0]]['id']}"
-    kept = [{**each, "id": f"{name}: {each['id']}"} for each in messages[first : first + FEW]]
+    kept = [{**message, "id": f"{name}: {message['id']}"} for message in messages[first : first + FEW]]
     own = frozenset({f"{name}: {messages[indices[0]]['id']}"})
     run = {"session_id": name, "run_id": name, "messages": kept}
     return Conversation(conversation.corpus, name, [run], [replace(question, evidence=own)])
@@ -50,7 +50,7 @@ def few_messages(conversation: Conversation, question: Question) -> Conversation
 def one_word(conversation: Conversation) -> list[Question]:
     """Questions of one word that occurs in only one message."""
     words_of = analyzer("english").words
-    words_by_id = {str(each["id"]): set(words_of(str(each["content"]))) for each in conversation.messages}
+    words_by_id = {str(message["id"]): set(words_of(str(message["content"]))) for message in conversation.messages}
     messages_with = Counter(word for words in words_by_id.values() for word in words)
     return [
         Question(word, "one word", frozenset({id_}))
@@ -74,10 +74,10 @@ def filling(messages: int) -> Iterator[Conversation]:
 def load_large(loaded: Loaded, found: Sequence[Corpus], messages: int) -> None:
     """Load everything into one flow, with ids of its own: equal ids would be the same messages."""
     own = [conversation for corpus in found for conversation in corpus.conversations]
-    rest = messages - sum(len(list(each.messages)) for each in own)
+    rest = messages - sum(len(list(conversation.messages)) for conversation in own)
     runs: list[Mapping[str, Any]] = []
-    for each in (*own, *filling(rest)):
-        for run in each.runs:
+    for conversation in (*own, *filling(rest)):
+        for run in conversation.runs:
             renamed = [{**message, "id": f"{LARGE}: {message['id']}"} for message in run["messages"]]
             runs.append({"session_id": run["session_id"], "run_id": f"{LARGE}: {run['run_id']}", "messages": renamed})
     loaded.load(Conversation(LARGE, LARGE, runs, []))
@@ -91,15 +91,15 @@ def scored(loaded: Loaded, where: str, question: Question, evidence: frozenset[s
     return Scored(frozenset(names), [(ids[hit["message_id"]], hit["score"]) for hit in results])
 
 
-def report(name: str, asked: Sequence[Scored]) -> dict[str, Any]:
-    answered = [each for each in asked if each.evidence]
-    elsewhere = [each for each in asked if not each.evidence]
+def report(name: str, questions: Sequence[Scored]) -> dict[str, Any]:
+    answered = [question for question in questions if question.evidence]
+    elsewhere = [question for question in questions if not question.evidence]
     found = {
         "bands": [asdict(band) for band in bands(answered)],
         "calibration_error": round(calibration_error(answered), 3),
         "answered": best_scores(answered),
         "elsewhere": best_scores(elsewhere),
-        "cuts": [asdict(cut) for cut in cuts(asked)],
+        "cuts": [asdict(cut) for cut in cuts(questions)],
     }
     print(f"{name}: {len(answered)} questions answered, {len(elsewhere)} elsewhere, error {found['calibration_error']}")
     for band in bands(answered):
@@ -108,7 +108,7 @@ def report(name: str, asked: Sequence[Scored]) -> dict[str, Any]:
     for label, best in (("answered", found["answered"]), ("elsewhere", found["elsewhere"])):
         if best is not None:
             print(f"  best score, {label}: p5 {best.p5:.2f}, p50 {best.p50:.2f}, p95 {best.p95:.2f}")
-    for cut in cuts(asked):
+    for cut in cuts(questions):
         alarms = "-" if cut.false_alarms is None else f"{cut.false_alarms:.2f}"
         print(f"  min_score {cut.min_score}: false alarms {alarms}, missed {cut.missed:.2f}")
     return {key: asdict(value) if hasattr(value, "p50") else value for key, value in found.items()}
@@ -116,15 +116,15 @@ def report(name: str, asked: Sequence[Scored]) -> dict[str, Any]:
 
 def measure(loaded: Loaded, found: Sequence[Corpus], chosen: argparse.Namespace) -> dict[str, Any]:
     rng = random.Random(1)
-    asked_of = [(each, question) for corpus in found for each in corpus.conversations for question in each.questions]
-    drawn = rng.sample([(each, question) for each, question in asked_of if question.evidence], chosen.each)
-    words = [(each, question) for corpus in found for each in corpus.conversations for question in one_word(each)]
+    asked = [(chat, question) for corpus in found for chat in corpus.conversations for question in chat.questions]
+    drawn = rng.sample([(chat, question) for chat, question in asked if question.evidence], chosen.each)
+    words = [(chat, question) for corpus in found for chat in corpus.conversations for question in one_word(chat)]
     drawn_words = rng.sample(words, chosen.each)
-    few = [(few_messages(each, question), question) for each, question in drawn]
+    few = [(few_messages(chat, question), question) for chat, question in drawn]
     stores = [(store, question) for store, question in few if store is not None]
     for store in {store.name: store for store, _ in stores}.values():
         loaded.load(store)
-    for conversation in {each.name: each for each, _ in (*drawn, *drawn_words)}.values():
+    for conversation in {chat.name: chat for chat, _ in (*drawn, *drawn_words)}.values():
         loaded.load(conversation)
     load_large(loaded, found, chosen.large)
     none: frozenset[str] = frozenset()
@@ -137,16 +137,16 @@ def measure(loaded: Loaded, found: Sequence[Corpus], chosen: argparse.Namespace)
         ),
         "conversation": report(
             "conversation",
-            [scored(loaded, each.name, question, question.evidence) for each, question in drawn]
+            [scored(loaded, chat.name, question, question.evidence) for chat, question in drawn]
             + [
                 scored(loaded, other.name, question, none)
-                for (each, question), (other, _) in pairwise(drawn)
-                if other.name != each.name
+                for (chat, question), (other, _) in pairwise(drawn)
+                if other.name != chat.name
             ],
         ),
         "one word": report(
             "one word",
-            [scored(loaded, each.name, question, question.evidence) for each, question in drawn_words],
+            [scored(loaded, chat.name, question, question.evidence) for chat, question in drawn_words],
         ),
         f"{chosen.large} messages": report(
             f"{chosen.large} messages",

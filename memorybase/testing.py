@@ -147,7 +147,9 @@ class InMemoryVectors:
 
     def list_collections(self) -> list[StoredCollection]:
         with self._call("list_collections"):
-            return [StoredCollection(each.ref, dict(each.metadata)) for each in self._collections.values()]
+            return [
+                StoredCollection(collection.ref, dict(collection.metadata)) for collection in self._collections.values()
+            ]
 
     def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
         if self.before_upsert is not None:
@@ -178,7 +180,7 @@ class InMemoryVectors:
             collection = self._collection(ref)
             readable = {id_ for id_ in ids if id_ in collection.records} - collection.damaged
             found = {id_: collection.records[id_] for id_ in readable}
-            return {id_: StoredVector(each.vector, each.text if texts else "") for id_, each in found.items()}
+            return {id_: StoredVector(record.vector, record.text if texts else "") for id_, record in found.items()}
 
     def delete(self, ref: CollectionRef, ids: Sequence[str]) -> None:
         with self._call("delete"):
@@ -215,13 +217,13 @@ class InMemoryVectors:
             _check_dimension(collection, vector)
             hits = [
                 VectorHit(
-                    each.id,
-                    as_score(_cosine_distance(each.vector, vector)),
-                    each.text if texts else "",
-                    dict(each.metadata) if texts else {},
+                    record.id,
+                    as_score(_cosine_distance(record.vector, vector)),
+                    record.text if texts else "",
+                    dict(record.metadata) if texts else {},
                 )
-                for each in collection.records.values()
-                if each.id not in collection.damaged | collection.hidden and matches(each.metadata, where)
+                for record in collection.records.values()
+                if record.id not in collection.damaged | collection.hidden and matches(record.metadata, where)
             ]
             return sorted(hits, key=lambda hit: -hit.score)[:limit]
 
@@ -272,9 +274,9 @@ def matches(metadata: Mapping[str, Any], where: Mapping[str, Any] | None) -> boo
 
 def _holds(metadata: Mapping[str, Any], key: str, condition: Any) -> bool:
     if key == "$and":
-        return all(matches(metadata, each) for each in condition)
+        return all(matches(metadata, part) for part in condition)
     if key == "$or":
-        return any(matches(metadata, each) for each in condition)
+        return any(matches(metadata, part) for part in condition)
     (operator, operand), *more = (condition if isinstance(condition, Mapping) else {"$eq": condition}).items()
     if more or operator not in _OPERATORS:
         raise VectorRejected(reason="the filter")
@@ -471,9 +473,9 @@ class FakeEmbedder:
         vectors = self.embed(texts)
         return vectors, {index: token_vectors.pack(self._tokens(texts[index])[:MAX_TOKENS]) for index in tokens_of}
 
-    def embed_query_with_tokens(self, text: str, whole: str) -> tuple[NDArray[np.float32], QueryTokens]:
-        spans = [found.span() for found in re.finditer(r"\w+", whole)]
-        return self.embed_query(text), QueryTokens(self._tokens(whole), spans)
+    def embed_query_with_tokens(self, text: str, query: str) -> tuple[NDArray[np.float32], QueryTokens]:
+        spans = [found.span() for found in re.finditer(r"\w+", query)]
+        return self.embed_query(text), QueryTokens(self._tokens(query), spans)
 
     def _tokens(self, text: str) -> NDArray[np.float32]:
         words = re.findall(r"\w+", text.lower())

@@ -18,7 +18,7 @@ from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect,
 from memorybase.client import Client, Json
 
 if TYPE_CHECKING:
-    from memorybase.evaluation import Asked, Fit, Tuned
+    from memorybase.evaluation import Fit, JudgedCandidates, Tuned
     from memorybase.evaluation.calibration import Scored
     from memorybase.evaluation.metrics import Judged
 
@@ -33,7 +33,7 @@ class Pool:
     name: str
     signals: Sequence[str]
     default: Fit
-    asked: Sequence[Asked]
+    asked: Sequence[JudgedCandidates]
     scored: Sequence[Scored]
     by_session: bool
 
@@ -116,7 +116,7 @@ def _pool(client: Client, base: Json, known: Sequence[Known]) -> Pool:
     """The candidates of every question with their signals; raises InvalidRequest where there are too few."""
     import numpy as np
 
-    from memorybase.evaluation import Asked, Fit, tuning
+    from memorybase.evaluation import Fit, JudgedCandidates, tuning
     from memorybase.evaluation.calibration import Scored
 
     answers = list(ask_all(client, base, known, "candidates", top_k=CANDIDATES, explain=True, default_weights=True))
@@ -132,7 +132,7 @@ def _pool(client: Client, base: Json, known: Sequence[Known]) -> Pool:
         found = [hit["message_id"] for hit in hits]
         part = part_of.get(_key(each), each.question.line % tuning.PARTS)
         asked.append(
-            Asked(
+            JudgedCandidates(
                 corpus="", group=str(part), category=each.question.category, evidence=each.evidence, found=found,
                 values=np.array(values, dtype=np.float64).reshape(len(hits), len(signals)),
             )
@@ -161,7 +161,7 @@ def _set_of(parts: Sequence[Json]) -> str:
     return names.pop()
 
 
-def _check(asked: Sequence[Asked]) -> None:
+def _check(asked: Sequence[JudgedCandidates]) -> None:
     from memorybase.evaluation import tuning
 
     usable, with_evidence = tuning.usable(asked), sum(bool(each.evidence) for each in asked)
@@ -226,7 +226,7 @@ def verdict(gain: Gain) -> str:
     return "the default weights are better" if gain.high < 0 else "it may be chance"
 
 
-def _judged(asked: Sequence[Asked], scored: Sequence[Scored]) -> list[Judged]:
+def _judged(asked: Sequence[JudgedCandidates], scored: Sequence[Scored]) -> list[Judged]:
     from memorybase.evaluation.metrics import judge, with_small_merged
 
     return with_small_merged(

@@ -58,8 +58,8 @@ class BackgroundEmbedder:
     ) -> tuple[NDArray[np.float32], dict[int, bytes]]:
         return self._thread.submit(self._embedder.embed_with_tokens, texts, tokens_of).result()
 
-    def embed_query_with_tokens(self, text: str, whole: str) -> tuple[NDArray[np.float32], QueryTokens]:
-        return self._thread.submit(self._embedder.embed_query_with_tokens, text, whole).result()
+    def embed_query_with_tokens(self, text: str, query: str) -> tuple[NDArray[np.float32], QueryTokens]:
+        return self._thread.submit(self._embedder.embed_query_with_tokens, text, query).result()
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         return self._embedder.token_offsets(text)

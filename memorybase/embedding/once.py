@@ -17,7 +17,7 @@ Model = TypeVar("Model")
 
 
 class Once(Generic[Model]):
-    """Models by name; for many threads, one of which loads."""
+    """Models by name, for any number of threads; one thread loads each."""
 
     def __init__(self, load: Callable[[str], Model]) -> None:
         self._load = load

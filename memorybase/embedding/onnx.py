@@ -75,9 +75,9 @@ class OnnxEmbedder:
         vectors, states = self._embed(ids, {index: self._filter.kept(ids[index], before) for index in tokens_of})
         return vectors, {index: token_vectors.pack(self._projection.apply(found)) for index, found in states.items()}
 
-    def embed_query_with_tokens(self, text: str, whole: str) -> tuple[NDArray[np.float32], QueryTokens]:
+    def embed_query_with_tokens(self, text: str, query: str) -> tuple[NDArray[np.float32], QueryTokens]:
         prompt = self._prompts.query
-        texts = [prompt + text, prompt + whole] if text != whole else [prompt + text]  # one pass for both
+        texts = [prompt + text, prompt + query] if text != query else [prompt + text]  # one pass for both
         encodings = tokens.encodings(self._tokenizer, texts)
         kept = self._filter.kept(encodings[-1].ids, tokens.count_before(self._tokenizer, prompt))
         vectors, states = self._embed([encoding.ids for encoding in encodings], {len(encodings) - 1: kept})

@@ -58,7 +58,7 @@ class Embedder(Protocol):
     ) -> tuple[NDArray[np.float32], dict[int, bytes]]:
         """The vectors of `embed`, and packed token vectors of the texts at these positions, from the same pass."""
 
-    def embed_query_with_tokens(self, text: str, whole: str) -> tuple[NDArray[np.float32], QueryTokens]:
+    def embed_query_with_tokens(self, text: str, query: str) -> tuple[NDArray[np.float32], QueryTokens]:
         """The vector of `embed_query` for the text, and the tokens of the whole query."""
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:

@@ -56,13 +56,13 @@ class SentenceTransformerEmbedder:
     ) -> tuple[NDArray[np.float32], dict[int, bytes]]:
         indices = sorted(tokens_of)
         states = self._states(self._model.encode_document, [texts[index] for index in indices], self._prompts.passage)
-        packed = [token_vectors.pack(self._projection.apply(each)) for each in states]
+        packed = [token_vectors.pack(self._projection.apply(token_states)) for token_states in states]
         return self.embed(texts), dict(zip(indices, packed, strict=True))
 
-    def embed_query_with_tokens(self, text: str, whole: str) -> tuple[NDArray[np.float32], QueryTokens]:
+    def embed_query_with_tokens(self, text: str, query: str) -> tuple[NDArray[np.float32], QueryTokens]:
         prompt = self._prompts.query
-        (states,) = self._states(self._model.encode_query, [whole], prompt)
-        (encoding,) = tokens.encodings(self._tokenizer, [prompt + whole])
+        (states,) = self._states(self._model.encode_query, [query], prompt)
+        (encoding,) = tokens.encodings(self._tokenizer, [prompt + query])
         kept = self._filter.kept(encoding.ids, tokens.count_before(self._tokenizer, prompt))[: len(states)]
         spans = [tuple(offset - len(prompt) for offset in encoding.offsets[position]) for position in kept]
         return self.embed_query(text), QueryTokens(self._projection.apply(states), spans)

@@ -11,15 +11,15 @@ The benchmark, `memorybase evaluate` and `memorybase tune` use it.
 
 from __future__ import annotations
 
-from memorybase.evaluation.fitting import Asked, Fit, cross_validate, fit
+from memorybase.evaluation.fitting import Fit, JudgedCandidates, cross_validate, fit
 from memorybase.evaluation.metrics import Judged, Summary, summarize
 from memorybase.evaluation.questions import Question, read_questions
 from memorybase.evaluation.tuning import Tuned, tune
 
 __all__ = [
-    "Asked",
     "Fit",
     "Judged",
+    "JudgedCandidates",
     "Question",
     "Summary",
     "Tuned",

@@ -63,9 +63,9 @@ def bands(scored: Sequence[Scored]) -> list[Band]:
     found = []
     for low, high in pairwise(EDGES):
         inside = [
-            name in each.evidence
-            for each in scored
-            for name, score in each.results
+            name in question.evidence
+            for question in scored
+            for name, score in question.results
             if low <= score < high or score == high == EDGES[-1]
         ]
         found.append(Band(low, high, len(inside), sum(inside)))
@@ -74,11 +74,11 @@ def bands(scored: Sequence[Scored]) -> list[Band]:
 
 def calibration_error(scored: Sequence[Scored], *, first: int = 10) -> float:
     """The mean distance between the scores of the first results and the share that is right, by bands of scores."""
-    rows = [(score, name in each.evidence) for each in scored for name, score in each.results[:first]]
+    rows = [(score, name in question.evidence) for question in scored for name, score in question.results[:first]]
     if not rows:
         return 0.0
     bins = [[row for row in rows if min(int(row[0] * BINS), BINS - 1) == position] for position in range(BINS)]
-    distances = [abs(sum(score - right for score, right in each)) for each in bins]
+    distances = [abs(sum(score - is_right for score, is_right in band)) for band in bins]
     return sum(distances) / len(rows)
 
 
@@ -86,16 +86,16 @@ def best_scores(scored: Sequence[Scored]) -> BestScores | None:
     """None without questions."""
     if not scored:
         return None
-    low, middle, high = np.percentile([each.best for each in scored], PERCENTS)
+    low, middle, high = np.percentile([question.best for question in scored], PERCENTS)
     return BestScores(len(scored), float(low), float(middle), float(high))
 
 
 def cuts(scored: Sequence[Scored]) -> list[Cut]:
-    unanswered = [each.best if each.results else -1.0 for each in scored if not each.evidence]
+    unanswered = [question.best if question.results else -1.0 for question in scored if not question.evidence]
     right = [
-        max((score for name, score in each.results if name in each.evidence), default=-1.0)
-        for each in scored
-        if each.evidence
+        max((score for name, score in question.results if name in question.evidence), default=-1.0)
+        for question in scored
+        if question.evidence
     ]
     return [
         Cut(at, _share([best >= at for best in unanswered]), _share([best < at for best in right])) for at in MIN_SCORES

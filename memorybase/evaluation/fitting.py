@@ -29,7 +29,7 @@ BIAS_DEVIATION = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JudgedCandidates:
     """A question with its evidence and its candidates: ids and signals' values (candidates x signals).
 
     A cross-validation leaves out the questions of one `group` together.
@@ -54,19 +54,19 @@ class Fit:
     weights: Floats
     bias: float
 
-    def ranked(self, asked: Asked) -> list[str]:
-        order = np.argsort(-(asked.values @ self.weights), kind="stable")
-        return [asked.found[position] for position in order]
+    def ranked(self, question: JudgedCandidates) -> list[str]:
+        order = np.argsort(-(question.values @ self.weights), kind="stable")
+        return [question.found[position] for position in order]
 
-    def chances(self, asked: Asked) -> Floats:
+    def chances(self, question: JudgedCandidates) -> Floats:
         """The candidates' scores, as a search computes them."""
-        sums = asked.values @ self.weights
+        sums = question.values @ self.weights
         logits = sums + self.bias - scoring.COMPETITION * scoring.log_sum(sums)
         return 1 / (1 + np.exp(-np.clip(logits, -500, 500)))
 
 
 def fit(
-    asked: Sequence[Asked],
+    questions: Sequence[JudgedCandidates],
     shares: Mapping[str, float] | None = None,
     *,
     penalty: float = PENALTY,
@@ -78,7 +78,7 @@ def fit(
     `penalty` is on the squared distance from zero, or from the weights of `prior`. Without `calibrated` the sums only
     rank candidates and are no chances, in half the time.
     """
-    usable = [each for each in asked if each.hits.any()]
+    usable = [question for question in questions if question.hits.any()]
     if not usable:
         raise ValueError("no question has its evidence among the candidates")
     deviation = _deviation(usable)
@@ -98,7 +98,7 @@ def fit(
     weights = minimize(loss, center, jac=True, hess=curvature, method="trust-exact").x / deviation
     if not calibrated:
         return Fit(weights, 0.0)
-    slope, bias = _calibrated(asked, weights, shares, None if prior is None else (1 / scale, prior.bias))
+    slope, bias = _calibrated(questions, weights, shares, None if prior is None else (1 / scale, prior.bias))
     return Fit(slope * weights, bias)
 
 
@@ -113,13 +113,13 @@ class _Lists:
     importance: Floats
 
     @classmethod
-    def of(cls, asked: Sequence[Asked], deviation: Floats, importance: Floats) -> _Lists:
-        lengths = [len(each.found) for each in asked]
+    def of(cls, questions: Sequence[JudgedCandidates], deviation: Floats, importance: Floats) -> _Lists:
+        lengths = [len(question.found) for question in questions]
         return cls(
-            values=np.concatenate([each.values for each in asked]) / deviation,
-            wanted=np.concatenate([each.hits / each.hits.sum() for each in asked]),
+            values=np.concatenate([question.values for question in questions]) / deviation,
+            wanted=np.concatenate([question.hits / question.hits.sum() for question in questions]),
             starts=np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64),
-            question=np.repeat(np.arange(len(asked)), lengths),
+            question=np.repeat(np.arange(len(questions)), lengths),
             importance=importance,
         )
 
@@ -145,43 +145,43 @@ class _Lists:
 
 def _scale(lists: _Lists, weights: Floats) -> float:
     """The factor with which these weights fit best: a softmax and a chance need sums of different size."""
-    found = minimize_scalar(
+    best = minimize_scalar(
         lambda exponent: lists.loss(math.exp(exponent) * weights)[0], bounds=(-3, 3), method="bounded"
     )
-    return math.exp(found.x)
+    return math.exp(best.x)
 
 
-def cross_validate(asked: Sequence[Asked], shares: Mapping[str, float] | None = None) -> list[list[str]]:
+def cross_validate(questions: Sequence[JudgedCandidates], shares: Mapping[str, float] | None = None) -> list[list[str]]:
     """Each question's candidates, ranked by weights that were fitted without its group."""
     ranked: dict[int, list[str]] = {}
-    for group in sorted({each.group for each in asked}):
-        weights = fit([each for each in asked if each.group != group], shares)
-        for number, each in enumerate(asked):
-            if each.group == group:
-                ranked[number] = weights.ranked(each)
-    return [ranked[number] for number in range(len(asked))]
+    for group in sorted({question.group for question in questions}):
+        weights = fit([question for question in questions if question.group != group], shares)
+        for number, question in enumerate(questions):
+            if question.group == group:
+                ranked[number] = weights.ranked(question)
+    return [ranked[number] for number in range(len(questions))]
 
 
-def _deviation(asked: Sequence[Asked]) -> Floats:
-    values = np.concatenate([each.values for each in asked])
+def _deviation(questions: Sequence[JudgedCandidates]) -> Floats:
+    values = np.concatenate([question.values for question in questions])
     deviation: Floats = values.std(axis=0)
     # A signal that differs only by rounding is constant: dividing by so little would let it dominate.
     return np.where(deviation > TINY * np.abs(values).max(axis=0), deviation, 1.0)
 
 
-def _importance(asked: Sequence[Asked], shares: Mapping[str, float] | None) -> Floats:
+def _importance(questions: Sequence[JudgedCandidates], shares: Mapping[str, float] | None) -> Floats:
     """Each question's importance: 1 / sqrt(questions of its category), scaled to its corpus's share; sums to 1."""
-    sizes = Counter((each.corpus, each.category) for each in asked)
-    raw = np.array([1 / math.sqrt(sizes[each.corpus, each.category]) for each in asked])
-    corpora = [each.corpus for each in asked]
+    sizes = Counter((question.corpus, question.category) for question in questions)
+    raw = np.array([1 / math.sqrt(sizes[question.corpus, question.category]) for question in questions])
+    corpora = [question.corpus for question in questions]
     total = {name: sum(value for value, of in zip(raw, corpora, strict=True) if of == name) for name in set(corpora)}
-    wanted = {name: 1.0 if shares is None else shares[name] for name in total}
-    whole = sum(wanted.values())
-    return np.array([value * wanted[of] / whole / total[of] for value, of in zip(raw, corpora, strict=True)])
+    share = {name: 1.0 if shares is None else shares[name] for name in total}
+    total_share = sum(share.values())
+    return np.array([value * share[of] / total_share / total[of] for value, of in zip(raw, corpora, strict=True)])
 
 
 def _calibrated(
-    asked: Sequence[Asked],
+    questions: Sequence[JudgedCandidates],
     weights: Floats,
     shares: Mapping[str, float] | None,
     toward: tuple[float, float] | None = None,
@@ -190,27 +190,27 @@ def _calibrated(
 
     `toward`: a slope and bias that few questions should not move far.
     """
-    importance = _importance(asked, shares)
-    some = [(each, counts) for each, counts in zip(asked, importance, strict=True) if len(each.found)]
-    sizes = [len(each.found) for each, _ in some]
+    importance = _importance(questions, shares)
+    weighted = [(question, of) for question, of in zip(questions, importance, strict=True) if len(question.found)]
+    sizes = [len(question.found) for question, _ in weighted]
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
-    sums = np.concatenate([each.values @ weights for each, _ in some])
-    counts = np.repeat([of for _, of in some], sizes)
-    hits = np.concatenate([each.hits for each, _ in some])
+    sums = np.concatenate([question.values @ weights for question, _ in weighted])
+    counts = np.repeat([of for _, of in weighted], sizes)
+    hits = np.concatenate([question.hits for question, _ in weighted])
 
     def loss(line: Floats) -> float:
         scaled = line[0] * sums
         log_sums = np.logaddexp(np.logaddexp.reduceat(scaled, starts), scoring.NO_ANSWER)
         logits = scaled + line[1] - scoring.COMPETITION * np.repeat(log_sums, sizes)
-        return float(counts @ (np.logaddexp(0, logits) - hits * logits)) + held(line)
+        return float(counts @ (np.logaddexp(0, logits) - hits * logits)) + prior_loss(line)
 
-    def held(line: Floats) -> float:
+    def prior_loss(line: Floats) -> float:
         if toward is None:
             return 0.0
         slope, bias = toward
-        away = ((line[0] / slope - 1) / SLOPE_DEVIATION) ** 2 + ((line[1] - bias) / BIAS_DEVIATION) ** 2
-        return float(away) / 2 / len(asked)
+        distance = ((line[0] / slope - 1) / SLOPE_DEVIATION) ** 2 + ((line[1] - bias) / BIAS_DEVIATION) ** 2
+        return float(distance) / 2 / len(questions)
 
-    begin = (1.0, 0.0) if toward is None else toward
-    slope, bias = minimize(loss, np.array(begin), method="Nelder-Mead").x
+    start = (1.0, 0.0) if toward is None else toward
+    slope, bias = minimize(loss, np.array(start), method="Nelder-Mead").x
     return float(slope), float(bias)

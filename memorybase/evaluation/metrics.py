@@ -53,7 +53,7 @@ def judge(category: str, found: Sequence[str], evidence: Collection[str]) -> Jud
 
 def ndcg(found: Sequence[str], evidence: Collection[str]) -> float:
     """Normalized discounted cumulative gain of the first ten (Järvelin and Kekäläinen, 2002), 0 to 1."""
-    gained = sum(1 / math.log2(position + 2) for position, each in enumerate(found[:TOP]) if each in evidence)
+    gained = sum(1 / math.log2(position + 2) for position, id_ in enumerate(found[:TOP]) if id_ in evidence)
     return gained / sum(1 / math.log2(position + 2) for position in range(min(TOP, len(evidence))))
 
 
@@ -66,14 +66,14 @@ def summarize(judged: Sequence[Judged], *, seed: int = 0) -> Summary:
     """Means and intervals; raises ValueError without questions."""
     whole = _figures(judged)
     by_category: dict[str, list[Judged]] = defaultdict(list)
-    for each in judged:
-        by_category[each.category].append(each)
+    for question in judged:
+        by_category[question.category].append(question)
     categories = {name: _figures(by_category[name]) for name in sorted(by_category)}
     macros, recalls = _resampled(list(by_category.values()), seed)
     return Summary(
         categories=categories,
         whole=whole,
-        macro_ndcg=float(np.mean([each.ndcg for each in categories.values()])),
+        macro_ndcg=float(np.mean([figures.ndcg for figures in categories.values()])),
         macro_ndcg_interval=_interval(macros),
         recall_interval=_interval(recalls),
     )
@@ -81,15 +81,15 @@ def summarize(judged: Sequence[Judged], *, seed: int = 0) -> Summary:
 
 def with_small_merged(judged: Sequence[Judged], *, at_least: int = 5) -> list[Judged]:
     """Merge the categories with fewer questions: a category of one question has no spread."""
-    sizes = Counter(each.category for each in judged)
+    sizes = Counter(question.category for question in judged)
     merged: set[str] = set()
     for name, size in sorted(sizes.items(), key=lambda item: (item[1], item[0])):
-        if size >= at_least and (not merged or sum(sizes[each] for each in merged) >= at_least):
+        if size >= at_least and (not merged or sum(sizes[category] for category in merged) >= at_least):
             break
         merged.add(name)
     if len(merged) < 2:
         return list(judged)
-    return [replace(each, category=OTHERS) if each.category in merged else each for each in judged]
+    return [replace(question, category=OTHERS) if question.category in merged else question for question in judged]
 
 
 def difference(left: Sequence[Judged], right: Sequence[Judged], *, seed: int = 0) -> tuple[float, tuple[float, float]]:
@@ -111,16 +111,16 @@ def _figures(judged: Sequence[Judged]) -> Figures:
         raise ValueError("there must be at least one question with evidence")
     return Figures(
         questions=len(judged),
-        ndcg=float(np.mean([each.ndcg for each in judged])),
-        recall=float(np.mean([each.recall for each in judged])),
-        first=float(np.mean([each.first for each in judged])),
+        ndcg=float(np.mean([question.ndcg for question in judged])),
+        recall=float(np.mean([question.recall for question in judged])),
+        first=float(np.mean([question.first for question in judged])),
     )
 
 
 def _resampled(groups: Sequence[Sequence[Judged]], seed: int) -> tuple[list[float], list[float]]:
     """Macro NDCG and recall of samples drawn with replacement within each category."""
     rng = np.random.default_rng(seed)
-    values = [np.array([(each.ndcg, each.recall) for each in group]) for group in groups]
+    values = [np.array([(question.ndcg, question.recall) for question in group]) for group in groups]
     total = sum(map(len, values))
     macros, recalls = [], []
     for _ in range(RESAMPLES):

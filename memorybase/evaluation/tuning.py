@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase.evaluation.calibration import Scored
-from memorybase.evaluation.fitting import Asked, Fit, fit
+from memorybase.evaluation.fitting import Fit, JudgedCandidates, fit
 from memorybase.evaluation.metrics import ndcg
 
 PARTS = 5
@@ -52,52 +52,54 @@ def split(groups: Mapping[str, str]) -> tuple[dict[str, int], bool]:
     return {question: position % PARTS for position, question in enumerate(ordered)}, False
 
 
-def tune(asked: Sequence[Asked], default: Fit) -> Tuned:
+def tune(questions: Sequence[JudgedCandidates], default: Fit) -> Tuned:
     """Each question's `group` is its part. Raises ValueError if one part has all the usable questions."""
     left_out: dict[int, Scored] = {}
-    for part in sorted({each.group for each in asked}):
-        rest = [each for each in asked if each.group != part]
-        found = fit(rest, penalty=_strength(rest, default), prior=default)
-        left_out |= {position: scored(each, found) for position, each in enumerate(asked) if each.group == part}
-    strength = _strength(asked, default)
+    for part in sorted({question.group for question in questions}):
+        rest = [question for question in questions if question.group != part]
+        weights = fit(rest, penalty=_strength(rest, default), prior=default)
+        of_part = [(position, question) for position, question in enumerate(questions) if question.group == part]
+        left_out |= {position: scored(question, weights) for position, question in of_part}
+    strength = _strength(questions, default)
     return Tuned(
-        fit=fit(asked, penalty=strength, prior=default),
+        fit=fit(questions, penalty=strength, prior=default),
         strength=strength,
-        left_out=[left_out[position] for position in range(len(asked))],
+        left_out=[left_out[position] for position in range(len(questions))],
     )
 
 
-def scored(asked: Asked, by: Fit) -> Scored:
+def scored(question: JudgedCandidates, weights: Fit) -> Scored:
     """The candidates with the scores of a search with these weights, best first."""
-    scores = by.chances(asked)
+    scores = weights.chances(question)
     order = np.argsort(-scores, kind="stable")
-    return Scored(asked.evidence, [(asked.found[position], float(scores[position])) for position in order])
+    return Scored(question.evidence, [(question.found[position], float(scores[position])) for position in order])
 
 
-def usable(asked: Sequence[Asked]) -> int:
+def usable(questions: Sequence[JudgedCandidates]) -> int:
     """How many questions have evidence among their candidates: only these can compare weights."""
-    return sum(bool(each.hits.any()) for each in asked)
+    return sum(bool(question.hits.any()) for question in questions)
 
 
-def _strength(asked: Sequence[Asked], default: Fit) -> float:
+def _strength(questions: Sequence[JudgedCandidates], default: Fit) -> float:
     """The strongest penalty within one standard error of the best one on left-out questions.
 
     The best itself would be chosen by chance among equals too often.
     """
-    gains = [_left_out(asked, default, strength) for strength in STRENGTHS]
-    best = max(gains, key=lambda each: float(each.mean()))
-    for strength, each in zip(STRENGTHS, gains, strict=True):
-        behind = best - each
+    gains = [_left_out(questions, default, strength) for strength in STRENGTHS]
+    best = max(gains, key=lambda gain: float(gain.mean()))
+    for strength, gain in zip(STRENGTHS, gains, strict=True):
+        behind = best - gain
         if behind.mean() <= behind.std() / math.sqrt(len(behind)):
             return strength
     raise AssertionError("the best is as good as itself")
 
 
-def _left_out(asked: Sequence[Asked], default: Fit, strength: float) -> NDArray[np.float64]:
+def _left_out(questions: Sequence[JudgedCandidates], default: Fit, strength: float) -> NDArray[np.float64]:
     """NDCG of each question with evidence, by weights that were fitted without its part."""
-    found: list[float] = []
-    for part in sorted({each.group for each in asked}):
-        by = fit([each for each in asked if each.group != part], penalty=strength, prior=default, calibrated=False)
-        left = [each for each in asked if each.group == part and each.evidence]
-        found += [ndcg(by.ranked(each), each.evidence) for each in left]
-    return np.array(found)
+    ndcgs: list[float] = []
+    for part in sorted({question.group for question in questions}):
+        rest = [question for question in questions if question.group != part]
+        weights = fit(rest, penalty=strength, prior=default, calibrated=False)
+        left_out = [question for question in questions if question.group == part and question.evidence]
+        ndcgs += [ndcg(weights.ranked(question), question.evidence) for question in left_out]
+    return np.array(ndcgs)

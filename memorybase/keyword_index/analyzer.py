@@ -20,9 +20,7 @@ from uuid import UUID
 
 import Stemmer
 
-MAX_TERMS = (
-    1_000  # distinct terms of a message; longer texts are not conversation, and their first terms name the topic
-)
+MAX_TERMS = 1_000  # distinct, per message; longer texts are not conversation, and their first terms name the topic
 MAX_TERM_CHARS = 40
 MAX_COUNT = 255
 

@@ -126,7 +126,7 @@ def score(
     with services.database.reading() as db:
         terms.complete(db, np.array([message.position for message in facts], dtype=np.int64))
         turns = queries.turns_at(db, target.flow_id, signals.positions_around(facts))
-        dense = np.array([each.score if each.score >= 0 else scoring.DENSE_UNKNOWN for each, _ in pairs])
+        dense = np.array([scoring.DENSE_UNKNOWN if found.score < 0 else found.score for found, _ in pairs])
         described = signals.Candidates(facts, turns, dense)
         stored = _tokens_at(db, target, late_interaction.positions_needed(described)) if tokens else {}
     columns = signals.columns(question, terms, described)

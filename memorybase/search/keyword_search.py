@@ -49,12 +49,12 @@ class Term:
     times: Floats
     common: bool
 
-    def times_at(self, wanted: Positions) -> Floats:
+    def times_at(self, positions: Positions) -> Floats:
         """How often the term occurs at each position."""
         if not len(self.positions):
-            return np.zeros(len(wanted))
-        index = np.minimum(np.searchsorted(self.positions, wanted), len(self.positions) - 1)
-        return np.where(self.positions[index] == wanted, self.times[index], 0.0)
+            return np.zeros(len(positions))
+        index = np.minimum(np.searchsorted(self.positions, positions), len(self.positions) - 1)
+        return np.where(self.positions[index] == positions, self.times[index], 0.0)
 
 
 @dataclass(slots=True)

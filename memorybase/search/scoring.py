@@ -28,7 +28,7 @@ SIGNALS: Mapping[str, str] = {
     "long": "log of the number of terms above 40: long messages match by chance",
     "long_you": "the same, if the question asks what the other side said: answers are long",
     "two_before": "each token of the question with the token nearest to it in the message and two turns before",
-    "after_question": "the same, in the message and the question of somebody else that it may answer",
+    "after_question": "the same, in the message and the question of another speaker that it may answer",
     "speaker": "the question names one speaker, and this message is theirs",
     "time": "the question asks for a time, and the message has one",
     "number": "the question asks for a number, and the message has one",
@@ -124,5 +124,5 @@ def log_sum(sums: Floats) -> float:
 @lru_cache(maxsize=256)
 def weights_of(stored: str | None, name: str) -> Weights:
     """The weights of this name: a memory base's own from the JSON of its row, else the default ones."""
-    own = json.loads(stored)["sets"].get(name) if stored else None
-    return Weights(name, own["bias"], own["weights"], tuned=True) if own else SETS[name]
+    tuned = json.loads(stored)["sets"].get(name) if stored else None
+    return Weights(name, tuned["bias"], tuned["weights"], tuned=True) if tuned else SETS[name]

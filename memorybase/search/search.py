@@ -35,7 +35,7 @@ class Hit:
     """A found message. `pending`: the serving generation does not hold it yet, or holds an older version.
 
     `snippet` is the passage that matched, `text[snippet_start:snippet_end]` of the message. `before` and `after` are
-    the turns around it as dicts, in conversation order. `parts` explains the score if the request asks for it.
+    the turns around it as dicts, in conversation order. `parts` explains the score; null unless requested.
     """
 
     message_id: UUID

@@ -60,14 +60,14 @@ def get_weights(services: Services, user_id: UUID, base_id: UUID) -> WeightsView
     )
 
 
-def set_weights(services: Services, user_id: UUID, base_id: UUID, wanted: StoredWeights | None) -> None:
+def set_weights(services: Services, user_id: UUID, base_id: UUID, weights: StoredWeights | None) -> None:
     """Use these weights, or with None the default ones; the current ones become the previous ones.
 
     Setting the current weights changes nothing, so a call can be repeated. Raises NotFound, InvalidRequest.
     """
-    if wanted is not None:
-        _check(wanted)
-    new = None if wanted is None else _as_json(wanted)
+    if weights is not None:
+        _check(weights)
+    new = None if weights is None else _as_json(weights)
     with services.database.transaction() as db:
         base = require_memory_base(db, user_id, base_id, lock=True)
         if base.search_weights != new:
@@ -78,20 +78,20 @@ def set_weights(services: Services, user_id: UUID, base_id: UUID, wanted: Stored
 def _check(weights: StoredWeights) -> None:
     if not weights.sets:
         raise errors.InvalidRequest("sets must hold at least one set of weights", field="sets", limit=list(SETS))
-    for name, each in weights.sets.items():
+    for name, weight_set in weights.sets.items():
         where = f"sets.{name}"
         if name not in SETS:
             raise errors.InvalidRequest(
                 f"A set's name must be one of {', '.join(SETS)}", field="sets", value=name, limit=list(SETS)
             )
-        for signal in each.weights:
+        for signal in weight_set.weights:
             if signal not in SIGNALS:
                 raise errors.InvalidRequest(
                     f"A weight's name must be one of {', '.join(SIGNALS)}",
                     field=f"{where}.weights", value=signal, limit=list(SIGNALS),
                 )  # fmt: skip
-        _check_number(f"{where}.bias", each.bias)
-        for signal, weight in each.weights.items():
+        _check_number(f"{where}.bias", weight_set.bias)
+        for signal, weight in weight_set.weights.items():
             _check_number(f"{where}.weights.{signal}", weight)
     if weights.note is not None and len(weights.note) > MAX_NOTE_CHARS:
         raise errors.InvalidRequest(
@@ -121,7 +121,9 @@ def _read(stored: Mapping[str, Any] | None) -> StoredWeights | None:
         return None
     fitted_at = stored["fitted_at"]
     return StoredWeights(
-        sets={name: WeightSet(each["bias"], each["weights"]) for name, each in stored["sets"].items()},
+        sets={
+            name: WeightSet(weight_set["bias"], weight_set["weights"]) for name, weight_set in stored["sets"].items()
+        },
         fitted_at=None if fitted_at is None else datetime.fromisoformat(fitted_at),
         questions=stored["questions"],
         note=stored["note"],

@@ -130,9 +130,7 @@ class ChromaStore:
                     answer: Mapping[str, Any] = collection.query(
                         query_embeddings=vectors, n_results=TWINS, include=["distances"]
                     )
-            except (
-                VectorUnreadable
-            ):  # a neighbor's vector is lost: queries prove nothing, and the index needs a rebuild anyway
+            except VectorUnreadable:  # a neighbor's: queries prove nothing here, and the index needs a rebuild anyway
                 reached.update(record.id for record in batch)
                 continue
             reached.update(

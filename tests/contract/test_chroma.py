@@ -1,4 +1,4 @@
-"""What holds of the Chroma adapter alone: a server that is away, frozen, restarted, damaged, or no Chroma at all."""
+"""The Chroma adapter alone: a server that is down, frozen, restarted, damaged, or not a Chroma server."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def records(count: int, start: int = 0) -> list[VectorRecord]:
 
 
 class TestAway:
-    def test_a_store_is_built_without_a_server_and_finds_it_later(
+    def test_a_store_is_created_without_a_server_and_connects_later(
         self, own_chroma: ChromaServer, make_store: MakeStore
     ) -> None:
         own_chroma.kill()
@@ -83,7 +83,7 @@ class TestAway:
         store.upsert(ref, records(20))
         assert store.count(ref) == 20
 
-    def test_every_call_says_so(self, own_chroma: ChromaServer, make_store: MakeStore) -> None:
+    def test_every_call_raises(self, own_chroma: ChromaServer, make_store: MakeStore) -> None:
         store = make_store(own_chroma.url)
         ref = store.create_collection(fresh_name(), {})
         own_chroma.stop()
@@ -106,13 +106,13 @@ class TestAway:
                 call()
             assert raised.value.details["operation"] == name
 
-    def test_a_url_that_is_none_is_unavailable_too(self, make_store: MakeStore) -> None:
+    def test_an_invalid_url_is_unavailable(self, make_store: MakeStore) -> None:
         with pytest.raises(VectorStoreUnavailable):
             make_store("http://[not-a-host").ping()
 
 
 class TestFrozen:
-    """Chroma's client waits for ever unless a private attribute is set; a new version of it may break this."""
+    """Chroma's client waits forever unless a private attribute is set; a new version may break this."""
 
     def test_a_call_gives_up_within_the_timeout(self, own_chroma: ChromaServer, make_store: MakeStore) -> None:
         store = make_store(own_chroma.url, timeout_seconds=TIMEOUT)
@@ -128,13 +128,13 @@ class TestFrozen:
         own_chroma.thaw()
         assert store.stored_ids(ref, ["id0"]) == {"id0"}
 
-    def test_the_very_first_call_does_too(self, own_chroma: ChromaServer, make_store: MakeStore) -> None:
+    def test_the_first_call_gives_up_too(self, own_chroma: ChromaServer, make_store: MakeStore) -> None:
         own_chroma.freeze()
 
         started = time.monotonic()
         with pytest.raises(VectorStoreUnavailable):
             make_store(own_chroma.url, timeout_seconds=TIMEOUT).create_collection(fresh_name(), {})
-        assert time.monotonic() - started < TIMEOUT * 3  # the client's import is in it
+        assert time.monotonic() - started < TIMEOUT * 3  # including the client's import
 
 
 class TestClose:
@@ -160,7 +160,7 @@ class TestIterIds:
         listed = [id_ for page in store.iter_ids(ref) for id_ in page]
         assert listed == [record.id for record in records(count)]
 
-    def test_deletions_meanwhile_hide_no_other_id(self, chroma_url: str, make_store: MakeStore) -> None:
+    def test_concurrent_deletions_hide_no_other_id(self, chroma_url: str, make_store: MakeStore) -> None:
         store = make_store(chroma_url)
         ref = store.create_collection(fresh_name(), {})
         store.upsert(ref, records(95))
@@ -168,12 +168,12 @@ class TestIterIds:
 
         for number, page in enumerate(store.iter_ids(ref)):
             listed += page
-            if number < 3:  # of what was listed, and of what was not
+            if number < 3:  # listed ids and others
                 store.delete(ref, [*page[:7], f"id{90 + number}"])
         assert len(listed) == len(set(listed))
         assert {f"id{n}" for n in range(95)} - set(listed) == {"id90", "id91", "id92"}
 
-    def test_a_collection_emptied_meanwhile_ends(self, chroma_url: str, make_store: MakeStore) -> None:
+    def test_the_iteration_ends_if_the_collection_is_emptied(self, chroma_url: str, make_store: MakeStore) -> None:
         store = make_store(chroma_url)
         ref = store.create_collection(fresh_name(), {})
         store.upsert(ref, records(30))
@@ -185,9 +185,9 @@ class TestIterIds:
 
 
 class TestDamage:
-    """Chroma lists and counts records whose vectors its index has lost; only reading the vectors shows it."""
+    """Chroma lists and counts records without vectors in its index; only reading the vectors reveals it."""
 
-    COUNT = 1100  # the index goes to files after the first thousand
+    COUNT = 1100  # Chroma writes the index to files after the first thousand
 
     @pytest.fixture
     def ref(self, own_chroma: ChromaServer, make_store: MakeStore) -> CollectionRef:
@@ -215,7 +215,7 @@ class TestDamage:
         assert store.count(ref) == self.COUNT
         stored = store.stored_ids(ref, ids)
         assert set() < stored < set(ids)
-        # Writing the lost ones again repairs it.
+        # Writing the lost records again repairs the index.
         store.upsert(ref, [record for record in records(self.COUNT) if record.id not in stored])
         assert store.stored_ids(ref, ids) == set(ids)
 
@@ -232,7 +232,7 @@ class TestDamage:
 
 
 class Answer(BaseHTTPRequestHandler):
-    """Something else, or a proxy, at Chroma's address."""
+    """Another server, or a proxy, at Chroma's address."""
 
     status = 200
     body = ""
@@ -302,7 +302,7 @@ def chroma_error(name: str, message: str) -> str:
         (422, chroma_error("ChromaError", "a secret text"), VectorRejected),
     ],
 )
-def test_every_answer_becomes_one_of_our_errors(
+def test_every_error_response_becomes_one_of_our_errors(
     answering: Callable[[int, str], tuple[str, type[Answer]]],
     make_store: MakeStore,
     status: int,
@@ -317,7 +317,7 @@ def test_every_answer_becomes_one_of_our_errors(
     assert "secret" not in f"{raised.value} {raised.value.details}"
 
 
-def test_each_request_carries_the_token(
+def test_requests_have_the_token(
     answering: Callable[[int, str], tuple[str, type[Answer]]], make_store: MakeStore
 ) -> None:
     url, handler = answering(200, '{"nanosecond heartbeat": 1}')
@@ -326,7 +326,7 @@ def test_each_request_carries_the_token(
     assert handler.seen["authorization"] == "Bearer the-token"
 
 
-def test_a_connection_that_is_closed_unanswered_is_unavailable(make_store: MakeStore) -> None:
+def test_a_connection_closed_without_a_response_is_unavailable(make_store: MakeStore) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         closer = Thread(target=lambda: listener.accept()[0].close())  # noqa: PLW0108  # accepts in the thread
         closer.start()
@@ -382,7 +382,7 @@ assert reasons == ["ConnectError"] * 2, reasons
 """
 
 
-def test_threads_that_use_it_first_at_once_import_it_one_after_the_other() -> None:
-    """Without that, one of them may fail with an import error, a few times in a hundred."""
+def test_concurrent_first_calls_import_chromadb_one_at_a_time() -> None:
+    """Without the lock, a few in a hundred runs fail with an import error."""
     ended = subprocess.run([sys.executable, "-c", FIRST_USE], capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""What holds of the Redis locks alone: their key, and what they do when Redis is killed or frozen."""
+"""The Redis locks alone: their key, and Redis killed or frozen."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_one_string_key_with_a_time_to_live(client: redis.Redis, locks: RedisSes
     assert 50_000 < client.pttl(lock_key(BASE, "s1")) <= 60_000
 
 
-def test_redis_away_is_lock_unavailable_and_comes_back(own_redis: RedisServer, locks: RedisSessionLocks) -> None:
+def test_redis_outage_is_lock_unavailable_until_redis_is_back(own_redis: RedisServer, locks: RedisSessionLocks) -> None:
     lock = locks.acquire(BASE, "s1")
     assert lock is not None
     own_redis.kill()
@@ -58,7 +58,7 @@ def test_redis_away_is_lock_unavailable_and_comes_back(own_redis: RedisServer, l
     with pytest.raises(LockUnavailable):
         lock.extend()
     own_redis.start()
-    # The append-only file kept the lock, and the new server has yet to learn the scripts.
+    # The append-only file kept the lock; the new server does not have the scripts yet.
     assert locks.acquire(BASE, "s1") is None
     assert lock.extend()
 
@@ -86,7 +86,7 @@ def test_a_frozen_redis_is_unavailable_within_the_timeout(own_redis: RedisServer
     assert lock.extend()
 
 
-def test_a_redis_that_refuses_writes_is_unavailable(client: redis.Redis, locks: RedisSessionLocks) -> None:
+def test_a_redis_out_of_memory_is_unavailable(client: redis.Redis, locks: RedisSessionLocks) -> None:
     client.config_set("maxmemory", "1")
 
     with pytest.raises(LockUnavailable):

@@ -1,4 +1,4 @@
-"""The harness itself: the services of the tests do what their names say."""
+"""The harness: the services that tests start, kill, stop and freeze."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_stopped_server_starts_again(server: RedisServer | ChromaServer | Post
 
 
 @pytest.mark.slow
-def test_a_frozen_server_is_alive_and_silent(server: RedisServer | ChromaServer | PostgresServer) -> None:
+def test_a_frozen_server_is_alive_but_does_not_respond(server: RedisServer | ChromaServer | PostgresServer) -> None:
     server.freeze()
     assert server.running
     assert not server.answers()
@@ -80,7 +80,7 @@ def test_a_database_can_be_copied(postgres_server: PostgresServer) -> None:
 
 
 @pytest.mark.slow
-def test_postgres_keeps_what_was_committed_when_it_crashes(own_postgres: PostgresServer) -> None:
+def test_postgres_keeps_committed_rows_after_a_crash(own_postgres: PostgresServer) -> None:
     name = own_postgres.create_database()
     own_postgres.execute("CREATE TABLE kept (n int)", name)
     own_postgres.crash()
@@ -89,7 +89,7 @@ def test_postgres_keeps_what_was_committed_when_it_crashes(own_postgres: Postgre
     own_postgres.execute("INSERT INTO kept VALUES (1)", name)
 
 
-def test_wait_until_says_what_it_waited_for() -> None:
+def test_the_timeout_of_wait_until_names_the_condition() -> None:
     with pytest.raises(AssertionError, match=r"^the moon rises: not within 0 s"):
         wait_until(lambda: False, timeout=0, what="the moon rises")
 

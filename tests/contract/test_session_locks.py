@@ -1,4 +1,4 @@
-"""What every SessionLocks promises: the same bodies on Redis and on its double."""
+"""The contract of SessionLocks: the same tests on Redis and on its double."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONG = 60.0
 
 @dataclass
 class Kind:
-    make: Callable[[float], SessionLocks]  # from a time to live in seconds
+    make: Callable[[float], SessionLocks]  # from a TTL in seconds
     expire: Callable[[SessionLocks, UUID, str], object]
 
 
@@ -63,14 +63,14 @@ def test_one_holder_at_a_time(locks: SessionLocks, base: UUID) -> None:
     assert locks.acquire(base, "s1") is not None
 
 
-def test_each_session_of_each_memory_base_has_its_own(locks: SessionLocks, base: UUID) -> None:
+def test_each_session_of_each_memory_base_has_its_own_lock(locks: SessionLocks, base: UUID) -> None:
     assert locks.acquire(base, "s1") is not None
 
     assert locks.acquire(base, "s2") is not None
     assert locks.acquire(uuid4(), "s1") is not None
 
 
-def test_held_shows_it(locks: SessionLocks, base: UUID) -> None:
+def test_held_reports_the_lock(locks: SessionLocks, base: UUID) -> None:
     assert not locks.held(base, "s1")
 
     lock = locks.acquire(base, "s1")
@@ -82,26 +82,26 @@ def test_held_shows_it(locks: SessionLocks, base: UUID) -> None:
 
 
 @pytest.mark.parametrize("session_id", ["", "user/7", "日本語 🙂", "\ud800", "x" * 10_000, "a\0b\nc"])
-def test_any_session_id(locks: SessionLocks, base: UUID, session_id: str) -> None:
+def test_any_session_id_can_be_locked(locks: SessionLocks, base: UUID, session_id: str) -> None:
     assert locks.acquire(base, session_id) is not None
     assert locks.held(base, session_id)
 
 
-def test_of_many_threads_one_gets_it(locks: SessionLocks, base: UUID) -> None:
+def test_only_one_of_many_threads_gets_the_lock(locks: SessionLocks, base: UUID) -> None:
     with ThreadPoolExecutor(8) as pool:
         got = list(pool.map(lambda _: locks.acquire(base, "s1"), range(32)))
 
     assert sum(lock is not None for lock in got) == 1
 
 
-def test_it_ends_by_itself(kind: Kind, base: UUID) -> None:
+def test_the_lock_expires(kind: Kind, base: UUID) -> None:
     locks = kind.make(0.15)
     assert locks.acquire(base, "s1") is not None
 
     assert wait_until(lambda: locks.acquire(base, "s1"), what="a lock whose holder died is free again")
 
 
-def test_extend_restarts_its_timeout(kind: Kind, base: UUID) -> None:
+def test_extend_restarts_the_ttl(kind: Kind, base: UUID) -> None:
     locks = kind.make(1.0)
     lock = locks.acquire(base, "s1")
     assert lock is not None
@@ -133,7 +133,7 @@ def test_a_late_holder_neither_extends_nor_releases_its_successor(kind: Kind, lo
     assert successor.extend()
 
 
-def test_release_twice(locks: SessionLocks, base: UUID) -> None:
+def test_release_can_be_repeated(locks: SessionLocks, base: UUID) -> None:
     lock = locks.acquire(base, "s1")
     assert lock is not None
 
@@ -158,7 +158,7 @@ def test_another_thread_may_extend_and_release(locks: SessionLocks, base: UUID) 
     assert not locks.held(base, "s1")
 
 
-def test_a_dead_holders_lock_can_be_taken_from_it(locks: SessionLocks, base: UUID) -> None:
+def test_a_dead_holders_lock_can_be_freed(locks: SessionLocks, base: UUID) -> None:
     dead = locks.acquire(base, "session")
     assert dead is not None
     locks.free(base, "session")

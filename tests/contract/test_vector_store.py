@@ -1,4 +1,4 @@
-"""What every VectorStore promises: the same bodies on Chroma and on its double."""
+"""The contract of VectorStore: the same tests on Chroma and on its double."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def record(id_: str, *components: float, text: str = "text", **metadata: Metadat
 
 
 class TestCreateCollection:
-    def test_a_taken_name_gives_the_existing_collection(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_an_existing_name_returns_its_collection(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record("a")])
 
         assert store.create_collection(ref.name, {"generation": 2}) == ref
@@ -57,13 +57,13 @@ class TestCreateCollection:
     def test_metadata_may_be_empty(self, store: VectorStore) -> None:
         assert store.collection_exists(store.create_collection(fresh_name(), {}))
 
-    def test_a_name_out_of_its_alphabet_is_rejected(self, store: VectorStore) -> None:
+    def test_an_invalid_name_is_rejected(self, store: VectorStore) -> None:
         with pytest.raises(VectorRejected):
             store.create_collection("two words", {})
 
 
 class TestListCollections:
-    def test_each_with_the_metadata_of_its_creation(self, store: VectorStore) -> None:
+    def test_each_collection_has_its_metadata(self, store: VectorStore) -> None:
         made = {store.create_collection(fresh_name(), {"created_at": 1_700_000_000 + n, "x": "y"}): n for n in range(3)}
         bare = store.create_collection(fresh_name(), {})
 
@@ -74,12 +74,12 @@ class TestListCollections:
             assert (listed[ref]["created_at"], listed[ref]["x"]) == (1_700_000_000 + n, "y")
         assert listed[bare] == {}
 
-    def test_a_deleted_one_is_not_listed(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_a_deleted_collection_is_not_listed(self, store: VectorStore, ref: CollectionRef) -> None:
         store.delete_collection(ref.name)
 
         assert ref not in {each.ref for each in store.list_collections()}
 
-    def test_more_than_a_page(self, store: VectorStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_several_pages_are_listed(self, store: VectorStore, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("memorybase.vectors.chroma.COLLECTION_PAGE", 2)
         made = {store.create_collection(fresh_name(), {"n": n}) for n in range(5)}
 
@@ -88,7 +88,7 @@ class TestListCollections:
         assert made <= set(listed)
         assert len(listed) == len(set(listed))
 
-    def test_a_second_creation_keeps_the_first_ones_metadata(self, store: VectorStore) -> None:
+    def test_a_second_creation_keeps_the_first_metadata(self, store: VectorStore) -> None:
         ref = store.create_collection(fresh_name(), {"created_at": 1})
         store.create_collection(ref.name, {"created_at": 2})
 
@@ -102,20 +102,20 @@ class TestDeleteCollection:
 
         assert not store.collection_exists(ref)
 
-    def test_deleting_a_missing_one_is_no_error(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_a_missing_collection_is_no_error(self, store: VectorStore, ref: CollectionRef) -> None:
         store.delete_collection(ref.name)
         store.delete_collection(ref.name)
 
 
 class TestCollectionExists:
-    def test_name_and_id_must_both_fit(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_name_and_id_must_both_match(self, store: VectorStore, ref: CollectionRef) -> None:
         assert store.collection_exists(ref)
         assert not store.collection_exists(CollectionRef(ref.name, uuid4()))
         assert not store.collection_exists(CollectionRef(fresh_name(), ref.id))
 
 
 class TestCollectionMissing:
-    """A worker that meets no collection never makes one."""
+    """A worker never creates a missing collection."""
 
     @pytest.fixture(params=["deleted", "replaced"])
     def gone(self, request: pytest.FixtureRequest, store: VectorStore, ref: CollectionRef) -> CollectionRef:
@@ -125,7 +125,7 @@ class TestCollectionMissing:
             store.create_collection(ref.name, {"generation": 1})
         return ref
 
-    def test_every_call_says_so(self, store: VectorStore, gone: CollectionRef) -> None:
+    def test_every_call_raises(self, store: VectorStore, gone: CollectionRef) -> None:
         calls: list[Callable[[], object]] = [
             lambda: store.upsert(gone, [record("a")]),
             lambda: store.stored_ids(gone, ["a"]),
@@ -178,7 +178,7 @@ class TestUpsert:
         assert store.count(ref) == 0
 
     @pytest.mark.parametrize("text", ["", "a\0b", "line\nline", "日本語 🙂", "x" * 100_000])
-    def test_texts_come_back_as_they_were(self, store: VectorStore, ref: CollectionRef, text: str) -> None:
+    def test_texts_are_stored_unchanged(self, store: VectorStore, ref: CollectionRef, text: str) -> None:
         store.upsert(ref, [record("a", text=text)])
 
         assert [hit.text for hit in store.query(ref, unit(1), 1)] == [text]
@@ -199,7 +199,7 @@ class TestUpsert:
             store.upsert(ref, [VectorRecord("b", np.ones(DIMENSION + 1, dtype=np.float32), "text", {"k": 1})])
         assert raised.value.details == {"expected": DIMENSION, "got": DIMENSION + 1}
 
-    def test_two_dimensions_at_once_are_a_mismatch(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_two_dimensions_in_one_upsert_are_a_mismatch(self, store: VectorStore, ref: CollectionRef) -> None:
         odd = VectorRecord("b", np.ones(DIMENSION + 1, dtype=np.float32), "text", {"k": 1})
 
         with pytest.raises(DimensionMismatch):
@@ -245,34 +245,34 @@ class TestRejected:
 
 
 class TestStoredIds:
-    def test_only_those_that_are_there(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_only_stored_ids_are_returned(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record("a"), record("b")])
 
         assert store.stored_ids(ref, ["b", "missing", "a", "a"]) == {"a", "b"}
 
-    def test_of_none(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_no_ids_give_no_result(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record("a")])
 
         assert store.stored_ids(ref, []) == set()
 
 
 class TestReachedIds:
-    def test_records_that_a_query_finds(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_ids_that_a_query_reaches_are_returned(self, store: VectorStore, ref: CollectionRef) -> None:
         stored = [record("a"), record("b")]
         store.upsert(ref, stored)
 
         assert store.reached_ids(ref, [*stored, record("missing")]) == {"a", "b"}
 
-    def test_one_of_many_just_like_it(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_one_of_many_equal_vectors_counts_as_reached(self, store: VectorStore, ref: CollectionRef) -> None:
         alike = [record(f"id{number}") for number in range(3 * TWINS)]
         store.upsert(ref, alike)
 
         assert store.reached_ids(ref, alike) == {each.id for each in alike}
 
-    def test_of_none(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_no_ids_give_no_result(self, store: VectorStore, ref: CollectionRef) -> None:
         assert store.reached_ids(ref, []) == set()
 
-    def test_what_is_not_stored_is_not_hidden(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_missing_ids_are_not_unreachable(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record("a"), record("b")])
 
         assert unreachable_ids(store, ref, ["a", "missing", "b"]) == set()
@@ -280,7 +280,7 @@ class TestReachedIds:
 
 
 class TestFetch:
-    def test_those_that_are_there_with_vector_and_text(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_stored_ids_are_returned_with_vector_and_text(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record("a", text="one"), record("b", text="two")])
 
         found = store.fetch(ref, ["b", "missing", "a", "a"])
@@ -289,7 +289,7 @@ class TestFetch:
         stored = store.query(ref, found["a"].vector, 2)
         assert max(hit.score for hit in stored if hit.id == "a") == pytest.approx(1)
 
-    def test_a_vector_comes_back_as_it_was_written(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_vectors_are_stored_unchanged(self, store: VectorStore, ref: CollectionRef) -> None:
         vectors = np.random.default_rng(7).standard_normal((20, 3)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         records = [VectorRecord(f"r{position}", vector, "text", {"a": 1}) for position, vector in enumerate(vectors)]
@@ -297,18 +297,18 @@ class TestFetch:
         found = store.fetch(ref, [record.id for record in records])
         np.testing.assert_allclose([found[record.id].vector for record in records], vectors, atol=1e-6)
 
-    def test_of_none(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_no_ids_give_no_result(self, store: VectorStore, ref: CollectionRef) -> None:
         assert store.fetch(ref, []) == {}
 
 
 class TestDelete:
-    def test_deletes_those_and_only_those(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_only_the_given_ids_are_deleted(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record(id_) for id_ in "abc"])
         store.delete(ref, ["a", "never there", "c"])
 
         assert store.stored_ids(ref, list("abc")) == {"b"}
 
-    def test_of_none(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_no_ids_give_no_result(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record("a")])
         store.delete(ref, [])
 
@@ -322,13 +322,13 @@ class TestIterIds:
 
         assert sorted(id_ for page in store.iter_ids(ref) for id_ in page) == sorted(ids)
 
-    def test_of_one_session(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_only_ids_of_the_session_are_listed(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record("a", session_id="user/7 ü"), record("b", session_id="other")])
 
         assert list(store.iter_ids(ref, session_id="user/7 ü")) == [["a"]]
         assert list(store.iter_ids(ref, session_id="nobody's")) == []
 
-    def test_of_an_empty_collection(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_an_empty_collection_gives_nothing(self, store: VectorStore, ref: CollectionRef) -> None:
         assert list(store.iter_ids(ref)) == []
 
 
@@ -353,7 +353,7 @@ class TestQuery:
 
         assert len(store.query(ref, unit(1), limit)) == found
 
-    def test_of_an_empty_collection(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_an_empty_collection_gives_nothing(self, store: VectorStore, ref: CollectionRef) -> None:
         assert store.query(ref, unit(1), 5) == []
 
     @pytest.mark.parametrize(
@@ -399,7 +399,7 @@ class TestQuery:
         with pytest.raises(DimensionMismatch):
             store.query(ref, np.ones(DIMENSION + 1, dtype=np.float32), 1)
 
-    def test_a_vector_that_is_no_number_is_rejected(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_a_vector_with_nan_is_rejected(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record("a")])
 
         with pytest.raises(VectorRejected):

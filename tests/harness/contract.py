@@ -1,4 +1,4 @@
-"""The OpenAPI document as it is committed; tests/integration/api/test_openapi.py holds it against the API."""
+"""The committed OpenAPI document; tests/integration/api/test_openapi.py compares it with the API."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from pathlib import Path
 from typing import Any
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "reference" / "openapi.json"
-# To read it takes a hundredth of what it takes to make it, in every test process.
+# In every test process, reading it takes a hundredth of the time of building it.
 CONTRACT: dict[str, Any] = json.loads(COMMITTED.read_text(encoding="utf-8"))

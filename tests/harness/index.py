@@ -1,4 +1,4 @@
-"""Is the keyword index what the messages say?"""
+"""Checks that the keyword index matches the messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memorybase.models import Message, Posting, Session, Speaker
 
 
 def assert_index_exact(world: World, language: str = "english") -> None:
-    """Every posting, count and speaker is what the messages as they are now say, and nothing else is there."""
+    """Assert that postings, counts and speakers are exactly those of the current messages."""
     analyzer = keywords.analyzer(language)
     wanted: dict[tuple[int, int], int] = {}
     totals: dict[UUID, Counter[str]] = {}

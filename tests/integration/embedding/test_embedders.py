@@ -1,4 +1,4 @@
-"""The embedders with the real default model, and with models made from it."""
+"""The embedders with the real default model and with variants of it."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ Make = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def model_settings(model_cache: Path) -> Settings:
-    """Settings whose model cache all tests here share, so that the default model is exported once."""
-    # One thread: a second one of torch's spends its time spinning beside the other tests.
+    """Settings with one model cache for all tests here, so that the default model is exported once."""
+    # One thread: torch's second one would only spin while other tests run.
     return Settings(data_dir=model_cache, model_dir=model_cache, embedding_backend="onnx", embedding_threads=1)
 
 
@@ -80,7 +80,7 @@ def embedder(request: pytest.FixtureRequest) -> Embedder:
 
 @pytest.fixture
 def make_model(tmp_path: Path) -> Make:
-    """A model of the default's weights that pools, prompts or ends otherwise: its first layer, which is quick."""
+    """A variant of the default model with other pooling, prompts or modules; only its first layer, for speed."""
     return partial(altered_model, tmp_path)
 
 
@@ -115,7 +115,7 @@ def altered_model(
 
 @pytest.fixture(scope="module")
 def prompted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model with prompts of its own; exported once, beside it, and here: a process for it loads torch for seconds."""
+    """A model with prompts, exported once and in this process: a child process would load torch for seconds."""
     own = {"query": "find this: ", "passage": "a passage: "}
     folder = altered_model(tmp_path_factory.mktemp("prompted"), "model", prompts=own)
     target = exported_folder(settings_of(folder, "onnx"), find_source(str(folder)))
@@ -135,15 +135,15 @@ def cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np
     return products
 
 
-# What every embedder does.
+# Every embedder.
 
 
-def test_an_embedder_states_what_it_is(embedder: Embedder) -> None:
+def test_an_embedder_has_model_identity_and_dimension(embedder: Embedder) -> None:
     assert (embedder.model, embedder.dimension, embedder.max_tokens) == (DEFAULT_MODEL, 384, 254)
     assert embedder.identity.partition("/")[2] == f"{DEFAULT_MODEL}/53aa5117"
 
 
-def test_backends_have_identities_of_their_own(onnx: Embedder, reference: Embedder) -> None:
+def test_backends_have_different_identities(onnx: Embedder, reference: Embedder) -> None:
     assert onnx.identity == f"onnx-fp32/{DEFAULT_MODEL}/53aa5117"
     assert reference.identity == f"sentence-transformers/{DEFAULT_MODEL}/53aa5117"
 
@@ -156,7 +156,7 @@ def test_vectors_have_length_one_and_the_texts_order(embedder: Embedder) -> None
     np.testing.assert_allclose(embedder.embed(TEXTS[::-1])[::-1], vectors, atol=1e-5)
 
 
-def test_like_texts_are_near(embedder: Embedder) -> None:
+def test_similar_texts_have_near_vectors(embedder: Embedder) -> None:
     query = embedder.embed_query("When do we meet next?")
     assert query.shape == (384,)
     scores = embedder.embed(["Our next meeting is on Tuesday.", "The cat sleeps on the warm stove."]) @ query
@@ -164,11 +164,11 @@ def test_like_texts_are_near(embedder: Embedder) -> None:
     assert scores[1] < 0.2
 
 
-def test_nothing_gives_no_vectors(embedder: Embedder) -> None:
+def test_no_texts_give_no_vectors(embedder: Embedder) -> None:
     assert embedder.embed([]).shape == (0, 384)
 
 
-def test_a_text_that_is_no_unicode_is_rejected_and_not_quoted(embedder: Embedder) -> None:
+def test_invalid_unicode_is_rejected_and_not_quoted(embedder: Embedder) -> None:
     for position, call in (
         (1, lambda text: embedder.embed(["fine", text])),
         (0, embedder.embed_query),
@@ -191,7 +191,7 @@ def test_offsets_are_characters_of_the_whole_text(embedder: Embedder) -> None:
     assert "Überraschung".startswith(first[1])
 
 
-def test_a_text_too_long_is_read_up_to_the_bound(embedder: Embedder) -> None:
+def test_a_long_text_is_truncated_at_the_bound(embedder: Embedder) -> None:
     text = "one two three four five. " * 200
     read = text[: embedder.token_offsets(text)[embedder.max_tokens - 1][1]]
     longer = text[: embedder.token_offsets(text)[embedder.max_tokens][1]]
@@ -212,7 +212,7 @@ def test_chunks_fit_the_model(onnx: OnnxEmbedder) -> None:
 FAMILIES = "👩\u200d👩\u200d👧 漢字、" * 400
 
 
-# The default against the reference.
+# The default compared with the reference.
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 32])
@@ -225,7 +225,7 @@ def test_onnx_agrees_with_sentence_transformers_however_texts_are_batched(
     assert onnx.token_offsets("".join(TEXTS)) == reference.token_offsets("".join(TEXTS))
 
 
-def test_int8_is_near_fp32_and_does_not_depend_on_the_batch(int8: Embedder, onnx: OnnxEmbedder) -> None:
+def test_int8_is_close_to_fp32_and_independent_of_the_batch(int8: Embedder, onnx: OnnxEmbedder) -> None:
     assert int8.identity == f"onnx-int8/{DEFAULT_MODEL}/53aa5117"
     vectors = int8.embed(TEXTS)
     assert 0.97 < cosines(vectors, onnx.embed(TEXTS)).min() < 0.9999
@@ -236,7 +236,7 @@ def test_int8_is_near_fp32_and_does_not_depend_on_the_batch(int8: Embedder, onnx
 
 
 @pytest.mark.slow
-def test_int8_is_made_of_the_export_that_is_there(
+def test_int8_is_built_from_an_existing_export(
     model_settings: Settings, onnx: OnnxEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = model_settings.model_copy(update={"model_dir": tmp_path, "embedding_backend": "onnx-int8"})
@@ -252,7 +252,7 @@ def test_int8_is_made_of_the_export_that_is_there(
         export.export_int8(exported, tmp_path / "coarse")
 
 
-def test_batches_hold_texts_of_like_length(onnx: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_have_texts_of_similar_length(onnx: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     widths: list[list[int]] = []
     run = onnx._run
 
@@ -263,12 +263,12 @@ def test_batches_hold_texts_of_like_length(onnx: OnnxEmbedder, monkeypatch: pyte
     monkeypatch.setattr(onnx, "_run", watch)
     onnx.embed(TEXTS * 2)
     assert [len(batch) for batch in widths] == [8] * 6
-    lengths = list(chain(*sorted(widths, reverse=True)))  # the threads run them beside each other
+    lengths = list(chain(*sorted(widths, reverse=True)))  # the threads run in parallel
     assert lengths == sorted(lengths, reverse=True)
 
 
 @pytest.mark.slow
-def test_other_models_of_the_kind_are_exported_too(make_model: Make, tmp_path: Path, plain: Embedder) -> None:
+def test_other_models_of_the_same_architecture_are_exported(make_model: Make, tmp_path: Path, plain: Embedder) -> None:
     folder, target = make_model("mine", pooling="cls_token", normalize=False), tmp_path / "target"
     target.mkdir()
     export.export_model(folder, target)
@@ -280,7 +280,7 @@ def test_other_models_of_the_kind_are_exported_too(make_model: Make, tmp_path: P
     assert cosines(onnx.embed(TEXTS), same.embed(TEXTS)).min() > 0.9999
     query = onnx.embed_query("Where is it?")
     assert query @ same.embed_query("Where is it?") > 0.9999
-    # The change has an effect at all: neither speaks as the unchanged one does.
+    # The change has an effect: neither gives the vectors of the unchanged model.
     assert cosines(onnx.embed(TEXTS), plain.embed(TEXTS)).min() < 0.99
 
 
@@ -300,7 +300,7 @@ def test_other_models_of_the_kind_are_exported_too(make_model: Make, tmp_path: P
         ({"query": "q: "}, "absent", Prompts("q: ", "")),
     ],
 )
-def test_a_models_configuration_says_its_prompts(
+def test_prompts_are_read_from_the_models_configuration(
     tmp_path: Path, prompts: dict[str, str], default: str | None, expected: Prompts
 ) -> None:
     config = {"prompts": prompts, "default_prompt_name": default}
@@ -309,7 +309,7 @@ def test_a_models_configuration_says_its_prompts(
 
 
 @pytest.mark.parametrize("config", ["{", "[]", '{"prompts": {"query": 1}}', '{"prompts": ["query"]}'])
-def test_prompts_that_cannot_be_read_are_an_error(tmp_path: Path, config: str) -> None:
+def test_unreadable_prompts_are_an_error(tmp_path: Path, config: str) -> None:
     assert prompts_in(tmp_path) == NO_PROMPTS
     (tmp_path / "config_sentence_transformers.json").write_text(config)
     with pytest.raises(ModelUnavailable, match="valid configuration with the model's prompts"):
@@ -326,7 +326,7 @@ def load(folder: Path, backend: str, **changes: Any) -> Embedder:
 
 
 def load_both(folder: Path, **settings: Any) -> tuple[Embedder, Embedder]:
-    """The model as each backend loads it, by settings."""
+    """The model, loaded by each backend from settings."""
     onnx, same = (load(folder, backend, **settings) for backend in ("onnx", "sentence-transformers"))
     assert onnx.max_tokens == same.max_tokens
     assert onnx.identity.partition("/")[2] == same.identity.partition("/")[2]
@@ -345,7 +345,7 @@ def test_both_backends_put_the_prompts_before_texts(prompted: Path, plain: Embed
         assert embedder.max_tokens == 254 - len(embedder.token_offsets("a passage: "))
 
 
-def test_a_chunk_leaves_room_for_the_passage_prompt(prompted: Path) -> None:
+def test_chunks_leave_tokens_for_the_passage_prompt(prompted: Path) -> None:
     onnx, _ = load_both(prompted, embedding_passage_prompt="a passage of a long text: ")
     chunk = split_text("word " * 400, onnx.token_offsets, max_tokens=onnx.max_tokens, overlap=0)[0].text
     ((full,), (cut,)) = onnx.embed([chunk]), onnx.embed([chunk.removesuffix(" word")])
@@ -353,7 +353,7 @@ def test_a_chunk_leaves_room_for_the_passage_prompt(prompted: Path) -> None:
     assert np.abs(full - cut).max() > 1e-5, "the last word of a full chunk was not read"
 
 
-def test_settings_decide_over_the_models_prompts(prompted: Path, plain: Embedder) -> None:
+def test_settings_override_the_models_prompts(prompted: Path, plain: Embedder) -> None:
     none, _ = load_both(prompted, embedding_query_prompt="", embedding_passage_prompt="")
     assert cosines(none.embed(TEXTS), plain.embed(TEXTS)).min() > 0.9999
     assert none.embed_query("where") @ plain.embed_query("where") > 0.9999
@@ -363,7 +363,7 @@ def test_settings_decide_over_the_models_prompts(prompted: Path, plain: Embedder
     assert other.embed(["there"])[0] @ plain.embed(["p: there"])[0] > 0.9999
 
 
-def test_another_passage_prompt_is_another_embedder(prompted: Path) -> None:
+def test_another_passage_prompt_changes_the_identity(prompted: Path) -> None:
     def identity(**settings: Any) -> str:
         return load(prompted, "onnx", **settings).identity
 
@@ -373,7 +373,7 @@ def test_another_passage_prompt_is_another_embedder(prompted: Path) -> None:
     others = {identity(embedding_passage_prompt=prompt) for prompt in ("", "p: ")}
     assert len(others) == 2
     assert all(other.startswith(f"{own}/passage-") for other in others)
-    # A model that is not the default one is as it was when its stores were built.
+    # A model other than the default keeps its own prompts.
     assert identity(embedding_model="all-MiniLM-L6-v2", embedding_passage_prompt="p: ") == own
 
 
@@ -383,7 +383,7 @@ def test_a_passage_prompt_without_room_for_text_is_an_error(prompted: Path) -> N
             load(prompted, backend, embedding_passage_prompt="word " * 300)
 
 
-# Failures of a text, of the model, of its files.
+# Failures of texts, models and files.
 
 
 def test_a_vector_that_is_not_finite_rejects_its_text(onnx: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -400,7 +400,7 @@ def test_a_vector_that_is_not_finite_rejects_its_text(onnx: OnnxEmbedder, monkey
     assert caught.value.details == {"position": 1}
 
 
-def test_a_failing_runtime_is_not_the_texts_fault(model_settings: Settings, onnx: OnnxEmbedder, tmp_path: Path) -> None:
+def test_a_failing_runtime_is_no_text_error(model_settings: Settings, onnx: OnnxEmbedder, tmp_path: Path) -> None:
     folder = shutil.copytree(exported_folder(model_settings, WHEEL), tmp_path / "broken")
     manifest = json.loads((folder / "manifest.json").read_text()) | {"pad_id": 10**6}
     (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -410,7 +410,7 @@ def test_a_failing_runtime_is_not_the_texts_fault(model_settings: Settings, onnx
         broken.embed(["short", "this one is longer"])
 
 
-def test_an_export_that_does_not_load_says_what_to_do(model_settings: Settings, tmp_path: Path) -> None:
+def test_the_error_of_a_broken_export_has_a_remedy(model_settings: Settings, tmp_path: Path) -> None:
     settings = model_settings.model_copy(update={"model_dir": tmp_path})
     folder = exported_folder(settings, WHEEL)
     shutil.copytree(exported_folder(model_settings, WHEEL), folder)
@@ -421,7 +421,7 @@ def test_an_export_that_does_not_load_says_what_to_do(model_settings: Settings, 
 
 @pytest.mark.parametrize("backend", ["onnx", "sentence-transformers"])
 @pytest.mark.parametrize("name", ["tokenizer.json", "model.safetensors"])
-def test_files_other_than_the_published_are_refused(
+def test_files_with_another_digest_are_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, name: str
 ) -> None:
     folder = tmp_path / "model"
@@ -444,7 +444,7 @@ def test_a_missing_wheel_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         Embedders(settings).get()
 
 
-def test_models_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_models_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     embedders = Embedders(Settings(data_dir=tmp_path))
@@ -457,7 +457,7 @@ def test_models_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.slow
-def test_a_model_that_onnx_does_not_take_works_by_the_other_backend(make_model: Make, tmp_path: Path) -> None:
+def test_a_model_without_export_works_on_the_other_backend(make_model: Make, tmp_path: Path) -> None:
     folder = make_model("largest", pooling="max_tokens")
     settings = Settings(data_dir=tmp_path / "data", embedding_model=str(folder))
     with pytest.raises(ModelUnavailable, match=r"pooling is max.*MEMORYBASE_EMBEDDING_BACKEND=sentence-transformers"):
@@ -469,7 +469,7 @@ def test_a_model_that_onnx_does_not_take_works_by_the_other_backend(make_model: 
 
 
 @pytest.mark.slow
-def test_an_export_that_differs_is_refused(make_model: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_that_differs_is_rejected(make_model: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "_pooling", lambda _: "cls")
     (tmp_path / "target").mkdir()
     with pytest.raises(ModelUnavailable, match="its ONNX form differs"):
@@ -479,7 +479,7 @@ def test_an_export_that_differs_is_refused(make_model: Make, tmp_path: Path, mon
 # The cache, the registry, the process.
 
 
-def test_the_same_files_have_the_same_revision_wherever_they_are(make_model: Make) -> None:
+def test_the_same_files_have_the_same_revision_in_any_folder(make_model: Make) -> None:
     one, two, other = make_model("one"), make_model("two"), make_model("three", pooling="cls_token")
     (two / "README.md").write_text("Another readme changes no vector.")
     revisions = [find_source(str(folder)).revision for folder in (one, two, other)]
@@ -508,13 +508,13 @@ def test_two_processes_export_at_once(model_settings: Settings, tmp_path: Path, 
     assert (target / MODEL_FILE).stat().st_mtime_ns == written
 
 
-def test_a_cache_that_cannot_be_written_is_an_error_with_a_reason(tmp_path: Path) -> None:
+def test_an_unwritable_cache_is_an_error_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / "models").write_text("a file where the folder should be")
     with pytest.raises(ModelUnavailable, match=r"cannot be exported to ONNX: .*models"):
         Embedders(Settings(data_dir=tmp_path)).get()
 
 
-def test_a_model_is_loaded_once_however_many_ask(model_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_threads_load_a_model_once(model_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     loads: list[str] = []
     load = registry.load
 
@@ -541,9 +541,7 @@ def test_a_model_is_loaded_once_however_many_ask(model_settings: Settings, monke
     assert len(found) == 8
 
 
-def test_a_failure_is_remembered_for_a_while_and_then_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_load_is_cached_and_retried_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loads: list[str] = []
 
     def fail(_: Settings, model: str) -> Embedder:
@@ -610,7 +608,7 @@ def test_a_warm_cache_needs_no_torch_and_no_warning(model_settings: Settings, on
 
 
 @pytest.mark.slow
-def test_the_default_model_asks_no_network_on_either_backend(tmp_path: Path) -> None:
+def test_the_default_model_needs_no_network_on_either_backend(tmp_path: Path) -> None:
     code = """
         import sys
         def refuse(event, args):
@@ -633,11 +631,11 @@ def test_the_default_model_asks_no_network_on_either_backend(tmp_path: Path) -> 
 
 
 class TestTokenVectors:
-    """A vector for each token, from the pass that makes the sentence vector."""
+    """A vector for each token, from the forward pass of the sentence vector."""
 
     TEXTS = ("The boat is moored at berth twelve.", "?!", "word " * 400)
 
-    def test_the_sentence_vectors_stay_what_they_are(self, embedder: Embedder) -> None:
+    def test_sentence_vectors_do_not_change(self, embedder: Embedder) -> None:
         vectors, tokens = embedder.embed_with_tokens(self.TEXTS, [0, 2])
         np.testing.assert_allclose(vectors, embedder.embed(self.TEXTS), atol=1e-5)
         assert tokens.keys() == {0, 2}
@@ -655,7 +653,7 @@ class TestTokenVectors:
         assert cosines(found[0], found[1]).min() > 0.99
         assert cosines(found[0], found[2]).min() > 0.9
 
-    def test_a_query_names_the_characters_of_its_tokens(self, embedder: Embedder) -> None:
+    def test_query_tokens_have_character_spans(self, embedder: Embedder) -> None:
         whole = "Where is Ada's boat?"
         vector, tokens = embedder.embed_query_with_tokens("Where is boat", whole)
         np.testing.assert_allclose(vector, embedder.embed_query("Where is boat"), atol=1e-5)
@@ -673,7 +671,7 @@ class TestTokenVectors:
         assert [("the boat")[start:end] for start, end in tokens.spans] == ["the", "boat"]
         assert own.token_encoding.startswith("int4x96/fitted-")
 
-    def test_the_published_projection_is_what_the_calibration_text_gives(self, int8: Embedder) -> None:
+    def test_the_published_projection_matches_the_calibration_text(self, int8: Embedder) -> None:
         assert isinstance(int8, OnnxEmbedder)
         states = int8.token_states(calibration_texts()[:120])
         published = Projection.read(DEFAULT_PROJECTION).apply(states)

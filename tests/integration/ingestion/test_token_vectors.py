@@ -1,4 +1,4 @@
-"""Token vectors follow the messages: written with the ledger, replaced by repairs, deleted, copied."""
+"""Token vectors follow the messages: written with the ledger, replaced by repairs, deleted, reused."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def lose(world: World, message_id: UUID) -> None:
         db.execute(sa.delete(TokenVectors).where(TokenVectors.message_id == message_id))
 
 
-class TestStorage:
+class TestKeeping:
     def test_each_message_has_token_vectors_of_its_first_chunk_and_version(self, world: World) -> None:
         base = world.new_base(threshold=1)
         short, long, blank = world.say("s", "the cat sleeps", "word " * 600, "   ").messages
@@ -61,7 +61,7 @@ class TestStorage:
         assert found[short.id].version == 1
         assert blank.id not in found
 
-    def test_edits_replace_token_vectors_and_deletions_delete_them(self, world: World) -> None:
+    def test_edits_replace_and_deletions_remove_token_vectors(self, world: World) -> None:
         base = world.new_base(threshold=1)
         first, second = world.say("s", "the cat sleeps", "a dog").messages
         world.settle()
@@ -79,7 +79,7 @@ class TestStorage:
         assert stored(world) == {}
 
     @pytest.mark.parametrize("way", ["base", "flow"])
-    def test_deleted_messages_leave_no_token_vectors(self, world: World, way: str) -> None:
+    def test_deletions_leave_no_token_vectors(self, world: World, way: str) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "the cat sleeps")
         world.settle()
@@ -89,7 +89,7 @@ class TestStorage:
             assert session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
         assert stored(world) == {}
 
-    def test_a_regenerate_copies_token_vectors_without_embedding(self, world: World) -> None:
+    def test_a_regenerate_reuses_token_vectors_without_embedding(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "the cat sleeps", "word " * 600)
         world.settle()
@@ -105,7 +105,7 @@ class TestStorage:
             id_: (2, vectors) for id_, vectors in before.items()
         }
 
-    def test_a_generation_without_token_vectors_serves_and_a_regenerate_adds_them(self, world: World) -> None:
+    def test_a_generation_without_token_vectors_is_searched_and_regenerated(self, world: World) -> None:
         off = without_token_vectors(world)
         base = off.new_base(threshold=1)
         off.say("s", "the cat sleeps", "word " * 600)
@@ -117,14 +117,12 @@ class TestStorage:
         regenerate.regenerate(world.services, world.user_id, base)
         world.settle()
         world.assert_all_ingested(base)
-        assert len(world.embedder.embedded) == 2  # the first chunk of each; the other vectors are taken over
+        assert len(world.embedder.embedded) == 2  # the first chunk of each; the other vectors are reused
         assert len(stored(world)) == 2
         assert signal(search(world, base, "cat")[0], "two_before") == pytest.approx(1, abs=0.02)
         assert "two_before" not in (search(off, base, "cat")[0].parts or {})["signals"]
 
-    def test_token_vectors_of_another_encoding_are_neither_compared_nor_mixed(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_another_encoding_is_not_compared_or_mixed(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "the cat sleeps")
         world.settle()
@@ -163,7 +161,7 @@ class TestRepair:
         assert consistency.check_mismatch(world.services, world.user_id, base).state == "ok"
         assert check.run(patient).detail == "complete"
 
-    def test_a_cursor_never_moves_without_token_vectors(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_cursor_never_moves_without_token_vectors(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "the cat sleeps")
 
@@ -188,7 +186,7 @@ class TestSearch:
         own = {hit.content: signal(hit, "two_before") for hit in search(world, base, "garden zebra", top_k=50)}
         assert own["a zebra"] > 0.6 > own["the garden"]
 
-    def test_a_message_matches_through_short_neighbouring_turns(self, world: World) -> None:
+    def test_matches_in_short_neighboring_turns_count(self, world: World) -> None:
         base = world.new_base(threshold=1)
         filler = " ".join(f"filler{n}" for n in range(400))
         ask = {"role": "user", "content": "Which animal is striped?"}
@@ -201,9 +199,9 @@ class TestSearch:
             assert signal(near, name) > 0.9
             assert signal(beside_long, name) < 0.5
         later = hits["Nothing more"]
-        assert signal(later, "after_question") > 0.9  # the assistant goes on; the user's question is two turns before
+        assert signal(later, "after_question") > 0.9  # the assistant continues; the user's question is two turns before
 
-    def test_matches_do_not_cross_sessions(self, world: World) -> None:
+    def test_turns_of_another_session_do_not_count(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "striped animals", {"role": "user", "content": "striped animals?"})
         world.say("t", "In Africa")
@@ -220,7 +218,7 @@ class TestSearch:
         assert (hit.pending, signal(hit, "two_before")) == (True, late_interaction.UNKNOWN["two_before"])
         assert not search(world, base, "zebra")[0].pending
 
-    def test_a_query_of_a_name_or_of_no_word_has_signal_zero(self, world: World) -> None:
+    def test_names_have_no_weight_and_no_words_are_no_error(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", {"role": "assistant", "sender_name": "Ada", "content": "I like tea"})
         world.settle()

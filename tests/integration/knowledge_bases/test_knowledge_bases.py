@@ -38,7 +38,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass
 class Desk:
-    """A user at an empty desk, and short words for the calls."""
+    """A user without knowledge bases, with shortcuts for the calls."""
 
     services: Services
     vectors: InMemoryVectors
@@ -83,7 +83,7 @@ class Desk:
             return db.execute(sa.select(sa.func.count()).select_from(Document)).scalar_one()
 
     def memory_base(self, name: str = "memory") -> UUID:
-        """A memory base's entry, made as the lifecycle makes it."""
+        """A memory base's entry, created as `memory_bases` does."""
         flow_id, base_id, kb_id = uuid4(), uuid4(), uuid4()
         with self.services.database.transaction() as db:
             db.add(Flow(id=flow_id, user_id=self.user_id, name="flow", created_at=START))
@@ -155,7 +155,7 @@ def test_a_new_knowledge_base_is_listed_and_has_its_metadata_on_disk(desk: Desk)
     ]  # fmt: skip
 
 
-def test_a_name_is_unique_for_each_user(desk: Desk) -> None:
+def test_a_name_is_unique_per_user(desk: Desk) -> None:
     kb_id = desk.create()
 
     with pytest.raises(errors.NameTaken) as caught:
@@ -188,13 +188,13 @@ def test_a_refused_registration_leaves_the_transaction_usable(desk: Desk) -> Non
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 201, "a\x00b", "\ud800"])
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_a_name_out_of_bounds_is_refused(desk: Desk, name: str) -> None:
+def test_an_invalid_name_is_rejected(desk: Desk, name: str) -> None:
     with pytest.raises(errors.InvalidRequest) as caught:
         desk.create(name)
     assert caught.value.field == "name"
 
 
-def test_a_creation_during_an_outage_of_the_store_leaves_no_name_behind(desk: Desk) -> None:
+def test_an_unavailable_store_leaves_no_name(desk: Desk) -> None:
     desk.vectors.away = True
     with pytest.raises(errors.VectorStoreUnavailable):
         desk.create()
@@ -205,7 +205,7 @@ def test_a_creation_during_an_outage_of_the_store_leaves_no_name_behind(desk: De
     assert desk.listed()[0].status == "ready"
 
 
-def test_a_creation_cut_short_is_finished_by_the_first_document(desk: Desk) -> None:
+def test_the_first_document_finishes_an_interrupted_creation(desk: Desk) -> None:
     desk.create()
     with desk.services.database.transaction() as db:
         db.execute(sa.update(KnowledgeBase).values(collection_id=None))
@@ -217,7 +217,7 @@ def test_a_creation_cut_short_is_finished_by_the_first_document(desk: Desk) -> N
     assert desk.listed()[0].status == "ready"
 
 
-def test_a_metadata_file_is_replaced_whole_and_removed_with_its_folder(desk: Desk) -> None:
+def test_a_metadata_file_is_replaced_atomically_and_removed_with_its_folder(desk: Desk) -> None:
     base_id = desk.memory_base()
     with desk.services.database.reading() as db:
         entry = registry.entry_of_memory_base(db, base_id)
@@ -235,7 +235,7 @@ def test_a_metadata_file_is_replaced_whole_and_removed_with_its_folder(desk: Des
     assert list(desk.services.settings.knowledge_dir.iterdir()) == []
 
 
-def test_a_disk_that_refuses_the_metadata_undoes_nothing(desk: Desk) -> None:
+def test_a_failed_metadata_write_undoes_nothing(desk: Desk) -> None:
     desk.services.settings.knowledge_dir.write_text("a file where the folder should be")
 
     desk.create()
@@ -284,7 +284,7 @@ def test_the_list_is_paged(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_the_list_takes_as_many_statements_for_many_as_for_one(desk: Desk) -> None:
+def test_the_list_takes_a_fixed_number_of_statements(desk: Desk) -> None:
     statements: list[str] = []
     sa.event.listen(
         desk.services.database.engine, "before_cursor_execute", lambda _c, _cur, text, *_rest: statements.append(text)
@@ -300,7 +300,7 @@ def test_the_list_takes_as_many_statements_for_many_as_for_one(desk: Desk) -> No
     assert counts[0] == counts[1]
 
 
-def test_calls_of_ordinary_knowledge_bases_are_refused_for_a_memory_bases(desk: Desk) -> None:
+def test_document_calls_are_rejected_for_memory_bases(desk: Desk) -> None:
     base_id = desk.memory_base()
 
     for call in (
@@ -333,7 +333,7 @@ def test_another_users_knowledge_base_is_not_found(desk: Desk) -> None:
 # Documents.
 
 
-def test_documents_are_found_by_what_they_say(desk: Desk) -> None:
+def test_documents_are_found_by_their_text(desk: Desk) -> None:
     kb_id = desk.create()
 
     results = desk.add(
@@ -424,7 +424,7 @@ def test_a_text_that_cannot_be_embedded_fails_alone(desk: Desk) -> None:
     assert desk.listed()[0].documents == 2
 
 
-def test_after_an_outage_sending_it_all_again_completes_it(desk: Desk) -> None:
+def test_sending_all_again_after_an_outage_completes_it(desk: Desk) -> None:
     desk.create()
     documents = [NewDocument(f"text {number}", id=str(number)) for number in range(40)]
     calls = 0
@@ -446,7 +446,7 @@ def test_after_an_outage_sending_it_all_again_completes_it(desk: Desk) -> None:
     assert desk.stored() == {document.text for document in documents}
 
 
-def test_a_crash_before_the_commit_leaves_nothing_double(desk: Desk) -> None:
+def test_a_crash_before_the_commit_leaves_no_duplicates(desk: Desk) -> None:
     desk.create()
 
     def crash(_ref: CollectionRef, _records: Sequence[VectorRecord]) -> None:
@@ -463,7 +463,7 @@ def test_a_crash_before_the_commit_leaves_nothing_double(desk: Desk) -> None:
     assert len(desk.search("zebra")) == 1
 
 
-def test_of_two_writers_of_one_document_the_later_wins_and_nothing_of_the_other_stays(desk: Desk) -> None:
+def test_the_later_of_two_writers_wins_and_leaves_nothing_of_the_other(desk: Desk) -> None:
     desk.create()
 
     def overtake(_ref: CollectionRef, _records: Sequence[VectorRecord]) -> None:
@@ -491,7 +491,7 @@ def test_two_writers_of_the_same_text_agree(desk: Desk) -> None:
     assert len(desk.vectors.records(desk.ref())) == 1
 
 
-def test_many_writers_at_once_leave_one_text_and_its_chunks(desk: Desk) -> None:
+def test_concurrent_writers_leave_one_text_and_its_chunks(desk: Desk) -> None:
     desk.create()
     barrier = threading.Barrier(3)
     failures: list[BaseException] = []
@@ -517,7 +517,7 @@ def test_many_writers_at_once_leave_one_text_and_its_chunks(desk: Desk) -> None:
     assert desk.stored() == texts
 
 
-def test_chunks_of_no_document_are_not_found(desk: Desk) -> None:
+def test_chunks_without_a_document_are_not_found(desk: Desk) -> None:
     desk.create()
     desk.add(*(NewDocument(f"zebra {number}", id=str(number)) for number in range(60)))
     desk.add(NewDocument("unlike", id="other"))
@@ -542,9 +542,7 @@ def test_chunks_of_no_document_are_not_found(desk: Desk) -> None:
     ],
 )
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_documents_out_of_bounds_are_refused_by_their_field(
-    desk: Desk, documents: list[NewDocument], named: str
-) -> None:
+def test_invalid_documents_are_rejected_with_their_field(desk: Desk, documents: list[NewDocument], named: str) -> None:
     desk.create()
     with pytest.raises(errors.InvalidRequest) as caught:
         desk.add(*documents)
@@ -564,14 +562,14 @@ def test_documents_out_of_bounds_are_refused_by_their_field(
     ],
 )
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-def test_a_query_out_of_bounds_is_refused_by_its_field(desk: Desk, wanted: dict[str, Any], named: str) -> None:
+def test_an_invalid_query_is_rejected_with_its_field(desk: Desk, wanted: dict[str, Any], named: str) -> None:
     desk.create()
     with pytest.raises(errors.InvalidRequest) as caught:
         desk.search(**({"query": "zebra"} | wanted))
     assert caught.value.field == named
 
 
-def test_a_store_that_is_away_is_an_error_and_not_an_empty_answer(desk: Desk) -> None:
+def test_an_unavailable_store_is_an_error_not_an_empty_result(desk: Desk) -> None:
     desk.create()
     desk.vectors.away = True
 
@@ -585,7 +583,7 @@ def test_a_store_that_is_away_is_an_error_and_not_an_empty_answer(desk: Desk) ->
 # Deleting and rebuilding.
 
 
-def test_deleting_takes_the_collection_the_rows_and_the_file(desk: Desk) -> None:
+def test_a_deletion_removes_the_collection_the_rows_and_the_file(desk: Desk) -> None:
     kb_id = desk.create()
     desk.add(NewDocument("zebra"))
 
@@ -598,7 +596,7 @@ def test_deleting_takes_the_collection_the_rows_and_the_file(desk: Desk) -> None
     assert desk.create() != kb_id
 
 
-def test_a_deletion_while_the_store_is_away_loses_nothing(desk: Desk) -> None:
+def test_a_deletion_during_an_outage_changes_nothing(desk: Desk) -> None:
     kb_id = desk.create()
     desk.add(NewDocument("zebra", id="z"))
     desk.vectors.away = True
@@ -613,7 +611,7 @@ def test_a_deletion_while_the_store_is_away_loses_nothing(desk: Desk) -> None:
     assert desk.listed() == []
 
 
-def test_a_deletion_cut_short_can_be_repeated(desk: Desk) -> None:
+def test_an_interrupted_deletion_can_be_repeated(desk: Desk) -> None:
     desk.create()
     with desk.services.database.transaction() as db:
         db.execute(sa.update(KnowledgeBase).values(deleting_at=START))
@@ -627,7 +625,7 @@ def test_a_deletion_cut_short_can_be_repeated(desk: Desk) -> None:
     assert desk.listed() == []
 
 
-def test_a_document_that_arrives_during_the_deletion_brings_nothing_back(desk: Desk) -> None:
+def test_a_document_added_during_the_deletion_restores_nothing(desk: Desk) -> None:
     desk.create()
 
     def delete_meanwhile(_ref: CollectionRef, _records: Sequence[VectorRecord]) -> None:
@@ -641,7 +639,7 @@ def test_a_document_that_arrives_during_the_deletion_brings_nothing_back(desk: D
     assert (desk.listed(), desk.rows(), desk.vectors.names()) == ([], 0, [])
 
 
-def test_a_lost_collection_is_made_again_from_the_documents(desk: Desk) -> None:
+def test_a_lost_collection_is_rebuilt_from_the_documents(desk: Desk) -> None:
     desk.create()
     documents = [NewDocument(f"text {number}", id=str(number)) for number in range(20)]
     desk.add(*documents)
@@ -670,7 +668,7 @@ def test_a_document_added_while_the_collection_is_replaced_is_in_the_new_one(des
     assert desk.stored() == {"zebra"}
 
 
-def test_a_document_added_while_the_old_collection_is_still_there_is_in_the_new_one(desk: Desk) -> None:
+def test_a_document_added_before_the_old_collection_is_deleted_is_in_the_new_one(desk: Desk) -> None:
     desk.create()
 
     def rebuild_meanwhile(_ref: CollectionRef, _records: Sequence[VectorRecord]) -> None:
@@ -697,7 +695,7 @@ def test_a_model_whose_weights_have_changed_is_an_error_until_the_rebuild(desk: 
     assert json.loads(desk.metadata_file(desk.entry().id).read_text())["embedder"] == "fake/fake/2"
 
 
-def test_another_passage_prompt_leaves_documents_found_and_refuses_new_ones_until_the_rebuild(desk: Desk) -> None:
+def test_another_passage_prompt_allows_searches_but_no_new_documents_until_a_rebuild(desk: Desk) -> None:
     desk.create()
     desk.add(NewDocument("zebra", id="z"))
     desk.embedders.get().identity = "fake/fake/1/passage-0123abcd"
@@ -710,7 +708,7 @@ def test_another_passage_prompt_leaves_documents_found_and_refuses_new_ones_unti
     assert statuses(desk.add(NewDocument("lion", id="l"))) == ["created"]
 
 
-# The real parts.
+# Real services.
 
 
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)

@@ -1,5 +1,4 @@
-"""Search by words and by words and vectors: the index is exact after everything that can happen to a message, and each
-sign moves the score the way it says."""
+"""Keyword and hybrid search: the index is exact after every change of a message, and each signal moves the score."""
 
 from __future__ import annotations
 
@@ -51,7 +50,7 @@ def said(sender: str, content: str, **fields: Any) -> dict[str, Any]:
 
 
 class TestIndex:
-    def test_it_holds_what_was_captured_edited_deleted_renamed(self, world: World) -> None:
+    def test_the_index_follows_captures_edits_deletions_and_renames(self, world: World) -> None:
         world.new_base(threshold=2)
         first = world.say(
             "s", said("Ada", "the cat and the other cat"), "a dog", {"role": "user", "content": ""}
@@ -73,12 +72,12 @@ class TestIndex:
         world.say("u", "begun anew")
         assert_index_exact(world)
 
-    def test_on_conflict_update_is_an_edit_of_the_index_too(self, world: World) -> None:
+    def test_on_conflict_update_updates_the_index(self, world: World) -> None:
         world.say("s", {"id": "m", "role": "assistant", "content": "a cat"})
         world.say("s", {"id": "m", "role": "assistant", "content": "a dog"}, on_conflict="update")
         assert_index_exact(world)
 
-    def test_nothing_is_left_of_a_flow(self, world: World) -> None:
+    def test_a_deleted_flow_leaves_nothing_in_the_index(self, world: World) -> None:
         base = world.new_base()
         for number in range(3):
             world.say(f"s{number}", said("Ada", "a cat"))
@@ -88,7 +87,7 @@ class TestIndex:
         with pytest.raises(errors.NotFound):
             search(world, base, "cat", mode="keyword")
 
-    def test_a_capture_that_is_rolled_back_leaves_nothing(self, world: World) -> None:
+    def test_a_rolled_back_capture_leaves_nothing_in_the_index(self, world: World) -> None:
         world.say("s", {"id": "m", "role": "assistant", "content": "a cat"})
         with pytest.raises(errors.MessageConflict):
             world.say("s", "a new one", {"id": "m", "role": "assistant", "content": "a dog"})
@@ -96,7 +95,7 @@ class TestIndex:
 
 
 class TestReindex:
-    def test_what_was_indexed_in_another_language_is_known_and_indexed_again(
+    def test_messages_indexed_in_another_language_are_reindexed(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(index, "REINDEX_PAGE", 2)
@@ -113,7 +112,7 @@ class TestReindex:
         next(pages)
         pages.close()
         left = index.waiting_for_reindex(german.services)
-        assert left.documents >= 3  # the session of two pages waits still, whether it was begun or not
+        assert left.documents >= 3  # the session of two pages still waits, started or not
         assert sum(index.reindex(german.services)) == left.documents
 
         assert_index_exact(world, "german")
@@ -122,7 +121,7 @@ class TestReindex:
         german.settle()
         assert set(contents(search(german, base, "Haus", mode="keyword"))) >= {"die Häuser", "ein Haus"}
 
-    def test_doctor_names_it(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_doctor_reports_messages_to_reindex(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         settings = world.services.settings.model_copy(update={"keyword_language": "german"})
         monkeypatch.setattr(doctor.DoctorContext, "services", replace(world.services, settings=settings))
         (check,) = [each for each in doctor.CHECKS if each.name == "keyword index"]
@@ -134,14 +133,14 @@ class TestReindex:
 
 
 class TestWords:
-    def test_stems_meet_and_the_rarer_word_weighs_more(self, world: World) -> None:
+    def test_stems_match_and_rarer_terms_weigh_more(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", *(f"the garden number {n}" for n in range(8)), "the cats were running")
         world.settle()
         assert contents(search(world, base, "running cat", mode="keyword"))[0] == "the cats were running"
         assert contents(search(world, base, "garden cat", mode="keyword", top_k=1)) == ["the cats were running"]
 
-    def test_what_is_pending_is_found_at_once_and_marked(self, world: World) -> None:
+    def test_pending_messages_are_found_at_once_and_marked(self, world: World) -> None:
         base = world.new_base(threshold=50)
         world.say("s", "the zebra is striped")
         for mode in ("keyword", "hybrid"):
@@ -150,7 +149,7 @@ class TestWords:
             ]
             assert search(world, base, "zebras", mode=mode, include_pending=False) == []
 
-    def test_an_edit_and_a_deletion_are_seen_at_once(self, world: World) -> None:
+    def test_edits_and_deletions_apply_at_once(self, world: World) -> None:
         base = world.new_base(threshold=1)
         (message,) = world.say("s", "the zebra is striped").messages
         world.settle()
@@ -160,7 +159,7 @@ class TestWords:
         edits.delete_message(world.services, world.user_id, message.id)
         assert search(world, base, "lion", mode="keyword") == []
 
-    def test_the_same_words_give_the_same_scores_after_a_regenerate_and_without_the_store(self, world: World) -> None:
+    def test_keyword_scores_survive_a_regenerate_and_need_no_store(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", *(f"the {word} is here" for word in ("cat", "dog", "bird")))
         world.settle()
@@ -173,7 +172,7 @@ class TestWords:
         with pytest.raises(errors.VectorStoreUnavailable):
             search(world, base, "cat bird")
 
-    def test_a_base_from_now_on_finds_nothing_of_before(self, world: World) -> None:
+    def test_a_memory_base_from_now_on_excludes_earlier_messages(self, world: World) -> None:
         world.say("s", "the old zebra")
         base = world.new_base(threshold=1, start="now")
         world.say("s", "the new zebra")
@@ -181,7 +180,7 @@ class TestWords:
         for mode in ("keyword", "hybrid"):
             assert contents(search(world, base, "zebra", mode=mode)) == ["the new zebra"]
 
-    def test_only_what_counts_is_found_but_the_question_before_helps(self, world: World) -> None:
+    def test_only_counted_messages_are_found_but_the_question_before_scores(self, world: World) -> None:
         base = world.new_base(threshold=1, capture="outputs")
         world.say("s", {"role": "user", "content": "Where does the zebra live?"}, "In Africa", "Something else")
         world.settle()
@@ -207,7 +206,7 @@ class TestWords:
             }  # fmt: skip
         assert search(world, base, "zebra", session_id="nowhere") == []
 
-    def test_a_common_word_counts_for_what_rarer_words_found(
+    def test_a_common_term_scores_candidates_of_rarer_terms(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         base = world.new_base(threshold=1)
@@ -225,19 +224,19 @@ class TestWords:
         assert len(search(world, base, "garden", mode="keyword")) > 0
 
     @pytest.mark.parametrize("query", ["the and of", "\u2603 ?!", "zzz"])
-    def test_no_words_are_no_error(self, world: World, query: str) -> None:
+    def test_a_query_without_terms_is_no_error(self, world: World, query: str) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "something")
         world.settle()
         assert search(world, base, query, mode="keyword") == []
         assert contents(search(world, base, query)) == ["something"]
 
-    def test_an_empty_base_is_empty(self, world: World) -> None:
+    def test_an_empty_memory_base_has_no_results(self, world: World) -> None:
         assert search(world, world.new_base(), "anything") == []
 
 
 class TestSignals:
-    def test_the_parts_make_the_score(self, world: World) -> None:
+    def test_the_parts_add_up_to_the_score(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", said("Ada", "I bought three cats last week"), said("Bob", "How nice?"))
         world.settle()
@@ -249,7 +248,7 @@ class TestSignals:
         assert (signal(hit, "speaker"), signal(hit, "number"), signal(hit, "time"), signal(hit, "wish")) == (1, 1, 0, 0)
         assert 0 < hit.score < 1
 
-    def test_who_is_named_comes_first(self, world: World) -> None:
+    def test_messages_of_a_named_speaker_come_first(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", said("Ada", "I like tea"), said("Bob", "I like tea"))
         world.settle()
@@ -258,7 +257,7 @@ class TestSignals:
         both = search(world, base, "Do Ada and Bob like tea?", explain=True)
         assert [signal(hit, "speaker") for hit in both] == [0, 0]
 
-    def test_when_it_was_said_counts_where_a_date_is_asked_for(self, world: World) -> None:
+    def test_a_date_in_the_question_favors_messages_of_that_date(self, world: World) -> None:
         base = world.new_base(threshold=1)
         for month in (3, 5, 7):
             moment = LONG_AGO.replace(month=month).isoformat()
@@ -267,7 +266,7 @@ class TestSignals:
         first = search(world, base, "hiking in May 2023", explain=True)[0]
         assert (first.session_id, signal(first, "date")) == ("s5", 1)
 
-    def test_recency_fades_half_of_the_score_where_asked_for(self, world: World) -> None:
+    def test_a_half_life_fades_half_of_the_score(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("old", {"role": "assistant", "content": "we went hiking", "timestamp": LONG_AGO.isoformat()})
         world.say("new", {"role": "assistant", "content": "we went hiking"})
@@ -278,7 +277,7 @@ class TestSignals:
         assert faded[1].score == pytest.approx(plain["old"] / 2, rel=1e-3)
         assert faded[0].score == pytest.approx(plain["new"], rel=1e-3)
 
-    def test_min_score_cuts_by_the_fused_score(self, world: World) -> None:
+    def test_min_score_applies_to_the_fused_score(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "the zebra is striped", "the weather is grey")
         world.settle()
@@ -287,9 +286,7 @@ class TestSignals:
         assert search(world, base, "striped zebra", min_score=min(1.0, best.score + 0.01)) == []
         assert other.score < best.score
 
-    def test_what_only_words_have_found_is_compared_by_vector_too(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_keyword_candidates_get_a_cosine_too(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(hybrid, "KEYWORD_CANDIDATES", {"hybrid": 5})
         monkeypatch.setattr("memorybase.search.stored_candidates.FIRST_FETCH", 5)
         base = world.new_base(threshold=1)
@@ -301,7 +298,7 @@ class TestSignals:
         assert world.vectors.calls["fetch"] == 1
 
 
-def test_a_flow_is_searched_over_all_its_bases_and_each_message_once(world: World) -> None:
+def test_a_flow_search_covers_all_memory_bases_and_returns_each_message_once(world: World) -> None:
     for _ in range(2):
         world.new_base(threshold=1)
     world.say("s", "the zebra is striped")

@@ -1,4 +1,4 @@
-"""Search with a cross-encoder set: a tiny one of random weights, whose order is therefore nobody's but its own."""
+"""Search with a tiny cross-encoder of random weights, so that its ranking differs from every other."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def search(world: World, reranker: CrossEncoderReranker | None, **wanted: object
 
 
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True)
-def test_the_reranker_scores_the_fused_candidates(world: World, cross_encoder: str) -> None:
+def test_the_fused_candidates_are_reranked(world: World, cross_encoder: str) -> None:
     world.new_base(threshold=1)
     world.say("s", *SAID)
     own = reranker(cross_encoder)
@@ -78,7 +78,7 @@ def test_the_reranker_scores_the_fused_candidates(world: World, cross_encoder: s
 
 
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True)
-def test_a_reranker_that_cannot_be_had_is_an_error_that_names_the_setting(world: World, tmp_path: Path) -> None:
+def test_an_unusable_reranker_is_an_error_with_the_setting(world: World, tmp_path: Path) -> None:
     world.new_base(threshold=1)
     world.say("s", *SAID)
     (tmp_path / "empty").mkdir()
@@ -91,7 +91,7 @@ def test_a_reranker_that_cannot_be_had_is_an_error_that_names_the_setting(world:
             search(world, reranker(model))
 
 
-def test_it_is_off_unless_set_and_loaded_when_first_asked(tmp_path: Path) -> None:
+def test_the_reranker_is_off_by_default_and_loaded_on_first_use(tmp_path: Path) -> None:
     for model, made in (("", False), ("/no/such/folder", True)):
         services = build(Settings(data_dir=tmp_path, reranker_model=model))
         assert (services.reranker is not None) is made

@@ -1,4 +1,4 @@
-"""A memory base's own weights: set, used by its searches alone, undone."""
+"""A memory base's own weights: setting, using and undoing them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memorybase.settings import Settings
 Json = dict[str, Any]
 
 KEYWORD = WITHOUT_TOKENS.name  # what a keyword search uses
-# With these a message is found for its capitals and for nothing else.
+# With these only capitals matter.
 CAPITALS: Json = {"sets": {name: {"bias": -1.0, "weights": {"capitals": 3.0}} for name in SETS}}
 DENSE: Json = {"sets": {KEYWORD: {"bias": -2.0, "weights": {"dense": 4.0}}}, "questions": 40, "note": "by hand"}
 DEFAULT_SETS = {name: {"bias": each.bias, "weights": dict(each.of)} for name, each in SETS.items()}
@@ -30,7 +30,7 @@ def home(request: pytest.FixtureRequest, api_settings: Settings) -> Iterator[Api
 
 
 def of(body: Json) -> Json:
-    """What the API shows of weights that were set so."""
+    """What the API returns for these weights."""
     return {"fitted_at": None, "questions": None, "note": None} | body
 
 

@@ -19,17 +19,17 @@ HEBREW = "שלום עולם. "
 
 
 def words(text: str) -> Spans:
-    """Like a word tokenizer: a word or a symbol a token."""
+    """Like a word tokenizer: one token per word or symbol."""
     return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
 
 
 def letters(text: str) -> Spans:
-    """Like a byte tokenizer: no word is short."""
+    """Like a byte tokenizer: every word has many tokens."""
     return [(index, index + 1) for index, letter in enumerate(text) if not letter.isspace()]
 
 
 def pieces_of_words(text: str) -> Spans:
-    """Like WordPiece: four letters a token, and a word cut in two may hold more tokens than the whole."""
+    """Like WordPiece: four letters per token, and the halves of a word may have more tokens than the word."""
     return [
         (start, min(start + 4, match.end()))
         for match in re.finditer(r"\w+|[^\w\s]", text)
@@ -38,7 +38,7 @@ def pieces_of_words(text: str) -> Spans:
 
 
 def indices(text: str, offsets: chunking.Offsets, *, max_tokens: int, overlap: int) -> Spans:
-    """Where the chunks begin and end in the stripped text; checks that nothing but space lies between them."""
+    """The chunks' positions in the stripped text; checks that only white space is between them."""
     found: Spans = []
     done = 0
     for start, piece in chunking._pieces(text, offsets, max_tokens, overlap):
@@ -94,7 +94,7 @@ def test_chunks_hold_the_whole_text_within_their_bounds(
     assert chunks == split_text(text, offsets, max_tokens=max_tokens, overlap=overlap)
 
 
-def test_a_text_that_fits_is_one_chunk_and_no_matter_for_the_splitter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_that_fits_is_one_chunk_without_the_splitter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(chunking, "TextSplitter")
     text = "First line.\n\nSecond  line."
     assert split_text(f" {text}\n", words, max_tokens=6, overlap=2) == [Chunk(0, text)]
@@ -127,7 +127,7 @@ def test_a_window_leaves_no_short_chunk_behind() -> None:
     assert {len(words(chunk.text)) for chunk in chunks[:-1]} == {32}
 
 
-def test_the_splitter_sees_a_window_at_a_time() -> None:
+def test_the_splitter_gets_one_window_at_a_time() -> None:
     seen: list[int] = []
 
     def offsets(text: str) -> Spans:
@@ -141,7 +141,7 @@ def test_the_splitter_sees_a_window_at_a_time() -> None:
     assert sum(seen) < 100 * len(text)
 
 
-def test_an_overlap_of_more_than_half_is_cut_to_half() -> None:
+def test_an_overlap_is_limited_to_half_of_a_chunk() -> None:
     text = " ".join(f"w{number}" for number in range(200))
     assert split_text(text, words, max_tokens=8, overlap=100) == split_text(text, words, max_tokens=8, overlap=4)
 
@@ -158,11 +158,11 @@ def test_an_error_of_the_tokenizer_is_raised() -> None:
 
 
 @given(st.uuids(), st.uuids(), st.integers(0, 2**40), st.integers(0, 10_000))
-def test_chunk_ids_can_be_read_back(base: UUID, message: UUID, version: int, index: int) -> None:
+def test_chunk_ids_can_be_parsed(base: UUID, message: UUID, version: int, index: int) -> None:
     assert parse_chunk_id(chunk_id(base, message, version, index)) == (base, message, version, index)
 
 
-def test_chunk_ids_are_stated_in_order() -> None:
+def test_chunk_ids_are_in_order() -> None:
     base, message = UUID(int=1), UUID(int=2)
     assert chunk_ids(base, message, 3, 2) == [f"{base}:{message}:3:0", f"{base}:{message}:3:1"]
     assert chunk_ids(base, message, 3, 0) == []
@@ -182,9 +182,9 @@ def test_chunk_ids_are_stated_in_order() -> None:
         "{0.hex}:{1}:1:0",
     ],
 )
-def test_other_ids_are_not_ours(text: str) -> None:
+def test_other_texts_are_no_chunk_ids(text: str) -> None:
     assert parse_chunk_id(text.format(uuid4(), uuid4())) is None
 
 
-def test_the_chunker_names_its_bounds() -> None:
+def test_the_chunker_identity_has_its_bounds() -> None:
     assert chunker_identity(254, 32) == "sentence-tokens/254/32"

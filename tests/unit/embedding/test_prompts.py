@@ -1,4 +1,4 @@
-"""What a passage prompt does to an embedder's identity."""
+"""The effect of a passage prompt on an embedder's identity."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from memorybase.embedding.prompts import Prompts, without_passage_prompt
 
 
 @pytest.mark.parametrize("model", ["onnx-fp32/all-MiniLM-L6-v2/12345678", "onnx-fp32/owner/model/12345678"])
-def test_a_chosen_prompt_is_distinct_from_model_and_revision(model: str) -> None:
+def test_a_custom_prompt_is_a_suffix_of_model_and_revision(model: str) -> None:
     suffix = Prompts(passage="passage: ").suffix(Prompts())
     assert suffix
     assert without_passage_prompt(model + suffix) == without_passage_prompt(model) == model

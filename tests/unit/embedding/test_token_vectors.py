@@ -1,4 +1,4 @@
-"""Token vectors in 4 bits a number, and which directions are kept."""
+"""Token vectors in 4 bits per number, and their projection."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def units(seed: int, count: int, dimensions: int) -> NDArray[np.float32]:
 
 
 @given(st.integers(0, 999), st.integers(0, 40), st.sampled_from([2, 32, 96]))
-def test_what_is_packed_comes_back_nearly(seed: int, count: int, dimensions: int) -> None:
+def test_unpacked_vectors_are_close_to_the_originals(seed: int, count: int, dimensions: int) -> None:
     vectors = units(seed, count, dimensions)
     packed = pack(vectors)
     assert len(packed) == count * dimensions // 2
@@ -41,7 +41,7 @@ def test_a_token_takes_48_bytes() -> None:
     assert len(pack(units(1, 10, DIMENSIONS))) == 480
 
 
-def test_a_projection_keeps_the_directions_that_tell_tokens_apart(tmp_path: Path) -> None:
+def test_a_projection_keeps_the_principal_directions(tmp_path: Path) -> None:
     drawn = np.random.default_rng(1)
     basis = np.linalg.qr(drawn.normal(size=(300, 40)))[0]
     states = (drawn.normal(size=(2_000, 40)) @ basis.T + 5).astype(np.float32)
@@ -58,19 +58,19 @@ def test_a_projection_keeps_the_directions_that_tell_tokens_apart(tmp_path: Path
     assert again.encoding == projection.encoding
 
 
-def test_a_small_model_has_fewer_numbers_a_token() -> None:
+def test_a_small_model_has_fewer_dimensions_per_token() -> None:
     projection = Projection.fitted(units(2, 200, 33))
     assert projection.encoding.partition("/")[0] == "int4x32"
     assert projection.apply(units(3, 4, 33)).shape == (4, 32)
 
 
-def test_the_published_projection_is_named_by_its_numbers() -> None:
+def test_the_published_projection_is_identified_by_its_digest() -> None:
     published = Projection.read(DEFAULT_PROJECTION)
-    assert published.encoding == "int4x96/a765c366"  # another one asks for a regenerate of every memory base
+    assert published.encoding == "int4x96/a765c366"  # another encoding requires a regenerate of every memory base
     assert len(calibration_texts()) > 500
 
 
-def test_the_numbers_decide_the_published_name(tmp_path: Path) -> None:
+def test_other_numbers_give_another_published_encoding(tmp_path: Path) -> None:
     one, other = (Projection.fitted(units(seed, 300, 64)) for seed in (4, 5))
     for name, projection in (("one", one), ("other", other), ("again", one)):
         projection.write(tmp_path / f"{name}.npz", published=True)
@@ -79,6 +79,6 @@ def test_the_numbers_decide_the_published_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dimensions", [2, 96])
-def test_nothing_is_nothing(dimensions: int) -> None:
+def test_no_vectors_pack_to_no_bytes(dimensions: int) -> None:
     vectors, lengths = unpack(pack(np.empty((0, dimensions), dtype=np.float32)), dimensions)
     assert (vectors.shape, lengths.shape) == ((0, dimensions), (0,))

@@ -1,4 +1,4 @@
-"""Figures and fits of searches whose answers are known."""
+"""Figures and fits of searches with known answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorybase import errors
-from memorybase.evaluation import Asked, Fit, Question, cross_validate, fit, read_questions, tuning
+from memorybase.evaluation import Fit, JudgedCandidates, Question, cross_validate, fit, read_questions, tuning
 from memorybase.evaluation.calibration import Scored, bands, best_scores, calibration_error, cuts
 from memorybase.evaluation.metrics import Judged, difference, judge, ndcg, recall, summarize, with_small_merged
 
@@ -31,15 +31,15 @@ class TestMetrics:
         assert ndcg(found, {"10"}) == recall(found, {"10"}) == 0
 
     @given(st.lists(st.sampled_from("abcdefgh"), unique=True), st.sets(st.sampled_from("abcdefgh"), min_size=1))
-    def test_they_stay_between_none_and_all(self, found: list[str], evidence: set[str]) -> None:
+    def test_figures_are_between_0_and_1(self, found: list[str], evidence: set[str]) -> None:
         assert 0 <= ndcg(found, evidence) <= 1 + 1e-9
         assert 0 <= recall(found, evidence) <= 1
 
-    def test_the_macro_mean_counts_each_category_alike(self) -> None:
+    def test_the_macro_mean_weighs_categories_equally(self) -> None:
         judged = [judge("many", ["a"], {"a"})] * 9 + [judge("few", ["b"], {"a"})]
         found = summarize(judged)
         assert (found.macro_ndcg, found.whole.ndcg, found.whole.recall) == (0.5, 0.9, 0.9)
-        assert found.macro_ndcg_interval == (0.5, 0.5)  # no question of either kind differs from the others
+        assert found.macro_ndcg_interval == (0.5, 0.5)  # all questions of a category have the same figures
         assert found.recall_interval[0] <= 0.9 <= found.recall_interval[1]
 
     def test_an_interval_narrows_with_more_questions(self) -> None:
@@ -47,32 +47,32 @@ class TestMetrics:
         widths = [high - low for low, high in (summarize(judged).macro_ndcg_interval for judged in (few, many))]
         assert widths[0] > 5 * widths[1]
 
-    def test_a_paired_difference_is_surer_than_two_means(self) -> None:
+    def test_a_paired_difference_has_a_narrower_interval(self) -> None:
         worse = [judge("one", ["x", "a"] if n % 2 else ["x"], {"a"}) for n in range(100)]
         better = [judge("one", ["a"] if n % 2 else ["x"], {"a"}) for n in range(100)]
         gained, (low, high) = difference(better, worse)
         assert low < gained < high
         assert low > 0
 
-    def test_no_question_is_an_error(self) -> None:
+    def test_no_questions_are_an_error(self) -> None:
         with pytest.raises(ValueError, match="at least one question"):
             summarize([])
 
 
-def lists(seed: int, count: int, weights: tuple[float, float, float], corpus: str = "one") -> list[Asked]:
-    """Questions of which the candidate with the largest weighted sum, and some noise, is the answer."""
+def lists(seed: int, count: int, weights: tuple[float, float, float], corpus: str = "one") -> list[JudgedCandidates]:
+    """Questions with the answer at the candidate with the largest weighted sum plus noise."""
     drawn = np.random.default_rng(seed)
     asked = []
     for number in range(count):
         values = drawn.normal(size=(20, 3))
         best = int(np.argmax(values @ np.array(weights) + drawn.normal(scale=0.3, size=20)))
         names = [f"m{position}" for position in range(20)]
-        asked.append(Asked(corpus, f"g{number % 4}", "fact", frozenset({names[best]}), names, values))
+        asked.append(JudgedCandidates(corpus, f"g{number % 4}", "fact", frozenset({names[best]}), names, values))
     return asked
 
 
 class TestFit:
-    def test_it_finds_the_weights_that_made_the_answers(self) -> None:
+    def test_a_fit_recovers_the_true_weights(self) -> None:
         found = fit(lists(1, 200, (2.0, -1.0, 0.0)))
         first, second, third = found.weights / found.weights[0]
         assert (first, second, third) == pytest.approx((1, -0.5, 0), abs=0.1)
@@ -86,10 +86,10 @@ class TestFit:
         likely = chances > 0.5
         assert hits[likely].mean() == pytest.approx(chances[likely].mean(), abs=0.1)
 
-    def test_a_group_is_ranked_by_weights_that_have_not_seen_it(self) -> None:
+    def test_each_group_is_ranked_by_weights_fitted_without_it(self) -> None:
         asked = lists(3, 80, (5.0, 0.0, 0.0))
         turned = [
-            Asked(each.corpus, each.group, each.category, each.evidence, each.found, -each.values)
+            JudgedCandidates(each.corpus, each.group, each.category, each.evidence, each.found, -each.values)
             if each.group == "g0" else each
             for each in asked
         ]  # fmt: skip
@@ -100,15 +100,15 @@ class TestFit:
         assert not any(firsts["g0"])
         assert all(np.mean(firsts[group]) > 0.5 for group in ("g1", "g2", "g3"))
 
-    def test_a_corpus_counts_by_its_share_and_not_by_its_size(self) -> None:
+    def test_a_corpus_weighs_by_its_share_not_its_size(self) -> None:
         asked = lists(4, 300, (1.0, 0.0, 0.0), "large") + lists(5, 30, (0.0, 1.0, 0.0), "small")
         one, other, _ = fit(asked, {"large": 0.02, "small": 0.98}).weights
         assert other > 2 * one
         one, other, _ = fit(asked, {"large": 0.98, "small": 0.02}).weights
         assert one > 2 * other
 
-    def test_nothing_to_learn_from_is_an_error(self) -> None:
-        nowhere = Asked("one", "g", "fact", frozenset({"z"}), ["a"], np.zeros((1, 3)))
+    def test_questions_without_evidence_among_candidates_are_an_error(self) -> None:
+        nowhere = JudgedCandidates("one", "g", "fact", frozenset({"z"}), ["a"], np.zeros((1, 3)))
         with pytest.raises(ValueError, match="evidence among the candidates"):
             fit([nowhere])
 
@@ -166,7 +166,7 @@ class TestQuestions:
             read_questions("\n \n")
 
     @given(st.text())
-    def test_any_text_is_read_or_refused(self, text: str) -> None:
+    def test_any_text_is_parsed_or_rejected(self, text: str) -> None:
         with contextlib.suppress(errors.InvalidRequest):
             read_questions(text)
 
@@ -190,12 +190,12 @@ class TestCalibration:
         assert (found.questions, found.p50) == (2, pytest.approx(0.75))
         assert best_scores([]) is None
 
-    def test_what_a_min_score_keeps_out_and_loses(self) -> None:
+    def test_a_min_score_has_false_alarms_and_misses(self) -> None:
         found = {cut.min_score: (cut.false_alarms, cut.missed) for cut in cuts(self.SCORED)}
         assert found == {0: (0.5, 0), 0.05: (0.5, 0), 0.1: (0.5, 0), 0.2: (0, 0.5), 0.3: (0, 0.5)}
         assert {(cut.false_alarms, cut.missed) for cut in cuts([])} == {(None, None)}
 
-    def test_the_error_of_scores_that_are_chances_is_none(self) -> None:
+    def test_scores_that_are_chances_have_no_calibration_error(self) -> None:
         right = [Scored(frozenset({"a"} if n < 8 else ()), [("a", 0.8)]) for n in range(10)]
         assert calibration_error(right) == pytest.approx(0)
         assert calibration_error([Scored(frozenset(), [("a", 0.8)])]) == pytest.approx(0.8)
@@ -205,13 +205,13 @@ class TestCalibration:
 class TestFewQuestions:
     DEFAULT = Fit(np.array([2.0, -1.0, 0.5]), -4.0)
 
-    def test_a_strong_prior_is_what_comes_out(self) -> None:
+    def test_a_strong_prior_is_kept(self) -> None:
         found = fit(lists(6, 40, (0.0, 3.0, 0.0)), penalty=1e6, prior=self.DEFAULT)
         assert found.weights / found.weights[0] == pytest.approx(
             self.DEFAULT.weights / self.DEFAULT.weights[0], abs=1e-3
         )
 
-    def test_a_weak_prior_gives_way(self) -> None:
+    def test_a_weak_prior_is_overruled(self) -> None:
         found = fit(lists(6, 200, (0.0, 3.0, 0.0)), penalty=1e-4, prior=self.DEFAULT)
         assert abs(found.weights[0]) < 0.2 * found.weights[1]
 
@@ -221,19 +221,19 @@ class TestFewQuestions:
         assert found.bias == pytest.approx(default.bias, rel=0.3)
         assert found.weights == pytest.approx(default.weights, rel=0.4, abs=0.5)
 
-    def test_a_fit_that_is_not_calibrated_orders_alike(self) -> None:
+    def test_an_uncalibrated_fit_ranks_alike(self) -> None:
         asked = lists(9, 40, (2.0, 1.0, 0.0))
         one, other = (fit(asked, prior=self.DEFAULT, calibrated=calibrated) for calibrated in (True, False))
         assert [one.ranked(each) for each in asked] == [other.ranked(each) for each in asked]
 
-    def test_tuning_learns_what_is_there_to_learn(self) -> None:
+    def test_tuning_improves_wrong_weights(self) -> None:
         asked = lists(10, 60, (0.0, 3.0, 0.0))
         tuned = tuning.tune(asked, self.DEFAULT)
         gained, (low, _) = difference(judged(asked, tuned.left_out), judged(asked, by_default(asked, self.DEFAULT)))
         assert gained > low > 0.2
         assert tuned.strength < 1
 
-    def test_tuning_leaves_right_weights_alone(self) -> None:
+    def test_tuning_keeps_right_weights(self) -> None:
         asked = lists(11, 60, (2.0, -1.0, 0.5))
         tuned = tuning.tune(asked, self.DEFAULT)
         gained, (low, _) = difference(judged(asked, tuned.left_out), judged(asked, by_default(asked, self.DEFAULT)))
@@ -241,7 +241,7 @@ class TestFewQuestions:
         assert abs(gained) < 0.05
         assert tuned.strength == tuning.STRENGTHS[0]
 
-    def test_questions_that_nothing_answers_only_calibrate(self) -> None:
+    def test_unanswerable_questions_only_affect_the_calibration(self) -> None:
         asked = lists(12, 40, (2.0, -1.0, 0.5))
         empty = [replace(each, evidence=frozenset()) for each in lists(13, 40, (2.0, -1.0, 0.5))]
         with_them = tuning.tune([*asked, *empty], self.DEFAULT)
@@ -250,7 +250,7 @@ class TestFewQuestions:
         best = [np.mean([tuning.scored(each, by.fit).best for each in empty]) for by in (with_them, without)]
         assert best[0] < best[1]
 
-    def test_groups_stay_together_where_they_can(self) -> None:
+    def test_groups_stay_together_if_possible(self) -> None:
         groups = {f"q{n}": f"s{n % 7}" for n in range(35)}
         parts, together = tuning.split(groups)
         assert together
@@ -258,7 +258,7 @@ class TestFewQuestions:
         assert set(parts.values()) == set(range(5))
 
     @pytest.mark.parametrize("sessions", [["s"] * 30, [f"s{max(0, n - 20)}" for n in range(30)]])
-    def test_questions_of_few_sessions_are_split_one_by_one(self, sessions: list[str]) -> None:
+    def test_questions_of_few_sessions_are_split_individually(self, sessions: list[str]) -> None:
         parts, together = tuning.split({f"q{n}": session for n, session in enumerate(sessions)})
         assert not together
         assert Counter(parts.values()) == dict.fromkeys(range(5), 6)
@@ -274,18 +274,18 @@ class TestFewQuestions:
         assert names(9, 8) == {"c0": 9, "c1": 8}
 
 
-def by_default(asked: list[Asked], default: Fit) -> list[Scored]:
+def by_default(asked: list[JudgedCandidates], default: Fit) -> list[Scored]:
     return [tuning.scored(each, default) for each in asked]
 
 
-def judged(asked: list[Asked], found: list[Scored]) -> list[Judged]:
+def judged(asked: list[JudgedCandidates], found: list[Scored]) -> list[Judged]:
     return [
         judge(each.category, [name for name, _ in scored.results], each.evidence)
         for each, scored in zip(asked, found, strict=True)
     ]
 
 
-def test_a_signal_that_differs_by_rounding_alone_is_constant() -> None:
+def test_a_signal_that_differs_only_by_rounding_is_constant() -> None:
     asked = lists(6, 60, (2.0, -1.0, 0.0))
     for number, each in enumerate(asked):
         each.values[:, 2] = 0.5 + 1e-16 * (number % 3)

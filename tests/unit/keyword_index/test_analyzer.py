@@ -38,16 +38,16 @@ ENGLISH = analyzer("english")
         ("what did you do", []),
     ],
 )
-def test_text_gives_stems_without_stop_words(text: str, terms: list[str]) -> None:
+def test_text_becomes_stems_without_stop_words(text: str, terms: list[str]) -> None:
     assert ENGLISH.terms(text) == terms
 
 
-def test_another_language_is_stemmed_by_its_own_rules_and_none_by_no_rules() -> None:
+def test_each_language_has_its_stemmer_and_none_has_no_stemmer() -> None:
     assert analyzer("german").terms("die H\u00e4user") == ["die", "haus"]
     assert analyzer("none").terms("The Houses") == ["the", "houses"]
 
 
-def test_a_document_counts_and_is_bounded() -> None:
+def test_a_document_counts_terms_up_to_the_bounds() -> None:
     document = ENGLISH.document("tea tea cake " + "sugar " * 300)
     assert document.counts == {"tea": 2, "cake": 1, "sugar": MAX_COUNT}
     assert document.length == 303
@@ -57,7 +57,7 @@ def test_a_document_counts_and_is_bounded() -> None:
 
 
 @given(st.text())
-def test_any_text_has_terms_that_are_terms_of_their_own(text: str) -> None:
+def test_terms_of_any_text_are_within_bounds(text: str) -> None:
     terms = analyzer("none").terms(text)
     assert all(term and len(term) <= MAX_TERM_CHARS for term in terms)
     assert ENGLISH.document(text).length == len(ENGLISH.terms(text))
@@ -76,11 +76,11 @@ def test_any_text_has_terms_that_are_terms_of_their_own(text: str) -> None:
         ("nothing of the kind", Traits(0)),
     ],
 )
-def test_traits_are_seen_in_the_form(text: str, traits: Traits) -> None:
+def test_traits_are_recognized(text: str, traits: Traits) -> None:
     assert traits_of(text) == traits
 
 
-def test_a_key_is_of_one_flow_and_fits_a_signed_column() -> None:
+def test_a_key_depends_on_the_flow_and_fits_a_signed_column() -> None:
     one, other = UUID(int=1), UUID(int=2)
     keys = {term_key(flow, f"term{n}") for flow in (one, other) for n in range(500)}
     assert len(keys) == 1_000
@@ -94,7 +94,7 @@ def test_names_are_words_of_more_than_one_letter() -> None:
     assert keywords.name_words(None) == set()
 
 
-def test_the_form_of_a_message_is_counted_in_english_alone() -> None:
+def test_first_person_and_capitals_are_counted_only_in_english() -> None:
     text = "From now on I want Paris, not London, on our list. My train leaves at nine."
     found = ENGLISH.document(text)
     assert (found.first_person, found.capitals) == (3, 2)

@@ -1,4 +1,4 @@
-"""The passages of a message: whole sentences where the question's words are, whatever the text is like."""
+"""Passages: whole sentences with the question's terms, for any text."""
 
 from __future__ import annotations
 
@@ -63,15 +63,15 @@ class TestSentences:
             (" \n\t\n", []),
         ],
     )
-    def test_are_found_by_rule(self, text: str, expected: list[str]) -> None:
+    def test_rules_find_sentences(self, text: str, expected: list[str]) -> None:
         assert split(text) == expected
 
-    def test_one_that_is_too_long_is_cut_between_words_or_where_there_are_none_anywhere(self) -> None:
+    def test_a_long_sentence_is_cut_between_words_or_anywhere_without_spaces(self) -> None:
         assert split("aaa bbb ccc ddd", 8) == ["aaa bbb", "ccc ddd"]
         assert split("猫" * 25, 10) == ["猫" * 10, "猫" * 10, "猫" * 5]
 
     @given(TEXTS, st.integers(1, 80))
-    def test_lose_nothing_but_white_space(self, text: str, max_chars: int) -> None:
+    def test_sentences_lose_only_white_space(self, text: str, max_chars: int) -> None:
         found = sentences(text, max_chars)
         assert all(0 < end - start <= max_chars and text[start:end].strip() for start, end in found)
         assert all(one.end <= other.start for one, other in pairwise(found))
@@ -83,14 +83,14 @@ class TestBestPassage:
         assert best("  A zebra. A berth. ", "berth") == "A zebra. A berth."
         assert best(" \n ") == ""
 
-    def test_is_whole_sentences_around_the_words(self) -> None:
+    def test_a_passage_is_whole_sentences_around_the_terms(self) -> None:
         text = FILLER * 20 + "The Albatross lies in berth 12. It is blue. " + FILLER * 20
         found = best(text, "berth", "albatross")
         assert "The Albatross lies in berth 12. It is blue." in found
         assert found[0].isupper()
         assert found.endswith(".")
 
-    def test_more_and_rarer_words_win(self) -> None:
+    def test_more_and_rarer_terms_win(self) -> None:
         text = (
             f"{FILLER * 5}A boat and a boat. {FILLER * 5}The harbour. {FILLER * 5}A boat in the harbour. {FILLER * 5}"
         )
@@ -101,13 +101,13 @@ class TestBestPassage:
         assert passage is not None
         assert "harbour" in passage.of(lone)
 
-    def test_of_equal_ones_that_of_the_chunk_that_matched_wins(self) -> None:
+    def test_on_ties_the_passage_of_the_matched_chunk_wins(self) -> None:
         text = f"The zebra sleeps. {FILLER * 10}The zebra eats. {FILLER * 10}"
         position = text.index("The zebra eats")
         assert "sleeps" in best(text, "zebra", max_chars=60)
         assert "eats" in best(text, "zebra", max_chars=60, matched=Span(position - 50, position + 60))
 
-    def test_without_any_word_it_begins_with_the_chunk_or_the_text(self) -> None:
+    def test_without_terms_the_passage_starts_the_chunk_or_the_text(self) -> None:
         text = "First of all. " + FILLER * 20 + "Here it begins. " + FILLER * 20
         position = text.index("Here it begins")
         assert best(text, "zebra").startswith("First of all.")
@@ -126,7 +126,7 @@ class TestBestPassage:
     @given(
         TEXTS, st.integers(1, 90), st.integers(0, 300), st.integers(0, 300), st.sampled_from(["zebra", "berth", "猫が"])
     )
-    def test_is_always_a_part_of_the_text_within_the_bound(
+    def test_every_passage_is_part_of_the_text_and_within_the_bound(
         self, text: str, max_chars: int, start: int, length: int, term: str
     ) -> None:
         matched = Span(start, start + length)
@@ -146,14 +146,14 @@ class TestBestPassage:
         assert again == (taken[0] if taken else None)
 
     @pytest.mark.parametrize("filler", [FILLER, "x", "猫", "no end\n", ". "])
-    def test_a_megabyte_takes_no_longer_than_its_best_part(self, filler: str) -> None:
+    def test_a_megabyte_takes_as_long_as_its_best_part(self, filler: str) -> None:
         text = filler * (500_000 // len(filler)) + " The zebra sleeps. " + filler * (500_000 // len(filler))
         began = time.perf_counter()
         found = best(text, "zebra", max_chars=400)
         assert time.perf_counter() - began < 2  # some tens of milliseconds
         assert "zebra" in found
 
-    def test_further_passages_tell_something(self) -> None:
+    def test_further_passages_have_terms(self) -> None:
         text = f"The zebra. {FILLER * 5}A berth. {FILLER * 5}"
         reader = Reader(text, ["zebra", "berth"], ENGLISH, max_chars=45)
         weights = {"zebra": 2.0, "berth": 1.0}
@@ -164,6 +164,6 @@ class TestBestPassage:
         assert reader.next_passage(weights) is None
 
 
-def test_rare_terms_tell_more() -> None:
+def test_rare_terms_weigh_more() -> None:
     found = rarities(["a", "b", "c"], [{"a"}, {"a", "b"}, {"a"}])
     assert found["a"] < found["b"] < found["c"]

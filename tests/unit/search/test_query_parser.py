@@ -1,4 +1,4 @@
-"""What is read out of a query."""
+"""Parsing queries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def asked(query: str) -> Question:
     return parse(query, language="english", speakers=SPEAKERS & possible_names(query), now=NOW)
 
 
-def test_names_are_no_terms_and_no_part_of_what_is_embedded() -> None:
+def test_names_are_left_out_of_terms_and_embedded_text() -> None:
     question = asked("When did Caroline\u2019s kids go to the LGBTQ support group?")
     assert question.names == {"caroline"}
     assert question.terms == ("kid", "go", "lgbtq", "support", "group")
@@ -26,7 +26,7 @@ def test_names_are_no_terms_and_no_part_of_what_is_embedded() -> None:
 
 
 @pytest.mark.parametrize("query", ["Caroline?", "Melanie Caroline", "who"])
-def test_a_query_of_which_nothing_would_remain_is_embedded_whole(query: str) -> None:
+def test_a_query_of_names_only_is_embedded_unchanged(query: str) -> None:
     assert asked(query).text == query
 
 
@@ -40,7 +40,7 @@ def test_a_query_of_which_nothing_would_remain_is_embedded_whole(query: str) -> 
         ("the day when it rained", False, False),
     ],
 )
-def test_it_sees_what_kind_of_answer_is_wanted(query: str, time: bool, number: bool) -> None:
+def test_questions_for_times_and_numbers_are_recognized(query: str, time: bool, number: bool) -> None:
     question = asked(query)
     assert (question.asks_time, question.asks_number) == (time, number)
 
@@ -68,7 +68,7 @@ def test_it_sees_what_kind_of_answer_is_wanted(query: str, time: bool, number: b
         ("3 days ago", "2023-08-12", 1),
     ],
 )
-def test_dates_are_read(query: str, start: str, days: int) -> None:
+def test_dates_are_parsed(query: str, start: str, days: int) -> None:
     (period,) = asked(query).periods
     assert abs(period.start - datetime.fromisoformat(start).replace(tzinfo=UTC)) < timedelta(days=1)
     assert (period.end - period.start).days == days
@@ -76,11 +76,11 @@ def test_dates_are_read(query: str, start: str, days: int) -> None:
 
 
 @pytest.mark.parametrize("query", ["What may she do?", "the march of time", "31 June 2023", "no time at all", "12"])
-def test_what_is_no_date_is_none(query: str) -> None:
+def test_other_text_has_no_date(query: str) -> None:
     assert asked(query).periods in {(), (Period(datetime(2023, 6, 1, tzinfo=UTC), datetime(2023, 7, 1, tzinfo=UTC)),)}
 
 
-def test_a_date_without_its_year_is_of_any_year() -> None:
+def test_a_date_without_a_year_matches_every_year() -> None:
     (period,) = asked("on 5 July").periods
     assert period.yearly
     for year in (1999, 2023, 2031):
@@ -92,7 +92,7 @@ def test_a_date_without_its_year_is_of_any_year() -> None:
     assert leap_day.nearness(datetime(2023, 2, 28, tzinfo=UTC)) == 1
 
 
-def test_messages_soon_after_the_period_are_near() -> None:
+def test_messages_soon_after_a_date_are_near() -> None:
     (period,) = asked("on 5 July 2023").periods
     nearness = [period.nearness(datetime(2023, 7, 5, tzinfo=UTC) + timedelta(days=days)) for days in (-3, 0, 5, 20, 60)]
     assert nearness == [0, 1, 0.6, 0.3, 0]
@@ -101,7 +101,7 @@ def test_messages_soon_after_the_period_are_near() -> None:
 
 
 @given(st.text(), st.datetimes(timezones=st.just(UTC), min_value=datetime(1, 2, 1), max_value=datetime(9998, 1, 1)))  # noqa: DTZ001 - the zone is the strategy's
-def test_any_query_is_read(query: str, moment: datetime) -> None:
+def test_any_query_is_parsed(query: str, moment: datetime) -> None:
     for period in asked(query).periods:
         assert 0 <= period.nearness(moment) <= 1
 
@@ -111,7 +111,7 @@ def test_any_query_is_read(query: str, moment: datetime) -> None:
     st.sampled_from(["January", "february", "May", "december"]),
     st.sampled_from(["", " 0001", " 2024", " 9999", " 0000"]),
 )
-def test_any_date_is_read(day: int, month: str, year: str) -> None:
+def test_any_date_is_parsed(day: int, month: str, year: str) -> None:
     asked(f"in {day} {month}{year}")
     asked(f"in {month}{year}")
     asked(f"in{year}, {day} weeks ago, {day}00 years ago")
@@ -131,6 +131,8 @@ def test_any_date_is_read(day: int, month: str, year: str) -> None:
         ("Where does Ada live?", False, False, False),
     ],
 )
-def test_whom_and_what_for_it_asks(query: str, other_side: bool, help_: bool, first_person: bool) -> None:
+def test_other_side_help_and_first_person_are_recognized(
+    query: str, other_side: bool, help_: bool, first_person: bool
+) -> None:
     question = asked(query)
     assert (question.asks_other_side, question.asks_help, question.in_first_person) == (other_side, help_, first_person)
