@@ -17,12 +17,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from uuid import UUID, uuid5
 
 from memorybase import errors
 from memorybase.models import ID_LENGTH, NAME_LENGTH
 
+Kind = TypeVar("Kind")
 IdKind = Literal["flow", "run", "message", "node_execution"]
 
 ROLES = ("user", "assistant", "system", "tool")
@@ -79,27 +80,14 @@ def normalise_all(
     raw: Sequence[Any], *, user_id: UUID, max_messages: int, max_message_bytes: int, where: str = "messages"
 ) -> list[NewMessage]:
     """The messages of one request, converted and within the limits; raises InvalidRequest with the field."""
-    if len(raw) > max_messages:
-        raise errors.InvalidRequest(
-            f"{where} must have at most {max_messages} messages: send the others in another request",
-            field=where,
-            value=len(raw),
-            limit=max_messages,
-        )
+    _check_size(len(raw), max_messages, "messages", where)
     messages: list[NewMessage] = []
     for index, item in enumerate(raw):
         path = f"{where}[{index}]"
         if not isinstance(item, Mapping):
-            raise errors.InvalidRequest(f"{path} must be an object", field=path)
+            raise _invalid(path, "must be an object")
         message = normalise(item, user_id=user_id, where=path)
-        size = message_bytes(message)
-        if size > max_message_bytes:
-            raise errors.InvalidRequest(
-                f"{path} must be at most {max_message_bytes} bytes of JSON",
-                field=path,
-                value=size,
-                limit=max_message_bytes,
-            )
+        _check_size(message_bytes(message), max_message_bytes, "bytes of JSON", path)
         messages.append(message)
     return messages
 
@@ -128,17 +116,10 @@ def normalise_changes(raw: Mapping[str, Any], *, max_message_bytes: int, where: 
     for key, value in raw.items():
         field = _below(where, _shown(key))
         if key not in checks:
-            raise errors.InvalidRequest(f"{field} cannot be changed; only {', '.join(checks)} can", field=field)
+            raise _invalid(field, f"cannot be changed; only {', '.join(checks)} can")
         check_json(value, field)
         changes[key] = checks[key](value, field)
-        size = len(canonical(changes[key]))
-        if size > max_message_bytes:
-            raise errors.InvalidRequest(
-                f"{field} must be at most {max_message_bytes} bytes of JSON",
-                field=field,
-                value=size,
-                limit=max_message_bytes,
-            )
+        _check_size(len(canonical(changes[key])), max_message_bytes, "bytes of JSON", field)
     return changes
 
 
@@ -218,7 +199,7 @@ def check_json(value: Any, field: str) -> None:
         if not below:
             return
         level = below
-    raise errors.InvalidRequest(f"{field} must be nested at most {MAX_DEPTH} levels deep", field=field, limit=MAX_DEPTH)
+    raise _invalid(field, f"must be nested at most {MAX_DEPTH} levels deep", limit=MAX_DEPTH)
 
 
 def _from_openai(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -236,9 +217,7 @@ def _from_langflow(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
     folded = sender.lower() if isinstance(sender, str) else sender
     fields = {key: raw[key] for key in raw if key not in {"text", "sender"}}
     fields["role"] = _one_of(folded, _LANGFLOW_ROLES, _below(where, "sender"))
-    if not isinstance(raw.get("text"), str):
-        raise errors.InvalidRequest("text must be a string", field=_below(where, "text"))
-    return {**fields, "content": raw["text"]}
+    return {**fields, "content": _instance(raw.get("text"), str, "a string", _below(where, "text"))}
 
 
 def _from_langchain(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -284,12 +263,9 @@ def _checked(fields: Mapping[str, Any], user_id: UUID, where: str) -> NewMessage
 
 
 def _resolve(user_id: UUID, kind: IdKind, value: str, field: str) -> tuple[UUID, str | None]:
-    if len(value) > ID_LENGTH:
-        raise errors.InvalidRequest(
-            f"{field} must have at most {ID_LENGTH} characters", field=field, value=len(value), limit=ID_LENGTH
-        )
+    _check_size(len(value), ID_LENGTH, "characters", field)
     if not value.strip():
-        raise errors.InvalidRequest(f"{field} must not be blank", field=field)
+        raise _invalid(field, "must not be blank")
     check_text(value, field)
     if _UUID.fullmatch(value):
         return errors.SentId(UUID(value), value), None
@@ -299,26 +275,24 @@ def _resolve(user_id: UUID, kind: IdKind, value: str, field: str) -> tuple[UUID,
 def _optional_id(user_id: UUID, value: Any, field: str) -> tuple[UUID | None, str | None]:
     if value is None:
         return None, None
-    if not isinstance(value, str):
-        raise errors.InvalidRequest(f"{field} must be a string", field=field)
-    return _resolve(user_id, "message", value, field)
+    return _resolve(user_id, "message", _instance(value, str, "a string", field), field)
 
 
 def _content(value: Any, tool_calls: list[Any] | None, field: str) -> str | list[Any] | None:
     if value is None:
         if tool_calls is None:
-            raise errors.InvalidRequest("content must not be null without tool_calls", field=field)
+            raise _invalid(field, "must not be null without tool_calls")
         return None
     if isinstance(value, str):
         return value
     if not isinstance(value, list):
-        raise errors.InvalidRequest("content must be a string, a list of parts, or null with tool_calls", field=field)
+        raise _invalid(field, "must be a string, a list of parts, or null with tool_calls")
     return [_part(part, f"{field}[{index}]") for index, part in enumerate(value)]
 
 
 def _edited_content(value: Any, field: str) -> str | list[Any] | None:
     if value is None:
-        raise errors.InvalidRequest("content must be a string or a list of parts", field=field)
+        raise _invalid(field, "must be a string or a list of parts")
     return _content(value, None, field)
 
 
@@ -326,16 +300,16 @@ def _part(part: Any, field: str) -> dict[str, Any]:
     if isinstance(part, str):  # LangChain's short form
         return {"type": "text", "text": part}
     if not isinstance(part, dict) or not isinstance(part.get("type"), str):
-        raise errors.InvalidRequest("A content part must be an object with a type", field=field)
+        raise _invalid(field, "must be an object with a type")
     if part["type"] in _TEXT_PARTS and not isinstance(part.get("text"), str):
-        raise errors.InvalidRequest("A text part must have a text", field=f"{field}.text")
+        raise _invalid(f"{field}.text", "must be a string")
     return part
 
 
 def _tool_calls(value: Any, field: str) -> list[Any] | None:
     calls = _list(value, field)
     if any(not isinstance(call, dict) for call in calls):
-        raise errors.InvalidRequest("Each tool call must be an object", field=field)
+        raise _invalid(field, "must be a list of objects")
     return [_tool_call(call) for call in calls] or None
 
 
@@ -348,7 +322,7 @@ def _tool_call(call: dict[str, Any]) -> dict[str, Any]:
 
 def _is_output(value: Any, role: str, field: str) -> bool:
     if value is not None and not isinstance(value, bool):
-        raise errors.InvalidRequest("is_output must be true or false", field=field)
+        raise _invalid(field, "must be true or false")
     if role in {"system", "tool"}:  # never an output, even if the caller says so
         return False
     return role == "assistant" if value is None else value
@@ -369,43 +343,45 @@ def read_time(value: Any, field: str) -> datetime | None:
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_EPOCH_SECONDS:
             return datetime.fromtimestamp(value, UTC)
     except (ValueError, OverflowError) as exc:
-        raise errors.InvalidRequest(f"{field} must be a time in ISO 8601", field=field) from exc
-    raise errors.InvalidRequest(f"{field} must be a time in ISO 8601 or seconds since 1970", field=field)
+        raise _invalid(field, "must be a time in ISO 8601") from exc
+    raise _invalid(field, "must be a time in ISO 8601 or seconds since 1970")
 
 
 def _optional_name(value: Any, field: str) -> str | None:
     if value is None:
         return None
-    if not isinstance(value, str):
-        raise errors.InvalidRequest(f"{field} must be a string", field=field)
-    if len(value) > NAME_LENGTH:
-        raise errors.InvalidRequest(
-            f"{field} must have at most {NAME_LENGTH} characters", field=field, value=len(value), limit=NAME_LENGTH
-        )
-    return value
+    _check_size(len(_instance(value, str, "a string", field)), NAME_LENGTH, "characters", field)
+    return str(value)
 
 
 def _list(value: Any, field: str) -> list[Any]:
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise errors.InvalidRequest(f"{field} must be a list", field=field)
-    return value
+    return [] if value is None else _instance(value, list, "a list", field)
 
 
 def _object(value: Any, field: str) -> dict[str, Any]:
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise errors.InvalidRequest(f"{field} must be an object", field=field)
-    return value
+    return {} if value is None else _instance(value, dict, "an object", field)
 
 
 def _one_of(value: Any, allowed: Mapping[str, str], field: str) -> str:
     if not isinstance(value, str) or value not in allowed:
         shown = _shown(value) if isinstance(value, str) else None
-        raise errors.InvalidRequest(f"{field} must be one of {', '.join(allowed)}", field=field, value=shown)
+        raise _invalid(field, f"must be one of {', '.join(allowed)}", value=shown)
     return allowed[value]
+
+
+def _invalid(field: str, rule: str, **bounds: Any) -> errors.InvalidRequest:
+    return errors.InvalidRequest(f"{field} {rule}", field=field, **bounds)
+
+
+def _instance(value: Any, kind: type[Kind], name: str, field: str) -> Kind:
+    if not isinstance(value, kind):
+        raise _invalid(field, f"must be {name}")
+    return value
+
+
+def _check_size(size: int, limit: int, unit: str, field: str) -> None:
+    if size > limit:
+        raise _invalid(field, f"must have at most {limit} {unit}", value=size, limit=limit)
 
 
 def _refuse_unknown(raw: Mapping[str, Any], allowed: frozenset[str] | set[str], where: str) -> None:

@@ -1,4 +1,4 @@
-"""Knowledge bases: list all; fill and search the ordinary ones. Those of memory bases are read-only here."""
+"""Knowledge bases: list all; fill and search the ordinary ones. Those of memory bases are only listed and read here."""
 
 from __future__ import annotations
 

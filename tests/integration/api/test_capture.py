@@ -1,4 +1,4 @@
-"""Capturing runs: what is the same is stored once, what differs is a conflict, and nothing is stored by halves."""
+"""Capture of runs: repeats are stored once, differences are conflicts, and a refused request stores nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def said(role: str, content: Any, **fields: Any) -> dict[str, Any]:
 
 
 class TestFlows:
-    def test_a_runtime_puts_its_own_id(self, api: Api) -> None:
+    def test_put_creates_a_flow_with_the_callers_id(self, api: Api) -> None:
         made = api.call("PUT", "/flows/support bot", expect=201, json={"name": "Support"}).json()
         assert made == {"id": str(uuid5(api.user_id, "flow:support bot")), "external_id": "support bot"} | {
             key: made[key] for key in ("name", "created_at")
@@ -22,7 +22,7 @@ class TestFlows:
         again = api.call("PUT", "/flows/support bot", expect=200, json={"name": "Renamed"}).json()
         assert (again["id"], again["name"]) == (made["id"], "Renamed")
 
-    def test_both_ids_reach_it_everywhere(self, api: Api) -> None:
+    def test_a_flow_is_reachable_by_uuid_and_external_id(self, api: Api) -> None:
         uuid = api.call("PUT", "/flows/a%2Fb", expect=201, json={"name": "f"}).json()["id"]
         for flow in (uuid, "a%2Fb"):
             assert api.get(f"/flows/{flow}")["external_id"] == "a/b"
@@ -30,15 +30,15 @@ class TestFlows:
         for flow in (uuid, "a/b"):
             assert api.get("/messages", flow_id=flow)["total"] == 2
 
-    def test_an_id_of_ours_without_one_of_theirs(self, api: Api) -> None:
+    def test_post_generates_an_id(self, api: Api) -> None:
         made = api.post("/flows", {"name": "f"}, expect=201)
         assert (made["external_id"], api.get(f"/flows/{made['id']}")) == (None, made)
 
-    def test_a_uuid_of_theirs_is_kept(self, api: Api) -> None:
+    def test_a_uuid_from_the_caller_is_kept(self, api: Api) -> None:
         given = str(uuid4())
         assert api.call("PUT", f"/flows/{given}", expect=201, json={"name": "f"}).json()["id"] == given
 
-    def test_a_deleted_flow_is_deleted_with_its_content(self, api: Api) -> None:
+    def test_deleting_a_flow_deletes_its_contents(self, api: Api) -> None:
         api.flow()
         base = api.memory()
         api.capture("a")
@@ -49,7 +49,7 @@ class TestFlows:
 
 
 class TestShape:
-    def test_the_answer(self, api: Api) -> None:
+    def test_a_capture_returns_messages_and_ingestion_state(self, api: Api) -> None:
         api.flow()
         base = api.memory(threshold=2)
         body = {
@@ -66,7 +66,7 @@ class TestShape:
         assert state["memory_base_id"] == base["id"]
         assert api.get(f"/jobs/{state['job_id']}")["state"] == "queued"
 
-    def test_every_field_comes_back(self, api: Api) -> None:
+    def test_every_field_of_a_message_is_returned(self, api: Api) -> None:
         api.flow()
         call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
         parts = [{"type": "text", "text": "ä"}, {"type": "image_url", "image_url": {"url": "https://x/y.png"}}]
@@ -89,14 +89,14 @@ class TestShape:
         assert (third["tool_call_id"], third["name"], third["is_output"]) == ("c1", "f", False)
         assert api.get("/messages/m-1") == first
 
-    def test_langflow_and_langchain_shapes_are_stored_as_openais(self, api: Api) -> None:
+    def test_langflow_and_langchain_messages_are_stored_in_openai_format(self, api: Api) -> None:
         api.flow()
         messages = [{"text": "a", "sender": "User"}, {"text": "b", "sender": "Machine"}, {"type": "ai", "content": "c"}]
         run = api.post("/flows/support/runs", {"session_id": "s", "messages": messages}, expect=201)["run_id"]
         stored = [(m["role"], m["content"], m["is_output"]) for m in api.get("/messages", run_id=run)["items"]]
         assert stored == [("user", "a", False), ("assistant", "b", True), ("assistant", "c", True)]
 
-    def test_genuine_repeats_are_kept(self, api: Api) -> None:
+    def test_equal_messages_without_ids_are_all_stored(self, api: Api) -> None:
         api.flow()
         api.capture("yes", "yes")
         api.capture("yes")
@@ -104,7 +104,7 @@ class TestShape:
 
 
 class TestIdentity:
-    def test_the_same_run_again_is_a_replay(self, api: Api) -> None:
+    def test_posting_a_run_again_stores_nothing_new(self, api: Api) -> None:
         api.flow()
         first = api.capture("a", "b", run_id="r")
         body = {"session_id": "s1", "run_id": "r", "messages": [said("assistant", "a"), said("assistant", "b")]}
@@ -113,7 +113,7 @@ class TestIdentity:
         assert not any(m["created"] for m in again["messages"])
         assert api.get("/messages")["total"] == 2
 
-    def test_another_body_for_the_run_is_a_conflict(self, api: Api) -> None:
+    def test_other_messages_for_a_known_run_are_a_conflict(self, api: Api) -> None:
         api.flow()
         api.capture("a", run_id="r")
         body = {"session_id": "s1", "run_id": "r", "messages": [said("assistant", "other")]}
@@ -127,7 +127,7 @@ class TestIdentity:
         body = {"session_id": "elsewhere", "run_id": "r", "messages": [said("assistant", "a")]}
         assert api.refused("POST", "/flows/support/runs", 409, json=body)["code"] == "run_conflict"
 
-    def test_posting_the_whole_state_again_stores_what_is_new(self, api: Api) -> None:
+    def test_posting_all_messages_again_stores_only_the_new_ones(self, api: Api) -> None:
         api.flow()
         state = [said("user", "q1", id="1"), said("assistant", "a1", id="2")]
         api.post("/flows/support/runs", {"session_id": "s", "run_id": "r1", "messages": state}, expect=201)
@@ -146,7 +146,7 @@ class TestIdentity:
         assert api.get("/runs/r")["messages"] == 2
 
     @pytest.mark.parametrize("other", [{"content": "changed"}, {"role": "user"}, {"files": ["f"]}])
-    def test_other_content_for_a_known_id_stores_nothing(self, api: Api, other: dict[str, Any]) -> None:
+    def test_other_content_for_a_known_id_is_a_conflict(self, api: Api, other: dict[str, Any]) -> None:
         api.flow()
         known = said("assistant", "a", id="m")
         api.post("/flows/support/runs", {"session_id": "s", "messages": [known]}, expect=201)
@@ -157,7 +157,7 @@ class TestIdentity:
         assert api.get("/runs/none-such", expect=404)
         assert api.get("/flows/support/runs")["total"] == 1
 
-    def test_keep_leaves_the_stored_one(self, api: Api) -> None:
+    def test_keep_leaves_the_stored_message(self, api: Api) -> None:
         api.flow()
         api.post("/flows/support/runs", {"session_id": "s", "messages": [said("assistant", "a", id="m")]}, expect=201)
         changed = {"session_id": "s", "messages": [said("assistant", "b", id="m"), said("assistant", "c", id="n")]}
@@ -165,7 +165,7 @@ class TestIdentity:
         assert [m["created"] for m in answer["messages"]] == [False, True]
         assert api.get("/messages/m")["content"] == "a"
 
-    def test_update_makes_a_new_version(self, api: Api) -> None:
+    def test_update_stores_a_new_version(self, api: Api) -> None:
         api.flow()
         api.post("/flows/support/runs", {"session_id": "s", "messages": [said("assistant", "a", id="m")]}, expect=201)
         changed = {"session_id": "s", "messages": [said("assistant", "b", id="m")], "on_conflict": "update"}
@@ -183,7 +183,7 @@ class TestIdentity:
 
 
 class TestRuns:
-    def test_newest_first_and_by_either_id(self, api: Api) -> None:
+    def test_runs_are_listed_newest_first_and_read_by_either_id(self, api: Api) -> None:
         api.flow()
         for run in ("r1", "r2", "r3"):
             api.capture("x", run_id=run)
@@ -193,7 +193,7 @@ class TestRuns:
         assert (run["messages"], run["session_id"]) == (1, "s1")
         assert run == api.get("/runs/r3") == api.get(f"/flows/support/runs/{run['run_id']}")
 
-    def test_a_run_of_another_flow_is_not_there(self, api: Api) -> None:
+    def test_a_run_of_another_flow_is_404(self, api: Api) -> None:
         api.flow()
         api.flow("other")
         api.capture("x", run_id="r")
@@ -231,7 +231,7 @@ class TestOwners:
         assert other.get("/messages")["total"] == other.get("/flows")["total"] == 0
         assert api.get("/messages")["items"][0]["content"] == "a"
 
-    def test_the_same_external_ids_are_others_of_another_user(self, api: Api) -> None:
+    def test_external_ids_are_scoped_to_the_user(self, api: Api) -> None:
         other = api.of_user("eve")
         ids = {each.call("PUT", "/flows/f", expect=201, json={"name": "f"}).json()["id"] for each in (api, other)}
         assert len(ids) == 2

@@ -30,7 +30,7 @@ def view(api: Api, **fields: Any) -> Any:
     return api.post(f"{C}/view", {"chat_id": "user-anna"} | fields)
 
 
-def test_a_memory_is_created_read_changed_and_deleted(chat: Api) -> None:
+def test_a_chat_memory_is_created_read_changed_and_deleted(chat: Api) -> None:
     made = chat.get(C)
     assert (made["node_id"], made["max_messages"], made["trim_mode"]) == ("llm/1", 20, "continuous")
     changed = chat.call("PUT", C, json={**CONFIG, "max_messages": 2, "predefined_messages": []}).json()
@@ -58,12 +58,12 @@ def test_a_memory_is_created_read_changed_and_deleted(chat: Api) -> None:
         ({"max_message": 3}, "max_message"),
     ],
 )
-def test_a_configuration_that_does_not_fit_is_refused_by_its_field(chat: Api, changes: Any, field: str) -> None:
+def test_an_invalid_configuration_names_the_field(chat: Api, changes: Any, field: str) -> None:
     assert chat.refused("PUT", C, 422, json=CONFIG | changes)["field"] == field
     assert chat.get(C)["threshold_trigger"] == 500
 
 
-def test_a_turn_of_a_flow(chat: Api) -> None:
+def test_a_turn_of_a_flow_through_view_and_post(chat: Api) -> None:
     who = {"variables": {"start": {"user": "anna", "text": "Where is my order?"}}, "run_id": "run-1"}
     asked = chat.post(f"{C}/messages", {**who, "messages": [{"role": "user", "id": "q1"}]}, expect=201)
     assert asked["chat_id"] == "user-anna"
@@ -90,7 +90,7 @@ def test_a_turn_of_a_flow(chat: Api) -> None:
     [{}, {"chat_id": "c", "variables": {}}, {"chat_id": ""}, {"variables": {}}, {"variables": {"start": {"user": ""}}},
      {"variables": {"start": {"user": None}}}, {"variables": {"start": {"user": "x" * 200}}}],
 )  # fmt: skip
-def test_a_chat_is_selected_in_exactly_one_way(chat: Api, who: Any) -> None:
+def test_a_chat_needs_exactly_one_of_id_and_variables(chat: Api, who: Any) -> None:
     for path, rest in (("messages", {"messages": [{"role": "user", "content": "x"}]}), ("view", {})):
         chat.refused("POST", f"{C}/{path}", 422, json=who | rest)
     assert chat.get(f"{C}/chats")["items"] == []

@@ -1,4 +1,4 @@
-"""Every error has one shape, names what is wrong, and says nothing that it should not."""
+"""Every error has one shape, names the field, value and bound, and repeats no message text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_an_unknown_path_is_404(api: Api, path: str) -> None:
     assert api.refused("GET", path, 404)["code"] == "not_found"
 
 
-def test_a_wrong_method_is_405_and_says_which_are_right(api: Api) -> None:
+def test_a_wrong_method_is_405_with_the_allowed_ones(api: Api) -> None:
     answer = api.call("PUT", "/memories", expect=405)
     assert answer.json()["error"]["code"] == "method_not_allowed"
     assert answer.headers["allow"]
@@ -65,7 +65,7 @@ def test_a_body_of_another_type_is_refused_with_advice(api: Api) -> None:
         ("POST", "/keys", {"name": "k", "scopes": ["read"], "expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
     ],
 )  # fmt: skip
-def test_a_wrong_field_is_422_by_its_name(api: Api, method: str, path: str, body: Any, field: str) -> None:
+def test_an_invalid_field_is_422_with_its_name(api: Api, method: str, path: str, body: Any, field: str) -> None:
     api.flow("f")
     assert api.refused(method, path, 422, json=body)["field"] == field
 
@@ -86,7 +86,7 @@ def test_a_wrong_field_is_422_by_its_name(api: Api, method: str, path: str, body
         (f"/flows/{'x' * 129}", "flow_id", 128),
     ],
 )
-def test_a_wrong_parameter_is_422_with_its_bound(api: Api, path: str, field: str, limit: int | None) -> None:
+def test_an_invalid_parameter_is_422_with_its_bound(api: Api, path: str, field: str, limit: int | None) -> None:
     error = api.refused("GET", path, 422)
     assert (error["field"], error.get("limit")) == (field, limit)
 
@@ -119,13 +119,15 @@ KEYS = {str(number): number for number in range(21)}
         (DOCUMENT_SEARCH, {"query": "q", "metadata": KEYS}, "metadata", 21, 20),
     ],
 )  # fmt: skip
-def test_a_bound_is_in_the_answer(api: Api, path: str, body: Any, field: str, value: object, limit: object) -> None:
+def test_an_error_names_value_and_bound(
+    api: Api, path: str, body: Any, field: str, value: object, limit: object
+) -> None:
     api.flow("f")
     error = api.refused("POST", path, 422, json=body)
     assert (error["field"], error["value"], error["limit"]) == (field, value, limit)
 
 
-def test_every_wrong_field_is_named(api: Api) -> None:
+def test_every_invalid_field_is_named(api: Api) -> None:
     error = api.refused("POST", "/memories", 422, json={"name": "", "threshold": 0, "x": 1})
     named = {error["field"], *(other["field"] for other in error["details"]["others"])}
     assert named == {"name", "flow_id", "threshold", "x"}
@@ -140,13 +142,13 @@ def test_every_wrong_field_is_named(api: Api) -> None:
         SECRET_TEXT,
     ],
 )
-def test_the_text_of_a_message_never_comes_back(api: Api, message: Any) -> None:
+def test_errors_never_repeat_message_text(api: Api, message: Any) -> None:
     flow = api.flow()
     answer = api.call("POST", f"/flows/{flow}/runs", expect=422, json={"session_id": "s", "messages": [message]})
     assert "Ada" not in answer.text
 
 
-def test_nor_does_a_query(api: Api) -> None:
+def test_errors_never_repeat_a_query(api: Api) -> None:
     answer = api.call("POST", "/search", expect=422, json={"flow_id": 1, "query": {"q": SECRET_TEXT}, "mode": 2})
     assert "Ada" not in answer.text
 
@@ -157,11 +159,11 @@ def test_a_lone_surrogate_in_a_field_or_its_name_is_422(api: Api) -> None:
 
 
 class TestBodySize:
-    def test_announced(self, api: Api) -> None:
+    def test_a_body_with_a_content_length_beyond_the_limit_is_413(self, api: Api) -> None:
         error = api.refused("POST", "/flows", 413, content=b"x" * 200_001)
         assert (error["code"], error["limit"]) == ("too_large", 200_000)
 
-    def test_in_chunks(self, api: Api) -> None:
+    def test_a_chunked_body_beyond_the_limit_is_413(self, api: Api) -> None:
         def chunks() -> Iterator[bytes]:
             for _ in range(21):
                 yield b" " * 10_000
@@ -175,7 +177,7 @@ class TestBodySize:
 
         api.call("POST", "/flows", expect=201, content=chunks(), headers={"Content-Type": "application/json"})
 
-    def test_messages_have_bounds_of_their_own(self, api: Api) -> None:
+    def test_messages_have_their_own_limits(self, api: Api) -> None:
         flow = api.flow()
         many = [{"role": "user", "content": "x"}] * 51
         error = api.refused("POST", f"/flows/{flow}/runs", 422, json={"session_id": "s", "messages": many})
@@ -186,11 +188,11 @@ class TestBodySize:
 
 
 class TestRequestId:
-    def test_is_taken_and_given_back(self, api: Api) -> None:
+    def test_a_request_id_of_the_caller_is_returned(self, api: Api) -> None:
         answer = api.call("GET", "/nowhere", expect=404, headers={"X-Request-Id": "abc-1"})
         assert answer.headers["x-request-id"] == answer.json()["error"]["request_id"] == "abc-1"
 
-    def test_is_made_where_there_is_none_of_use(self, api: Api) -> None:
+    def test_an_unusable_request_id_is_replaced(self, api: Api) -> None:
         ids = {
             api.call("GET", "/flows", headers={"X-Request-Id": given}).headers["x-request-id"] for given in ("", "a b")
         }
@@ -199,7 +201,7 @@ class TestRequestId:
 
 
 class TestUnexpected:
-    def test_a_crash_is_500_in_our_shape_and_says_nothing(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_crash_is_500_without_details(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         def crash(*_: object, **__: object) -> None:
             raise RuntimeError(SECRET_TEXT)
 
@@ -209,7 +211,7 @@ class TestUnexpected:
         assert answer.headers["x-request-id"] == answer.json()["error"]["request_id"]
         assert "Ada" not in answer.text
 
-    def test_an_outage_is_503_and_says_when_to_come_back(self, api: Api) -> None:
+    def test_an_outage_is_503_with_retry_after(self, api: Api) -> None:
         api.flow()
         api.vectors.away = True
         answer = api.call("POST", "/memories", expect=503, json={"name": "n", "flow_id": "support"})
@@ -223,13 +225,13 @@ class TestHealth:
         for path in ("/health/live", "/v1/health/live"):
             assert api.client.get(path).json()["status"] == "ok"
 
-    def test_ready_names_what_is_not(self, api: Api) -> None:
+    def test_not_ready_names_the_failing_parts(self, api: Api) -> None:
         answer = api.client.get("/health/ready")
         assert answer.status_code == 503
         assert answer.json()["error"]["details"]["failing"] == ["worker", "sweeper"]
         assert answer.headers["retry-after"]
 
-    def test_ready_once_every_part_answers(self, api: Api) -> None:
+    def test_ready_once_every_part_responds(self, api: Api) -> None:
         from memorybase.operations import heartbeats
 
         heartbeats.beat(api.services, "worker@1", "worker")
@@ -241,7 +243,7 @@ class TestHealth:
 
 
 class TestDocuments:
-    def test_no_page_that_loads_from_elsewhere(self, api: Api) -> None:
+    def test_fastapis_pages_are_off(self, api: Api) -> None:
         for path in ("/docs", "/redoc", "/v1/docs"):
             assert api.client.get(path).status_code == 404
 

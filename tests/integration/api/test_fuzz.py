@@ -1,4 +1,4 @@
-"""Whatever the OpenAPI document allows, and what it forbids, is answered as the document says: never with a 500.
+"""Every request that the OpenAPI document allows or forbids gets a response that the document describes, never a 500.
 
 The API runs over parts in memory, as one user who has something of everything; ids in paths, queries and bodies are
 often those of real things, so that the calls get further than 404.
@@ -60,7 +60,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
 
 
 def furnish(api: Api) -> dict[str, str]:
-    """One of everything, made anew; by the name of the parameter that takes it."""
+    """A new row of each kind, by the name of its id parameter."""
     new = uuid4().hex
     flow = api.flow(f"flow-{new}")
     base = api.memory(f"notes-{new}", flow, threshold=1)["id"]
@@ -83,7 +83,7 @@ def furnish(api: Api) -> dict[str, str]:
 
 
 def aim_at(case: schemathesis.Case, real: dict[str, str]) -> None:
-    """Put the ids of real things where the case has ids, leaving everything else as it was made."""
+    """Replace the ids of a generated case by ids of existing rows."""
     body = case.body if isinstance(case.body, dict) else {}
     for position in (case.path_parameters, case.query, body):
         for name in position or ():
@@ -96,7 +96,7 @@ def aim_at(case: schemathesis.Case, real: dict[str, str]) -> None:
 
 
 def wait_for_nothing(case: schemathesis.Case) -> None:
-    """No worker runs, so that a call which waits would do so to the end."""
+    """No worker runs, so a waiting call would wait until its timeout."""
     if case.query and re.fullmatch(r"[1-9]\d?", str(case.query.get("wait"))):
         case.query["wait"] = 0
 

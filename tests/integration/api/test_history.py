@@ -1,4 +1,4 @@
-"""Conversation memory over HTTP: history, node executions, and what a run's models were given."""
+"""Conversation memory over HTTP: history, node executions, and the memory use of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def history(api: Api, *, expect: int = 200, **fields: Any) -> Any:
     return api.post("/history", {"flow_id": "support", "session_id": "s1"} | fields, expect=expect)
 
 
-def test_history_is_a_view_and_its_use_is_shown_with_the_run(api: Api) -> None:
+def test_history_is_a_view_and_its_use_is_recorded_with_the_run(api: Api) -> None:
     api.flow()
     first, second = capture(api, "r1")["messages"]
     capture(api, "r2", messages=[{"role": "user", "content": "q2", "parent_message_id": "m2"}])
@@ -42,7 +42,7 @@ def test_history_is_a_view_and_its_use_is_shown_with_the_run(api: Api) -> None:
     assert history(api, max_tokens=1)["report"]["over_budget"]
 
 
-def test_executions_come_with_their_run_and_are_a_nodes_memory(api: Api) -> None:
+def test_executions_captured_with_a_run_are_node_memory(api: Api) -> None:
     api.flow()
     answer = capture(api, "r1", node_executions=[EXECUTION | {"id": "x1"}, EXECUTION | {"index": 1}])
     named, counted = answer["node_executions"]
@@ -77,7 +77,7 @@ def test_an_execution_that_fails_loses_no_message(api: Api) -> None:
     assert api.get("/messages", flow_id="other")["total"] == 0
 
 
-def test_what_is_missing_is_empty_or_refused(api: Api) -> None:
+def test_missing_history_is_empty_or_404(api: Api) -> None:
     api.flow()
     assert history(api)["messages"] == []
     cases: list[tuple[dict[str, Any], int, str]] = [

@@ -1,4 +1,4 @@
-"""No operation shows or changes what is another user's: each is called with the ids of an owner by somebody else.
+"""No operation shows or changes another user's data: another user calls each one with the owner's ids.
 
 Every operation of the OpenAPI document has its attempts below. A new one fails here until it has some.
 """
@@ -40,7 +40,7 @@ class Operation(NamedTuple):
 
 @dataclass(frozen=True)
 class Attempt:
-    """A call by somebody else. Anything but 404 needs a reason: why it addresses nothing of the owner."""
+    """A call by another user. Any status but 404 needs a reason why it addresses no data of the owner."""
 
     path: str
     expect: int = 404
@@ -50,7 +50,7 @@ class Attempt:
 
     @property
     def strings(self) -> set[str]:
-        """Every text of the request."""
+        """Every string in the request."""
         in_bodies = re.findall('"([^"]*)"', json.dumps([self.body, self.query]))
         return {*in_bodies, *map(unquote, self.path.split("/"))}
 
@@ -72,7 +72,7 @@ class Things:
 
     @property
     def words(self) -> set[str]:
-        """Whatever would give the user away: ids, and everything that was said, which has the user's name in it."""
+        """What must not leak: the ids, and the user's name, which is in every text."""
         return {
             self.flow,
             self.base,
@@ -98,7 +98,7 @@ Cases = dict[str, Callable[[Things, Things], list[Attempt]]]
 
 
 def of_flow(path: str, *, body: Any = None) -> Callable[[Things, Things], list[Attempt]]:
-    """By the flow's UUID and by its owner's own id, which is nobody's id here."""
+    """By the flow's UUID and by its external id, which is unknown to the other user."""
     return lambda o, _: [Attempt(path.format(flow_id=each), body=body) for each in (o.flow, o.named("flow"))]
 
 
@@ -143,7 +143,7 @@ def flush(path: str) -> Callable[[Things, Things], list[Attempt]]:
 
 
 def searches(o: Things) -> list[dict[str, Any]]:
-    """Filters that name something of the owner; each finds nothing of it."""
+    """Filters with ids of the owner; each finds nothing."""
     asked = {"query": "cat sleeps", "neighbors": 2}
     return [
         asked | {"session_id": o.named("session")},
@@ -436,7 +436,7 @@ class Stage:
     hers: Things
 
     def snapshot(self) -> dict[str, Any]:
-        """Every row of the owner in every table, the owner's collections, files and rings."""
+        """Every row of the owner in every table, the owner's collections, files and notifications."""
         with self.owner.services.database.reading() as db:
             flows = list(db.scalars(sa.select(Flow.id).where(Flow.user_id == self.owner.user_id)))
             bases = list(db.scalars(sa.select(MemoryBase.id).where(MemoryBase.user_id == self.owner.user_id)))
@@ -484,7 +484,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 
 def furnish(api: Api, name: str) -> Things:
-    """One of everything, said and named with the user's name, and a deleted message; two jobs wait."""
+    """One row of everything, with the user's name in every text, a deleted message and two queued jobs."""
     flow = api.call("PUT", f"/flows/{name}-flow", json={"name": f"{name}-flow"}, expect=201).json()["id"]
     base = api.memory(f"{name}-notes", f"{name}-flow", kb_name=f"{name}-notes-kb", threshold=2)["id"]
     said = [{"role": "assistant", "content": f"{name}-secret cat sleeps", "id": f"{name}-message",
@@ -530,7 +530,7 @@ def furnish(api: Api, name: str) -> Things:
 
 
 def furnish_shared(owner: Api) -> None:
-    """What the other user will make under the same names."""
+    """Rows of the owner under names that the other user will use too."""
     owner.flow("shared-flow")
     said = [{"role": "assistant", "content": "owner-secret", "id": "shared-message"}]
     for session, user in (("shared-session", "shared-end-user"), ("shared-session-2", None)):
@@ -546,7 +546,7 @@ def furnish_shared(owner: Api) -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.id)
-def test_another_users_things_are_neither_shown_nor_changed(stage: Stage, operation: Operation) -> None:
+def test_no_operation_shows_or_changes_another_users_data(stage: Stage, operation: Operation) -> None:
     assert operation.id in CASES, (
         f"{operation.method} {operation.path} has no attempts: add '{operation.id}' to CASES in {Path(__file__).name}, "
         f"with calls that put the owner's ids into {sorted(operation.ids) or 'it'} and expect 404. Where nothing of "
@@ -569,8 +569,8 @@ def test_another_users_things_are_neither_shown_nor_changed(stage: Stage, operat
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.id)
-def test_the_attempts_are_honest(stage: Stage, operation: Operation) -> None:
-    """Each is a call of its operation, each way in is tried with an id of the owner, and other answers say why."""
+def test_every_attempt_uses_an_id_of_the_owner_or_gives_a_reason(stage: Stage, operation: Operation) -> None:
+    """Attempts match their operation, try each id parameter with the owner's id, and explain every status but 404."""
     attempts = CASES[operation.id](stage.mine, stage.hers)
     shape = re.compile(re.sub(r"{\w+}", "[^/]+", operation.path))
     assert all(shape.fullmatch(attempt.path) for attempt in attempts)
@@ -585,7 +585,7 @@ def test_the_attempts_are_honest(stage: Stage, operation: Operation) -> None:
 
 
 def _given(operation: Operation, attempts: list[Attempt], name: str) -> str:
-    """Whatever the attempts put there, as one text."""
+    """The values that the attempts send in this parameter, as one text."""
     found: list[Any] = []
     for attempt in attempts:
         for segment, wanted in zip(attempt.path.split("/"), operation.path.split("/"), strict=True):
@@ -595,11 +595,11 @@ def _given(operation: Operation, attempts: list[Attempt], name: str) -> str:
     return json.dumps(found)
 
 
-def test_no_case_is_left_over() -> None:
+def test_every_case_belongs_to_an_operation() -> None:
     assert CASES.keys() <= {operation.id for operation in OPERATIONS}, "remove the cases of operations that are gone"
 
 
-def test_flows_looked_up_together_are_ones_own(api: Api) -> None:
+def test_get_flows_returns_only_the_users_own(api: Api) -> None:
     api.flow("mine")
     (flow,) = api.get("/flows")["items"]
     wanted = {UUID(flow["id"]), uuid4()}

@@ -1,4 +1,4 @@
-"""Who may call, and what a key may do."""
+"""API keys: authentication, scopes, revocation, expiry."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from memorybase.auth import api_keys
 from memorybase.models import ApiKey
 
 
-def test_without_a_valid_key_401(api: Api) -> None:
+def test_a_call_without_a_valid_key_is_401(api: Api) -> None:
     for headers in ({}, {"Authorization": "Bearer wrong"}, {"X-API-Key": "wrong"}, {"Authorization": "Basic x"}):
         answer = api.client.get("/v1/flows", headers=headers)
         assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthorized")
         assert answer.headers["www-authenticate"] == "Bearer"
 
 
-def test_a_request_without_a_key_does_not_learn_the_schema_of_the_body(api: Api) -> None:
+def test_the_key_is_checked_before_the_body(api: Api) -> None:
     assert api.client.post("/v1/flows", content=b"{").status_code == 401
     assert api.client.post("/v1/flows", json={"x": 1}).status_code == 401
 
 
 @pytest.mark.parametrize("header", ["Authorization", "X-API-Key"])
-def test_either_header_opens_both_the_versioned_and_the_bare_path(api: Api, header: str) -> None:
+def test_both_headers_work_on_versioned_and_bare_paths(api: Api, header: str) -> None:
     value = f"bearer {api.secret}" if header == "Authorization" else api.secret
     for path in ("/v1/memories", "/memories"):
         assert api.client.get(path, headers={header: value}).status_code == 200
 
 
-def test_a_key_of_other_letters_than_ascii_works(api: Api) -> None:
+def test_a_key_with_non_ascii_letters_works(api: Api) -> None:
     api_keys.ensure_local_user(api.services, "schlüssel-🔑")
     answer = api.client.get("/v1/flows", headers={"X-API-Key": "schlüssel-🔑".encode()})
     assert answer.status_code == 200
@@ -43,7 +43,7 @@ def test_a_key_of_other_letters_than_ascii_works(api: Api) -> None:
     ("scope", "allowed"),
     [("read", {"GET /flows"}), ("write", {"POST /flows"}), ("admin", {"GET /keys"})],
 )
-def test_a_key_does_what_its_scopes_say(api: Api, scope: str, allowed: set[str]) -> None:
+def test_a_key_is_limited_to_its_scopes(api: Api, scope: str, allowed: set[str]) -> None:
     key = api.of_user("local", scope)
     for call in ("GET /flows", "POST /flows", "GET /keys"):
         method, path = call.split()
@@ -70,7 +70,7 @@ class TestLife:
         assert {key["name"] for key in listed.json()["items"]} == {"local", "ci"}
         assert made["secret"].startswith(made["prefix"])
 
-    def test_only_its_hash_is_kept(self, api: Api) -> None:
+    def test_only_the_hash_of_a_key_is_stored(self, api: Api) -> None:
         secret = api.post("/keys", {"name": "ci", "scopes": ["read"]}, expect=201)["secret"]
         with api.services.database.reading() as db:
             kept = db.scalars(sa.select(ApiKey).where(ApiKey.name == "ci")).one()
@@ -83,7 +83,7 @@ class TestLife:
         assert api.client.get("/v1/flows", headers={"X-API-Key": made["secret"]}).status_code == 401
         assert api.refused("DELETE", f"/keys/{made['id']}", 404)["field"] == "key_id"
 
-    def test_an_expired_key_is_dead(self, api: Api) -> None:
+    def test_an_expired_key_is_refused(self, api: Api) -> None:
         soon = datetime.now(UTC) + timedelta(hours=1)
         made = api.post("/keys", {"name": "ci", "scopes": ["read"], "expires_at": soon.isoformat()}, expect=201)
         assert api.client.get("/v1/flows", headers={"X-API-Key": made["secret"]}).status_code == 200
@@ -91,7 +91,7 @@ class TestLife:
             db.execute(sa.update(ApiKey).where(ApiKey.name == "ci").values(expires_at=datetime.now(UTC)))
         assert api.client.get("/v1/flows", headers={"X-API-Key": made["secret"]}).status_code == 401
 
-    def test_its_use_is_noted_once_a_minute(self, api: Api) -> None:
+    def test_last_used_at_is_written_once_a_minute(self, api: Api) -> None:
         def noted() -> datetime | None:
             with api.services.database.reading() as db:
                 return db.scalars(sa.select(ApiKey.last_used_at)).one()
@@ -106,22 +106,22 @@ class TestLife:
         api.get("/flows")
         assert (noted() or first) >= first
 
-    def test_the_key_of_the_settings_needs_no_set_up(self, api: Api) -> None:
+    def test_the_key_of_the_settings_works_from_its_first_use(self, api: Api) -> None:
         with api.services.database.transaction() as db:
             db.execute(sa.delete(ApiKey))
         assert api.get("/flows")["total"] == 0
 
-    def test_but_once_revoked_it_stays_so(self, api: Api) -> None:
+    def test_a_revoked_key_of_the_settings_stays_revoked(self, api: Api) -> None:
         api.delete(f"/keys/{api.get('/keys')['items'][0]['id']}")
         api.refused("GET", "/keys", 401)
         with pytest.raises(errors.Unauthorized):
             api_keys.authenticate(api.services, api.secret)
 
-    def test_the_local_user_is_one_however_often_it_is_ensured(self, api: Api) -> None:
+    def test_there_is_one_local_user(self, api: Api) -> None:
         assert {api_keys.ensure_local_user(api.services, api.secret) for _ in range(3)} == {api.user_id}
         assert api.get("/keys")["total"] == 1
 
-    def test_another_users_keys_are_out_of_reach(self, api: Api) -> None:
+    def test_another_users_keys_are_404(self, api: Api) -> None:
         mine = api.post("/keys", {"name": "ci", "scopes": ["read"]}, expect=201)
         other = api.of_user("eve")
         assert [key["name"] for key in other.get("/keys")["items"]] == ["eve"]

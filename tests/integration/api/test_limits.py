@@ -1,4 +1,4 @@
-"""How often a key may call, and how often an address may try keys that do not open."""
+"""Rate limits by key, and by address for calls without a valid key."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def slow(tmp_path: Path) -> Iterator[Api]:
-    """An API of which each key has three calls, each address ten failures, and then one a second."""
+    """An API with a burst of three calls per key and ten failures per address, then one per second."""
     settings = Settings(
         data_dir=tmp_path, embedding_model="fake", api_key="the-key-from-the-settings",
         rate_limit_per_second=1, rate_limit_burst=3, unauthorized_per_second=1,
@@ -43,7 +43,7 @@ def ask(api: Api, secret: str) -> httpx.Response:
 
 
 class TestBuckets:
-    def test_a_burst_then_the_rate(self, clock: Clock) -> None:
+    def test_calls_are_limited_to_a_burst_then_the_rate(self, clock: Clock) -> None:
         buckets = Buckets(rate=10, burst=3, clock=clock)
         for _ in range(3):
             assert buckets.wait(b"k") == 0
@@ -53,7 +53,7 @@ class TestBuckets:
         clock.now += 0.1
         assert buckets.wait(b"k") == pytest.approx(0, abs=1e-9)
 
-    def test_a_quiet_time_gives_no_more_than_the_burst(self, clock: Clock) -> None:
+    def test_idle_time_refills_at_most_the_burst(self, clock: Clock) -> None:
         buckets = Buckets(rate=10, burst=3, clock=clock)
         buckets.take(b"k")
         clock.now += 3_600
@@ -67,7 +67,7 @@ class TestBuckets:
             buckets.take(b"k")
         assert buckets.wait(b"k") == 0
 
-    def test_what_is_kept_is_bounded(self, clock: Clock) -> None:
+    def test_the_number_of_buckets_is_bounded(self, clock: Clock) -> None:
         buckets = Buckets(rate=1, burst=1, clock=clock)
         for number in range(MAX_BUCKETS + 50):
             buckets.take(str(number).encode())
@@ -88,7 +88,7 @@ class TestGate:
         gate.admit("guess", "2001:db8:1:3::1")
         gate.admit("guess", "no: address")
 
-    def test_a_revoked_key_counts_as_unknown_again(self, tmp_path: Path, clock: Clock) -> None:
+    def test_a_revoked_key_is_limited_by_address(self, tmp_path: Path, clock: Clock) -> None:
         gate = Gate(self.settings(tmp_path), clock=clock)
         gate.opened(gate.admit("key", "::1"))
         for _ in range(10):
@@ -98,7 +98,7 @@ class TestGate:
 
 
 class TestKeys:
-    def test_too_many_calls_are_429_with_the_limit_and_when_to_come_back(self, slow: Api) -> None:
+    def test_too_many_calls_are_429_with_limit_and_retry_after(self, slow: Api) -> None:
         answers = [ask(slow, slow.secret) for _ in range(4)]
         assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
         error = answers[3].json()["error"]
@@ -107,7 +107,7 @@ class TestKeys:
         assert answers[3].headers["retry-after"] == "1"
         assert error["request_id"] == answers[3].headers["x-request-id"]
 
-    def test_another_key_is_not_held_up(self, slow: Api) -> None:
+    def test_keys_are_limited_separately(self, slow: Api) -> None:
         other = slow.of_user("local")
         assert 429 in {ask(slow, slow.secret).status_code for _ in range(20)}
         assert ask(slow, other.secret).status_code == 200
@@ -120,14 +120,14 @@ class TestKeys:
         # One a second is allowed again; on a busy machine a second or two pass meanwhile.
         assert 429 in {slow.client.get("/flows", headers=bearer).status_code for _ in range(5)}
 
-    def test_at_the_same_time(self, slow: Api) -> None:
+    def test_concurrent_calls_are_counted(self, slow: Api) -> None:
         ask(slow, slow.secret)
         with ThreadPoolExecutor(10) as pool:
             seen = list(pool.map(lambda _: ask(slow, slow.secret).status_code, range(10)))
         assert 2 <= seen.count(200) <= 3  # a second may pass meanwhile
         assert set(seen) == {200, 429}
 
-    def test_health_needs_no_key_and_has_no_limit(self, slow: Api) -> None:
+    def test_health_has_no_key_and_no_limit(self, slow: Api) -> None:
         assert {slow.client.get("/health/live").status_code for _ in range(50)} == {200}
 
 
@@ -149,10 +149,10 @@ class TestStrangers:
         assert answers[-1].json()["error"]["code"] == "rate_limited"
         assert int(answers[-1].headers["retry-after"]) >= 1
 
-    def test_so_is_one_that_brings_none(self, slow: Api) -> None:
+    def test_an_address_without_a_key_is_429_too(self, slow: Api) -> None:
         assert {slow.client.get("/v1/flows").status_code for _ in range(15)} == {401, 429}
 
-    def test_a_key_that_has_opened_goes_on(self, slow: Api) -> None:
+    def test_a_known_key_is_not_limited_by_its_address(self, slow: Api) -> None:
         assert ask(slow, slow.secret).status_code == 200
         assert 429 in {ask(slow, "guess").status_code for _ in range(30)}
         assert ask(slow, slow.secret).status_code == 200

@@ -1,4 +1,4 @@
-"""Lists: pages, cursors that survive changes, filters, and nothing of anybody else."""
+"""Lists: pages, cursors that are stable under changes, and filters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.api import Api
 
 
 def walk(api: Api, path: str, **params: Any) -> Iterator[dict[str, Any]]:
-    """Every page along the cursor."""
+    """Every page, by following the cursor."""
     while True:
         page = api.get(path, **params)
         yield page
@@ -20,7 +20,7 @@ def walk(api: Api, path: str, **params: Any) -> Iterator[dict[str, Any]]:
 
 
 class TestPages:
-    def test_the_shape(self, api: Api) -> None:
+    def test_a_page_has_items_total_page_size_and_cursor(self, api: Api) -> None:
         for name in ("a", "b", "c"):
             api.flow(name)
         page = api.get("/flows", page=2, size=1)
@@ -33,13 +33,13 @@ class TestPages:
             api.flow(name)
         assert [flow["name"] for flow in api.get("/flows", page=2, size=2, offset=1)["items"]] == ["d", "e"]
 
-    def test_beyond_the_end_is_empty(self, api: Api) -> None:
+    def test_a_page_beyond_the_end_is_empty(self, api: Api) -> None:
         api.flow()
         page = api.get("/flows", page=10_000_000, size=200, offset=10_000_000)
         assert (page["items"], page["total"]) == ([], 1)
 
     @pytest.mark.parametrize("order", ["asc", "desc"])
-    def test_a_cursor_shows_everything_once_while_things_come_and_go(self, api: Api, order: str) -> None:
+    def test_a_cursor_shows_every_row_once_during_inserts_and_deletes(self, api: Api, order: str) -> None:
         api.flow()
         ids = [m["id"] for m in api.capture(*"abcdefgh")["messages"]]
         seen: list[str] = []
@@ -51,7 +51,7 @@ class TestPages:
         assert seen == (list("abcdefghi") if order == "asc" else list("hgfedcba"))
 
     @pytest.mark.parametrize("path", ["/flows", "/messages", "/sessions", "/memories", "/flows/f0/runs"])
-    def test_every_list_can_be_walked(self, api: Api, path: str) -> None:
+    def test_a_cursor_walks_every_list(self, api: Api, path: str) -> None:
         for number in range(5):
             api.flow(f"f{number}")
             api.memory(f"m{number}", flow=f"f{number}")
@@ -62,7 +62,7 @@ class TestPages:
         assert walked == whole["items"]
         assert len(walked) == whole["total"] >= 5
 
-    def test_a_cursor_excludes_page_numbers_and_fits_its_list_only(self, api: Api) -> None:
+    def test_a_cursor_excludes_page_and_offset_and_fits_one_list(self, api: Api) -> None:
         for name in "ab":
             api.flow(name)
         cursor = api.get("/flows", size=1)["next_cursor"]
@@ -135,12 +135,12 @@ class TestMessages:
         assert (page["total"], len(page["items"])) == (total, total)
         assert not any("ingested" in message for message in page["items"])
 
-    def test_within_a_session_order_is_by_seq_and_can_be_turned(self, filled: Api) -> None:
+    def test_messages_of_a_session_are_ordered_by_seq_in_either_direction(self, filled: Api) -> None:
         for params in ({"session_id": "t"}, {"flow_id": "f", "session_id": "s"}, {"run_id": "ft"}):
             assert [m["seq"] for m in filled.get("/messages", **params)["items"]] == [1, 2, 3]
             assert [m["seq"] for m in filled.get("/messages", order="desc", **params)["items"]] == [3, 2, 1]
 
-    def test_a_memory_base_means_its_flow_and_says_what_is_ingested(self, filled: Api) -> None:
+    def test_memory_base_id_selects_its_flow_and_adds_ingested(self, filled: Api) -> None:
         base = filled.memory(flow="f")["id"]
         filled.post(f"/memories/{base}/flush", {"session_id": "s"}, expect=202)
         filled.work()
@@ -151,7 +151,7 @@ class TestMessages:
             assert filled.get("/messages", memory_base_id=base, ingested=ingested)["total"] == total
         assert filled.get("/messages", memory_base_id=base, session_id="t", ingested="true")["total"] == 0
 
-    def test_ids_that_disagree_or_are_missing(self, filled: Api) -> None:
+    def test_conflicting_or_missing_ids_are_refused(self, filled: Api) -> None:
         base = filled.memory(flow="f")["id"]
         assert filled.get("/messages", memory_base_id=base, flow_id="f")["total"] == 6
         assert filled.refused("GET", f"/messages?memory_base_id={base}&flow_id=g", 422)["field"] == "flow_id"
@@ -192,7 +192,7 @@ class TestEdits:
         message = api.capture("x")["messages"][0]["id"]
         assert api.refused("PATCH", f"/messages/{message}", 422, json=body)["field"] == field
 
-    def test_a_deleted_message_is_not_listed(self, api: Api) -> None:
+    def test_a_deleted_message_is_404(self, api: Api) -> None:
         api.flow()
         base = api.memory(threshold=1)["id"]
         message = api.capture("x")["messages"][0]["id"]
@@ -205,7 +205,7 @@ class TestEdits:
 
 
 class TestSessions:
-    def test_the_list(self, api: Api) -> None:
+    def test_sessions_are_listed_by_flow_and_end_user(self, api: Api) -> None:
         api.flow("f")
         api.flow("g")
         api.capture("a", "b", flow="f", session="s/1", end_user_id="ada")
@@ -215,7 +215,7 @@ class TestSessions:
         assert (only["messages"], only["end_user_id"], only["metadata"]) == (2, "ada", {})
         assert api.get("/sessions", end_user_id="ada")["items"] == [only]
 
-    def test_renamed_with_its_messages(self, api: Api) -> None:
+    def test_a_rename_keeps_the_messages(self, api: Api) -> None:
         api.flow()
         api.capture("a", session="old")
         body = {"flow_id": "support", "session_id": "old", "new_session_id": "new", "metadata": {"k": 1}}
@@ -224,14 +224,14 @@ class TestSessions:
         assert api.get("/messages", session_id="new")["total"] == 1
         assert api.refused("PATCH", "/sessions", 404, json=body)["field"] == "session_id"
 
-    def test_not_onto_another(self, api: Api) -> None:
+    def test_a_rename_to_an_existing_id_is_409(self, api: Api) -> None:
         api.flow()
         for session in ("a", "b"):
             api.capture("x", session=session)
         body = {"flow_id": "support", "session_id": "a", "new_session_id": "b"}
         assert api.refused("PATCH", "/sessions", 409, json=body)["code"] == "session_conflict"
 
-    def test_deleted_with_its_messages(self, api: Api) -> None:
+    def test_deleting_a_session_deletes_its_messages(self, api: Api) -> None:
         api.flow()
         api.capture("x", session="a/b ä")
         gone = api.delete("/sessions", flow_id="support", session_id="a/b ä", expect=200).json()

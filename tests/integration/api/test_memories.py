@@ -55,7 +55,7 @@ def worker(api: Api) -> Iterator[None]:
 
 
 class TestCreate:
-    def test_the_answer_and_its_defaults(self, api: Api) -> None:
+    def test_create_returns_the_defaults(self, api: Api) -> None:
         api.flow()
         ignored = {"id": str(uuid4()), "user_id": "someone", "created_at": "then"}
         made = api.memory(**ignored)
@@ -71,7 +71,7 @@ class TestCreate:
         )
         assert (made["status"], made["kb_name"], made["mismatch"], made["sessions"]) == ("ready", "notes", None, 0)
 
-    def test_taken_names_say_by_what(self, api: Api) -> None:
+    def test_a_name_in_use_is_409_with_existing_id(self, api: Api) -> None:
         api.flow()
         first = api.memory(kb_name="kb")
         error = api.refused("POST", "/memories", 409, json={"name": "notes", "flow_id": "support"})
@@ -83,7 +83,7 @@ class TestCreate:
         other.flow()
         other.memory(kb_name="kb")
 
-    def test_an_unknown_flow_or_model(self, api: Api) -> None:
+    def test_an_unknown_flow_or_model_is_refused(self, api: Api) -> None:
         assert api.refused("POST", "/memories", 404, json={"name": "n", "flow_id": "x"})["field"] == "flow_id"
         api.flow()
         body = {"name": "n", "flow_id": "support", "embedding_model": "nope"}
@@ -92,7 +92,7 @@ class TestCreate:
         error = api.refused("POST", "/memories", 503, json=body | {"embedding_model": "away"})
         assert error["code"] == "model_unavailable"
 
-    def test_start_now_skips_what_is_there(self, api: Api) -> None:
+    def test_start_now_skips_existing_messages(self, api: Api) -> None:
         api.flow()
         api.capture("old")
         late, whole = api.memory("late", start="now"), api.memory("whole")
@@ -101,7 +101,7 @@ class TestCreate:
 
 
 class TestChange:
-    def test_what_can_be_changed(self, api: Api) -> None:
+    def test_changeable_fields_are_changed(self, api: Api) -> None:
         api.flow()
         base = api.memory()["id"]
         changes = {"name": "renamed", "threshold": 7, "auto_capture": False, "idle_after": 0}
@@ -121,12 +121,12 @@ class TestChange:
             ({"idle_after": -1}, "idle_after"),
         ],
     )
-    def test_what_cannot_is_named(self, api: Api, body: dict[str, Any], field: str) -> None:
+    def test_a_field_that_cannot_be_changed_is_named(self, api: Api, body: dict[str, Any], field: str) -> None:
         api.flow()
         base = api.memory()["id"]
         assert api.refused("PATCH", f"/memories/{base}", 422, json=body)["field"] == field
 
-    def test_not_onto_a_taken_name(self, api: Api) -> None:
+    def test_a_rename_to_a_name_in_use_is_409(self, api: Api) -> None:
         api.flow()
         base, other = api.memory("a")["id"], api.memory("b", kb_name="kb-b")["id"]
         error = api.refused("PATCH", f"/memories/{base}", 409, json={"name": "b"})
@@ -134,7 +134,7 @@ class TestChange:
 
 
 class TestProgress:
-    def test_counters_follow_the_work(self, api: Api) -> None:
+    def test_counters_follow_ingestion(self, api: Api) -> None:
         api.flow()
         base = api.memory(threshold=3)["id"]
         api.capture("a", "b")
@@ -149,7 +149,7 @@ class TestProgress:
         assert seen["last_sync_at"]
 
     @pytest.mark.parametrize(("capture", "counted"), [("outputs", 1), ("all", 2)])
-    def test_what_counts(self, api: Api, capture: str, counted: int) -> None:
+    def test_capture_decides_which_messages_count(self, api: Api, capture: str, counted: int) -> None:
         api.flow()
         base = api.memory(capture=capture)["id"]
         turns = [{"role": role, "content": "x"} for role in ("system", "user", "assistant", "tool")]
@@ -158,7 +158,7 @@ class TestProgress:
         (session,) = api.get(f"/memories/{base}/sessions")["items"]
         assert (session["total_messages"], session["pending_messages"]) == (counted, counted)
 
-    def test_an_outage_shows(self, api: Api) -> None:
+    def test_an_outage_shows_in_the_status(self, api: Api) -> None:
         api.flow()
         base = api.memory(threshold=1)["id"]
         api.capture("a")
@@ -185,7 +185,7 @@ class TestProgress:
 
 
 class TestSessions:
-    def test_tracked_or_not(self, api: Api) -> None:
+    def test_sessions_are_listed_tracked_or_not(self, api: Api) -> None:
         api.flow()
         base = api.memory(threshold=2, auto_capture=True)["id"]
         api.capture("a", "b", session="done")
@@ -230,13 +230,13 @@ class TestDeadLetters:
         (letter,) = api.get(f"/memories/{base}/dead-letters")["items"]
         return base, letter
 
-    def test_says_which_message_and_why(self, dead: tuple[str, dict[str, Any]]) -> None:
+    def test_a_dead_letter_shows_message_and_error(self, dead: tuple[str, dict[str, Any]]) -> None:
         base, letter = dead
         assert (letter["memory_base_id"], letter["session_id"], letter["attempts"]) == (base, "s1", 1)
         assert letter["message"]["content"] == "poison"
         assert letter["error"]["code"] == "text_rejected"
 
-    def test_can_be_retried(self, api: Api, dead: tuple[str, dict[str, Any]]) -> None:
+    def test_a_dead_letter_can_be_retried(self, api: Api, dead: tuple[str, dict[str, Any]]) -> None:
         base, letter = dead
         api.embedders.get("fake")._rejected.clear()
         (job,) = api.post(f"/memories/{base}/dead-letters/{letter['id']}/retry", expect=202)["job_ids"]
@@ -245,7 +245,7 @@ class TestDeadLetters:
         assert api.get(f"/memories/{base}/dead-letters")["total"] == 0
         assert api.get(f"/memories/{base}")["total_processed"] == 2
 
-    def test_can_be_discarded(self, api: Api, dead: tuple[str, dict[str, Any]]) -> None:
+    def test_a_dead_letter_can_be_discarded(self, api: Api, dead: tuple[str, dict[str, Any]]) -> None:
         base, letter = dead
         api.delete(f"/memories/{base}/dead-letters/{letter['id']}")
         assert api.get(f"/memories/{base}/dead-letters")["total"] == api.get(f"/memories/{base}")["dead_letters"] == 0
@@ -261,7 +261,7 @@ class TestDeadLetters:
 
 class TestFlush:
     @pytest.mark.parametrize("path", ["flush", "update"])
-    def test_queues_what_is_pending(self, api: Api, path: str) -> None:
+    def test_flush_queues_pending_messages(self, api: Api, path: str) -> None:
         api.flow()
         base = api.memory()["id"]
         for session in ("a", "b"):
@@ -270,12 +270,12 @@ class TestFlush:
         assert {job["session_id"] for job in answer["jobs"]} == {"a", "b"}
         assert ({job["state"] for job in answer["jobs"]}, answer["conflicts"]) == ({"queued"}, [])
 
-    def test_nothing_pending_is_200(self, api: Api) -> None:
+    def test_flush_with_nothing_pending_is_200(self, api: Api) -> None:
         api.flow()
         base = api.memory()["id"]
         assert api.post(f"/memories/{base}/flush", {}) == {"jobs": [], "conflicts": []}
 
-    def test_an_active_job_is_409_with_when_to_come_back(self, api: Api) -> None:
+    def test_flush_with_only_active_jobs_is_409_with_retry_after(self, api: Api) -> None:
         api.flow()
         base = api.memory()["id"]
         api.capture("x", session="a")
@@ -286,7 +286,7 @@ class TestFlush:
         assert error["details"]["conflicts"] == [{"session_id": "a", "job_id": job["id"], "state": "queued"}]
         assert int(answer.headers["retry-after"]) > 0
 
-    def test_some_active_some_not(self, api: Api) -> None:
+    def test_flush_returns_jobs_and_conflicts(self, api: Api) -> None:
         api.flow()
         base = api.memory()["id"]
         api.capture("x", session="a")
@@ -296,7 +296,7 @@ class TestFlush:
         assert [job["session_id"] for job in answer["jobs"]] == ["b"]
         assert [conflict["session_id"] for conflict in answer["conflicts"]] == ["a"]
 
-    def test_waits_until_all_of_it_is_ingested(self, api: Api) -> None:
+    def test_wait_returns_once_everything_is_ingested(self, api: Api) -> None:
         api.flow()
         base = api.memory(threshold=1_000)["id"]
         for start in range(0, 300, 50):  # more than one job
@@ -306,14 +306,14 @@ class TestFlush:
         assert [job["state"] for job in answer["jobs"]] == ["done"]
         assert api.get(f"/memories/{base}")["total_processed"] == 300
 
-    def test_waits_no_longer_than_requested(self, api: Api) -> None:
+    def test_wait_ends_after_the_given_seconds(self, api: Api) -> None:
         api.flow()
         base = api.memory()["id"]
         api.capture("x")
         answer = api.post(f"/memories/{base}/flush", expect=202, wait=1)
         assert [job["state"] for job in answer["jobs"]] == ["queued"]
 
-    def test_bounds_and_owners(self, api: Api) -> None:
+    def test_flush_checks_bounds_and_owner(self, api: Api) -> None:
         api.flow()
         base = api.memory()["id"]
         assert api.refused("POST", f"/memories/{base}/flush?wait=61", 422)["limit"] == 60
@@ -355,11 +355,11 @@ class TestJobs:
             assert api.get(f"/memories/{base}/jobs", **params)["total"] == total
         assert api.refused("GET", f"/memories/{base}/jobs?state=lost", 422)["field"] == "state"
 
-    def test_waits_for_the_end(self, api: Api, queued: str) -> None:
+    def test_wait_returns_the_ended_job(self, api: Api, queued: str) -> None:
         with worker(api):
             assert api.get(f"/jobs/{queued}", wait=30)["state"] == "done"
 
-    def test_a_waiting_call_holds_up_no_other(self, api: Api, queued: str) -> None:
+    def test_a_waiting_call_blocks_no_other(self, api: Api, queued: str) -> None:
         waiters = [threading.Thread(target=lambda: api.get(f"/jobs/{queued}", wait=60), daemon=True) for _ in range(60)]
         for waiter in waiters:
             waiter.start()
@@ -379,7 +379,7 @@ class TestJobs:
         assert events[-1][0] == "event: end"
         assert json.loads(events[-1][1].removeprefix("data: "))["state"] == "done"
 
-    def test_cancelled(self, api: Api, queued: str) -> None:
+    def test_a_job_is_cancelled(self, api: Api, queued: str) -> None:
         base = api.get(f"/jobs/{queued}")["memory_base_id"]
         api.delete(f"/jobs/{queued}")
         assert api.get(f"/jobs/{queued}")["state"] == "cancelled"
@@ -392,7 +392,7 @@ class TestJobs:
 
 
 class TestRegenerate:
-    def test_builds_beside_and_then_serves(self, api: Api) -> None:
+    def test_regenerate_builds_while_the_old_generation_serves(self, api: Api) -> None:
         api.flow()
         base = api.memory(threshold=2)["id"]
         api.capture("a", "b")
@@ -408,7 +408,7 @@ class TestRegenerate:
         seen = api.get(f"/memories/{base}")
         assert (seen["status"], seen["total_processed"], seen["embedding_model"]) == ("ready", 2, "other")
 
-    def test_with_another_capture(self, api: Api) -> None:
+    def test_regenerate_with_another_capture(self, api: Api) -> None:
         api.flow()
         base = api.memory()["id"]
         api.post(f"/memories/{base}/regenerate", {"capture": "all"}, expect=202)
@@ -417,7 +417,7 @@ class TestRegenerate:
 
 
 class TestMismatch:
-    def test_ok_then_missing_then_unavailable(self, api: Api) -> None:
+    def test_mismatch_is_ok_then_missing_then_unavailable(self, api: Api) -> None:
         api.flow()
         base = api.memory(threshold=2)["id"]
         api.capture("a", "b")
@@ -437,7 +437,7 @@ class TestMismatch:
 
 
 class TestSearch:
-    def test_finds_what_is_stored_and_what_is_pending(self, api: Api) -> None:
+    def test_search_finds_stored_and_pending_messages(self, api: Api) -> None:
         api.flow()
         base = api.memory(threshold=1)["id"]
         api.capture("the cat sleeps")
@@ -452,7 +452,7 @@ class TestSearch:
             assert (second["content"], second["pending"], second["memory_base_id"]) == ("the cat sleeps", False, base)
             assert first["score"] > second["score"]
 
-    def test_excluded_messages_go_by_either_id(self, api: Api) -> None:
+    def test_messages_are_excluded_by_either_id(self, api: Api) -> None:
         api.flow()
         base = api.memory()["id"]
         messages = [{"role": "assistant", "content": "cat", "id": name} for name in ("m1", "m2")]
@@ -460,13 +460,13 @@ class TestSearch:
         body = {"query": "cat", "exclude_message_ids": ["m1", stored[1]["id"]]}
         assert api.post(f"/memories/{base}/search", body)["results"] == []
 
-    def test_other_modes_are_refused_by_name(self, api: Api) -> None:
+    def test_an_unknown_mode_is_refused(self, api: Api) -> None:
         api.flow()
         base = api.memory()["id"]
         error = api.refused("POST", f"/memories/{base}/search", 422, json={"query": "q", "mode": "sparse"})
         assert (error["field"], error["value"]) == ("mode", "sparse")
 
-    def test_without_the_store_words_still_find(self, api: Api) -> None:
+    def test_keyword_search_works_without_the_vector_store(self, api: Api) -> None:
         api.flow()
         base = api.memory()["id"]
         api.post("/flows/support/runs", {"session_id": "s", "messages": [{"role": "assistant", "content": "a cat"}]},
@@ -480,7 +480,7 @@ class TestSearch:
         base = api.memory()["id"]
         api.of_user("eve").refused("POST", f"/memories/{base}/search", 404, json={"query": "q"})
 
-    def test_the_store_away_is_503(self, api: Api) -> None:
+    def test_search_without_the_store_is_503(self, api: Api) -> None:
         api.flow()
         base = api.memory(threshold=1)["id"]
         api.vectors.away = True
@@ -489,7 +489,7 @@ class TestSearch:
 
 
 class TestDelete:
-    def test_is_deleted_at_once_with_its_knowledge_base(self, api: Api) -> None:
+    def test_delete_hides_memory_base_and_knowledge_base_at_once(self, api: Api) -> None:
         api.flow()
         base = api.memory(threshold=1)["id"]
         api.capture("a")
@@ -521,7 +521,7 @@ class TestDelete:
 
 
 class TestKnowledgeBases:
-    def test_all_are_listed_and_retrieval_leaves_memory_bases_out(self, api: Api) -> None:
+    def test_for_retrieval_hides_knowledge_bases_of_memory_bases(self, api: Api) -> None:
         api.flow()
         api.memory(kb_name="mine")
         made = api.post("/knowledge-bases", {"name": "hand/book"}, expect=201)
@@ -553,7 +553,7 @@ class TestKnowledgeBases:
         assert api.post("/knowledge-bases/book/rebuild")["documents"] == 1
         assert [hit["id"] for hit in api.post("/knowledge-bases/book/search", {"query": "cat"})["results"]] == ["d1"]
 
-    def test_a_memory_bases_is_its_own_business(self, api: Api) -> None:
+    def test_calls_on_a_memory_bases_knowledge_base_are_409(self, api: Api) -> None:
         api.flow()
         api.memory(kb_name="mine")
         for method, path, body in (

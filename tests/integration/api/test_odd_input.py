@@ -1,4 +1,4 @@
-"""Odd input: kept and read back as it was sent, or refused by the name of its field. Never a 500, never half of it."""
+"""Odd input is stored and returned as sent, or refused with its field. It never causes a 500 or a partial write."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Call = Callable[..., Any]
 
 @pytest.fixture
 def sqlite(tmp_path: Path) -> Iterator[Api]:
-    """The API with the bounds that it has by default."""
+    """The API with its default limits."""
     with open_api(settings_in(tmp_path)) as opened:
         yield opened
 
@@ -83,7 +83,7 @@ def messages() -> st.SearchStrategy[dict[str, Any]]:
 
 
 def storable(value: Any, levels: int = MAX_DEPTH) -> bool:
-    """Whether PostgreSQL can hold it and it is not nested beyond the bound; written without looking at ours."""
+    """Whether PostgreSQL can store it and its nesting is allowed; an implementation independent of memorybase's."""
     if isinstance(value, str):
         return not any(c == "\x00" or 0xD800 <= ord(c) <= 0xDFFF for c in value)
     if isinstance(value, float):
@@ -95,7 +95,7 @@ def storable(value: Any, levels: int = MAX_DEPTH) -> bool:
 
 
 def send(api: Api, method: str, path: str, body: Any) -> Any:
-    """As JSON with escapes for what is no ASCII, so that a lone surrogate and a NaN arrive."""
+    """ASCII JSON with escapes, so that lone surrogates and NaN can be sent."""
     headers = {"Authorization": f"Bearer {api.secret}", "Content-Type": "application/json"}
     return api.client.request(method, f"/v1{path}", headers=headers, content=json.dumps(body).encode())
 
@@ -139,11 +139,11 @@ def try_many(api: Api, examples: int) -> None:
     keep_or_refuse()
 
 
-def test_a_message_is_kept_as_it_was_sent_or_refused_by_its_field(sqlite: Api) -> None:
+def test_a_message_is_stored_as_sent_or_refused_with_its_field(sqlite: Api) -> None:
     try_many(sqlite, 200)
 
 
-def test_and_so_on_postgresql(postgresql: Api) -> None:
+def test_a_message_is_stored_as_sent_or_refused_on_postgresql(postgresql: Api) -> None:
     try_many(postgresql, 100)
 
 
@@ -252,17 +252,17 @@ def try_every_place(api: Api, odd: Sequence[str]) -> None:
                 assert answer.is_success or answer.status_code in {400, 404, 405, 409, 413}, where
 
 
-def test_every_text_of_a_request_may_be_odd(sqlite: Api) -> None:
+def test_odd_text_in_any_field_is_stored_or_refused(sqlite: Api) -> None:
     try_every_place(sqlite, (*ODD_TEXTS, "x" * 129, "x" * 201, "🙂" * 50_000))
 
 
-def test_and_so_it_may_on_postgresql(postgresql: Api) -> None:
+def test_odd_text_in_any_field_is_stored_or_refused_on_postgresql(postgresql: Api) -> None:
     # What a database may take otherwise; the other texts are refused or passed on before one is asked.
     try_every_place(postgresql, (*UNSTORABLE, "\U0010ffff", "\ufdd1/0", "%s{0}$x", "x" * 201))
 
 
-def test_kept_input_is_exported_and_imported_again(sqlite: Api) -> None:
-    """Numbers beyond 64 bits, separators and emoji, as lines; nothing is doubled."""
+def test_odd_messages_survive_export_and_import(sqlite: Api) -> None:
+    """Numbers beyond 64 bits, separators and emoji survive as JSON lines; nothing is duplicated."""
     sqlite.flow("f")
     odd = {"k": [10**30, 5e-324, *(text for text in ODD_TEXTS if storable(text))]}
     message = {"role": "user", "content": "\u2028🙂", "metadata": odd}
@@ -275,7 +275,7 @@ def test_kept_input_is_exported_and_imported_again(sqlite: Api) -> None:
 
 
 @pytest.mark.parametrize("name", [".", ".."])
-def test_a_name_that_no_address_can_hold_is_refused(sqlite: Api, name: str) -> None:
+def test_a_name_that_no_url_can_hold_is_refused(sqlite: Api, name: str) -> None:
     assert sqlite.refused("POST", "/knowledge-bases", 422, json={"name": name})["field"] == "name"
 
 
@@ -301,7 +301,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("field", NUMBERS)
-def test_every_number_of_a_request_may_be_odd(sqlite: Api, field: str) -> None:
+def test_odd_numbers_are_accepted_or_refused_with_the_field(sqlite: Api, field: str) -> None:
     sqlite.flow("f")
     sqlite.post("/knowledge-bases", {"name": "b"}, expect=201)
     sqlite.post("/knowledge-bases/b/documents", {"documents": [{"text": "q", "metadata": {"k": 1}}]})
@@ -316,14 +316,14 @@ def test_every_number_of_a_request_may_be_odd(sqlite: Api, field: str) -> None:
             assert answer.json()["error"]["field"], where
 
 
-def test_a_number_that_python_itself_refuses_to_read_is_400(sqlite: Api) -> None:
+def test_a_number_that_python_cannot_parse_is_400(sqlite: Api) -> None:
     headers = {"Authorization": f"Bearer {sqlite.secret}", "Content-Type": "application/json"}
     body = b'{"name": ' + b"1" * 10_000 + b"}"
     assert sqlite.client.post("/v1/flows", headers=headers, content=body).status_code == 400
 
 
 @pytest.mark.parametrize("text", ["x" * MEGABYTE, "🙂 " * 200_000, "\u202e\u05e9\u05dc " * 80_000, "\n" * MEGABYTE])
-def test_a_megabyte_is_kept_and_ingested(sqlite: Api, text: str) -> None:
+def test_a_message_of_a_megabyte_is_stored_and_ingested(sqlite: Api, text: str) -> None:
     sqlite.flow("f")
     base = sqlite.memory("notes", "f", threshold=1)["id"]
     answer = send(

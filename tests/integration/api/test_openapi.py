@@ -1,4 +1,4 @@
-"""The committed OpenAPI document is the API's, and says what clients need."""
+"""The committed OpenAPI document is current and complete for clients."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def test_operation_ids_are_unique_snake_case(contract: dict[str, Any]) -> None:
     assert all(re.fullmatch(r"[a-z]+(_[a-z]+)+", each) for each in ids)
 
 
-def test_schemas_have_names_and_titles_of_their_own(contract: dict[str, Any]) -> None:
+def test_schema_names_and_titles_are_unique_and_without_modules(contract: dict[str, Any]) -> None:
     schemas = contract["components"]["schemas"]
     titles = [schema["title"] for schema in schemas.values()]
     assert len(set(titles)) == len(titles)
     assert [name for name in schemas if "__" in name] == [], "two classes of one name: FastAPI adds their modules"
 
 
-def test_every_error_has_our_schema(contract: dict[str, Any]) -> None:
+def test_every_error_has_the_schema_error_answer(contract: dict[str, Any]) -> None:
     for path, method, operation in operations(contract):
         for status, answer in operation["responses"].items():
             if status[0] in "45":
@@ -67,7 +67,7 @@ def test_everything_but_health_needs_a_key(contract: dict[str, Any]) -> None:
         assert operation.get("security", []) == wanted, (path, method)
 
 
-def test_bodies_are_closed(contract: dict[str, Any]) -> None:
+def test_bodies_refuse_unknown_fields(contract: dict[str, Any]) -> None:
     bodies = {
         name: each for name, each in contract["components"]["schemas"].items() if name.endswith(("Body", "Changes"))
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.api import Api
 
 
-def test_a_tour_of_every_read(postgres_api: Api) -> None:
+def test_every_read_works_on_postgresql(postgres_api: Api) -> None:
     api = postgres_api
     api.flow()
     base = api.memory(threshold=3)["id"]
@@ -38,7 +38,7 @@ def test_a_tour_of_every_read(postgres_api: Api) -> None:
     assert api.get(f"/memories/{base}")["status"] == "ingesting"
 
 
-def test_cursors(postgres_api: Api) -> None:
+def test_cursors_work_on_postgresql(postgres_api: Api) -> None:
     api = postgres_api
     for name in "abc":
         api.flow(name)
@@ -53,7 +53,7 @@ def test_cursors(postgres_api: Api) -> None:
         assert walked == whole
 
 
-def test_keys_are_noted_and_revoked(postgres_api: Api) -> None:
+def test_the_use_of_a_key_is_recorded_and_keys_are_revoked(postgres_api: Api) -> None:
     made = postgres_api.post("/keys", {"name": "ci", "scopes": ["read"]}, expect=201)
     assert postgres_api.client.get("/v1/flows", headers={"X-API-Key": made["secret"]}).status_code == 200
     assert {key["name"] for key in postgres_api.get("/keys")["items"] if key["last_used_at"]} == {"local", "ci"}

@@ -1,4 +1,4 @@
-"""Every operation asks for the one scope that the reference documents; expired and revoked keys open nothing."""
+"""Every operation requires the scope that the reference documents and refuses expired and revoked keys."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def operations() -> list[Operation]:
 
 
 def documented_scopes() -> dict[tuple[str, str], str]:
-    """What docs/reference/api.md says, by method and path."""
+    """The scopes in docs/reference/api.md, by method and path."""
     lines = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8").splitlines()
     found = (_ROW.match(line) for line in lines)
     return {(match[1], match[2]): match[3] for match in found if match}
@@ -65,7 +65,7 @@ def of_scope(api: Api) -> dict[str, Api]:
 
 
 def answer_of(api: Api, operation: Operation) -> tuple[int, Any]:
-    """The status and the error of a call that addresses nothing; the scope is looked at before the body."""
+    """Status and error of a call with unknown ids; the scope is checked before the body."""
     path = re.sub(r"{\w+}", str(uuid4()), operation.path)
     body = None if operation.method in {"GET", "DELETE"} else {}
     answer = api.client.request(
@@ -75,7 +75,7 @@ def answer_of(api: Api, operation: Operation) -> tuple[int, Any]:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.id)
-def test_exactly_the_documented_scope_is_let_in(of_scope: dict[str, Api], operation: Operation) -> None:
+def test_each_operation_requires_exactly_the_documented_scope(of_scope: dict[str, Api], operation: Operation) -> None:
     wanted = SCOPES.get((operation.method, operation.path))
     assert wanted in {*api_keys.SCOPES, "any", "none"}, (
         f"docs/reference/api.md has no row for {operation.method} {operation.path}, or its second cell is no scope"
@@ -89,12 +89,12 @@ def test_exactly_the_documented_scope_is_let_in(of_scope: dict[str, Api], operat
             assert (error["code"], error["details"]) == ("forbidden", {"scope": wanted})
 
 
-def test_the_reference_names_no_call_that_does_not_exist() -> None:
+def test_the_reference_names_only_existing_operations() -> None:
     assert SCOPES.keys() <= {(each.method, each.path) for each in OPERATIONS}
 
 
 @pytest.mark.parametrize("operation", KEYED, ids=lambda each: each.id)
-def test_without_a_key_nothing_opens(api: Api, operation: Operation) -> None:
+def test_every_operation_refuses_a_call_without_a_key(api: Api, operation: Operation) -> None:
     stranger = Api(api.client, api.services, api.user_id, api.vectors, api.queue, api.embedders, "mb_unknown")
     assert answer_of(stranger, operation)[0] == 401
 
@@ -122,7 +122,7 @@ def _change(api: Api, key: Api, **values: Any) -> None:
 
 
 @pytest.mark.parametrize("operation", KEYED, ids=lambda each: each.id)
-def test_an_expired_and_a_revoked_key_open_nothing(expired: Api, revoked: Api, operation: Operation) -> None:
+def test_every_operation_refuses_expired_and_revoked_keys(expired: Api, revoked: Api, operation: Operation) -> None:
     for key in (expired, revoked):
         status, error = answer_of(key, operation)
         assert (status, error["code"]) == (401, "unauthorized")

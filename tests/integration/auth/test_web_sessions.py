@@ -1,4 +1,4 @@
-"""Signing in to the web page: links for one use, sessions that end with their key."""
+"""Sign-in to the web page: links that work once, and sessions that end with their key."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def world(databases: World) -> World:
 
 @pytest.fixture
 def key(world: World) -> Key:
-    """A key that may read, and no more."""
+    """A key with the scope read only."""
     _, secret = api_keys.create_key(world.services, world.user_id, name="key", scopes=["read"])
     return Key(secret, api_keys.authenticate(world.services, secret))
 
 
 def kept(world: World, key: Key) -> dict[bytes, str]:
-    """What is stored in this key's name."""
+    """The stored tickets of this key."""
     mine = sa.select(WebTicket).where(WebTicket.key_id == key.principal.key_id)
     with world.services.database.reading() as db:
         return {ticket.token_hash: ticket.kind for ticket in db.scalars(mine)}
@@ -61,15 +61,15 @@ def signed_in(world: World, ticket: Ticket) -> bool:
 
 
 class TestSessions:
-    def test_a_session_acts_as_its_key(self, world: World, key: Key) -> None:
+    def test_a_session_has_the_principal_of_its_key(self, world: World, key: Key) -> None:
         ticket = web_sessions.open_session(world.services, key.secret)
         assert web_sessions.principal_of(world.services, ticket.token) == key.principal
 
-    def test_a_wrong_key_opens_none(self, world: World) -> None:
+    def test_an_invalid_key_opens_no_session(self, world: World) -> None:
         with pytest.raises(errors.Unauthorized):
             web_sessions.open_session(world.services, "mb_wrong")
 
-    def test_it_lasts_as_long_as_the_setting_says(self, world: World, key: Key) -> None:
+    def test_a_session_expires_after_web_session_hours(self, world: World, key: Key) -> None:
         ticket = web_sessions.open_session(world.services, key.secret)
         assert abs(ticket.expires_at - datetime.now(UTC) - timedelta(hours=168)) < timedelta(minutes=1)
         world.pass_time(167 * HOUR)
@@ -78,7 +78,7 @@ class TestSessions:
         assert not signed_in(world, ticket)
 
     @pytest.mark.parametrize("column", ["revoked_at", "expires_at"])
-    def test_it_ends_with_its_key(self, world: World, key: Key, column: str) -> None:
+    def test_a_session_ends_with_its_key(self, world: World, key: Key, column: str) -> None:
         ticket = web_sessions.open_session(world.services, key.secret)
         link = web_sessions.make_link(world.services, key.principal)
         assert signed_in(world, ticket)
@@ -89,7 +89,7 @@ class TestSessions:
         with pytest.raises(errors.Unauthorized):
             web_sessions.enter(world.services, link.token)
 
-    def test_closed_it_is_over_and_others_are_not(self, world: World, key: Key) -> None:
+    def test_signing_out_closes_only_that_session(self, world: World, key: Key) -> None:
         closed, other = (web_sessions.open_session(world.services, key.secret) for _ in range(2))
         for _ in range(2):
             web_sessions.close(world.services, closed.token)
@@ -97,7 +97,7 @@ class TestSessions:
         assert not signed_in(world, closed)
         assert signed_in(world, other)
 
-    def test_a_look_at_it_is_one_query_and_no_write(self, world: World, key: Key) -> None:
+    def test_a_session_check_is_one_query_without_a_write(self, world: World, key: Key) -> None:
         ticket = web_sessions.open_session(world.services, key.secret)
         sent: list[str] = []
 
@@ -121,7 +121,7 @@ class TestLinks:
         assert kept(world, key) == {api_keys.hash_of(ticket.token): "session"}
 
     @pytest.mark.both_databases
-    def test_of_many_who_come_with_it_at_once_one_gets_in(self, world: World, key: Key) -> None:
+    def test_of_concurrent_uses_of_a_link_one_succeeds(self, world: World, key: Key) -> None:
         link = web_sessions.make_link(world.services, key.principal)
         together = Barrier(6)
 
@@ -136,13 +136,13 @@ class TestLinks:
         with ThreadPoolExecutor(6) as pool:
             assert sorted(pool.map(come, range(6))) == [False] * 5 + [True]
 
-    def test_after_an_hour_it_is_too_old(self, world: World, key: Key) -> None:
+    def test_a_link_expires_after_an_hour(self, world: World, key: Key) -> None:
         link = web_sessions.make_link(world.services, key.principal)
         world.pass_time(HOUR)
         with pytest.raises(errors.Unauthorized):
             web_sessions.enter(world.services, link.token)
 
-    def test_a_link_is_no_session_and_a_session_no_link(self, world: World, key: Key) -> None:
+    def test_link_tokens_and_session_tokens_are_not_interchangeable(self, world: World, key: Key) -> None:
         link = web_sessions.make_link(world.services, key.principal)
         ticket = web_sessions.open_session(world.services, key.secret)
         assert not signed_in(world, link)
@@ -151,13 +151,13 @@ class TestLinks:
         web_sessions.close(world.services, link.token)
         assert signed_in(world, web_sessions.enter(world.services, link.token))
 
-    def test_a_token_shows_itself_nowhere(self, world: World, key: Key) -> None:
+    def test_a_token_is_neither_in_its_repr_nor_stored(self, world: World, key: Key) -> None:
         link = web_sessions.make_link(world.services, key.principal)
         assert link.token not in repr(link)
         assert kept(world, key) == {api_keys.hash_of(link.token): "link"}
 
 
-def test_the_sweeper_forgets_what_is_over(world: World, key: Key) -> None:
+def test_the_sweeper_deletes_expired_tickets(world: World, key: Key) -> None:
     web_sessions.make_link(world.services, key.principal)
     ticket = web_sessions.open_session(world.services, key.secret)
     world.sweep()
@@ -169,7 +169,7 @@ def test_the_sweeper_forgets_what_is_over(world: World, key: Key) -> None:
 
 
 class TestTheCall:
-    def test_any_key_makes_a_link_that_opens_what_the_key_does(self, api: Api) -> None:
+    def test_any_key_creates_a_link_with_its_own_scopes(self, api: Api) -> None:
         made = api.of_user("local", "read").post("/sign-in-links", expect=201)
         path, _, token = made["url_path"].partition("?token=")
         assert path == "/ui/enter"
@@ -178,7 +178,7 @@ class TestTheCall:
         ticket = web_sessions.enter(api.services, token)
         assert web_sessions.principal_of(api.services, ticket.token).scopes == {"read"}
 
-    def test_without_the_page_there_are_no_links(self, api_settings: Settings) -> None:
+    def test_links_are_404_while_the_web_page_is_off(self, api_settings: Settings) -> None:
         with open_api(api_settings.model_copy(update={"web": False})) as api:
             assert "MEMORYBASE_WEB" in api.refused("POST", "/sign-in-links", 404)["message"]
 

@@ -1,4 +1,4 @@
-"""What came in and what was ingested, by time: each message once, at the time when it was first held."""
+"""Activity over time: each message counts as ingested once, when the memory base first held it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def dated(world: World, base: UUID, *times: tuple[float, float]) -> None:
 
 
 class TestBuckets:
-    def test_each_message_is_in_the_bucket_of_its_second_on_either_database(self, world: World) -> None:
+    def test_both_databases_put_a_message_into_the_same_bucket(self, world: World) -> None:
         base = world.new_base(threshold=1)
         dated(world, base, (0, 59.999), (59.9995, 60), (60, 61.5), (119.25, 179.75))
         activity = seen(world, base, since=START, until=START + timedelta(minutes=4), buckets=4)
@@ -76,31 +76,31 @@ class TestBuckets:
             ({"since": START - timedelta(days=31, seconds=1), "until": START}, "since"),
         ],
     )
-    def test_what_is_out_of_bounds_is_named(self, world: World, window: dict[str, Any], field: str) -> None:
+    def test_a_parameter_out_of_bounds_is_named(self, world: World, window: dict[str, Any], field: str) -> None:
         base = world.new_base()
         with pytest.raises(errors.InvalidRequest) as refused:
             seen(world, base, **window)
         assert refused.value.field == field
         assert refused.value.limit is not None
 
-    def test_of_another_user_there_is_none(self, world: World) -> None:
+    def test_activity_of_another_user_is_not_found(self, world: World) -> None:
         with pytest.raises(errors.NotFound):
             activity_view.activity(world.services, world.new_user(), world.new_base(), since=START)
 
 
 class TestCounting:
-    def test_only_what_the_capture_rule_counts(self, world: World) -> None:
+    def test_only_counted_messages_are_captured(self, world: World) -> None:
         base = world.new_base(threshold=1, capture=Capture.OUTPUTS)
         world.say("s", {"role": "user", "content": "question"}, "answer", {"role": "system", "content": "rule"})
         world.settle()
         assert totals(seen(world, base)) == (1, 1)
 
-    def test_what_waits_is_captured_and_not_ingested(self, world: World) -> None:
+    def test_pending_messages_are_captured_and_not_ingested(self, world: World) -> None:
         base = world.new_base(threshold=10)
         world.say("s", "a", "b")
         assert totals(seen(world, base)) == (2, 0)
 
-    def test_edits_repairs_and_regenerates_change_no_time(self, world: World) -> None:
+    def test_edits_repairs_and_regenerates_do_not_change_the_ingestion_time(self, world: World) -> None:
         base = world.new_base(threshold=1)
         dated(world, base, (0, 10), (5, 20))
         window = {"since": START, "until": START + HOUR}
@@ -116,7 +116,7 @@ class TestCounting:
         assert seen(world, base, **window) == before
         assert totals(seen(world, base)) == (1, 1)
 
-    def test_messages_that_a_wider_capture_adds_do_not_count_as_late(self, world: World) -> None:
+    def test_messages_added_by_a_wider_capture_rule_are_left_out(self, world: World) -> None:
         base = world.new_base(threshold=1, capture=Capture.OUTPUTS)
         world.say("s", {"role": "user", "content": "question"}, "answer")
         world.settle()
@@ -128,7 +128,7 @@ class TestCounting:
             True,
         ]
 
-    def test_time_before_the_memory_base_existed_is_no_lag(self, world: World) -> None:
+    def test_a_delay_starts_no_earlier_than_the_memory_base(self, world: World) -> None:
         message = world.say("s", "long ago").messages[0]
         with world.services.database.transaction() as db:
             db.get_one(Message, message.id).captured_at -= timedelta(days=3)
@@ -152,7 +152,7 @@ class TestCounting:
         assert totals(seen(world, base)) == (1, 1)
 
 
-def test_over_http(api: Api) -> None:
+def test_activity_over_http(api: Api) -> None:
     api.flow()
     base = api.memory(threshold=1)["id"]
     api.capture("a", "b")

@@ -44,13 +44,13 @@ def named(world: World, *messages: Any) -> list[UUID]:
     return [message.id for message in world.say("s", *messages).messages]
 
 
-def test_without_parents_all_is_one_thread(world: World) -> None:
+def test_messages_without_parents_are_one_thread(world: World) -> None:
     world.say("s", user("q1"), "a1")
     world.say("s", user("q2"), "a2")
     assert set(shown(world).values()) == {(1, 1, True)}
 
 
-def test_an_answer_regenerated_twice(world: World) -> None:
+def test_an_answer_regenerated_twice_has_three_siblings(world: World) -> None:
     question, _ = named(world, user("q"), "a1")
     for again in ("a2", "a3"):
         world.say("s", {"role": "assistant", "content": again, "parent_message_id": str(question)})
@@ -86,14 +86,14 @@ def test_what_follows_unnamed_is_a_sibling_of_what_names_the_same(world: World) 
     assert (told["q2"], told["q2 again"]) == ((2, 1, False), (2, 2, True))
 
 
-def test_siblings_of_a_deleted_parent_are_branches(world: World) -> None:
+def test_siblings_of_a_deleted_parent(world: World) -> None:
     gone = str(uuid4())
     world.say("s", user("one", parent_message_id=gone))
     world.say("s", user("other", parent_message_id=gone))
     assert shown(world) == {"one": (2, 1, False), "other": (2, 2, True)}
 
 
-def test_no_messages(world: World) -> None:
+def test_a_session_without_messages_has_no_branches(world: World) -> None:
     assert branches.branches(world.services, world.user_id, world.flow_id, "none", []) == {}
 
 

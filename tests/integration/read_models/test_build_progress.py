@@ -1,4 +1,4 @@
-"""How far a regenerate is, as long as it goes on."""
+"""The progress of a running regenerate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memorybase.read_models.memory_bases import BuildView, GenerationsView
 pytestmark = pytest.mark.both_databases
 
 
-def test_a_build_is_shown_as_far_as_it_is_and_no_longer(world: World) -> None:
+def test_progress_is_shown_while_a_build_runs(world: World) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "one", "two")
     world.say("t", "three")
