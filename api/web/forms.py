@@ -70,7 +70,7 @@ async def edit(visit: Visit, base_id: UUID) -> bool:
             idle_after = field(ui.number("Idle timeout (seconds)", value=base.idle_after, min=0, precision=0))
         parts.hint(
             "A lower threshold applies from the session's next run; Sync Now ingests at once. "
-            "After the idle timeout, a session is ingested below the threshold; 0 turns this off."
+            "After the idle timeout, a session is ingested even below the threshold. 0 turns this off."
         )
 
         async def submit() -> None:

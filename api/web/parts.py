@@ -284,10 +284,14 @@ class Poller:
         self._error = ui.label().classes("banner bad").props("role=status")
         self._error.set_visibility(False)
         self._previous_seconds = 0.0
+        self._is_stopped = False
         self._timer = ui.timer(seconds, self.refresh, immediate=False)
 
     def stop(self) -> None:
+        """Stop, and hide the error, also that of a refresh that is running now."""
+        self._is_stopped = True
         self._timer.cancel()
+        self._error.set_visibility(False)
 
     async def refresh(self) -> None:
         """Refresh now; errors are shown, not raised."""
@@ -310,7 +314,7 @@ class Poller:
 
     def _show_error(self, text: str) -> None:
         self._error.set_text(text)
-        self._error.set_visibility(True)
+        self._error.set_visibility(not self._is_stopped)
 
 
 class KeyedList(Generic[Item]):

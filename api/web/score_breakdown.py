@@ -23,10 +23,10 @@ class Group:
 
 
 GROUPS = (
-    Group("Meaning", "meaning", "the message means what the question asks",
+    Group("Meaning", "meaning", "the message is close in meaning to the question",
           ("dense", "two_before", "after_question")),
     Group("Words", "words", "the question's words are in the message or next to it", ("nearby", "coverage")),
-    Group("Context", "context", "the previous turn or the session is about it", ("reply", "topic")),
+    Group("Context", "context", "the previous turn or the session is about the topic", ("reply", "topic")),
     Group(ATTRIBUTES, "attributes", "length, speaker, dates, times and numbers"),
     Group(PENALTIES, "penalties", "signals that lower the score: long messages match by chance"),
 )  # fmt: skip

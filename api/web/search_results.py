@@ -61,7 +61,7 @@ def _header(visit: Visit, flow_id: UUID, hit: Hit, rank: int) -> None:
             parts.link(visit, hit.session_id, parts.session_path(flow_id, hit.session_id, hit.memory_base_id))
         parts.text_element("span", parts.utc_time(hit.timestamp)).classes("muted")
         if hit.pending:
-            parts.badge("pending", "warn")
+            parts.badge("not ingested", "warn")
         parts.text_element("strong", f"Score {_rounded(hit.score)}").classes("score")
 
 

@@ -24,7 +24,7 @@ router = APIRouter(include_in_schema=False)
 
 FORM = """
 <form method="post" action="{root}/sign-in">
-  <h1>Sign in</h1>
+  <h1>Sign in to memorybase</h1>
   {alert}
   <label for="key">API key</label>
   <input id="key" name="key" type="password" autocomplete="current-password" required autofocus

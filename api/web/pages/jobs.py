@@ -81,7 +81,7 @@ class AllJobsPage:
 
     async def build(self) -> None:
         with page_layout(self._visit, "Jobs", section="/jobs"):
-            parts.heading("All jobs", 1)
+            parts.heading("Jobs", 1)
             self._poller = Poller(self._refresh)
             self._jobs = Jobs(self._visit, None, self._state, self._poller.refresh)
             await self._refresh()
@@ -116,7 +116,8 @@ class Jobs:
         self._reload = refresh
         with ui.element("section").classes("list").props('aria-label="Jobs"'):
             with ui.element("div").classes("head"):
-                parts.heading("Jobs")
+                if base:
+                    parts.heading("Jobs")
                 states = [ALL_STATES, *(state.value for state in JobState)]
                 self._state = ui.select(
                     states, value=state if state in states else ALL_STATES, label="State", on_change=self._on_state

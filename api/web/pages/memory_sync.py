@@ -85,7 +85,7 @@ class Sync:
             await self._follow(base, self._progress)
         elif not self._conflicts:
             self._status.set_text(
-                "A job is waiting for an unavailable service. It resumes automatically when the service is back."
+                "A job is waiting because of the error below. It resumes automatically when the cause is fixed."
                 if is_waiting
                 else ""
             )

@@ -173,7 +173,7 @@ class SessionPage:
     def _header(self, session: SessionView) -> None:
         with ui.element("div").classes("head"):
             parts.heading(f"Session {session.session_id}", 1)
-            with ui.element("div").classes("actions"):
+            with ui.element("div").classes("actions") as self._actions:
                 if self._visit.may("write"):
                     parts.button("Delete session", self._delete_session, kind="danger")
 
@@ -336,6 +336,7 @@ class SessionPage:
                 return
             self._poller.stop()
             self._message_list.delete()
+            self._actions.clear()
             with self._deleted, parts.banner("Session deleted", message_forms.receipt(erasure), "info"):
                 parts.link(self._visit, "Flow sessions", f"/flows/{self._flow_id}/sessions")
 

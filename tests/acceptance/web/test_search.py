@@ -69,7 +69,7 @@ def test_a_question_finds_messages_and_explains_their_scores(window: Callable[..
     session = re.compile(rf"/ui/session\?flow_id=.+&session_id=order&memory_base_id={base}")
     expect(delivery.get_by_role("link", name="order")).to_have_attribute("href", session)
     expect(delivery.get_by_role("img")).to_have_accessible_name(re.compile(r"Meaning \+.+, Words \+.+, Context \+"))
-    expect(hits.filter(has_text="pending").locator(".found")).to_have_text(PENDING)
+    expect(hits.filter(has_text="not ingested").locator(".found")).to_have_text(PENDING)
     delivery.get_by_text("Score details").click()
     expect(delivery.get_by_role("row", name="dense")).to_contain_text("+")
     assert reader.findings() == []
