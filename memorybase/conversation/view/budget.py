@@ -160,12 +160,14 @@ def _uncovered_verbatim(
     """The newest missing records, in whole units, up to `uncovered_tokens`."""
     tokens = rules.uncovered_tokens or 0
     if rules.limits.max_tokens is not None:
-        spent = rules.used.tokens + sum(rules.cost(body[index]) for index in kept)
-        spent += 0 if shown is None else rules.cost(shown)
-        tokens = max(0, min(tokens, rules.limits.max_tokens - spent))
+        tokens = max(0, min(tokens, rules.limits.max_tokens - _spent(body, kept, rules, shown)))
     candidates = [body[index] for index in missing]
     limits = Limits(max_tokens=tokens, prune=rules.limits.prune)
     return {missing[index] for index in trim(candidates, [rules.cost(record) for record in candidates], limits).kept}
+
+
+def _spent(body: Sequence[Record], kept: set[int], rules: Rules, shown: Record | None) -> int:
+    return rules.used.tokens + sum(rules.cost(body[index]) for index in kept) + (rules.cost(shown) if shown else 0)
 
 
 def _edge(
@@ -184,8 +186,7 @@ def _edge(
     is_covered = shown is not None and not covered.isdisjoint(unit)
     if not unit or is_covered or not _only_lacks_tokens(body, kept, unit, rules):
         return {}
-    spent = rules.used.tokens + sum(rules.cost(body[index]) for index in kept)
-    left = limits.max_tokens - spent - (0 if shown is None else rules.cost(shown))
+    left = limits.max_tokens - _spent(body, kept, rules, shown)
     cut = clip_longest([body[index] for index in unit], rules.counter, left) if left >= EDGE_TOKENS else None
     return {} if cut is None else dict(zip(unit, cut, strict=True))
 

@@ -1,4 +1,4 @@
-"""Node memory: what a node gave out last on the thread, whatever the other nodes and branches did."""
+"""Node memory: the node's latest context on the thread, whatever other nodes and branches did."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def memory(world: World, node_id: str | None = "n1", **options: Any) -> NodeToke
 
 
 def first(memory: NodeTokenBufferMemory) -> Any:
-    """The first message of the history, which names the execution that it is of."""
+    """The first message of the history, which names its execution."""
     found = memory.get_history_prompt_messages()
     return found[0]["content"] if found else None
 
 
-def test_a_node_that_was_not_executed_or_failed_keeps_its_memory(world: World) -> None:
+def test_a_node_that_failed_or_was_skipped_keeps_its_memory(world: World) -> None:
     r1 = run(world, "r1", None, "n1", "n2")
     r2 = run(world, "r2", "r1", "n1", "n2:failed")
     r3 = run(world, "r3", "r2")
@@ -70,7 +70,7 @@ def test_a_node_that_was_not_executed_or_failed_keeps_its_memory(world: World) -
     assert first(memory(world, "n3")) is None
 
 
-def test_a_thread_has_its_own_memory(world: World) -> None:
+def test_each_thread_has_its_own_memory(world: World) -> None:
     r1 = run(world, "r1", None, "n1")
     r2 = run(world, "r2", "r1", "n1")
     run(world, "r3", "r1")
@@ -85,7 +85,7 @@ def conversation(world: World) -> Conversation:
     return Conversation(world.services, world.user_id, world.flow_id, "s")
 
 
-def test_an_execution_that_is_tried_again_is_not_in_its_own_history(world: World) -> None:
+def test_a_retried_execution_is_not_in_its_own_history(world: World) -> None:
     r1 = run(world, "r1", None, "n1")
     r2 = run(world, "r2", "r1")
     tries = [execute(world, r2, f"n1#{index}") for index in (1, 2, 3)]
@@ -97,7 +97,7 @@ def test_an_execution_that_is_tried_again_is_not_in_its_own_history(world: World
     assert first(memory(world, run_id=r2, execution_id=uuid4())) == f"to n1#3 in {r2}", "a new round"
 
 
-def test_an_execution_that_is_tried_again_before_anything_is_captured(world: World) -> None:
+def test_a_retried_execution_before_anything_is_captured(world: World) -> None:
     one = execute(world, uuid4(), "n1")
     run_id = uuid4()
     two = execute(world, run_id, "n1")
@@ -106,7 +106,7 @@ def test_an_execution_that_is_tried_again_before_anything_is_captured(world: Wor
     assert node_view(conversation(world), "n1", asked).execution_id == one
 
 
-def test_the_rounds_of_a_loop_remember_each_other(world: World) -> None:
+def test_each_round_of_a_loop_has_the_one_before_in_its_history(world: World) -> None:
     r1 = run(world, "r1", None, "n1#1", "n1#2", "n1")
     assert first(memory(world)) == f"to n1#2 in {r1}"
     under_way = uuid4()
@@ -116,14 +116,14 @@ def test_the_rounds_of_a_loop_remember_each_other(world: World) -> None:
     assert first(memory(world)) == f"to n1#2 in {r1}"
 
 
-def test_executions_alone_are_a_memory_too(world: World) -> None:
+def test_executions_without_captured_messages_have_a_history(world: World) -> None:
     execute(world, uuid4(), "n1")
     last = uuid4()
     execute(world, last, "n1")
     assert first(memory(world)) == f"to n1 in {last}"
 
 
-def test_few_shots_are_not_sent_twice_and_files_are_found_again(world: World) -> None:
+def test_few_shots_are_not_sent_twice_and_files_are_resolved(world: World) -> None:
     shots = [{"role": "user", "content": "example"}, {"role": "assistant", "content": "shown"}]
     picture = {"type": "image", "base64_data": "", "url": "", "filename": "cat.png"}
     parts = [picture | {"file_ref": "remote:https://h/cat.png"}, picture | {"file_ref": "local:gone"},
@@ -151,7 +151,7 @@ def test_few_shots_are_not_sent_twice_and_files_are_found_again(world: World) ->
     assert memory(world).get_history_prompt_messages(max_token_limit=30) == []  # a turn, and a call, stay whole
 
 
-def test_no_node_or_conversation_is_no_memory_or_an_error(world: World) -> None:
+def test_without_a_node_or_session_there_is_no_history_or_an_error(world: World) -> None:
     world.say("s", "hello")
     missing = [(memory(world, None), InvalidRequest), (memory(world, session_id=None), InvalidRequest),
                (memory(world, session_id="unknown"), NotFound), (memory(world, "never ran"), NotFound)]  # fmt: skip
@@ -191,7 +191,7 @@ def test_executions_are_replaced_refused_renamed_and_deleted(world: World) -> No
             node_executions.get_execution(world.services, world.user_id, gone)
 
 
-def test_a_context_is_checked(world: World) -> None:
+def test_an_invalid_context_is_refused_with_its_field(world: World) -> None:
     for raw, field in [({"outputs": {"context": "text"}}, "outputs.context"),
                        ({"outputs": {"context": [{"content": "x"}]}}, "outputs.context[0].role"),
                        ({"outputs": {"text": 1}}, "outputs.text"),
@@ -203,7 +203,7 @@ def test_a_context_is_checked(world: World) -> None:
 
 
 def test_node_memory_in_objects_is_cleaned_up_once_a_day_by_a_worker(world: World) -> None:
-    """The sweeper rings for it, any number of them once; a ring that was lost is made up for."""
+    """The sweeper enqueues it once a day, however many sweepers run, and again if the notification was lost."""
     assert world.sweep().node_memory == 0, "never, unless the settings say after how long"
     services = replace(world.services, settings=world.services.settings.model_copy(update={"node_memory_days": 30}))
     world.queue.away = True

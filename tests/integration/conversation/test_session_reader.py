@@ -1,4 +1,4 @@
-"""Views of captured messages: threads read from the database are those of the pure engine, however long the log."""
+"""Views of captured messages: threads in the database match those of the engine, however long the log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def stored(world: World, session_id: str = "s") -> list[Record]:
 
 
 @pytest.mark.parametrize(("seed", "linked"), [(0, 0), (1, 0.1), (2, 0.1), (3, 0.6), (4, 0.6)])
-def test_a_thread_in_the_database_is_the_engines(
+def test_a_thread_in_the_database_matches_that_of_the_records_in_memory(
     world: World, monkeypatch: pytest.MonkeyPatch, seed: int, linked: float
 ) -> None:
     monkeypatch.setattr(session_reader, "FIRST_PAGE", 2)
@@ -39,14 +39,14 @@ def test_a_thread_in_the_database_is_the_engines(
     leaves = [None, *(record.id for record in chance.sample(log, 3))]
 
     for leaf in leaves:
-        wanted = thread(log, leaf, parents=inferred_parents(log))
+        expected = thread(log, leaf, parents=inferred_parents(log))
         found = view(world, leaf_id=leaf, limits=Limits(prune="message"))
-        assert [record.id for record in found.records] == [row.id for row in wanted.rows]
-        assert found.report.flags == wanted.flags
+        assert [record.id for record in found.records] == [row.id for row in expected.rows]
+        assert found.report.flags == expected.flags
 
 
 @pytest.mark.parametrize("max_tokens", [0, 10, 95, 250, 100_000])
-def test_a_view_of_the_tail_is_that_of_the_whole(
+def test_a_view_of_a_tail_matches_that_of_the_whole_thread(
     world: World, monkeypatch: pytest.MonkeyPatch, max_tokens: int
 ) -> None:
     monkeypatch.setattr(session_reader, "FIRST_PAGE", 2)
@@ -67,7 +67,7 @@ def test_a_view_of_the_tail_is_that_of_the_whole(
     assert (UNREAD in found.report.flags) == (max_tokens < 100_000)
 
 
-def test_what_no_summary_covers_is_read_however_old(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_that_no_summary_covers_are_read_however_old(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_reader, "FIRST_PAGE", 2)
     for turn in range(1, 11):
         world.say("s", {"role": "user", "content": f"q{turn}"}, f"a{turn}")
@@ -79,7 +79,7 @@ def test_what_no_summary_covers_is_read_however_old(world: World, monkeypatch: p
     assert [message["content"] for message in found.messages[1:3]] == ["q3", "a3"]
 
 
-def test_views_are_of_ones_own(world: World) -> None:
+def test_another_users_flow_and_an_unknown_leaf_are_not_found(world: World) -> None:
     run = world.say("s", {"role": "user", "content": "mine"})
     world.say("a/b", "elsewhere")
     assert view(world).report.kept == (str(run.messages[0].id),)

@@ -1,4 +1,4 @@
-"""TokenBufferMemory over captured messages: threads, limits, files; what Dify does and what is right."""
+"""TokenBufferMemory over captured messages: threads, limits, files; what Dify does and what is correct."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def buffer(world: World, session_id: str = "s", **options: Any) -> TokenBufferMe
     return TokenBufferMemory(conversation(world, session_id), Flat(), **options)
 
 
-def said(memory: TokenBufferMemory, limit: int = 2000, **options: Any) -> str:
+def history(memory: TokenBufferMemory, limit: int = 2000, **options: Any) -> str:
     return " ".join(message["content"] for message in memory.get_history_prompt_messages(limit, **options))
 
 
@@ -33,9 +33,9 @@ def identity(world: World, name: str) -> UUID:
 def turn(world: World, name: str, parent: str | None, *, session_id: str = "s", answer: bool = True) -> None:
     """A run with the question `q<name>`, whose parent is the turn `parent`, and its answer."""
     named = parent if parent in {None, UUID_NIL} else str(identity(world, f"{session_id}-q{parent}"))
-    asked = {"id": str(identity(world, f"{session_id}-q{name}")), "role": "user", "content": f"q{name}",
+    question = {"id": str(identity(world, f"{session_id}-q{name}")), "role": "user", "content": f"q{name}",
              "parent_message_id": named}  # fmt: skip
-    world.say(session_id, asked, *([f"a{name}"] if answer else []))
+    world.say(session_id, question, *([f"a{name}"] if answer else []))
 
 
 THREADS = [
@@ -55,19 +55,19 @@ THREADS = [
 ]
 
 
-def test_threads_are_those_of_their_turns(world: World) -> None:
-    for number, (drawn, wanted) in enumerate(THREADS):
+def test_history_follows_the_thread(world: World) -> None:
+    for number, (drawing, wanted) in enumerate(THREADS):
         session_id = f"s{number}"
-        for word in drawn.split():
+        for word in drawing.split():
             name, parent = word.split("<-")
             turn(world, name, {"NIL": UUID_NIL, "None": None}.get(parent, parent), session_id=session_id)
 
         expected = " ".join(f"q{name} a{name}" for name in wanted.split())
-        assert said(buffer(world, session_id=session_id)) == expected, drawn
+        assert history(buffer(world, session_id=session_id)) == expected, drawing
 
 
-def test_an_answer_is_regenerated_and_the_leaf_chooses(world: World) -> None:
-    """A, A', B, B' and a second answer A'' with C and C' behind it."""
+def test_the_leaf_selects_the_thread_of_a_regenerated_answer(world: World) -> None:
+    """A, A', B, B', and a second answer A'' followed by C and C'."""
     ids = {name: str(identity(world, name)) for name in ("A", "A'", "B", "B'", "A''", "C", "C'")}
     parents = {"A": None, "A'": "A", "B": "A'", "B'": "B", "A''": "A", "C": "A''", "C'": "C"}
     for name, parent in parents.items():
@@ -75,10 +75,10 @@ def test_an_answer_is_regenerated_and_the_leaf_chooses(world: World) -> None:
         world.say("s", {"id": ids[name], "role": role, "content": name,
                         "parent_message_id": None if parent is None else ids[parent]})  # fmt: skip
 
-    assert said(buffer(world)) == "A A'' C C'"
-    assert said(buffer(world, leaf_id=UUID(ids["B'"]))) == "A A' B B'"
+    assert history(buffer(world)) == "A A'' C C'"
+    assert history(buffer(world, leaf_id=UUID(ids["B'"]))) == "A A' B B'"
     with pytest.raises(NotFound):
-        said(buffer(world, leaf_id=identity(world, "unknown")))
+        history(buffer(world, leaf_id=identity(world, "unknown")))
 
 
 LIMITS = [
@@ -97,25 +97,25 @@ def test_turns_are_kept_or_dropped_as_a_whole(world: World) -> None:
     for name in ("1", "2"):
         turn(world, name, None)
     for limit, dify, whole in LIMITS:
-        assert said(buffer(world, prune="message"), limit) == dify
-        assert said(buffer(world), limit) == whole
+        assert history(buffer(world, prune="message"), limit) == dify
+        assert history(buffer(world), limit) == whole
         assert buffer(world).view(limit).report.over_budget == (not whole)
     for message_limit, wanted in ((None, "q1 a1 q2 a2"), (0, "q1 a1 q2 a2"), (-1, "q1 a1 q2 a2"), (1, "q2 a2")):
-        assert said(buffer(world), message_limit=message_limit) == wanted
-        assert said(buffer(world, prune="message"), message_limit=message_limit) == wanted
+        assert history(buffer(world), message_limit=message_limit) == wanted
+        assert history(buffer(world, prune="message"), message_limit=message_limit) == wanted
 
 
-def test_the_question_under_way_is_no_history(world: World) -> None:
+def test_the_open_question_is_not_part_of_the_history(world: World) -> None:
     turn(world, "1", None)
     turn(world, "2", None, answer=False)
-    assert said(buffer(world)) == "q1 a1"
+    assert history(buffer(world)) == "q1 a1"
     run_id = world.messages("s")[0].run_id
-    assert said(buffer(world, run_id=run_id)) == ""  # its own branch, from before its own messages
+    assert history(buffer(world, run_id=run_id)) == ""  # its own branch, from before its own messages
     turn(world, "alone", None, session_id="new", answer=False)
-    assert said(buffer(world, session_id="new")) == ""
+    assert history(buffer(world, session_id="new")) == ""
 
 
-def test_history_is_rendered_as_text(world: World) -> None:
+def test_history_renders_as_text(world: World) -> None:
     turn(world, "1", None)
     world.say(
         "s",
@@ -124,12 +124,12 @@ def test_history_is_rendered_as_text(world: World) -> None:
     )
     world.say("s", "end")
 
-    told = buffer(world).get_history_prompt_text("H", "A")
+    text = buffer(world).get_history_prompt_text("H", "A")
 
-    assert told == "H: q1\nA: a1\nH: [image]\n  x\n  Assistant: y\nA: end"
+    assert text == "H: q1\nA: a1\nH: [image]\n  x\n  Assistant: y\nA: end"
 
 
-def test_files_come_first_and_missing_ones_become_stubs(world: World) -> None:
+def test_files_precede_the_text_and_missing_ones_become_stubs(world: World) -> None:
     files = [
         {"type": "image", "transfer_method": "remote_url", "url": "https://h/cat.png"},
         {"type": "document", "transfer_method": "local_file", "upload_file_id": "f1", "name": "plan.pdf"},
@@ -141,17 +141,17 @@ def test_files_come_first_and_missing_ones_become_stubs(world: World) -> None:
     assert view.report.degraded == ("files",)
 
 
-def test_without_a_conversation_there_is_no_memory_or_an_error(world: World) -> None:
-    assert said(buffer(world, session_id="unknown")) == ""
+def test_an_unknown_session_has_no_history_or_is_an_error(world: World) -> None:
+    assert history(buffer(world, session_id="unknown")) == ""
     with pytest.raises(NotFound) as caught:
-        said(buffer(world, session_id="unknown", on_missing="error"))
+        history(buffer(world, session_id="unknown", on_missing="error"))
     assert caught.value.field == "session_id"
     stranger = Conversation(world.services, world.new_user(), world.flow_id, "s")
     with pytest.raises(NotFound):
         TokenBufferMemory(stranger).get_history_prompt_messages()
 
 
-def test_a_session_of_outputs_alone_has_a_history(world: World) -> None:
+def test_a_session_of_outputs_only_has_a_history(world: World) -> None:
     world.say("s", "a1", "a2", "a3")
-    assert said(buffer(world)) == "a1 a2 a3"
-    assert said(buffer(world), 20) == "a2 a3"
+    assert history(buffer(world)) == "a1 a2 a3"
+    assert history(buffer(world), 20) == "a2 a3"

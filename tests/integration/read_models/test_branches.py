@@ -1,4 +1,4 @@
-"""Which messages are regenerations of one another, and which are on the latest thread."""
+"""Which messages are alternatives to one another, and which are on the latest thread."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ pytestmark = pytest.mark.both_databases
 
 
 def shown(world: World, session_id: str = "s") -> dict[str, tuple[int, int, bool]]:
-    """siblings, place and on_latest of each message by its text."""
+    """siblings, position and on_latest of each message by its text."""
     wanted = MessageQuery(flow_id=world.flow_id, session_id=session_id)
     page = sessions.list_messages(world.services, world.user_id, wanted, PageRequest())
     found = branches.branches(world.services, world.user_id, world.flow_id, session_id, page.items)
     assert found.keys() == {message.id for message in page.items}
-    # A part of the page is told the same.
+    # A part of the page gives the same branches.
     alone = branches.branches(world.services, world.user_id, world.flow_id, session_id, page.items[:1])
     assert all(found[message_id] == branch for message_id, branch in alone.items())
     return {
@@ -50,7 +50,7 @@ def test_messages_without_parents_are_one_thread(world: World) -> None:
     assert set(shown(world).values()) == {(1, 1, True)}
 
 
-def test_an_answer_regenerated_twice_has_three_siblings(world: World) -> None:
+def test_answers_to_the_same_question_are_siblings(world: World) -> None:
     question, _ = named(world, user("q"), "a1")
     for again in ("a2", "a3"):
         world.say("s", {"role": "assistant", "content": again, "parent_message_id": str(question)})
@@ -64,7 +64,7 @@ def test_an_answer_regenerated_twice_has_three_siblings(world: World) -> None:
     }
 
 
-def test_a_question_asked_again_is_a_sibling_though_it_names_the_question_before(world: World) -> None:
+def test_a_question_that_names_the_question_before_is_a_sibling_of_one_that_names_its_answer(world: World) -> None:
     first, answer = named(world, user("q1"), "a1")
     world.say("s", user("q2", parent_message_id=str(first)), "a2")  # as the whole turn before
     world.say("s", user("q2 again", parent_message_id=str(answer)), "a2 again")
@@ -78,22 +78,22 @@ def test_a_question_asked_again_is_a_sibling_though_it_names_the_question_before
     }
 
 
-def test_what_follows_unnamed_is_a_sibling_of_what_names_the_same(world: World) -> None:
+def test_a_message_without_a_parent_is_a_sibling_of_one_that_names_what_it_follows(world: World) -> None:
     named(world, user("q1"), "a1")
     world.say("s", user("q2"), "a2")
     world.say("s", user("q2 again", parent_message_id=str(world.messages("s")[1].id)), "a2 again")
-    told = shown(world)
-    assert (told["q2"], told["q2 again"]) == ((2, 1, False), (2, 2, True))
+    found = shown(world)
+    assert (found["q2"], found["q2 again"]) == ((2, 1, False), (2, 2, True))
 
 
-def test_siblings_of_a_deleted_parent(world: World) -> None:
+def test_messages_that_name_the_same_missing_parent_are_siblings(world: World) -> None:
     gone = str(uuid4())
     world.say("s", user("one", parent_message_id=gone))
     world.say("s", user("other", parent_message_id=gone))
     assert shown(world) == {"one": (2, 1, False), "other": (2, 2, True)}
 
 
-def test_a_session_without_messages_has_no_branches(world: World) -> None:
+def test_an_empty_page_has_no_branches(world: World) -> None:
     assert branches.branches(world.services, world.user_id, world.flow_id, "none", []) == {}
 
 

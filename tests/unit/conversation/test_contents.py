@@ -1,4 +1,4 @@
-"""What becomes of a message's content: files, images, tool results, tokens."""
+"""The content of a message: files, images, tool results, truncation, tokens."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def image(name: str, **more: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_file_is_read_in_both_shapes_and_written_again(raw: dict[str, Any], ref: str, kind: str, label: str) -> None:
+def test_a_file_is_read_in_both_shapes_and_converted_back(raw: dict[str, Any], ref: str, kind: str, label: str) -> None:
     file = FileRef.from_mapping(raw)
 
     assert (file.ref, file.type, file.label) == (ref, kind, label)
@@ -65,18 +65,18 @@ def test_a_file_is_read_in_both_shapes_and_written_again(raw: dict[str, Any], re
         ({"url": "https://x.org", "transfer_method": "post"}, "files.transfer_method"),
     ],
 )
-def test_a_file_that_cannot_be_is_refused_by_name(raw: dict[str, Any], field: str) -> None:
+def test_an_invalid_file_is_refused_with_its_field(raw: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         FileRef.from_mapping(raw)
     assert caught.value.field == field
 
 
-def test_a_reference_without_a_known_prefix_is_none() -> None:
+def test_a_reference_with_an_unknown_prefix_is_none() -> None:
     assert FileRef.from_ref("nothing") is None
     assert FileRef.from_ref("ftp:x") is None
 
 
-def test_stored_files_of_any_shape_are_read_and_what_is_none_is_left_out() -> None:
+def test_stored_files_of_any_shape_are_read_and_invalid_ones_left_out() -> None:
     stored = ["flow/cat.png", "https://x.org/a.mp3?key=1", {"url": "https://x.org/b"}, {"odd": 1}, 7, None, ""]
 
     files = read_files(stored)
@@ -88,7 +88,7 @@ def test_stored_files_of_any_shape_are_read_and_what_is_none_is_left_out() -> No
     ]
 
 
-def test_files_come_first_the_text_last_and_missing_files_become_stubs() -> None:
+def test_files_precede_the_text_and_a_missing_one_becomes_a_stub() -> None:
     photo = FileRef(type="image", transfer_method="remote_url", pointer="https://x.org/cat.png?key=1")
     sound = FileRef(type="audio", transfer_method="local_file", pointer="f1", name="talk.mp3")
     odd = FileRef(type="custom", transfer_method="tool_file", pointer="f2", name="x.bin")
@@ -114,7 +114,7 @@ def test_files_come_first_the_text_last_and_missing_files_become_stubs() -> None
     ("budget", "left"),
     [(9, "1a 1b 3a 5a"), (3, "1b 3a 5a"), (2, "3a 5a"), (1, "5a"), (0, "")],
 )
-def test_images_are_kept_newest_first_and_no_message_goes(budget: int, left: str) -> None:
+def test_the_newest_images_are_kept_and_no_message_is_dropped(budget: int, left: str) -> None:
     pictures = {"m1": ["1a", "1b"], "m3": ["3a"], "m5": ["5a"]}
     records = [
         one.with_content([*map(image, pictures[one.id]), {"type": "text", "text": one.id}])
@@ -143,11 +143,11 @@ def test_images_are_kept_newest_first_and_no_message_goes(budget: int, left: str
         ("data:image/png;base64,AAAA", "file"),
     ],
 )
-def test_any_url_has_a_label_that_is_no_secret(url: str, label: str) -> None:
+def test_the_label_of_a_url_holds_no_secret(url: str, label: str) -> None:
     assert url_label(url) == label
 
 
-def test_a_stub_names_no_data_and_no_secret() -> None:
+def test_a_stub_holds_no_data_and_no_secret() -> None:
     data = record("u1", 1).with_content([{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}])
     linked = record("u1", 1).with_content([image("cat.png"), {"type": "text", "text": "look"}])
 
@@ -158,7 +158,7 @@ def test_a_stub_names_no_data_and_no_secret() -> None:
 # Tool results
 
 
-def test_tool_results_are_emptied_and_their_calls_stay() -> None:
+def test_tool_results_are_cleared_and_their_calls_stay() -> None:
     records = log("u1 A1[t1] T1 a1")
     records[2] = replace(records[2], name="search", content="five thousand tokens")
 
@@ -178,7 +178,7 @@ def test_tool_results_are_emptied_and_their_calls_stay() -> None:
         (Clearing(placeholder="[cleared]"), "T1 T2"),
     ],
 )
-def test_the_turn_under_way_keeps_what_it_has_fetched(clearing: Clearing, cleared: str) -> None:
+def test_an_unfinished_turn_keeps_its_tool_results(clearing: Clearing, cleared: str) -> None:
     records = log("u1 A1[t1] T1 a1 u2 A2[t2] T2 a2 u3 A3[t3] T3")
 
     shown = clear_tool_results(records, clearing)
@@ -204,7 +204,7 @@ def test_the_turn_under_way_keeps_what_it_has_fetched(clearing: Clearing, cleare
         ({"content": [{"type": "input_audio", "input_audio": {}}]}, 3 + 1000),
     ],
 )
-def test_everything_that_is_sent_is_counted(changed: dict[str, Any], tokens: int) -> None:
+def test_everything_that_is_sent_counts(changed: dict[str, Any], tokens: int) -> None:
     plain = Record(id="1", seq=1, role="assistant")
     assert WORDS.count(replace(plain, **changed)) == tokens
 
@@ -217,7 +217,7 @@ def test_the_estimate_needs_no_model(text: str, tokens: int) -> None:
     assert counter_named("estimate") is ESTIMATE
 
 
-def test_a_tokenizer_counts_by_the_bundled_model() -> None:
+def test_the_tokenizer_of_the_bundled_model_counts() -> None:
     counter = counter_named("hf:all-MiniLM-L6-v2")
 
     assert counter.name == "hf:all-MiniLM-L6-v2"
@@ -235,7 +235,7 @@ def test_a_tokenizer_counts_by_the_bundled_model() -> None:
         ("tiktoken:o200k_base", ModelUnavailable),
     ],
 )
-def test_a_counter_that_is_not_there_is_an_error(name: str, error: type[Exception]) -> None:
+def test_an_unknown_or_missing_counter_is_an_error(name: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         counter_named(name)
 
@@ -243,7 +243,7 @@ def test_a_counter_that_is_not_there_is_an_error(name: str, error: type[Exceptio
 # Clipping
 
 
-def test_a_message_is_cut_in_its_middle() -> None:
+def test_a_message_is_truncated_in_its_middle() -> None:
     text = "start " + "filler " * 200 + "end"
     long = record("a1", 1).with_content(text)
     limit = ESTIMATE.count(long) // 4

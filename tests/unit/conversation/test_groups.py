@@ -1,4 +1,4 @@
-"""Groups, turns, and logs that no model would accept."""
+"""Groups, turns, and messages that no model accepts."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def test_a_call_and_its_results_are_one_group(words: str, expected: list[tuple[i
     assert groups_of(log(words)) == expected
 
 
-def test_a_model_that_reuses_call_ids_is_understood() -> None:
+def test_a_result_belongs_to_the_newest_call_with_its_id() -> None:
     first, second = log("u1 A1[t1] T1 a1"), log("u2 A2[t1] T1 a2")
 
     assert groups_of([*first, *second]) == [(0,), (1, 2), (3,), (4,), (5, 6), (7,)]
 
 
-def test_turns_begin_with_a_question() -> None:
+def test_turns_start_with_a_user_message() -> None:
     records = log("s1 a1 u1 A1[t1] T1 a2 u2")
 
     assert turns_of(records, groups_of(records)) == [[(0,), (1,)], [(2,), (3, 4), (5,)], [(6,)]]
@@ -60,7 +60,7 @@ def test_a_question_is_open_until_an_answer_without_calls(words: str, expected: 
         ("u1 A1[t1,t2] T1", "u1 A1 T1", []),
     ],
 )
-def test_results_without_a_call_go(words: str, left: str, removed: list[tuple[str, str]]) -> None:
+def test_results_without_a_call_are_removed(words: str, left: str, removed: list[tuple[str, str]]) -> None:
     paired = drop_unpaired_tool_messages(log(words))
 
     assert ids(paired.records) == left
@@ -68,7 +68,7 @@ def test_results_without_a_call_go(words: str, left: str, removed: list[tuple[st
     assert not paired.stripped
 
 
-def test_a_call_without_a_result_is_dropped_and_its_text_stays() -> None:
+def test_an_unanswered_call_is_removed_and_its_text_stays() -> None:
     paired = drop_unpaired_tool_messages(log("u1 A1[t1,t2] T1 u2 a2"))
     assert ids(paired.records) == "u1 A1 T1 u2 a2"
     assert [call["id"] for call in paired.records[1].tool_calls] == ["t1"]

@@ -1,4 +1,4 @@
-"""Threads: what Dify finds, and what is right."""
+"""Threads: what Dify finds, and what is correct."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Row:
     parent_id: str | None
 
 
-def rows(drawn: str) -> list[Row]:
-    """Newest first as drawn, `id<-parent`; the ids are numbers in order of seq."""
-    pairs = [word.split("<-") for word in drawn.split()]
+def rows(drawing: str) -> list[Row]:
+    """Rows from `id<-parent`, newest first; the ids are their seqs."""
+    pairs = [word.split("<-") for word in drawing.split()]
     parents = {"NIL": UUID_NIL, "None": None}
     return [Row(identity, int(identity), parents.get(parent, parent)) for identity, parent in pairs]
 
 
 VECTORS = [
-    # drawn, what Dify finds, what is right, flags
+    # drawing, what Dify finds, what is right, flags
     ("1<-NIL", "1", "1", ()),
     ("5<-4 4<-3 3<-2 2<-1 1<-NIL", "5 4 3 2 1", "5 4 3 2 1", ()),
     ("4<-2 3<-2 2<-1 1<-NIL", "4 2 1", "4 2 1", ()),
@@ -57,18 +57,16 @@ VECTORS = [
 ]
 
 
-@pytest.mark.parametrize(("drawn", "dify", "right", "flags"), VECTORS)
-def test_a_thread_is_followed_and_dify_can_be_compared_with(
-    drawn: str, dify: str, right: str, flags: tuple[str, ...]
-) -> None:
-    found = thread(rows(drawn))
+@pytest.mark.parametrize(("drawing", "dify", "right", "flags"), VECTORS)
+def test_threads_and_those_that_dify_finds(drawing: str, dify: str, right: str, flags: tuple[str, ...]) -> None:
+    found = thread(rows(drawing))
 
     assert " ".join(row.id for row in reversed(found.rows)) == right
     assert found.flags == flags
-    assert " ".join(row.id for row in dify_thread(rows(drawn))) == dify
+    assert " ".join(row.id for row in dify_thread(rows(drawing))) == dify
 
 
-def test_a_thread_ends_at_the_leaf_that_is_named() -> None:
+def test_a_thread_ends_at_the_requested_leaf() -> None:
     tree = rows("4<-2 3<-2 2<-1 1<-None")
 
     assert [row.id for row in thread(tree, "3").rows] == ["1", "2", "3"]
@@ -105,7 +103,7 @@ def followed(records: list[Record], leaf_id: str | None = None) -> list[Record]:
     return thread(records, leaf_id, parents=inferred_parents(records)).rows
 
 
-def test_a_log_without_parents_is_one_line() -> None:
+def test_a_log_without_parents_is_one_thread() -> None:
     messages = [*run(log("u1 a1"), "r1"), *run(log("u2 a2"), "r2")]
     line = [replace(message, seq=seq) for seq, message in enumerate(messages)]
 
@@ -114,7 +112,7 @@ def test_a_log_without_parents_is_one_line() -> None:
 
 
 @pytest.mark.parametrize("named", ["u1", "a1"])  # a runtime may name the turn by its question or by its answer
-def test_regenerating_the_first_answer_begins_a_thread(named: str) -> None:
+def test_regenerating_the_first_answer_starts_a_thread(named: str) -> None:
     messages = [
         *run(log("u1 a1"), "r1"), *run(log("u2 a2"), "r2", named), *run(log("u3 a3"), "r3"),
         *run(log("u4 a4"), "r4", named.replace("1", "3")),
@@ -135,7 +133,7 @@ def test_a_regenerated_answer_leaves_out_the_answer_before_it() -> None:
     assert ids(followed(line)) == "u1 a3 u4 a4"
 
 
-def test_parents_named_late_keep_what_is_older() -> None:
+def test_messages_before_the_first_named_parent_stay_on_the_thread() -> None:
     messages = [*run(log("u1 a1"), "r1"), *run(log("u2 a2"), "r2"), *run(log("u3 a3"), "r3", "a2")]
     line = [replace(message, seq=seq) for seq, message in enumerate(messages)]
 

@@ -1,4 +1,4 @@
-"""What fits: the tables of every kind of limit."""
+"""Which messages fit: tables for every kind of limit."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_minimum_of_messages_overrides_the_tokens(limit: int, minimum: int, ex
         *[(limit, "a2", "") for limit in (19, 10, 9, 0)],
     ],
 )
-def test_turns_go_whole_and_dify_leaves_an_answer_without_its_question(
+def test_whole_turns_are_dropped_and_dify_keeps_an_answer_without_its_question(
     limit: int, by_message: str, by_turn: str
 ) -> None:
     records = log(TURNS)
@@ -104,7 +104,7 @@ def test_turns_go_whole_and_dify_leaves_an_answer_without_its_question(
     assert kept(records, Limits(max_tokens=limit, prune="turn")) == (by_turn, not by_turn)
 
 
-def test_an_answer_above_the_limit_takes_its_question_with_it() -> None:
+def test_an_answer_above_the_limit_is_dropped_with_its_question() -> None:
     records = [record("u1", 1).with_content("5"), record("a1", 2).with_content("3000")]
 
     assert kept(records, Limits(max_tokens=2000, prune="message")) == ("a1", True)
@@ -120,7 +120,7 @@ def test_a_threshold_lets_a_log_grow_and_then_cuts_it() -> None:
     assert (seen[4], seen[7]) == ("m4 m5", "m7 m8")
 
 
-def test_a_threshold_is_looked_at_after_a_whole_write() -> None:
+def test_a_threshold_is_checked_after_a_complete_write() -> None:
     limits = Limits(threshold=Threshold(trigger=3, target=1))
     records = [replace(one, run_id=f"r{(one.seq + 1) // 2}") for one in numbered(4)]
 
@@ -151,7 +151,7 @@ def test_a_threshold_never_cuts_a_group_larger_than_its_target() -> None:
         ({"max_turns": 3}, "prune", "group", "turn"),
     ],
 )
-def test_limits_that_cannot_hold_are_refused_by_name(
+def test_contradictory_limits_are_refused_with_their_field(
     options: dict[str, Any], field: str, value: object, limit: object
 ) -> None:
     with pytest.raises(InvalidRequest) as caught:
@@ -167,7 +167,7 @@ def test_a_trigger_at_its_target_is_refused() -> None:
     assert (caught.value.field, caught.value.value, caught.value.limit) == ("trigger", 3, 4)
 
 
-def test_a_number_of_turns_does_not_count_the_one_under_way() -> None:
+def test_max_turns_does_not_count_an_unfinished_turn() -> None:
     finished, under_way = log("u1 a1 u2 a2"), log("u1 a1 u2 a2 u3")
     limits = Limits(max_turns=1, prune="turn")
 
@@ -180,19 +180,19 @@ def test_a_number_of_turns_does_not_count_the_one_under_way() -> None:
     ("limit", "expected"),
     [(10, "u2"), (29, "u2"), (30, "u2 A2 T2"), (49, "u2 A2 T2"), (50, "u1 a1 u2 A2 T2")],
 )
-def test_the_question_under_way_outlives_what_a_loop_has_fetched(limit: int, expected: str) -> None:
+def test_the_open_question_is_kept_before_tool_results(limit: int, expected: str) -> None:
     records = log("u1 a1 u2 A2[t2] T2")
 
     assert kept(records, Limits(max_tokens=limit, prune="turn")) == (expected, False)
 
 
-def test_a_question_that_alone_is_too_large_leaves_nothing_and_says_so() -> None:
+def test_an_open_question_that_is_too_large_alone_keeps_nothing_and_sets_over() -> None:
     records = [*log("u1 a1"), record("u2", 3).with_content("100")]
 
     assert kept(records, Limits(max_tokens=50)) == ("", True)
 
 
-def test_what_is_taken_yields_to_the_question() -> None:
+def test_the_question_is_kept_even_if_nothing_is_left_for_it() -> None:
     records = log("u1 a1 u2")
 
     assert kept(records, Limits(max_messages=2), used=Used(messages=1))[0] == "u2"
@@ -201,7 +201,7 @@ def test_what_is_taken_yields_to_the_question() -> None:
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[Record]:
-    """Whole turns with tools or without, the last one perhaps under way."""
+    """Whole turns with and without tools; the last one may be unfinished."""
     words: list[str] = []
     for number in range(1, draw(st.integers(1, 6)) + 1):
         words.append(f"u{number}")
@@ -229,7 +229,7 @@ def trimmed(records: list[Record], limits: Limits) -> Trimmed:
 
 @settings(max_examples=150, deadline=None)
 @given(conversations(), LIMITS)
-def test_what_is_kept_keeps_every_promise(records: list[Record], limits: Limits) -> None:
+def test_kept_messages_satisfy_every_limit(records: list[Record], limits: Limits) -> None:
     result = trimmed(records, limits)
     chosen = [records[index] for index in result.kept]
     tokens = sum(COUNTER.count(one) for one in chosen)
@@ -250,14 +250,14 @@ def test_what_is_kept_keeps_every_promise(records: list[Record], limits: Limits)
 
 @settings(max_examples=100, deadline=None)
 @given(conversations(), st.integers(0, 150), st.integers(0, 60), st.sampled_from(["turn", "group"]))
-def test_a_larger_limit_keeps_no_less(records: list[Record], limit: int, more: int, prune: Any) -> None:
+def test_a_larger_limit_never_keeps_less(records: list[Record], limit: int, more: int, prune: Any) -> None:
     small = trimmed(records, Limits(max_tokens=limit, prune=prune, min_messages=1))
     large = trimmed(records, Limits(max_tokens=limit + more, prune=prune, min_messages=1))
 
     assert set(small.kept) <= set(large.kept)
 
 
-def test_what_was_cut_before_stays_out_and_predefined_messages_stay() -> None:
+def test_earlier_cuts_stay_out_and_predefined_messages_stay() -> None:
     records = [record("u9", 0), *numbered(6)]
     cuts = (Cut(0, 1), Cut(2, 4))
     assert kept(records, Limits(cuts=cuts), leading=1) == ("u9 m2 m5 m6", False)

@@ -1,4 +1,4 @@
-"""The whole way from a log to messages, and the report of it."""
+"""From a log to messages, with the report."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def predefined(count: int = 2) -> list[Record]:
     return [Record(id=f"p{n}", seq=0, role=("assistant", "user")[n % 2], content=f"p{n}") for n in range(1, count + 1)]  # type: ignore[arg-type]
 
 
-def test_a_view_says_where_everything_comes_from_and_what_became_of_the_rest() -> None:
+def test_a_view_reports_the_source_of_each_message_and_each_removal() -> None:
     seen = view(numbered(5), limits=Limits(max_messages=3), summary=covering(1, 2), predefined=predefined(1))
 
     assert seen.messages == [
@@ -81,7 +81,7 @@ def test_a_view_says_where_everything_comes_from_and_what_became_of_the_rest() -
     assert seen.text == f"{PREFIX}  S(1-2)\nHuman: m3\nAssistant: m4\nHuman: m5"
 
 
-def test_the_steps_before_trimming_leave_their_reasons() -> None:
+def test_the_steps_before_trimming_report_their_reasons() -> None:
     records = [
         replace(record("u1", 1), run_id="r1"),
         replace(record("a1", 2), run_id="r1", content=""),
@@ -111,7 +111,7 @@ def test_a_run_continues_its_own_branch_and_not_the_newest() -> None:
     assert shown(view([*one, mine, *other], thread="inferred", leaf_id="u2")) == "u1 a1 u2"
 
 
-def test_difys_walk_and_pruning_can_be_had() -> None:
+def test_difys_thread_and_pruning_are_available() -> None:
     records = [replace(one, parent_id=parent) for one, parent in zip(log("u1 u2 u3"), (None, None, "u1"), strict=True)]
 
     assert shown(view(records, thread="dify")) == "u2 u3"
@@ -137,7 +137,7 @@ def test_a_summary_replaces_exactly_what_it_covers() -> None:
 def test_session_memory_is_the_latest_pairs_and_a_summary_of_the_rest(
     turn: int, latest: int, pairs: list[int], summarised: int
 ) -> None:
-    """Before turn n is answered; with a latest of 2 the current turn counts as one of three."""
+    """The view before turn n is answered; with 2 pairs, the current turn counts as one of three."""
     limits = Limits(max_turns=latest, prune="turn")
     before = log(" ".join(f"u{n} a{n}" for n in range(1, turn)))
 
@@ -150,7 +150,7 @@ def test_session_memory_is_the_latest_pairs_and_a_summary_of_the_rest(
     assert (shown(covered)[:7] == "summary") == bool(summarised)
 
 
-def test_a_summary_replaces_the_middle() -> None:
+def test_a_summary_of_the_middle_is_placed_there() -> None:
     limits = Limits(max_messages=6, strategy="drop_middle")
 
     assert shown(view(numbered(10), limits=limits, summary=covering(3, 6))) == "m1 m2 summary m7 m8 m9 m10"
@@ -160,14 +160,14 @@ def test_a_summary_replaces_the_middle() -> None:
 
 
 @pytest.mark.parametrize(("limit", "summary"), [(10, None), (10, covering(1, 4)), (99, covering(1, 8))])
-def test_a_conversation_that_fits_whole_gets_no_summary(limit: int, summary: Summary | None) -> None:
+def test_a_conversation_that_fits_completely_gets_no_summary(limit: int, summary: Summary | None) -> None:
     seen = view(numbered(10), limits=Limits(max_messages=limit), summary=summary)
 
     assert shown(seen) == ids(numbered(10))
     assert seen.overflow == ()
 
 
-def test_a_summary_that_is_behind_leaves_no_gap() -> None:
+def test_a_summary_that_lags_leaves_no_gap() -> None:
     limits = Limits(max_messages=4)
     behind = view(numbered(10), limits=limits, summary=covering(1, 4), uncovered_tokens=100)
 
@@ -184,7 +184,7 @@ def test_a_summary_that_is_behind_leaves_no_gap() -> None:
     assert ids(first.overflow) == "m1 m2"
 
 
-def test_a_summary_counts_in_tokens_and_yields_to_the_newest_turn() -> None:
+def test_a_summary_uses_tokens_and_is_dropped_for_the_newest_turn() -> None:
     limits = Limits(max_tokens=40)
 
     assert shown(view(numbered(10), limits=limits, summary=covering(1, 7))) == "summary m8 m9 m10"
@@ -202,7 +202,7 @@ def test_23_messages_with_5_kept_and_a_summary_are_6() -> None:
     assert seen.messages[0]["content"].startswith(PREFIX)
 
 
-def test_a_threshold_with_a_summary_grows_behind_it() -> None:
+def test_a_view_with_threshold_and_summary_grows_after_the_summary() -> None:
     limits = Limits(threshold=Threshold(trigger=5, target=2))
 
     assert shown(view(numbered(5), limits=limits, summary=covering(1, 3))) == "summary m4 m5"
@@ -230,7 +230,7 @@ def test_predefined_messages_count_and_go_first_unless_they_are_pinned(options: 
     assert "p1" not in seen.report.kept
 
 
-def test_recalled_messages_use_the_reserve_and_come_before_the_history() -> None:
+def test_inserts_use_the_reserved_tokens_and_precede_the_history() -> None:
     memory = Record(id="r", seq=0, role="system", content="40", kind="recall", message_ids=["x"], score=0.9)
     limits = Limits(max_tokens=100)
 
@@ -252,7 +252,7 @@ def test_recalled_messages_use_the_reserve_and_come_before_the_history() -> None
         (Limits(max_tokens=5, min_messages=1), False, "m10", True),
     ],
 )
-def test_a_budget_that_is_not_kept_is_reported(limits: Limits, clip: Any, expected: str, over: Any) -> None:
+def test_an_exceeded_budget_is_reported(limits: Limits, clip: Any, expected: str, over: Any) -> None:
     seen = view(numbered(10), limits=limits, clip_oversized=clip)
 
     assert (shown(seen), seen.report.over_budget) == (expected, over)
@@ -266,7 +266,7 @@ def long_turns() -> list[Record]:
     ]  # fmt: skip
 
 
-def test_the_turn_before_the_oldest_that_fits_can_be_cut_into_the_room_that_is_left() -> None:
+def test_clip_edge_truncates_the_next_older_turn_into_the_remaining_room() -> None:
     limits = Limits(max_tokens=200, prune="turn")
 
     cut = build_view(long_turns(), ViewOptions(limits=limits, clip_edge=True, uncovered_tokens=0))
@@ -278,7 +278,7 @@ def test_the_turn_before_the_oldest_that_fits_can_be_cut_into_the_room_that_is_l
     assert cut.report.flags == ("clipped", "gap")
     assert cut.report.kept == ("u2", "a2", "u3", "a3")
     assert [each.id for each in cut.overflow] == ["u1", "a1", "u2", "a2"]
-    assert cut.overflow[-1].text == "word " * 3000, "the next summary is made of all of it"
+    assert cut.overflow[-1].text == "word " * 3000, "the next summary needs all of it"
 
 
 @pytest.mark.parametrize(
@@ -290,21 +290,21 @@ def test_the_turn_before_the_oldest_that_fits_can_be_cut_into_the_room_that_is_l
         Limits(max_tokens=200, strategy="drop_middle", prune="turn", keep_first=0),
     ],
 )
-def test_no_turn_is_cut_where_its_tokens_are_not_the_reason_or_little_is_left(limits: Limits) -> None:
+def test_clip_edge_applies_only_if_tokens_are_the_reason_and_enough_remain(limits: Limits) -> None:
     seen = build_view(long_turns(), ViewOptions(limits=limits, clip_edge=True))
 
     assert shown(seen) == "u3 a3"
     assert seen.report.flags == ()
 
 
-def test_what_a_summary_covers_is_not_cut_into_the_room_beside_it() -> None:
+def test_clip_edge_never_adds_what_a_summary_covers() -> None:
     options = ViewOptions(limits=Limits(max_tokens=200, prune="turn"), clip_edge=True)
 
     assert shown(build_view(long_turns(), options, summary=covering(1, 4))) == "summary u3 a3"
     assert shown(build_view(long_turns(), options, summary=covering(1, 2))) == "summary u2 a2 u3 a3"
 
 
-def test_a_newest_turn_that_is_too_large_can_be_cut() -> None:
+def test_clip_oversized_truncates_a_newest_turn_that_is_too_large() -> None:
     records = [record("u1", 1), record("a1", 2).with_content("word " * 3000)]
     limits = Limits(max_tokens=200, prune="turn")
 
@@ -320,7 +320,7 @@ def test_a_newest_turn_that_is_too_large_can_be_cut() -> None:
 # Contents and shapes
 
 
-def test_results_are_emptied_before_it_is_measured() -> None:
+def test_tool_results_are_cleared_before_tokens_are_counted() -> None:
     records = log("u1 A1[t1] T1 a1 u2 a2")
     records[2] = records[2].with_content("5000")
 
@@ -333,7 +333,7 @@ def test_results_are_emptied_before_it_is_measured() -> None:
     assert untouched.messages[2]["content"] == "5000"
 
 
-def test_the_report_distinguishes_what_alignment_joins() -> None:
+def test_the_report_lists_the_messages_that_alignment_merged() -> None:
     summary = replace(covering(1, 2), message_ids=["m1", "m2"])
 
     seen = view(numbered(5), limits=Limits(max_messages=3), summary=summary, align="strict")
@@ -359,7 +359,7 @@ def test_files_become_parts_within_the_image_budget() -> None:
     assert lost.report.degraded == ("recall", "files")
 
 
-def test_a_view_can_go_to_langchain_and_be_aligned() -> None:
+def test_a_view_renders_for_langchain_with_alignment() -> None:
     seen = view(numbered(10), limits=Limits(max_messages=3), align="user_first", format="langchain")
 
     assert seen.messages == [
@@ -384,7 +384,9 @@ LANGCHAIN = "u1 a1 u2 A2[t2] T2 a2 u3"
         (0, "", "", "s1"),
     ],
 )
-def test_beside_langchains_trimming(limit: int, plain: str, user_first: str, with_system: str) -> None:
+def test_views_compared_with_langchains_trim_messages(
+    limit: int, plain: str, user_first: str, with_system: str
+) -> None:
     system = [record("s1", 0)]
     limits = Limits(max_messages=limit)
 
@@ -399,7 +401,7 @@ def test_beside_langchains_trimming(limit: int, plain: str, user_first: str, wit
 
 @st.composite
 def logs(draw: st.DrawFn) -> list[Record]:
-    """Anything that a log may hold: calls never answered, results without calls, turns that failed."""
+    """Anything that a log may hold: unanswered calls, results without calls, failed turns."""
     words: list[str] = []
     for number in range(1, draw(st.integers(1, 14)) + 1):
         kind = draw(st.sampled_from(["u", "u", "a", "a", "A", "T", "AT", "s"]))
@@ -432,7 +434,7 @@ OPTIONS = st.builds(
 
 @settings(max_examples=80, deadline=None)
 @given(logs(), OPTIONS, st.integers(0, 10), st.randoms(use_true_random=False))
-def test_every_view_keeps_its_promises(
+def test_every_view_satisfies_its_options(
     records: list[Record], options: ViewOptions, covered: int, chance: random.Random
 ) -> None:
     summary = covering(1, covered) if covered else None
@@ -471,7 +473,7 @@ def test_every_view_keeps_its_promises(
 
 @settings(max_examples=50, deadline=None)
 @given(logs(), OPTIONS)
-def test_the_question_is_never_lost_without_a_word(records: list[Record], options: ViewOptions) -> None:
+def test_a_question_is_never_lost_without_a_report(records: list[Record], options: ViewOptions) -> None:
     answered = [*records, Record(id="q", seq=99, role="user", content="7")]
 
     seen = build_view(answered, options, counter=COUNTER)
