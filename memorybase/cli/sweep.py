@@ -1,4 +1,4 @@
-"""The sweeper's process: a pass every few seconds, a sign of life, a clean end."""
+"""The sweeper's process: a pass every few seconds, heartbeats, a clean stop."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from memorybase.operations import heartbeats, sweeper
 from memorybase.services import Services
 from memorybase.settings import Settings
 
-# A pass that is stuck for longer is not a living sweeper, whatever its process says.
+# A sweeper with a pass that takes longer counts as dead, even though its process lives: its heartbeats stop.
 STUCK_SECONDS = 120.0
 
 log = telemetry.get_logger(__name__)
 
 
 def sweep_once(settings: Settings) -> dict[str, Any]:
-    """One pass; what it did, by name. Raises QueueUnavailable or the like when a step failed."""
+    """One pass; the count of each step. Raises EnvironmentFailure if a step failed."""
     telemetry.configure(settings)
     report = asdict(sweeper.sweep(wiring.build(settings, role="sweeper")))
     failed = report.pop("failed_steps")
     if failed:
-        raise errors.EnvironmentFailure(f"These steps failed: {', '.join(failed)}. See: memorybase doctor")
+        raise errors.EnvironmentFailure(f"These steps failed: {', '.join(failed)}. Run `memorybase doctor` for fixes.")
     return report
 
 
 def sweep_for_ever(settings: Settings) -> None:
-    """Until SIGTERM or SIGINT."""
+    """Sweep until SIGTERM or SIGINT."""
     telemetry.configure(settings)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -43,7 +43,7 @@ def sweep_for_ever(settings: Settings) -> None:
     log.info("sweeper_started", pid=os.getpid(), every_seconds=settings.sweep_seconds)
     while not stop.is_set():
         _pass(services)
-        heartbeat.passed()
+        heartbeat.pass_completed()
         stop.wait(settings.sweep_seconds)
     heartbeat.join(settings.heartbeat_seconds + settings.redis_timeout_seconds)
     log.info("sweeper_stopped")
@@ -54,7 +54,7 @@ def _pass(services: Services) -> None:
         report = asdict(sweeper.sweep(services))
     except errors.EnvironmentFailure as exc:
         log.warning("sweep_failed", error=telemetry.describe_error(exc))
-    except Exception:  # the process's edge: the next pass may find things mended, an ended sweeper will not
+    except Exception:  # the process's edge: the next pass may succeed
         log.exception("sweep_failed")
     else:
         found = {name: value for name, value in report.items() if value}
@@ -63,28 +63,28 @@ def _pass(services: Services) -> None:
 
 
 class SweeperHeartbeat(threading.Thread):
-    """Signs life in the database while passes come to an end; takes the sign away at a clean stop."""
+    """Writes heartbeats to the database while passes complete; deletes its row at a clean stop."""
 
     def __init__(self, services: Services, stop: threading.Event) -> None:
         super().__init__(name="heartbeat", daemon=True)
         self._services = services
-        self._stop_asked = stop
+        self._stop_requested = stop
         self._owner = f"sweeper:{socket.gethostname()}:{os.getpid()}"
         self._last_pass = time.monotonic()
         self._answering = True
 
-    def passed(self) -> None:
+    def pass_completed(self) -> None:
         self._last_pass = time.monotonic()
 
     def run(self) -> None:
-        while not self._stop_asked.is_set():
+        while not self._stop_requested.is_set():
             if time.monotonic() - self._last_pass < STUCK_SECONDS:
                 self._try(heartbeats.beat, self._owner, "sweeper")
-            self._stop_asked.wait(self._services.settings.heartbeat_seconds)
+            self._stop_requested.wait(self._services.settings.heartbeat_seconds)
         self._try(heartbeats.forget_beat, self._owner)
 
     def _try(self, action: Any, *arguments: str) -> None:
-        """One log line an outage, not one a beat."""
+        """Logs once per outage, not once per heartbeat."""
         try:
             action(self._services, *arguments)
             failure = None

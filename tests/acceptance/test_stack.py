@@ -140,7 +140,7 @@ class TestCommands:
     def test_a_memory_base_that_is_not_there_is_named_beside_those_that_are(self, warm: EmbeddedStack) -> None:
         said = run_memorybase("search", "q", "--memory", "missing", "--url", warm.url, "--key", KEY)
         assert said.returncode == 1
-        assert said.stderr.startswith("error: There is no memory base named missing. There are")
+        assert said.stderr.startswith("error: There is no memory base named missing. Existing: ")
         assert "Traceback" not in said.stderr
 
     def test_a_key_works_until_it_is_revoked(self, warm: EmbeddedStack) -> None:

@@ -87,34 +87,34 @@ def weights(api: Api) -> Json:
 class TestEvaluate:
     def test_a_table_by_mode_and_by_category(self, questions: Path) -> None:
         said = run("evaluate", questions).output
-        assert said.startswith("notes, the default weights: 25 questions, 24 with evidence, 1 that nothing answers")
+        assert said.startswith("notes, the default weights: 25 questions, 24 with evidence, 1 without an answer")
         rows = {line.split()[0]: line.split() for line in said.splitlines() if line}
         assert {"hybrid", "keyword", "dense", "odd", "even"} <= rows.keys()
         assert 0.5 < float(rows["hybrid"][1]) < 0.7  # the answer comes second
         assert rows["odd"][1] == rows["even"][1] == "12"
-        assert "hint: 24 questions with evidence are few" in said
+        assert "hint: only 24 questions with evidence" in said
         assert "5th percentile" in said
 
     def test_every_figure_and_every_result_in_a_file(self, questions: Path, tmp_path: Path) -> None:
         report = tmp_path / "report.json"
-        assert f"Written to {report}" in run("evaluate", questions, "--mode", "keyword", "--json", report).output
+        assert f"written to {report}" in run("evaluate", questions, "--mode", "keyword", "--json", report).output
         document = json.loads(report.read_text())
-        (way,) = document["ways"].values()
-        assert (document["memory_base"]["name"], way["mode"], len(way["questions"])) == ("notes", "keyword", 25)
-        assert way["whole"]["recall"] == 1
-        assert {"macro_ndcg", "macro_ndcg_interval", "took_ms_p95", "bands", "best_scores", "cuts"} <= way.keys()
-        first = way["questions"][0]
+        (variant,) = document["variants"].values()
+        assert (document["memory_base"]["name"], variant["mode"], len(variant["questions"])) == ("notes", "keyword", 25)
+        assert variant["whole"]["recall"] == 1
+        assert {"macro_ndcg", "macro_ndcg_interval", "took_ms_p95", "bands", "best_scores", "cuts"} <= variant.keys()
+        first = variant["questions"][0]
         assert first["line"] == 1
         assert [each["evidence"] for each in first["results"]].count(True) == 1
 
     def test_no_question_that_nothing_answers_is_a_hint(self, tmp_path: Path) -> None:
         said = run("evaluate", written(tmp_path, {"question": "topic1", "evidence": ["m1/0"]})).output
-        assert 'add questions that nothing answers ("evidence": [])' in said
+        assert 'add questions without an answer ("evidence": [])' in said
 
     def test_filters_of_a_question_are_those_of_its_search(self, tmp_path: Path) -> None:
         lines = [{"question": "topic1", "evidence": ["m1/0"], "session_id": session} for session in ("s1", "s2")]
         said = run("evaluate", written(tmp_path, *lines), "--mode", "keyword").output
-        assert "keyword found nothing of the evidence of 1 of 2 questions: line 2." in said
+        assert "keyword found no evidence for 1 of 2 questions: line 2." in said
 
     def test_message_ids_that_do_not_fit_are_named_with_their_line(self, filled: Api, tmp_path: Path) -> None:
         filled.flow("other")
@@ -147,7 +147,7 @@ class TestTune:
     def test_a_real_gain_is_stored_used_and_undone(self, filled: Api, questions: Path) -> None:
         said = run("tune", questions).output
         assert "Cross-validation in 5 parts by session" in said
-        assert "NDCG@10: real." in said
+        assert "NDCG@10: significant." in said
         assert "Undo: memorybase tune --memory notes --undo" in said
         stored = weights(filled)["stored"]
         assert stored["questions"] == 24
@@ -166,7 +166,7 @@ class TestTune:
         assert weights(filled)["stored"] == stored
 
     def test_a_dry_run_stores_nothing(self, filled: Api, questions: Path) -> None:
-        assert "Nothing is stored: --dry-run." in run("tune", questions, "--dry-run").output
+        assert "Nothing was stored: --dry-run." in run("tune", questions, "--dry-run").output
         assert weights(filled)["stored"] is None
 
     def test_a_gain_that_may_be_chance_is_stored_by_force_alone(self, filled: Api, tmp_path: Path) -> None:
@@ -174,14 +174,14 @@ class TestTune:
         file = written(tmp_path, *lines)  # each is first already
         said = run("tune", file).output
         assert "The gain is +0.000 [+0.000, +0.000] NDCG@10: it may be chance." in said
-        assert "Nothing is stored. Add questions" in said
+        assert "Nothing was stored. Add questions" in said
         assert weights(filled)["stored"] is None
         assert "Stored: searches of notes" in run("tune", file, "--force").output
         assert weights(filled)["stored"] is not None
 
     def test_what_cannot_be_tuned(self, questions: Path, tmp_path: Path) -> None:
         assert "nothing to undo" in refused("tune", "--undo")
-        assert "FILE is missing" in refused("tune")
+        assert "FILE is required" in refused("tune")
         assert refused("tune", questions, "--undo") == "--undo takes no FILE, --dry-run or --force."
         lines = [{"question": f"topic{n}", "evidence": [f"m{n}/0"]} for n in range(5)]
         assert "at least 20 questions" in refused("tune", written(tmp_path, *lines))

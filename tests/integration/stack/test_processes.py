@@ -98,7 +98,7 @@ def test_a_child_killed_again_and_again_is_replaced_each_time(data: DataDir) -> 
         assert not processes.failure.done()
 
     reported = keep(data, [shell("exec sleep 600")], scene)
-    assert reported.count("shell was ended by signal 9; starting it again") == 1
+    assert reported.count("shell was ended by signal 9; restarting it") == 1
     assert all("signal 9" in line for line in reported if "starting" in line)
 
 
