@@ -1,6 +1,6 @@
 """Import the lines of an export, through capture like all messages. Repeating an import changes nothing.
 
-Objects with an external id keep it, whoever imports them; others keep their UUID. seq, version and capture times are
+Objects with an external id keep it under any user; others keep their UUID. seq, version and capture times are
 new.
 """
 

@@ -13,7 +13,7 @@ import memorybase
 QUESTIONS = Path(memorybase.__file__).parent / "samples" / "questions.json"
 
 
-def test_the_demo_loses_nothing_answers_its_questions_and_can_be_opened_again(tmp_path: Path) -> None:
+def test_the_demo_loses_nothing_and_its_memory_base_can_be_searched_again(tmp_path: Path) -> None:
     """One test, because a demo takes half a minute."""
     stack = EmbeddedStack(tmp_path)
     result = run_memorybase("demo", "--data-dir", str(stack.data))

@@ -28,7 +28,7 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_main(monkeypatch: pytest.MonkeyPatch, *words: str) -> str | int | None:
-    """What `memorybase WORDS` exits with: a string is printed as the error, with status 1."""
+    """The exit code of `memorybase WORDS`; a string is an error message, with status 1."""
     monkeypatch.setattr(sys, "argv", ["memorybase", *words])
     with pytest.raises(SystemExit) as caught:
         cli.main()
@@ -43,7 +43,7 @@ class TestCommands:
             assert f" {name} " in result.output
 
     @pytest.mark.parametrize("name", COMMANDS)
-    def test_each_command_explains_itself(self, name: str) -> None:
+    def test_each_command_has_help(self, name: str) -> None:
         result = CliRunner().invoke(cli.app, [name, "--help"])
         assert result.exit_code == 0
         assert "Usage" in result.output
@@ -57,7 +57,7 @@ class TestCommands:
         said = run_main(monkeypatch, "search", "what", "--memory", "m", "--data-dir", str(tmp_path))
         assert said == (f"error: No stack is running in {tmp_path}. Start it with: memorybase up --data-dir {tmp_path}")
 
-    def test_search_shows_the_passage_with_a_mark_where_the_message_goes_on(self) -> None:
+    def test_search_shows_the_passage_with_a_mark_where_the_message_continues(self) -> None:
         text = "Before. The zebra\nsleeps. Behind."
         hit = {
             "score": 0.5, "session_id": "s", "sender_name": None, "role": "user", "timestamp": None, "pending": False,
@@ -71,13 +71,13 @@ class TestCommands:
         words = ("search", "what", "--memory", "m", "--data-dir", str(tmp_path), "--url", "http://x")
         assert "MEMORYBASE_API_KEY" in str(run_main(monkeypatch, *words))
 
-    def test_a_file_that_is_not_there_is_one_line(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def test_a_missing_file_is_a_one_line_error(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         missing = tmp_path / "missing.jsonl"
         assert run_main(monkeypatch, "import", str(missing)) == (
             f"error: {missing} cannot be read: No such file or directory."
         )
 
-    def test_a_setting_that_does_not_fit_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_invalid_setting_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MEMORYBASE_SWEEP_SECONDS", "soon")
         said = str(run_main(monkeypatch, "sweep", "--once"))
         assert said.startswith("error: MEMORYBASE_SWEEP_SECONDS: ")
@@ -89,20 +89,20 @@ class TestCommands:
 
 
 class TestDataDir:
-    def test_the_key_is_made_once_for_its_owner_only(self, tmp_path: Path) -> None:
+    def test_the_key_is_created_once_and_readable_by_its_owner_only(self, tmp_path: Path) -> None:
         data = DataDir(tmp_path)
         key = data.api_key(Settings())
         assert key == data.api_key(Settings()) == data.known_api_key(Settings())
         assert len(key) > 32
         assert data.key_file.stat().st_mode & 0o777 == 0o600
 
-    def test_the_setting_goes_before_the_file(self, tmp_path: Path) -> None:
+    def test_the_setting_overrides_the_file(self, tmp_path: Path) -> None:
         data = DataDir(tmp_path)
         assert data.api_key(Settings(api_key="chosen")) == "chosen"
         assert not data.key_file.exists()
         assert data.known_api_key(Settings()) is None
 
-    def test_a_second_holder_is_refused_and_told_where(self, tmp_path: Path) -> None:
+    def test_a_second_stack_is_refused_with_the_address_of_the_first(self, tmp_path: Path) -> None:
         data = DataDir(tmp_path)
         data.make()
         data.write_stack(RunningStack(1, "http://127.0.0.1:8000", "redis://", "http://chroma"))
@@ -112,7 +112,7 @@ class TestDataDir:
                 pytest.fail("both hold the lock")
         assert not data.is_locked()
 
-    def test_what_a_killed_stack_left_is_not_taken_for_a_running_one(self, tmp_path: Path) -> None:
+    def test_files_of_a_killed_stack_do_not_count_as_a_running_stack(self, tmp_path: Path) -> None:
         data = DataDir(tmp_path)
         data.make()
         stack = RunningStack(1, "http://127.0.0.1:8000", "redis://here", "http://chroma")
@@ -123,9 +123,7 @@ class TestDataDir:
             assert data.running() == stack
             assert settings_in_use(tmp_path).redis_url == "redis://here"
 
-    def test_the_environment_goes_before_the_running_stack(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_environment_overrides_the_running_stack(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MEMORYBASE_REDIS_URL", "redis://stated")
         data = DataDir(tmp_path)
         data.make()
@@ -134,7 +132,7 @@ class TestDataDir:
             assert settings_in_use(tmp_path).redis_url == "redis://stated"
             assert settings_in_use(tmp_path).chroma_url == "http://chroma"
 
-    def test_a_long_log_is_set_aside_once(self, tmp_path: Path) -> None:
+    def test_a_long_log_is_rotated_once(self, tmp_path: Path) -> None:
         data = DataDir(tmp_path)
         data.make()
         log = data.log_file("api")
@@ -146,14 +144,14 @@ class TestDataDir:
         assert log.read_text() == "after\n"
         assert log.with_suffix(".log.1").stat().st_size == LOG_BYTES + 1
 
-    def test_a_directory_that_cannot_be_made_is_named(self, tmp_path: Path) -> None:
+    def test_a_directory_that_cannot_be_created_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         with pytest.raises(errors.EnvironmentFailure, match="--data-dir"):
             DataDir(tmp_path / "file" / "below").make()
 
 
 class TestChildren:
-    def test_redis_is_told_its_directory_however_it_is_named(self, tmp_path: Path) -> None:
+    def test_redis_gets_its_directory_with_quotes_escaped(self, tmp_path: Path) -> None:
         data = DataDir(tmp_path / 'a "quoted" name')
         data.make()
         path = configure(RedisBinary(Path("redis-server"), (7, 2)), data, port=1234, password="secret")
@@ -164,7 +162,7 @@ class TestChildren:
         assert path.stat().st_mode & 0o777 == 0o600
         assert (data.path / "redis-7").is_dir()
 
-    def test_a_relative_database_means_the_callers_directory(self) -> None:
+    def test_a_relative_database_is_in_the_callers_directory(self) -> None:
         assert _absolute_sqlite("sqlite:///here.db") == f"sqlite:///{Path.cwd() / 'here.db'}"
         assert _absolute_sqlite("sqlite:////tmp/here.db") == "sqlite:////tmp/here.db"
         assert _absolute_sqlite("postgresql://host/here") == "postgresql://host/here"
@@ -176,7 +174,7 @@ class TestChildren:
 
 
 class TestDemoDirectory:
-    def test_it_empties_only_what_a_demo_made(self, tmp_path: Path) -> None:
+    def test_it_empties_only_directories_of_a_demo(self, tmp_path: Path) -> None:
         mine = tmp_path / "mine"
         mine.mkdir()
         (mine / "precious").write_text("kept")
