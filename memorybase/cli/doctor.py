@@ -107,7 +107,10 @@ class Check:
         try:
             return Result(self.name, ok=True, detail=self.check(context))
         except errors.MemorybaseError as exc:
-            return Result(self.name, ok=False, detail=exc.message, fix=self.fix(context))
+            # Without a database the check's own fix would mislead.
+            no_database = isinstance(exc, errors.DatabaseUnavailable) and self.name != "database"
+            fix = "see the database above" if no_database else f"fix: {self.fix(context)}"
+            return Result(self.name, ok=False, detail=exc.message, fix=fix)
 
 
 def _python(_: DoctorContext) -> str:

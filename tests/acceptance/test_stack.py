@@ -239,7 +239,7 @@ class TestDoctor:
         for name in ("database", "redis", "chroma", "worker", "sweeper"):
             line = next(line for line in result.stdout.splitlines() if line.split()[1:2] == [name])
             assert line.startswith("failed")
-        assert f"-> memorybase up --data-dir {tmp_path / 'none'}" in result.stdout
+        assert f"-> fix: memorybase up --data-dir {tmp_path / 'none'}" in result.stdout
         assert not (tmp_path / "none" / "memorybase.db").exists()
 
 
