@@ -12,7 +12,7 @@ import typer
 
 from memorybase import errors
 from memorybase.cli.export_file import import_export, is_export
-from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, progress
+from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, progress, read_text
 from memorybase.client import Client
 from memorybase.import_export.conversation_files import ImportedRun, read_runs
 
@@ -48,12 +48,7 @@ def import_file(
             import_export(client, file)
         return
     flow = flow or file.stem
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        reason = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
-        raise errors.InvalidRequest(f"{file} cannot be read: {reason}.") from exc
-    runs = read_runs(text, namespace=flow)
+    runs = read_runs(read_text(file), namespace=flow)
     with connect(data_dir, url, key) as client:
         client.put_flow(flow)
         base = _memory(client, memory or flow, flow, capture)

@@ -30,6 +30,14 @@ KeyOption = Annotated[
 ]
 
 
+def read_text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
+        raise errors.InvalidRequest(f"{file} cannot be read: {reason}.") from exc
+
+
 def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 

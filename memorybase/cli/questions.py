@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from memorybase import errors
-from memorybase.cli.options import progress
+from memorybase.cli.options import progress, read_text
 from memorybase.client import Client, Json
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def load(client: Client, memory: Json, file: Path) -> list[ResolvedQuestion]:
     """The questions of the file. Raises InvalidRequest that names invalid lines and message ids."""
     from memorybase.evaluation.questions import problems_found, read_questions
 
-    questions = read_questions(_text(file))
+    questions = read_questions(read_text(file))
     found = _fetch_evidence(client, questions)
     problems = []
     for question in questions:
@@ -66,14 +66,6 @@ def ask_all(
             except errors.CallerError as exc:
                 raise errors.InvalidRequest(f"line {question.line}: {exc.message}", field=exc.field) from exc
             yield resolved, answer
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        reason = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
-        raise errors.InvalidRequest(f"{file} cannot be read: {reason}.") from exc
 
 
 def _fetch_evidence(client: Client, questions: Sequence[Question]) -> dict[str, Json | None]:

@@ -14,11 +14,11 @@ from uuid import UUID
 
 from memorybase.conversation.chat_memory.memories import MemoryKey, config_of, found_memory
 from memorybase.conversation.chat_memory.message_log import ChatMessageView, message_view
+from memorybase.import_export.lines import PAGE, pages
 from memorybase.models import Chat, ChatMemory, Flow
 from memorybase.queries import chats
 from memorybase.services import Services
 
-PAGE = 100  # rows per read, because a message may have megabytes
 KINDS = ("chat_memories", "chats", "chat_messages")  # counted in the last line
 
 
@@ -40,15 +40,9 @@ def flow_lines(
     services: Services, flow: Flow, counts: Counter[str], *, end_user_id: str | None = None
 ) -> Iterator[bytes]:
     """A flow's chat memories with all their chats, or those of one end user."""
-    after: UUID | None = None
-    while True:
-        with services.database.reading() as db:
-            page = chats.memories_after(db, flow.id, after, limit=PAGE)
+    for page in pages(services, lambda db, after, limit: chats.memories_after(db, flow.id, after, limit=limit)):
         for memory in page:
             yield from _memory_lines(services, flow, memory, counts, end_user_id=end_user_id)
-        if len(page) < PAGE:
-            return
-        after = page[-1].id
 
 
 def _memory_lines(
@@ -73,14 +67,10 @@ def _memory_lines(
 
 
 def _chats(services: Services, memory_id: UUID, chat_id: str | None, end_user_id: str | None) -> Iterator[Chat]:
-    after: UUID | None = None
-    while True:
-        with services.database.reading() as db:
-            page = chats.chats_after(db, memory_id, after, chat_id=chat_id, end_user_id=end_user_id, limit=PAGE)
+    for page in pages(services, lambda db, after, limit: chats.chats_after(
+        db, memory_id, after, chat_id=chat_id, end_user_id=end_user_id, limit=limit
+    )):  # fmt: skip
         yield from page
-        if len(page) < PAGE:
-            return
-        after = page[-1].id
 
 
 def _chat_fields(chat: Chat) -> dict[str, Any]:

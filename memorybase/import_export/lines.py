@@ -15,10 +15,10 @@ from memorybase import errors, messages
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
 from memorybase.conversation.chat_memory.memories import MemoryKey
 from memorybase.messages import IdKind, NewMessage
-from memorybase.models import ID_LENGTH, Flow, MemoryUse, NodeExecution, Run, Session
+from memorybase.models import ID_LENGTH, Chat, ChatMemory, Flow, MemoryUse, NodeExecution, Run, Session
 from memorybase.services import Services
 
-Row = TypeVar("Row", Flow, MemoryUse, NodeExecution, Run, Session)
+Row = TypeVar("Row", Chat, ChatMemory, Flow, MemoryUse, NodeExecution, Run, Session)
 
 PAGE = 100  # rows per read, because a message may have megabytes
 
