@@ -1,14 +1,14 @@
-# One image for the API, the worker, the sweeper and the migrations; docker-compose.yml gives each its command.
+# One image for the API, the worker, the sweeper and the migrations; docker-compose.yml sets their commands.
 FROM python:3.12-slim
 
-# torch exports the embedding model once; the CPU build is 3 GB smaller than the default.
+# torch is needed once, to export the embedding model; its CPU build is 3 GB smaller than the default.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 
 RUN useradd --create-home --uid 10001 memorybase \
     && install --directory --owner memorybase --group memorybase /data
 WORKDIR /app
 
-# Dependencies first: they change seldom, and their layer is kept while the code changes.
+# Dependencies first, because they seldom change: their layer stays cached when the code changes.
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY memorybase/__init__.py memorybase/__init__.py
 RUN pip install --no-cache-dir --extra-index-url "$TORCH_INDEX" -c constraints.txt .
@@ -23,7 +23,7 @@ USER memorybase
 ENV MEMORYBASE_DATA_DIR=/data \
     MEMORYBASE_LOG_FORMAT=json \
     PYTHONUNBUFFERED=1
-# Exported into the image, so that a worker starts in a second and needs no torch.
+# Export the model into the image, so that a worker starts in a second and does not load torch.
 RUN python -c "from memorybase.embedding import Embedders; from memorybase.settings import Settings; Embedders(Settings()).get()"
 VOLUME /data
 WORKDIR /data

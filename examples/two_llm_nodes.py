@@ -1,17 +1,17 @@
-"""A LangGraph graph whose two LLM nodes each remember by themselves, twice in one session.
+"""A LangGraph graph with two LLM nodes, each with its own node memory, run twice in one session.
 
     user -> writer <-> reviewer -> user
 
-The writer drafts, the reviewer sends it back or lets it pass. Each has its own node memory: in the loop's next round,
-and in the next run. The run hook captures what is said, and the flow's memory base finds it after ingestion.
+The writer drafts, the reviewer asks for changes or accepts. Each node remembers its earlier inputs and answers, in the
+next iteration of the loop and in the next run. The run hook captures the messages, and a search finds them.
 
-    memorybase up                                                            # says where the key is
+    memorybase up                                                            # prints where the key is
     python examples/two_llm_nodes.py --url http://127.0.0.1:8000 --key KEY
     python examples/two_llm_nodes.py --key KEY --model gpt-5-mini            # with langchain-openai installed
 
-In process `run_all` takes an InProcess, and needs no URL. Without --model the two nodes speak from a script, and
-nothing is asked of anybody. OPENAI_BASE_URL and OPENAI_API_KEY are read by langchain-openai, so any endpoint of that
-protocol does.
+Within a process with the services, pass an InProcess to `run_all`; it needs no URL. Without --model the models are
+scripted and no service is called. langchain-openai reads OPENAI_BASE_URL and OPENAI_API_KEY, so any endpoint with that
+protocol works.
 """
 
 from __future__ import annotations
@@ -42,27 +42,27 @@ WRITER = (
     "Your cello, whole again.",
 )
 REVIEWER = ("REVISE: too long, five words at most.", "GOOD.", "GOOD.")
-MOST_DRAFTS = 3
+MAX_DRAFTS = 3
 
 
 class State(MessagesState):
-    """`review`: what the reviewer has said last."""
+    """`review`: the reviewer's last answer."""
 
     review: list[BaseMessage]
 
 
 class Models(NamedTuple):
-    """Who speaks in the two nodes."""
+    """The models of the two nodes."""
 
     writer: BaseChatModel
     reviewer: BaseChatModel
 
 
 class Listener(BaseCallbackHandler):
-    """Keeps what each node's model was told, the system prompt aside."""
+    """Records the messages sent to each node's model, except the system prompt."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, list[str]]] = []
+        self.prompts: list[tuple[str, list[str]]] = []
 
     def on_chat_model_start(
         self,
@@ -74,7 +74,7 @@ class Listener(BaseCallbackHandler):
     ) -> None:
         del serialized
         node = (metadata or {})["langgraph_node"]
-        self.told.append((node, [one.text for one in messages[0] if one.type != "system"]))
+        self.prompts.append((node, [message.text for message in messages[0] if message.type != "system"]))
 
 
 def scripted() -> Models:
@@ -111,12 +111,12 @@ def build_graph(memory: FlowMemory, models: Models) -> CompiledStateGraph[State,
 
 def _next(state: State) -> str:
     drafts = sum(message.type == "ai" for message in state["messages"])
-    asks_again = state["review"][-1].text.startswith("REVISE")
-    return "writer" if asks_again and drafts < MOST_DRAFTS else END
+    needs_revision = state["review"][-1].text.startswith("REVISE")
+    return "writer" if needs_revision and drafts < MAX_DRAFTS else END
 
 
 def run_all(memory: FlowMemory, session_id: str, models: Models) -> list[list[tuple[str, list[str]]]]:
-    """One run for each question; what each node was told in it."""
+    """One run per question; returns the messages sent to each node in it."""
     graph = build_graph(memory, models)
     hook = RunHook(memory)
     runs = []
@@ -125,30 +125,30 @@ def run_all(memory: FlowMemory, session_id: str, models: Models) -> list[list[tu
         config = hook.config(session_id)
         config["callbacks"] = [hook, listener]
         graph.invoke(State(messages=[HumanMessage(question)], review=[]), config)
-        runs.append(listener.told)
+        runs.append(listener.prompts)
     return runs
 
 
 def show(runs: list[list[tuple[str, list[str]]]]) -> None:
     for number, run in enumerate(runs, 1):
         print(f"run {number}")
-        for node, told in run:
-            print(f"  {node} remembers {len(told) - 1}, is told: {told[-1]}")
+        for node, prompt in run:
+            print(f"  {node} remembers {len(prompt) - 1} messages, reads: {prompt[-1]}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--url", default="http://127.0.0.1:8000")
     parser.add_argument("--key", required=True)
-    parser.add_argument("--model", help="a model that langchain-openai knows; without it the nodes speak from a script")
-    chosen = parser.parse_args()
+    parser.add_argument("--model", help="a model of langchain-openai (default: scripted models)")
+    arguments = parser.parse_args()
     models = scripted()
-    if chosen.model:
+    if arguments.model:
         from langchain_openai import ChatOpenAI
 
-        models = Models(ChatOpenAI(model=chosen.model), ChatOpenAI(model=chosen.model))
+        models = Models(ChatOpenAI(model=arguments.model), ChatOpenAI(model=arguments.model))
 
-    with Client(chosen.url, chosen.key) as client:
+    with Client(arguments.url, arguments.key) as client:
         client.put_flow(FLOW)
         named = {"name": f"slogans {uuid4()}", "flow_id": FLOW, "threshold": 2}
         base = client.call("POST", "/memories", json=named)

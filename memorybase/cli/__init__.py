@@ -27,7 +27,7 @@ from memorybase.settings import ENVIRONMENT_PREFIX
 
 app = typer.Typer(
     name="memorybase",
-    help="The memory of LLM flows: capture every run, lose nothing, find it again.",
+    help="The memory of LLM flows: capture every run, lose nothing, search everything.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -62,7 +62,7 @@ def _version(
 
 
 def main() -> None:
-    """Run a command. A user's mistake is one line on standard error and exit code 1; only a defect has a traceback."""
+    """Run a command. An expected error is one line on standard error and exit code 1; only a defect has a traceback."""
     try:
         app()
     except errors.MemorybaseError as exc:
@@ -72,19 +72,19 @@ def main() -> None:
 
 
 def describe(error: errors.MemorybaseError) -> str:
-    """One line: the message, and what of the request it is about."""
-    stated = {"value": error.value, "limit": error.limit}
-    about = [f"{name}: {value}" for name, value in stated.items() if value is not None]
+    """One line: the message, with field, value and limit."""
+    bounds = {"value": error.value, "limit": error.limit}
+    details = [f"{name}: {value}" for name, value in bounds.items() if value is not None]
     if error.field and error.field not in error.message:
-        about.insert(0, f"field: {error.field}")
+        details.insert(0, f"field: {error.field}")
     text = " ".join(error.message.split())
-    return f"{text} ({', '.join(about)})" if about else text
+    return f"{text} ({', '.join(details)})" if details else text
 
 
 def describe_settings(error: pydantic.ValidationError) -> str:
-    """One line naming the environment variables that do not fit."""
-    found = []
+    """One line that names the invalid environment variables."""
+    problems = []
     for problem in error.errors(include_url=False, include_input=False):
         name = "".join(str(part) for part in problem["loc"][:1])
-        found.append(f"{ENVIRONMENT_PREFIX}{name.upper()}: {problem['msg']}" if name else problem["msg"])
-    return "; ".join(found)
+        problems.append(f"{ENVIRONMENT_PREFIX}{name.upper()}: {problem['msg']}" if name else problem["msg"])
+    return "; ".join(problems)

@@ -1,5 +1,6 @@
-"""doctor: each thing memorybase stands on, a line each, with the command that mends it. Changes nothing,
-but for the embedding model, which is exported where it was not yet."""
+"""doctor: one check per part, one line per check; a failed check shows the command that fixes it.
+
+It changes nothing, except that it exports the embedding model if that was not done yet."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from uuid import uuid4
 import typer
 
 from memorybase import errors
-from memorybase.cli.options import DataDirOption
+from memorybase.cli.options import DataDirOption, plural
 from memorybase.settings import Settings
 from memorybase.stack.state import DataDir, settings_in_use
 
@@ -25,16 +26,16 @@ if TYPE_CHECKING:
     from memorybase.services import Services
 
 SUPPORTED = ((3, 11), (3, 12))
-# Jobs are done in seconds; one that is older waits for something that does not come.
+# Jobs take seconds; an older one is stuck.
 OLD_SECONDS = 600.0
 
 
 def doctor(data_dir: DataDirOption = None) -> None:
-    """Check every part that memorybase stands on; exit code 1 when one fails."""
+    """Check every part that memorybase needs. Exit code 1 if a check fails."""
     from memorybase import telemetry
 
     settings = settings_in_use(data_dir)
-    # What is wrong is said below, in lines of its own.
+    # Problems are printed below, one line each.
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
     context = DoctorContext(settings, f" --data-dir {data_dir}" if data_dir else "")
     failed = 0
@@ -43,9 +44,9 @@ def doctor(data_dir: DataDirOption = None) -> None:
         failed += not result.ok
         _print(result)
     if failed:
-        typer.echo(f"{failed} of {len(CHECKS)} failed")
+        typer.echo(f"{failed} of {len(CHECKS)} checks failed")
         raise typer.Exit(1)
-    typer.echo(f"all {len(CHECKS)} are well")
+    typer.echo(f"all {len(CHECKS)} checks passed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +59,10 @@ class Result:
 
 @dataclass(frozen=True)
 class DoctorContext:
-    """What is examined; connects only when a check asks."""
+    """What the checks share; connects to a service only when a check needs it."""
 
     settings: Settings
-    option: str  # --data-dir as it was given, for the commands that are suggested
+    option: str  # --data-dir as given, for the suggested commands
 
     @property
     def data(self) -> DataDir:
@@ -86,7 +87,7 @@ class DoctorContext:
 
     @property
     def database_url(self) -> str:
-        """Raises DatabaseUnavailable where there is no file: looking would make one."""
+        """Raises DatabaseUnavailable if the SQLite file does not exist: connecting would create it."""
         url = self.settings.resolved_database_url
         file = url.removeprefix("sqlite:///")
         if file != url and not Path(file).exists():
@@ -96,17 +97,20 @@ class DoctorContext:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`look` returns what is well, or raises what is not; `fix` is the command or the change that helps."""
+    """`check` returns the details or raises the problem; `fix` returns the command or the change that helps."""
 
     name: str
-    look: Callable[[DoctorContext], str]
+    check: Callable[[DoctorContext], str]
     fix: Callable[[DoctorContext], str]
 
     def run(self, context: DoctorContext) -> Result:
         try:
-            return Result(self.name, ok=True, detail=self.look(context))
+            return Result(self.name, ok=True, detail=self.check(context))
         except errors.MemorybaseError as exc:
-            return Result(self.name, ok=False, detail=exc.message, fix=self.fix(context))
+            # Without a database the check's own fix would mislead.
+            no_database = isinstance(exc, errors.DatabaseUnavailable) and self.name != "database"
+            fix = "see the database above" if no_database else f"fix: {self.fix(context)}"
+            return Result(self.name, ok=False, detail=exc.message, fix=fix)
 
 
 def _python(_: DoctorContext) -> str:
@@ -118,11 +122,11 @@ def _python(_: DoctorContext) -> str:
 
 def _data_dir(context: DoctorContext) -> str:
     path = context.data.path
-    # Not there yet is well, as long as it can be made.
+    # A missing directory is fine if it can be created.
     existing = next(parent for parent in (path, *path.parents) if parent.exists())
     if not os.access(existing, os.W_OK | os.X_OK) or not existing.is_dir():
-        raise errors.EnvironmentFailure(f"{existing} cannot be written")
-    return str(path) if existing == path else f"{path} (not made yet)"
+        raise errors.EnvironmentFailure(f"{existing} is not writable")
+    return str(path) if existing == path else f"{path} (not created yet)"
 
 
 def _database(context: DoctorContext) -> str:
@@ -130,30 +134,32 @@ def _database(context: DoctorContext) -> str:
 
     current, head = migrate.current(context.database_url), migrate.head()
     if current != head:
-        raise errors.DatabaseUnavailable(f"the schema is at revision {current or 'none'}, this version needs {head}")
-    return f"{_shown(context.database_url)}, schema at revision {current}"
+        raise errors.DatabaseUnavailable(
+            f"the schema is at revision {current or 'none'}, but this version needs {head}"
+        )
+    return f"{_without_password(context.database_url)}, schema at revision {current}"
 
 
 def _redis_server(context: DoctorContext) -> str:
     from memorybase.stack.redis_server import find_redis
 
     try:
-        found = find_redis()
+        binary = find_redis()
     except errors.MemorybaseError:
         if context.settings.redis_url == Settings.model_fields["redis_url"].default:
             raise
-        return "none here, and none needed: MEMORYBASE_REDIS_URL is set"
-    return f"{found.path}, version {found.version[0]}.{found.version[1]}"
+        return "none installed, and none needed: MEMORYBASE_REDIS_URL is set"
+    return f"{binary.path}, version {binary.version[0]}.{binary.version[1]}"
 
 
 def _redis(context: DoctorContext) -> str:
     context.services.locks.held(uuid4(), "doctor")
-    return _shown(context.settings.redis_url)
+    return _without_password(context.settings.redis_url)
 
 
 def _chroma(context: DoctorContext) -> str:
     context.services.vectors.ping()
-    return _shown(context.settings.chroma_url)
+    return _without_password(context.settings.chroma_url)
 
 
 def _model(context: DoctorContext) -> str:
@@ -175,53 +181,52 @@ def _heartbeat(context: DoctorContext, kind: Literal["worker", "sweeper"]) -> st
 
     _ = context.database_url
     seen = health.liveness(context.services, kind)
-    return f"alive {seen.age_seconds:.1f} s ago"
+    return f"last heartbeat {seen.age_seconds:.1f} s ago"
 
 
 def _queue(context: DoctorContext) -> str:
     waiting = context.services.queue.backlog()
     if waiting is None:
         raise errors.QueueUnavailable
-    return f"{waiting} rings waiting"
+    return f"{plural(waiting, 'notification')} waiting"
 
 
 def _pending(context: DoctorContext) -> str:
-    seen = context.vitals
-    if seen.oldest_pending_seconds is None:
-        return "nothing is owed"
-    detail = (
-        f"{seen.pending_messages} messages of {seen.pending_sessions} sessions are owed, the oldest captured "
-        f"{seen.oldest_pending_seconds:.0f} s ago"
-    )
-    return _unless(seen.oldest_pending_seconds > OLD_SECONDS, detail)
+    vitals = context.vitals
+    if vitals.oldest_pending_seconds is None:
+        return "nothing is due"
+    messages, sessions = plural(vitals.pending_messages, "message"), plural(vitals.pending_sessions, "session")
+    detail = f"{messages} due in {sessions}, the oldest captured {vitals.oldest_pending_seconds:.0f} s ago"
+    return _fail_if(vitals.oldest_pending_seconds > OLD_SECONDS, detail)
 
 
 def _jobs(context: DoctorContext) -> str:
-    seen = context.vitals
-    if seen.oldest_job_seconds is None:
-        return "none waiting"
-    detail = (
-        f"{seen.jobs_queued} queued, {seen.jobs_running} running, the oldest made {seen.oldest_job_seconds:.0f} s ago"
-    )
-    return _unless(seen.oldest_job_seconds > OLD_SECONDS, detail)
+    vitals = context.vitals
+    if vitals.oldest_job_seconds is None:
+        return "none active"
+    age = f"the oldest created {vitals.oldest_job_seconds:.0f} s ago"
+    detail = f"{vitals.jobs_queued} queued, {vitals.jobs_running} running, {age}"
+    return _fail_if(vitals.oldest_job_seconds > OLD_SECONDS, detail)
 
 
 def _stuck(context: DoctorContext) -> str:
-    seen = context.vitals
-    detail = f"{seen.stuck_jobs} jobs are due for more than a minute" if seen.stuck_jobs else "none"
-    return _unless(seen.queue_stalled, f"{detail}, and none was begun in that time" if seen.queue_stalled else detail)
+    vitals = context.vitals
+    detail = f"{plural(vitals.stuck_jobs, 'job')} due for more than a minute" if vitals.stuck_jobs else "none"
+    return _fail_if(
+        vitals.queue_stalled, f"{detail}, and no job has started in that time" if vitals.queue_stalled else detail
+    )
 
 
 def _dead_letters(context: DoctorContext) -> str:
     count = context.vitals.dead_letters
-    # Something to look at, and no failure of a part: the messages behind it go on.
-    return f"{count}; see them with: memorybase dead-letters list --memory NAME" if count else "none"
+    # Not a failure: the messages after a dead letter are ingested.
+    return f"{count}. List them with: memorybase dead-letters list --memory NAME" if count else "none"
 
 
 def _drift(context: DoctorContext) -> str:
     count = context.vitals.mismatched_memory_bases
-    detail = f"{count} memory bases whose store differs from the ledger"
-    return _unless(count > 0, detail if count else "every store has as many chunks as its ledger")
+    detail = f"the store differs from the ledger in {plural(count, 'memory base')}"
+    return _fail_if(count > 0, detail if count else "every store has as many chunks as its ledger")
 
 
 def _keyword_index(context: DoctorContext) -> str:
@@ -229,8 +234,10 @@ def _keyword_index(context: DoctorContext) -> str:
 
     _ = context.database_url
     language, waiting = context.settings.keyword_language, index.waiting_for_reindex(context.services)
-    detail = f"{waiting.sessions} sessions are not indexed in {language}" if waiting.sessions else f"in {language}"
-    return _unless(waiting.sessions > 0, detail)
+    detail = (
+        f"{plural(waiting.sessions, 'session')} not indexed in {language}" if waiting.sessions else f"in {language}"
+    )
+    return _fail_if(waiting.sessions > 0, detail)
 
 
 def _token_vectors(context: DoctorContext) -> str:
@@ -238,16 +245,16 @@ def _token_vectors(context: DoctorContext) -> str:
 
     _ = context.database_url
     with context.services.database.reading() as db:
-        lacking = token_vectors.count_missing(db)
+        missing = token_vectors.count_missing(db)
         without = token_vectors.count_bases_without(db)
     if not context.settings.token_vectors:
         return "off"
-    if without and not lacking:
-        return f"{without} memory bases were filled without them; regenerate those to find more"
-    return _unless(lacking > 0, f"{lacking} messages lack theirs" if lacking else "complete")
+    if without and not missing:
+        return f"{plural(without, 'memory base')} without them; regenerate for better results"
+    return _fail_if(missing > 0, f"missing for {plural(missing, 'message')}" if missing else "complete")
 
 
-def _unless(failed: bool, detail: str) -> str:
+def _fail_if(failed: bool, detail: str) -> str:
     if failed:
         raise errors.NotReady(detail)
     return detail
@@ -263,7 +270,7 @@ def _worker_log(context: DoctorContext) -> str:
 
 CHECKS = (
     Check("python", _python, lambda _: "install Python 3.11 or 3.12"),
-    Check("data directory", _data_dir, lambda _: "choose another with --data-dir, or chown it"),
+    Check("data directory", _data_dir, lambda _: "choose another directory with --data-dir, or chown this one"),
     Check("database", _database, lambda context: f"memorybase migrate{context.option}"),
     Check("redis-server", _redis_server, lambda _: "apt install redis-server (dnf: redis, brew: redis)"),
     Check("redis", _redis, lambda context: f"{context.up} (or set MEMORYBASE_REDIS_URL)"),
@@ -282,8 +289,7 @@ CHECKS = (
 )
 
 
-def _shown(url: str) -> str:
-    """A URL without its password."""
+def _without_password(url: str) -> str:
     parts = urlsplit(url)
     if parts.password is None:
         return url
@@ -296,7 +302,7 @@ def _print(result: Result) -> None:
 
 def _styled(result: Result) -> Iterator[str]:
     colour = typer.colors.GREEN if result.ok else typer.colors.RED
-    # echo() takes the colour off again where the output is no terminal.
+    # echo() removes the colour if the output is no terminal.
     yield typer.style(f"{'ok' if result.ok else 'failed':<8}", fg=colour)
     yield f"{result.name:<17}{result.detail}"
     if result.fix:

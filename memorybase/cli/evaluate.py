@@ -1,4 +1,4 @@
-"""evaluate: how good the searches of a memory base are, on questions whose answering messages are known."""
+"""evaluate: the search quality of a memory base, measured on questions with known evidence."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import typer
 from rich.table import Table
 
 from memorybase import errors
-from memorybase.cli.asking import Known, ask_all, load
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, table_console
+from memorybase.cli.questions import ResolvedQuestion, ask_all, load
 from memorybase.client import Client, Json
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from memorybase.evaluation.metrics import Judged
 
 TOP = 10
-FEW = 30  # questions; below it, intervals are wide
-LINES_NAMED = 10
+FEW = 30  # fewer questions give wide intervals
+MAX_LINES_NAMED = 10
 
 
 class Mode(StrEnum):
@@ -36,9 +36,9 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A question, and what a search found for it."""
+    """A question and the results of its search."""
 
-    known: Known
+    question: ResolvedQuestion
     results: Sequence[Json]
     took_ms: float
 
@@ -48,12 +48,12 @@ class Answered:
 
     @property
     def missed(self) -> bool:
-        return bool(self.known.evidence) and not self.known.evidence & set(self.found)
+        return bool(self.question.evidence) and not self.question.evidence & set(self.found)
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """One way to search, and what it found: a row of the report."""
+class Variant:
+    """A mode with its weights, and the results for all questions: a row of the report."""
 
     name: str
     mode: Mode
@@ -64,7 +64,11 @@ class Way:
         from memorybase.evaluation.metrics import judge, with_small_merged
 
         return with_small_merged(
-            [judge(a.known.question.category, a.found, a.known.evidence) for a in self.answered if a.known.evidence]
+            [
+                judge(a.question.question.category, a.found, a.question.evidence)
+                for a in self.answered
+                if a.question.evidence
+            ]
         )
 
     @property
@@ -72,7 +76,7 @@ class Way:
         from memorybase.evaluation.calibration import Scored
 
         return [
-            Scored(each.known.evidence, [(hit["message_id"], hit["score"]) for hit in each.results])
+            Scored(each.question.evidence, [(hit["message_id"], hit["score"]) for hit in each.results])
             for each in self.answered
         ]
 
@@ -84,22 +88,24 @@ class Way:
 
 
 def evaluate(
-    file: Annotated[Path, typer.Argument(help="Questions, a JSON object a line.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="Questions, one JSON object per line.", show_default=False)],
     *,
     memory: Annotated[str, typer.Option(help="The memory base's name.")],
     modes: Annotated[
         list[Mode] | None,
-        typer.Option("--mode", help="A mode of the search; repeat for more. (default: all three)", show_default=False),
+        typer.Option(
+            "--mode", help="A search mode; repeat the option for more. (default: all three)", show_default=False
+        ),
     ] = None,
     default_weights: Annotated[
         bool, typer.Option("--default-weights", help="Compare the memory base's own weights with the default ones.")
     ] = False,
-    report: Annotated[Path | None, typer.Option("--json", help="Write every figure and every result here.")] = None,
+    report: Annotated[Path | None, typer.Option("--json", help="Write all figures and results to this file.")] = None,
     data_dir: DataDirOption = None,
     url: UrlOption = None,
     key: KeyOption = None,
 ) -> None:
-    """Measure what searches of a memory base find, on questions whose answering messages are known."""
+    """Measure the search quality of a memory base, on questions with known evidence."""
     if report is not None and not report.absolute().parent.is_dir():
         raise errors.InvalidRequest(f"{report} cannot be written: its folder does not exist.")
     with connect(data_dir, url, key) as client:
@@ -107,59 +113,61 @@ def evaluate(
         own = client.weights(base["id"])["stored"]
         if default_weights and own is None:
             raise errors.InvalidRequest(
-                f"{memory} has no weights of its own to compare with. Fit some: memorybase tune FILE --memory {memory}"
+                f"{memory} has no weights of its own to compare. Fit some with: memorybase tune FILE --memory {memory}"
             )
-        known = load(client, base, file)
-        if not any(each.evidence for each in known):
-            raise errors.InvalidRequest("At least one question must have evidence: figures are of those alone.")
-        ways = _ask(client, base, known, modes or list(Mode), both=default_weights)
-    _show(memory, known, ways, tuned=own is not None)
+        questions = load(client, base, file)
+        if not any(each.evidence for each in questions):
+            raise errors.InvalidRequest("At least one question must have evidence, because only those are measured.")
+        variants = _ask(client, base, questions, modes or list(Mode), both=default_weights)
+    _show(memory, questions, variants, tuned=own is not None)
     if own is not None and not default_weights:
-        typer.echo("hint: --default-weights compares the memory base's own weights with the default ones.")
+        typer.echo("hint: --default-weights compares the memory base's own weights with the default weights.")
     if report is not None:
-        _write(report, base, ways)
-        typer.echo(f"Written to {report}")
+        _write(report, base, variants)
+        typer.echo(f"written to {report}")
 
 
-def _ask(client: Client, base: Json, known: Sequence[Known], modes: Sequence[Mode], *, both: bool) -> list[Way]:
-    ways = []
+def _ask(
+    client: Client, base: Json, questions: Sequence[ResolvedQuestion], modes: Sequence[Mode], *, both: bool
+) -> list[Variant]:
+    variants = []
     for mode in dict.fromkeys(modes):
         for default in (False, True) if both and mode is not Mode.dense else (False,):
             name = f"{mode}, default weights" if default else str(mode)
             body = {"mode": str(mode), "top_k": TOP, "default_weights": default}
             found = [
                 Answered(each, answer["results"], answer["took_ms"])
-                for each, answer in ask_all(client, base, known, name, **body)
+                for each, answer in ask_all(client, base, questions, name, **body)
             ]
-            ways.append(Way(name, mode, found))
-    return ways
+            variants.append(Variant(name, mode, found))
+    return variants
 
 
 # What is printed
 
 
-def _show(memory: str, known: Sequence[Known], ways: Sequence[Way], *, tuned: bool) -> None:
-    with_evidence = sum(bool(each.evidence) for each in known)
+def _show(memory: str, questions: Sequence[ResolvedQuestion], variants: Sequence[Variant], *, tuned: bool) -> None:
+    with_evidence = sum(bool(each.evidence) for each in questions)
     weights = "its own weights" if tuned else "the default weights"
     typer.echo(
-        f"{memory}, {weights}: {len(known)} questions, {with_evidence} with evidence, "
-        f"{len(known) - with_evidence} that nothing answers\n"
+        f"{memory}, {weights}: {len(questions)} questions, {with_evidence} with evidence, "
+        f"{len(questions) - with_evidence} without an answer\n"
     )
     console = table_console()
-    console.print(_figures(ways))
+    console.print(_figures(variants))
     typer.echo("\nIn brackets: 95 % intervals by bootstrap. NDCG is the mean over the categories.")
-    for line in _differences(ways):
+    for line in _differences(variants):
         typer.echo(line)
-    categories = _categories(ways)
+    categories = _categories(variants)
     if categories.row_count > 1:
         typer.echo("")
         console.print(categories)
-    first = ways[0]
+    first = variants[0]
     typer.echo(f"\nScores of {first.name}, first {TOP} results\n")
     for table in (_bands(first.scored), _best(first.scored), _cuts(first.scored)):
         console.print(table)
         typer.echo("")
-    for line in _hints(first, with_evidence, len(known) - with_evidence):
+    for line in _hints(first, with_evidence, len(questions) - with_evidence):
         typer.echo(line)
 
 
@@ -170,15 +178,15 @@ def plain_table(*columns: str) -> Table:
     return table
 
 
-def _figures(ways: Sequence[Way]) -> Table:
+def _figures(variants: Sequence[Variant]) -> Table:
     from memorybase.evaluation.metrics import summarize
 
-    table = plain_table("mode", f"NDCG@{TOP}", "", f"Recall@{TOP}", "", "right one first", "p50 ms", "p95 ms")
-    for way in ways:
-        found = summarize(way.judged)
-        half, most = way.latency
+    table = plain_table("mode", f"NDCG@{TOP}", "", f"Recall@{TOP}", "", "right result first", "p50 ms", "p95 ms")
+    for variant in variants:
+        found = summarize(variant.judged)
+        half, most = variant.latency
         table.add_row(
-            way.name,
+            variant.name,
             f"{found.macro_ndcg:.3f}", interval(found.macro_ndcg_interval),
             f"{found.whole.recall:.3f}", interval(found.recall_interval),
             percent(found.whole.first), f"{half:.1f}", f"{most:.1f}",
@@ -186,29 +194,29 @@ def _figures(ways: Sequence[Way]) -> Table:
     return table
 
 
-def _differences(ways: Sequence[Way]) -> list[str]:
-    """For each mode asked both ways, what the memory base's own weights gain."""
+def _differences(variants: Sequence[Variant]) -> list[str]:
+    """For each mode measured with both weights, the gain of the memory base's own weights."""
     from memorybase.evaluation.metrics import difference
 
     lines = []
-    for own, default in pairwise(ways):
+    for own, default in pairwise(variants):
         if own.mode == default.mode:
             gained, (low, high) = difference(own.judged, default.judged)
-            sure = "" if low > 0 or high < 0 else ": it may be chance"
+            sure = "" if low > 0 or high < 0 else ", which may be chance"
             lines.append(
                 f"In mode {own.mode} the memory base's own weights gain {gained:+.3f} [{low:+.3f}, {high:+.3f}] "
-                f"NDCG@{TOP} over the default ones{sure}."
+                f"NDCG@{TOP} over the default weights{sure}."
             )
     if lines:
-        lines.append("If they were fitted on these questions, that is more than they gain on others.")
+        lines.append("If they were fitted on these questions, the gain on other questions is smaller.")
     return lines
 
 
-def _categories(ways: Sequence[Way]) -> Table:
+def _categories(variants: Sequence[Variant]) -> Table:
     from memorybase.evaluation.metrics import summarize
 
-    found = [summarize(way.judged).categories for way in ways]
-    table = plain_table(f"NDCG@{TOP} by category", "questions", *(way.name for way in ways))
+    found = [summarize(variant.judged).categories for variant in variants]
+    table = plain_table(f"NDCG@{TOP} by category", "questions", *(variant.name for variant in variants))
     for name, figures in found[0].items():
         table.add_row(name, str(figures.questions), *(f"{each[name].ndcg:.3f}" for each in found))
     return table
@@ -217,7 +225,7 @@ def _categories(ways: Sequence[Way]) -> Table:
 def _bands(scored: Sequence[Scored]) -> Table:
     from memorybase.evaluation.calibration import bands
 
-    table = plain_table("score", "results", "of them right")
+    table = plain_table("score", "results", "right")
     for band in reversed(bands(scored)):
         right = percent(band.right / band.results) if band.results else "-"
         table.add_row(f"{band.low:g} to {band.high:g}", str(band.results), right)
@@ -228,9 +236,9 @@ def _best(scored: Sequence[Scored]) -> Table:
     from memorybase.evaluation.calibration import best_scores
 
     table = plain_table("best score", "questions", "5th percentile", "median", "95th percentile")
-    kinds = (("questions with evidence", True), ("questions that nothing answers", False))
-    for name, wanted in kinds:
-        found = best_scores([each for each in scored if bool(each.evidence) == wanted])
+    kinds = (("questions with evidence", True), ("questions without an answer", False))
+    for name, has_evidence in kinds:
+        found = best_scores([each for each in scored if bool(each.evidence) == has_evidence])
         if found is not None:
             table.add_row(name, str(found.questions), *(f"{value:.3f}" for value in (found.p5, found.p50, found.p95)))
     return table
@@ -246,22 +254,20 @@ def _cuts(scored: Sequence[Scored]) -> Table:
     return table
 
 
-def _hints(way: Way, with_evidence: int, without: int) -> list[str]:
-    legend = (
-        "False alarms: the share of the questions that nothing answers of which a result is left at this min_score. "
-    )
-    legend += f"Missed: the share of those with evidence of which none is left among the first {TOP}."
+def _hints(variant: Variant, with_evidence: int, without: int) -> list[str]:
+    legend = "False alarms: the share of questions without an answer that still have a result at this min_score. "
+    legend += f"Missed: the share of questions with evidence of which none is among the first {TOP} results."
     lines = [legend]
-    missed = [each.known.question.line for each in way.answered if each.missed]
+    missed = [each.question.question.line for each in variant.answered if each.missed]
     if missed:
-        named = ", ".join(map(str, missed[:LINES_NAMED])) + (", ..." if len(missed) > LINES_NAMED else "")
-        lines.append(
-            f"{way.name} found nothing of the evidence of {len(missed)} of {with_evidence} questions: line {named}."
-        )
+        named = ", ".join(map(str, missed[:MAX_LINES_NAMED])) + (", ..." if len(missed) > MAX_LINES_NAMED else "")
+        lines.append(f"{variant.name} found no evidence for {len(missed)} of {with_evidence} questions: line {named}.")
     if with_evidence < FEW:
-        lines.append(f"hint: {with_evidence} questions with evidence are few; with {FEW} or more the intervals narrow.")
+        lines.append(
+            f"hint: only {with_evidence} questions with evidence; with {FEW} or more the intervals are narrower."
+        )
     if not without:
-        lines.append('hint: add questions that nothing answers ("evidence": []); they show the false alarms.')
+        lines.append('hint: add questions without an answer ("evidence": []) to measure false alarms.')
     return lines
 
 
@@ -276,10 +282,10 @@ def interval(bounds: tuple[float, float]) -> str:
 # What is written
 
 
-def _write(report: Path, base: Json, ways: Sequence[Way]) -> None:
+def _write(report: Path, base: Json, variants: Sequence[Variant]) -> None:
     document = {
         "memory_base": {name: base[name] for name in ("id", "name", "embedding_model", "capture", "total_processed")},
-        "ways": {way.name: _of(way) for way in ways},
+        "variants": {variant.name: _of(variant) for variant in variants},
     }
     try:
         report.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -287,30 +293,30 @@ def _write(report: Path, base: Json, ways: Sequence[Way]) -> None:
         raise errors.InvalidRequest(f"{report} cannot be written: {exc.strerror}.") from exc
 
 
-def _of(way: Way) -> dict[str, Any]:
+def _of(variant: Variant) -> dict[str, Any]:
     from memorybase.evaluation.calibration import bands, best_scores, cuts
     from memorybase.evaluation.metrics import summarize
 
-    half, most = way.latency
+    half, most = variant.latency
     best = {
         name: found and asdict(found)
-        for name, wanted in (("with_evidence", True), ("without", False))
-        for found in [best_scores([each for each in way.scored if bool(each.evidence) == wanted])]
+        for name, has_evidence in (("with_evidence", True), ("without", False))
+        for found in [best_scores([each for each in variant.scored if bool(each.evidence) == has_evidence])]
     }
     return {
-        "mode": str(way.mode),
-        **asdict(summarize(way.judged)),
+        "mode": str(variant.mode),
+        **asdict(summarize(variant.judged)),
         "took_ms_p50": half,
         "took_ms_p95": most,
-        "bands": [asdict(each) for each in bands(way.scored)],
+        "bands": [asdict(each) for each in bands(variant.scored)],
         "best_scores": best,
-        "cuts": [asdict(each) for each in cuts(way.scored)],
-        "questions": [_question(each) for each in way.answered],
+        "cuts": [asdict(each) for each in cuts(variant.scored)],
+        "questions": [_question(each) for each in variant.answered],
     }
 
 
 def _question(answered: Answered) -> dict[str, Any]:
-    question, evidence = answered.known.question, answered.known.evidence
+    question, evidence = answered.question.question, answered.question.evidence
     return {
         "line": question.line,
         "question": question.text,

@@ -1,4 +1,4 @@
-"""export, and the import of what it wrote: JSON lines between a running stack and a file."""
+"""export, and import of an export: JSON lines between a running stack and a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memorybase import errors
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, progress
 from memorybase.client import Client
 
-# Of one request: well below the bound on a body, and small enough that the bar moves.
+# Size of one request: well below the limit of a body, and small enough for the progress bar to move.
 PART_BYTES = 1_000_000
 PART_LINES = 1_000
 LAST_LINE_BYTES = 10_000
@@ -21,7 +21,7 @@ LAST_LINE_BYTES = 10_000
 
 def export(
     file: Annotated[
-        Path, typer.Argument(help="Where to write; replaced once the export is whole.", show_default=False)
+        Path, typer.Argument(help="Output file; replaced once the export is complete.", show_default=False)
     ],
     *,
     flow: Annotated[str | None, typer.Option(help="Only this flow.")] = None,
@@ -31,20 +31,20 @@ def export(
     url: UrlOption = None,
     key: KeyOption = None,
 ) -> None:
-    """Write everything captured to a file of JSON lines, which `import` reads."""
+    """Export captured data to a file of JSON lines, which `import` reads."""
     part = file.with_name(f"{file.name}.part")
     with connect(data_dir, url, key) as client:
-        wanted = {"flow_id": flow, "end_user_id": end_user}
-        wanted["memory_base_id"] = client.find_memory(memory)["id"] if memory else None
+        filters = {"flow_id": flow, "end_user_id": end_user}
+        filters["memory_base_id"] = client.find_memory(memory)["id"] if memory else None
         try:
             with part.open("wb") as out:
-                for piece in client.stream("/export", **{name: value for name, value in wanted.items() if value}):
+                for piece in client.stream("/export", **{name: value for name, value in filters.items() if value}):
                     out.write(piece)
         except OSError as exc:
             raise errors.InvalidRequest(f"{part} cannot be written: {exc.strerror}.") from exc
     end = _last_line(part)
     if end.get("type") != "end":
-        raise errors.NotReady(f"The export broke off; what came is in {part}. Run it again.")
+        raise errors.NotReady(f"The export is incomplete; the received part is in {part}. Run the command again.")
     part.replace(file)
     counts = ", ".join(f"{end[kind]} {kind}" for kind in ("flows", "sessions", "runs", "messages"))
     chats = f", {end['chat_messages']} messages of chats" if end["chat_messages"] else ""
@@ -62,7 +62,7 @@ def is_export(file: Path) -> bool:
 
 
 def import_export(client: Client, file: Path) -> None:
-    """Post the file in parts; running it again continues, since what is there is skipped."""
+    """Post the file in parts. Running it again continues, because existing data is skipped."""
     total: dict[str, int] = {}
     with progress() as bar:
         task = bar.add_task("importing", total=file.stat().st_size)
@@ -70,21 +70,21 @@ def import_export(client: Client, file: Path) -> None:
             answer: dict[str, Any] = client.call(
                 "POST", "/import", content=body, headers={"Content-Type": "application/x-ndjson"}
             )
-            lines_of_nodes = (answer.pop(kind) for kind in ("node_executions", "memory_uses"))
-            answer["of nodes"] = sum(counts["created"] + counts["known"] for counts in lines_of_nodes)
+            node_counts = (answer.pop(kind) for kind in ("node_executions", "memory_uses"))
+            answer["of nodes"] = sum(counts["created"] + counts["known"] for counts in node_counts)
             for counts in (answer.pop("messages"), answer.pop("chat_messages"), answer):
                 for name, count in counts.items():
                     total[name] = total.get(name, 0) + count
             bar.advance(task, len(body))
-    said = ", ".join(f"{total.get(kind, 0)} {kind}" for kind in ("flows", "sessions", "runs"))
-    kept_out = f", {total['deleted']} deleted here and left out" if total.get("deleted") else ""
-    of_nodes = f"; {total['of nodes']} executions and uses of nodes" if total.get("of nodes") else ""
-    known = f"{total.get('created', 0)} new, {total.get('known', 0)} already there{kept_out}"
-    typer.echo(f"{said}; messages: {known}{of_nodes}")
+    counts = ", ".join(f"{total.get(kind, 0)} {kind}" for kind in ("flows", "sessions", "runs"))
+    skipped = f", {total['deleted']} skipped because they were deleted" if total.get("deleted") else ""
+    of_nodes = f"; {total['of nodes']} node executions and memory uses" if total.get("of nodes") else ""
+    messages = f"{total.get('created', 0)} new, {total.get('known', 0)} already there{skipped}"
+    typer.echo(f"{counts}; messages: {messages}{of_nodes}")
 
 
 def _parts(file: Path) -> Iterator[bytes]:
-    """Whole lines, cut at line feeds alone: a JSON string may hold other separators."""
+    """Whole lines, split only at line feeds: a JSON string may contain other separators."""
     part: list[bytes] = []
     size = 0
     with file.open("rb") as lines:

@@ -1,4 +1,4 @@
-"""import: bring conversations from a file into a running stack, and wait until they are ingested."""
+"""import: import conversations from a file into a running stack, and wait until they are ingested."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 from memorybase import errors
 from memorybase.cli.export_file import import_export, is_export
-from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, progress
+from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, progress, read_text
 from memorybase.client import Client
 from memorybase.import_export.conversation_files import ImportedRun, read_runs
 
@@ -26,30 +26,29 @@ class Capture(StrEnum):
 
 def import_file(
     file: Annotated[
-        Path, typer.Argument(help="JSON lines of messages, LoCoMo's format, or an export.", show_default=False)
+        Path, typer.Argument(help="JSON lines of messages, a LoCoMo file, or an export.", show_default=False)
     ],
     *,
-    flow: Annotated[str | None, typer.Option(help="The flow. (default: the file's name)", show_default=False)] = None,
+    flow: Annotated[
+        str | None, typer.Option(help="The flow. (default: the file's name without extension)", show_default=False)
+    ] = None,
     memory: Annotated[str | None, typer.Option(help="The memory base. (default: the flow)", show_default=False)] = None,
-    capture: Annotated[Capture, typer.Option(help="What a new memory base counts.")] = Capture.all,
+    capture: Annotated[Capture, typer.Option(help="Which messages a new memory base counts.")] = Capture.all,
     data_dir: DataDirOption = None,
     url: UrlOption = None,
     key: KeyOption = None,
 ) -> None:
-    """Import a file of conversations. Running it again continues, and changes nothing that is there."""
+    """Import a file of conversations. Running it again continues and does not change existing data."""
     if is_export(file):
         if flow or memory:
-            raise errors.InvalidRequest("An export names its flows itself: import it without --flow and --memory.")
+            raise errors.InvalidRequest(
+                "--flow and --memory do not apply to an export, which names its flows. Run the command without them."
+            )
         with connect(data_dir, url, key) as client:
             import_export(client, file)
         return
     flow = flow or file.stem
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        reason = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
-        raise errors.InvalidRequest(f"{file} cannot be read: {reason}.") from exc
-    runs = read_runs(text, namespace=flow)
+    runs = read_runs(read_text(file), namespace=flow)
     with connect(data_dir, url, key) as client:
         client.put_flow(flow)
         base = _memory(client, memory or flow, flow, capture)
@@ -71,12 +70,12 @@ def _memory(client: Client, name: str, flow: str, capture: Capture) -> dict[str,
         created: dict[str, Any] = client.call("POST", "/memories", json=body)
         return created
     if found["capture"] != capture:
-        typer.echo(f"note: the memory base {name} is there already and counts {found['capture']}", err=True)
+        typer.echo(f"note: the memory base {name} already exists, with capture {found['capture']}", err=True)
     return found
 
 
 def _post(client: Client, flow: str, runs: Sequence[ImportedRun]) -> Counter[bool]:
-    """Post every run; how many messages were new, and how many known."""
+    """Post every run; returns how many messages were new (True) and known (False)."""
     posted: Counter[bool] = Counter()
     with progress() as bar:
         task = bar.add_task("capturing", total=sum(len(run.messages) for run in runs))

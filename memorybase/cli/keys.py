@@ -1,4 +1,4 @@
-"""keys: API keys of the local user, straight in the database."""
+"""keys: API keys of the local user, directly in the database."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ app = typer.Typer(help="API keys: create, list, revoke.", no_args_is_help=True)
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="What the key is for.")],
-    scope: Annotated[list[str] | None, typer.Option(help="A scope of the key; repeat for more. (default: all)")] = None,
+    name: Annotated[str, typer.Argument(help="A name for the key.")],
+    scope: Annotated[
+        list[str] | None, typer.Option(help="A scope of the key; repeat the option for more. (default: all)")
+    ] = None,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Make a key and print its secret, which is shown this once."""
+    """Create a key and print its secret, which is shown only once."""
     from memorybase.auth import api_keys
 
     services, user_id = _local(data_dir)
@@ -35,12 +37,12 @@ def create(
 
 @app.command("list")
 def list_(data_dir: DataDirOption = None) -> None:
-    """The keys that work, oldest first."""
+    """List the keys that are not revoked, oldest first."""
     from memorybase.auth import api_keys
 
     services, user_id = _local(data_dir)
     table = Table(box=None, pad_edge=False)
-    for column in ("id", "name", "begins", "scopes", "created", "last used", "expires"):
+    for column in ("id", "name", "prefix", "scopes", "created", "last used", "expires"):
         table.add_column(column, overflow="fold", no_wrap=column == "id")
     for key in api_keys.list_keys(services, user_id):
         times = (key.created_at, key.last_used_at, key.expires_at)
@@ -51,22 +53,24 @@ def list_(data_dir: DataDirOption = None) -> None:
 
 @app.command()
 def revoke(
-    key_id: Annotated[str, typer.Argument(help="The id that `keys list` shows.")], data_dir: DataDirOption = None
+    key_id: Annotated[str, typer.Argument(help="The id from `keys list`.")], data_dir: DataDirOption = None
 ) -> None:
-    """Make a key stop working, at once and for good."""
+    """Revoke a key, at once and permanently."""
     from memorybase.auth import api_keys
 
     try:
-        wanted = UUID(key_id)
+        parsed = UUID(key_id)
     except ValueError:
-        raise errors.InvalidRequest("A key's id is a UUID; see: memorybase keys list", value=key_id) from None
+        raise errors.InvalidRequest(
+            "A key's id must be a UUID. List them with: memorybase keys list", value=key_id
+        ) from None
     services, user_id = _local(data_dir)
-    api_keys.revoke_key(services, user_id, wanted)
-    typer.echo(f"revoked {wanted}")
+    api_keys.revoke_key(services, user_id, parsed)
+    typer.echo(f"revoked {parsed}")
 
 
 def _local(data_dir: Path | None) -> tuple[Services, UUID]:
-    """The services and the local user; raises NotReady before a stack has run here."""
+    """The services and the local user. Raises NotReady before the first start of a stack."""
     from memorybase import wiring
     from memorybase.auth import api_keys
     from memorybase.auth.queries import user_by_name
@@ -76,7 +80,7 @@ def _local(data_dir: Path | None) -> tuple[Services, UUID]:
         with services.database.reading() as db:
             user_id = user_by_name(db, api_keys.LOCAL_USER)
     except errors.DatabaseUnavailable as exc:
-        raise errors.DatabaseUnavailable(f"{exc.message}. See: memorybase doctor") from exc
+        raise errors.DatabaseUnavailable(f"{exc.message}. Run `memorybase doctor` for fixes.") from exc
     if user_id is None:
         raise errors.NotReady(
             "There is no local user yet. Start a stack once (memorybase up), or set MEMORYBASE_API_KEY and run: "

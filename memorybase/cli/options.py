@@ -22,20 +22,33 @@ DataDirOption = Annotated[
     typer.Option("--data-dir", help="The stack's data directory. (default: ./memorybase-data)", show_default=False),
 ]
 UrlOption = Annotated[
-    str | None, typer.Option("--url", help="The API, where it is not the stack of --data-dir.", show_default=False)
+    str | None,
+    typer.Option("--url", help="The API's URL. (default: that of the stack in --data-dir)", show_default=False),
 ]
 KeyOption = Annotated[
-    str | None, typer.Option("--key", help="The API key. (default: the data directory's)", show_default=False)
+    str | None, typer.Option("--key", help="The API key. (default: the one in the data directory)", show_default=False)
 ]
+
+
+def read_text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
+        raise errors.InvalidRequest(f"{file} cannot be read: {reason}.") from exc
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def table_console() -> Console:
-    """Where tables go: as wide as the terminal, and wide enough for whole ids where there is none."""
+    """A console as wide as the terminal; without a terminal, wide enough for whole ids."""
     return Console() if sys.stdout.isatty() else Console(width=200)
 
 
 def connect(data_dir: Path | None, url: str | None, key: str | None) -> Client:
-    """A client of the stack named by the options; raises NotReady or Unauthorized saying what to do."""
+    """A client of the stack that the options name. Raises NotReady or Unauthorized with what to do."""
     settings = Settings()
     data = DataDir(data_dir or settings.data_dir)
     if url is None:
@@ -46,14 +59,14 @@ def connect(data_dir: Path | None, url: str | None, key: str | None) -> Client:
         url = running.url
     key = key or data.known_api_key(settings)
     if key is None:
-        raise errors.Unauthorized(f"An API key is needed for {url}: give it with --key or MEMORYBASE_API_KEY.")
+        raise errors.Unauthorized(f"{url} requires an API key. Pass it with --key or MEMORYBASE_API_KEY.")
     return Client(url, key)
 
 
 @contextmanager
-def progress(console: Console | None = None, *, stays: bool = True) -> Iterator[Progress]:
-    """A progress bar, on standard error unless told otherwise; nothing where that is no terminal."""
+def progress(console: Console | None = None, *, keep: bool = True) -> Iterator[Progress]:
+    """A progress bar, by default on standard error; shows nothing if that is no terminal."""
     console = console or Console(stderr=True)
     columns = (TextColumn("  {task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=not stays) as bar:
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=not keep) as bar:
         yield bar

@@ -1,4 +1,4 @@
-"""reconcile: the vector store against SQL, id by id, straight in both."""
+"""reconcile: compare the vector store with SQL, id by id, with direct access to both."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from uuid import UUID
 import typer
 
 from memorybase import errors
-from memorybase.cli.options import DataDirOption, progress
+from memorybase.cli.options import DataDirOption, plural, progress
 from memorybase.stack.state import settings_in_use
 
 if TYPE_CHECKING:
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 def reconcile(
     *,
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what differs, drop what belongs to nothing.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Repair differences and delete orphaned collections.")
+    ] = False,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Compare every memory base's store with SQL, id by id; exit code 1 when something is left to mend."""
+    """Compare every memory base's store with SQL, id by id. Exit code 1 if problems remain."""
     from memorybase import telemetry, wiring
     from memorybase.queries import memory_bases
 
@@ -30,20 +32,20 @@ def reconcile(
     services = wiring.build(settings)
     with services.database.reading() as db:
         base_ids = memory_bases.active_base_ids(db)
-    left = sum([_base_is_left(services, base_id, repair=repair) for base_id in base_ids])
-    left += _orphans_left(services, repair=repair)
-    if left:
+    remaining = sum([_base_needs_repair(services, base_id, repair=repair) for base_id in base_ids])
+    remaining += _remaining_orphans(services, repair=repair)
+    if remaining:
         raise typer.Exit(1)
 
 
-def _base_is_left(services: Services, base_id: UUID, *, repair: bool) -> bool:
+def _base_needs_repair(services: Services, base_id: UUID, *, repair: bool) -> bool:
     from memorybase.memory_bases import reconcile as reconciling
 
-    with progress(stays=False) as bar:
-        task = bar.add_task("looking for each chunk", total=None)
+    with progress(keep=False) as bar:
+        task = bar.add_task("checking chunks", total=None)
 
-        def show(on_progress: int, total: int) -> None:
-            bar.update(task, completed=on_progress, total=total)
+        def show(checked: int, total: int) -> None:
+            bar.update(task, completed=checked, total=total)
 
         done = reconciling.reconcile_base(services, base_id, repair=repair, on_progress=show)
     if done is None:
@@ -53,7 +55,7 @@ def _base_is_left(services: Services, base_id: UUID, *, repair: bool) -> bool:
 
 
 def describe(done: Reconciled, *, repair: bool) -> str:
-    """One line a memory base."""
+    """One line for a memory base, and what to do next."""
     line = f"{done.name} ({done.memory_base_id}): {done.state}"
     if done.state == "unavailable":
         return f"{line}: the vector store does not answer"
@@ -62,13 +64,14 @@ def describe(done: Reconciled, *, repair: bool) -> str:
     if done.without_tokens:
         line += f", {done.without_tokens} messages without token vectors"
     if done.state == "gone":
-        return f"{line}\n  -> its collection is gone; regenerate it: POST /v1/memories/{done.memory_base_id}/regenerate"
+        return f"{line}\n  -> the collection is missing. Regenerate: POST /v1/memories/{done.memory_base_id}/regenerate"
     if done.state == "mismatch" and repair:
-        return f"{line}\n  -> {done.removed} removed, {done.marked} sessions marked: the sweeper has them repaired"
-    return f"{line}\n  -> mend it with --repair" if done.state == "mismatch" else line
+        marked = plural(done.marked, "session")
+        return f"{line}\n  -> {done.removed} removed, {marked} marked; the sweeper schedules the repairs"
+    return f"{line}\n  -> repair it with --repair" if done.state == "mismatch" else line
 
 
-def _orphans_left(services: Services, *, repair: bool) -> int:
+def _remaining_orphans(services: Services, *, repair: bool) -> int:
     from memorybase.memory_bases import reconcile as reconciling
 
     try:
@@ -78,7 +81,7 @@ def _orphans_left(services: Services, *, repair: bool) -> int:
         typer.echo(f"collections: {exc.message}")
         return 1
     for orphan in orphans:
-        made = f"{orphan.created_at:%Y-%m-%d %H:%M}" if orphan.created_at else "at an unknown time"
-        then = "deleted" if orphan in dropped else "delete it with --repair" if orphan.old else "kept for now"
-        typer.echo(f"collection {orphan.ref.name} belongs to no memory base, made {made}\n  -> {then}")
+        created = f"{orphan.created_at:%Y-%m-%d %H:%M}" if orphan.created_at else "at an unknown time"
+        action = "deleted" if orphan in dropped else "delete it with --repair" if orphan.old else "kept for now"
+        typer.echo(f"collection {orphan.ref.name} is orphaned, created {created}\n  -> {action}")
     return sum(orphan.old for orphan in orphans) - len(dropped)

@@ -1,15 +1,15 @@
-"""reindex: the keyword index in the language of the settings, straight in the database."""
+"""reindex: rebuild the keyword index in the current language, directly in the database."""
 
 from __future__ import annotations
 
 import typer
 
-from memorybase.cli.options import DataDirOption, progress
+from memorybase.cli.options import DataDirOption, plural, progress
 from memorybase.stack.state import settings_in_use
 
 
 def reindex(data_dir: DataDirOption = None) -> None:
-    """Index again by words what was captured under another MEMORYBASE_KEYWORD_LANGUAGE; safe while others capture."""
+    """Rebuild the keyword index of sessions captured under another MEMORYBASE_KEYWORD_LANGUAGE."""
     from memorybase import telemetry, wiring
     from memorybase.keyword_index import index
 
@@ -23,4 +23,5 @@ def reindex(data_dir: DataDirOption = None) -> None:
         for messages in index.reindex(services):
             done += messages
             bar.advance(task, messages)
-    typer.echo(f"{done} messages of {waiting.sessions} sessions are now indexed in {settings.keyword_language}")
+    sessions = plural(waiting.sessions, "session")
+    typer.echo(f"indexed {plural(done, 'message')} in {sessions} in {settings.keyword_language}")

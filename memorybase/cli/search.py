@@ -1,4 +1,4 @@
-"""search: ask a memory base of a running stack."""
+"""search: search a memory base of a running stack."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ def search(
     query: Annotated[str, typer.Argument(help="What to look for.")],
     *,
     memory: Annotated[str, typer.Option(help="The memory base's name.")],
-    top_k: Annotated[int, typer.Option("--top-k", help="Results at most.", min=1, max=100)] = 5,
+    top_k: Annotated[int, typer.Option("--top-k", help="Maximum results.", min=1, max=100)] = 5,
     mode: Annotated[str, typer.Option(help="hybrid, keyword or dense.")] = "hybrid",
     data_dir: DataDirOption = None,
     url: UrlOption = None,
     key: KeyOption = None,
 ) -> None:
-    """Search a memory base and print what was found, best first."""
+    """Search a memory base and print the results, best first."""
     with connect(data_dir, url, key) as client:
         results = client.search(client.find_memory(memory)["id"], query, top_k, mode)
     if not results:
-        typer.echo("nothing found")
+        typer.echo("no results")
         return
     table_console().print(table_of(results))
 
 
 def table_of(results: list[dict[str, Any]]) -> Table:
-    """Hits as a table that folds to the terminal's width."""
+    """A table of hits that fits the terminal's width."""
     table = Table(box=None, pad_edge=False, expand=False)
     table.add_column("score", justify="right")
     table.add_column("session", overflow="fold", max_width=24)
@@ -52,8 +52,8 @@ def table_of(results: list[dict[str, Any]]) -> Table:
 
 
 def _passage(hit: dict[str, Any]) -> str:
-    """The passage that matched on one line, with a mark on each side where the message goes on."""
+    """The matching passage on one line, with … where the message continues."""
     text = message_text(hit["content"])
     before = "… " if text[: hit["snippet_start"]].strip() else ""
-    behind = " …" if text[hit["snippet_end"] :].strip() else ""
-    return before + " ".join(hit["snippet"].split()) + behind
+    after = " …" if text[hit["snippet_end"] :].strip() else ""
+    return before + " ".join(hit["snippet"].split()) + after

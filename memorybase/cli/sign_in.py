@@ -1,4 +1,4 @@
-"""sign-in: a link to the web page of a running stack."""
+"""sign-in: a sign-in link for the web page of a running stack."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect
 
 
 def sign_in(*, data_dir: DataDirOption = None, url: UrlOption = None, key: KeyOption = None) -> None:
-    """Print a link that signs a browser in to the web page: once, within the hour."""
+    """Print a link that signs a browser in to the web page. It works once, within an hour."""
     with connect(data_dir, url, key) as client:
         typer.echo(client.sign_in_link())

@@ -1,4 +1,4 @@
-"""up, demo, migrate, sweep: what starts things."""
+"""up, demo, migrate, sweep, prepare: the commands that start processes or prepare for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memorybase.settings import Settings
 
 def up(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The API's port; 0 takes a free one.", min=0, max=65_535)] = 8000,
+    port: Annotated[int, typer.Option(help="The API's port; 0 selects a free one.", min=0, max=65_535)] = 8000,
     data_dir: DataDirOption = None,
     *,
     with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
@@ -26,7 +26,7 @@ def up(
 
 
 def _say(text: str) -> None:
-    # Whoever read our lines may be gone; the children are still to be stopped.
+    # The reader of our output may have exited; the children must still be stopped.
     with contextlib.suppress(OSError):
         typer.echo(text)
 
@@ -37,14 +37,14 @@ def demo(
         typer.Option(help="Where the demo keeps its data. (default: ./memorybase-data/demo)", show_default=False),
     ] = None,
 ) -> None:
-    """Capture a sample conversation, kill the worker in the middle of it, and count that nothing was lost."""
+    """Capture a sample conversation, kill the worker during a job, and check that nothing is lost."""
     from memorybase.cli.demo import run_demo
 
     run_demo(data_dir or Settings().data_dir / "demo")
 
 
 def migrate(data_dir: DataDirOption = None) -> None:
-    """Bring the database to this version's schema. `up` does it by itself."""
+    """Migrate the database to this version's schema. `up` does this itself."""
     from memorybase.database import migrate as migrations
     from memorybase.stack.state import settings_in_use
 
@@ -55,10 +55,10 @@ def migrate(data_dir: DataDirOption = None) -> None:
 
 def sweep(
     *,
-    once: Annotated[bool, typer.Option("--once", help="One pass, then exit.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Run one pass and exit.")] = False,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Ring, requeue and finish what nobody else came back for. `up` runs it; elsewhere run one or more."""
+    """Recover lost jobs and flush idle sessions. `up` runs a sweeper; otherwise run one or more."""
     from memorybase.cli.sweep import sweep_for_ever, sweep_once
     from memorybase.stack.state import settings_in_use
 
@@ -71,7 +71,7 @@ def sweep(
 
 
 def prepare() -> None:
-    """What must be there before the worker and the API start: schema, local user, embedding model."""
+    """Prepare for the worker and the API: migrate, create the local user, export the embedding model."""
     from memorybase import wiring
     from memorybase.auth import api_keys
     from memorybase.database import migrate as migrations

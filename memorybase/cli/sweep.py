@@ -1,4 +1,4 @@
-"""The sweeper's process: a pass every few seconds, a sign of life, a clean end."""
+"""The sweeper's process: a pass every few seconds, heartbeats, a clean stop."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from memorybase.operations.heartbeats import HeartbeatThread
 from memorybase.services import Services
 from memorybase.settings import Settings
 
-# A pass that is stuck for longer is not a living sweeper, whatever its process says.
+# A sweeper with a pass that takes longer counts as dead, even though its process lives: its heartbeats stop.
 STUCK_SECONDS = 120.0
 
 log = telemetry.get_logger(__name__)
 
 
 def sweep_once(settings: Settings) -> dict[str, Any]:
-    """One pass; what it did, by name. Raises QueueUnavailable or the like when a step failed."""
+    """One pass; the count of each step. Raises EnvironmentFailure if a step failed."""
     telemetry.configure(settings)
     report = asdict(sweeper.sweep(wiring.build(settings, role="sweeper")))
     failed = report.pop("failed_steps")
     if failed:
-        raise errors.EnvironmentFailure(f"These steps failed: {', '.join(failed)}. See: memorybase doctor")
+        raise errors.EnvironmentFailure(f"These steps failed: {', '.join(failed)}. Run `memorybase doctor` for fixes.")
     return report
 
 
 def sweep_for_ever(settings: Settings) -> None:
-    """Until SIGTERM or SIGINT."""
+    """Sweep until SIGTERM or SIGINT."""
     telemetry.configure(settings)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -55,7 +55,7 @@ def _pass(services: Services) -> None:
         report = asdict(sweeper.sweep(services))
     except errors.EnvironmentFailure as exc:
         log.warning("sweep_failed", error=telemetry.describe_error(exc))
-    except Exception:  # the process's edge: the next pass may find things mended, an ended sweeper will not
+    except Exception:  # the process's edge: the next pass may succeed
         log.exception("sweep_failed")
     else:
         found = {name: value for name, value in report.items() if value}

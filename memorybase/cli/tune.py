@@ -1,4 +1,4 @@
-"""tune: weights of a search fitted to a memory base's own questions, stored if their gain is real, and undone."""
+"""tune: fit search weights to a memory base's own questions, store them if the gain is significant, or undo that."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import typer
 from rich.table import Table
 
 from memorybase import errors
-from memorybase.cli.asking import Known, ask_all, load
 from memorybase.cli.evaluate import TOP, interval, plain_table
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, progress, table_console
+from memorybase.cli.questions import ResolvedQuestion, ask_all, load
 from memorybase.client import Client, Json
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from memorybase.evaluation.calibration import Scored
     from memorybase.evaluation.metrics import Judged
 
-CANDIDATES = 100  # of each question
+CANDIDATES = 100  # per question
 WEIGHT_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Every question's candidates, as the default weights of the set `name` rank them."""
+    """The candidates of all questions, ranked by the default weights of the set `name`."""
 
     name: str
     signals: Sequence[str]
@@ -40,14 +40,14 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """By how much the tuned weights are better on questions that they have not seen."""
+    """The gain of the tuned weights on held-out questions, with its 95 % interval."""
 
     mean: float
     low: float
     high: float
 
     @property
-    def is_real(self) -> bool:
+    def is_significant(self) -> bool:
         return self.low > 0
 
     def __str__(self) -> str:
@@ -56,49 +56,51 @@ class Gain:
 
 def tune(
     file: Annotated[
-        Path | None, typer.Argument(help="Questions, a JSON object a line; not with --undo.", show_default=False)
+        Path | None, typer.Argument(help="Questions, one JSON object per line; not with --undo.", show_default=False)
     ] = None,
     *,
     memory: Annotated[str, typer.Option(help="The memory base's name.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Fit and measure, and store nothing.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Store the weights though their gain may be chance.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Fit and measure, but store nothing.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Store the weights even if the gain may be chance.")] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Restore the weights from before the last change.")] = False,
     data_dir: DataDirOption = None,
     url: UrlOption = None,
     key: KeyOption = None,
 ) -> None:
-    """Fit the weights of a memory base's searches to questions whose answering messages are known."""
+    """Fit a memory base's search weights to questions with known evidence."""
     if undo and (file is not None or dry_run or force):
         raise errors.InvalidRequest("--undo takes no FILE, --dry-run or --force.")
     if not undo and file is None:
-        raise errors.InvalidRequest("FILE is missing: tune needs questions. To restore earlier weights: --undo")
+        raise errors.InvalidRequest("FILE is required. To restore earlier weights, use --undo.")
     with connect(data_dir, url, key) as client:
         base = client.find_memory(memory)
         if file is None:
             typer.echo(_undo(client, base))
             return
-        known = load(client, base, file)
-        pool = _pool(client, base, known)
+        questions = load(client, base, file)
+        pool = _pool(client, base, questions)
         tuned = _fit(pool)
         gain = _show(base, pool, tuned)
         if dry_run:
-            typer.echo("Nothing is stored: --dry-run.")
-        elif gain.is_real or force:
-            _store(client, base, pool, tuned, f"{file.name}: NDCG@{TOP} {gain} on left-out questions")
+            typer.echo("Nothing was stored: --dry-run.")
+        elif gain.is_significant or force:
+            _store(client, base, pool, tuned, f"{file.name}: NDCG@{TOP} {gain} on held-out questions")
             typer.echo(
-                f"Stored: searches of {memory} use them from now on. Undo: memorybase tune --memory {memory} --undo"
+                f"Stored: searches of {memory} use these weights now. Undo: memorybase tune --memory {memory} --undo"
             )
         else:
-            typer.echo("Nothing is stored. Add questions, or store these weights all the same: --force")
+            typer.echo("Nothing was stored. Add questions, or store these weights anyway with --force.")
 
 
 def _undo(client: Client, base: Json) -> str:
-    view = client.weights(base["id"])
-    stored, previous = view["stored"], view["previous"]
+    weights = client.weights(base["id"])
+    stored, previous = weights["stored"], weights["previous"]
     if stored is None and previous is None:
-        raise errors.InvalidRequest(f"{base['name']} has never had weights of its own: there is nothing to undo.")
+        raise errors.InvalidRequest(f"{base['name']} never had its own weights: there is nothing to undo.")
     client.set_weights(base["id"], previous)
-    return f"{base['name']} now uses {described(previous)}. Before: {described(stored)}; --undo again restores them."
+    return (
+        f"{base['name']} now uses {described(previous)}. Before: {described(stored)}; run --undo again to restore them."
+    )
 
 
 def described(stored: Json | None) -> str:
@@ -112,19 +114,19 @@ def described(stored: Json | None) -> str:
 # Candidates
 
 
-def _pool(client: Client, base: Json, known: Sequence[Known]) -> Pool:
-    """The candidates of every question with their signals; raises InvalidRequest where there are too few."""
+def _pool(client: Client, base: Json, questions: Sequence[ResolvedQuestion]) -> Pool:
+    """The candidates of every question with their signals. Raises InvalidRequest if there are too few."""
     import numpy as np
 
     from memorybase.evaluation import Fit, JudgedCandidates, tuning
     from memorybase.evaluation.calibration import Scored
 
-    answers = list(ask_all(client, base, known, "candidates", top_k=CANDIDATES, explain=True, default_weights=True))
+    answers = list(ask_all(client, base, questions, "candidates", top_k=CANDIDATES, explain=True, default_weights=True))
     parts = [hit["parts"] for _, answer in answers for hit in answer["results"]]
     name = _set_of(parts)
     signals = list(parts[0]["signals"])
     default = client.weights(base["id"])["defaults"][name]
-    part_of, by_session = tuning.split({_key(each): each.session_id or "" for each in known if each.evidence})
+    part_of, by_session = tuning.split({_key(each): each.session_id or "" for each in questions if each.evidence})
     asked, scored = [], []
     for each, answer in answers:
         hits = answer["results"]
@@ -143,21 +145,21 @@ def _pool(client: Client, base: Json, known: Sequence[Known]) -> Pool:
     return Pool(name, signals, Fit(weights, default["bias"]), asked, scored, by_session)
 
 
-def _key(known: Known) -> str:
-    """The same question is in one part, wherever else it stands in the file."""
-    return f"{known.session_id} {known.question.text}"
+def _key(resolved: ResolvedQuestion) -> str:
+    """Equal for repeats of a question, so that all are in one part."""
+    return f"{resolved.session_id} {resolved.question.text}"
 
 
 def _set_of(parts: Sequence[Json]) -> str:
     if not parts:
-        raise errors.InvalidRequest("No question has a candidate: the memory base holds nothing that fits.")
+        raise errors.InvalidRequest("No question has a candidate: no search in this memory base has results.")
     if any("reranker" in each for each in parts):
         raise errors.InvalidRequest(
-            "A reranker scores these searches, so weights change little: unset it and tune again."
+            "A reranker decides the order of these searches, so weights have little effect. Unset it first."
         )
     names = {str(each["weight_set"]) for each in parts}
     if len(names) > 1:
-        raise errors.InvalidRequest(f"Searches used several sets of weights ({', '.join(sorted(names))}): try later.")
+        raise errors.InvalidRequest(f"Searches used several sets of weights ({', '.join(sorted(names))}). Retry later.")
     return names.pop()
 
 
@@ -175,7 +177,7 @@ def _check(asked: Sequence[JudgedCandidates]) -> None:
 def _fit(pool: Pool) -> Tuned:
     from memorybase.evaluation import tune as fitted
 
-    with progress(stays=False) as bar:
+    with progress(keep=False) as bar:
         bar.add_task("fitting", total=None)
         try:
             return fitted(pool.asked, pool.default)
@@ -192,14 +194,14 @@ def _show(base: Json, pool: Pool, tuned: Tuned) -> Gain:
     from memorybase.evaluation.metrics import difference
 
     with_evidence = sum(bool(each.evidence) for each in pool.asked)
-    how = "by session" if pool.by_session else "by question, since the evidence is in few sessions"
+    how = "by session" if pool.by_session else "by question, because the evidence is in few sessions"
     parts = len({each.group for each in pool.asked})
     typer.echo(
         f"{base['name']}: {len(pool.asked)} questions, {with_evidence} with evidence.\n"
         f"Cross-validation in {parts} parts {how}: each question is ranked by weights fitted without its part.\n"
     )
     table = plain_table("weights", f"NDCG@{TOP}", "", f"Recall@{TOP}", "", "calibration error")
-    judged = {"default": _judged(pool.asked, pool.scored), "tuned, left out": _judged(pool.asked, tuned.left_out)}
+    judged = {"default": _judged(pool.asked, pool.scored), "tuned, held out": _judged(pool.asked, tuned.left_out)}
     for (name, rows), scored in zip(judged.items(), (pool.scored, tuned.left_out), strict=True):
         found = summarize(rows)
         table.add_row(
@@ -208,11 +210,11 @@ def _show(base: Json, pool: Pool, tuned: Tuned) -> Gain:
         )  # fmt: skip
     console = table_console()
     console.print(table)
-    mean, (low, high) = difference(judged["tuned, left out"], judged["default"])
+    mean, (low, high) = difference(judged["tuned, held out"], judged["default"])
     gain = Gain(mean, low, high)
     typer.echo(
-        f"\nIn brackets: 95 % intervals by bootstrap. The calibration error is how far the scores of the first {TOP} "
-        "results are from the share that is right."
+        f"\nIn brackets: 95 % intervals by bootstrap. The calibration error is the difference between the scores of "
+        f"the first {TOP} results and the share of them that is right."
     )
     typer.echo(f"\nThe gain is {gain} NDCG@{TOP}: {verdict(gain)}.\n")
     console.print(_weights(pool, tuned))
@@ -221,8 +223,8 @@ def _show(base: Json, pool: Pool, tuned: Tuned) -> Gain:
 
 
 def verdict(gain: Gain) -> str:
-    if gain.is_real:
-        return "real"
+    if gain.is_significant:
+        return "significant"
     return "the default weights are better" if gain.high < 0 else "it may be chance"
 
 
@@ -251,11 +253,11 @@ def _store(client: Client, base: Json, pool: Pool, tuned: Tuned, note: str) -> N
     weights = {
         name: round(float(weight), WEIGHT_DIGITS) for name, weight in zip(pool.signals, tuned.fit.weights, strict=True)
     }
-    own = {"bias": round(tuned.fit.bias, WEIGHT_DIGITS), "weights": weights}
+    fitted = {"bias": round(tuned.fit.bias, WEIGHT_DIGITS), "weights": weights}
     client.set_weights(
         base["id"],
         {
-            "sets": (stored["sets"] if stored else {}) | {pool.name: own},
+            "sets": (stored["sets"] if stored else {}) | {pool.name: fitted},
             "fitted_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "questions": sum(bool(each.evidence) for each in pool.asked),
             "note": note[-500:],

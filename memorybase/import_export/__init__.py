@@ -1,10 +1,11 @@
-"""What is captured, out as JSON lines and in again. SQL only: every store is made again from it.
+"""Export captured data as JSON lines, and import them. SQL only: vector stores are rebuilt from it.
 
-exporter             a user's, a flow's or a session's rows as lines
-importer             lines written again, in one transaction a page
-lines                the form of a line
-node_memory          node executions and what models were given
-conversation_files   JSON lines and LoCoMo files as runs of a flow
+exporter             `export`: the rows of a user, a flow or an end user as lines
+importer             `import_lines`: stores lines, through capture
+lines                the format of a line
+chats                lines of chat memories
+node_memory          lines of node executions and memory uses
+conversation_files   `read_runs`: JSON lines and LoCoMo files as runs of a flow
 queries              the rows, in pages
 """
 

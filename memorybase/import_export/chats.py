@@ -1,6 +1,6 @@
-"""Chats as JSON lines: every stored field, every message unmodified, any number of short reads.
+"""Chats as JSON lines of types chat_memory, chat and chat_message, read in short transactions.
 
-Lines of types chat_memory, chat and chat_message. Each stands alone: it names its flow, its node and its chat.
+Each line has every stored field and is self-contained: it names its flow, node and chat.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from uuid import UUID
 
 from memorybase.conversation.chat_memory.memories import MemoryKey, config_of, require_memory
 from memorybase.conversation.chat_memory.message_log import ChatMessageView, message_view
+from memorybase.import_export.lines import PAGE, pages
 from memorybase.models import Chat, ChatMemory, Flow
 from memorybase.queries import chats
 from memorybase.services import Services
 
-PAGE = 100  # rows a read: a message may be megabytes
 KINDS = ("chat_memories", "chats", "chat_messages")  # counted in the last line
 
 
 def export_memory(services: Services, key: MemoryKey, *, chat_id: str | None = None) -> Iterator[bytes]:
-    """One memory, or one chat of it, and a last line of type end. Raises NotFound before the first line."""
+    """One chat memory, or one of its chats, and a last line of type end. Raises NotFound before the first line."""
     with services.database.reading() as db:
         memory = require_memory(db, key)
         flow = db.get_one(Flow, key.flow_id)
-    return _whole(services, flow, memory, chat_id)
+    return _memory_export(services, flow, memory, chat_id)
 
 
-def _whole(services: Services, flow: Flow, memory: ChatMemory, chat_id: str | None) -> Iterator[bytes]:
+def _memory_export(services: Services, flow: Flow, memory: ChatMemory, chat_id: str | None) -> Iterator[bytes]:
     counts: Counter[str] = Counter()
     yield from _memory_lines(services, flow, memory, counts, chat_id=chat_id)
     yield _line("end", **{kind: counts[kind] for kind in KINDS})
@@ -39,16 +39,10 @@ def _whole(services: Services, flow: Flow, memory: ChatMemory, chat_id: str | No
 def flow_lines(
     services: Services, flow: Flow, counts: Counter[str], *, end_user_id: str | None = None
 ) -> Iterator[bytes]:
-    """The memories of a flow, and their chats, or those of an end user."""
-    after: UUID | None = None
-    while True:
-        with services.database.reading() as db:
-            page = chats.memories_after(db, flow.id, after, limit=PAGE)
+    """A flow's chat memories with all their chats, or those of one end user."""
+    for page in pages(services, lambda db, after, limit: chats.memories_after(db, flow.id, after, limit=limit)):
         for memory in page:
             yield from _memory_lines(services, flow, memory, counts, end_user_id=end_user_id)
-        if len(page) < PAGE:
-            return
-        after = page[-1].id
 
 
 def _memory_lines(
@@ -65,22 +59,18 @@ def _memory_lines(
     yield _line("chat_memory", **where, **config_of(memory).model_dump(), created_at=memory.created_at)
     for chat in _chats(services, memory.id, chat_id, end_user_id):
         counts["chats"] += 1
-        which = {**where, "chat_id": chat.chat_id, "end_user_id": chat.end_user_id}
-        yield _line("chat", **which, **_chat_fields(chat))
-        for each in _messages(services, chat):
+        chat_ids = {**where, "chat_id": chat.chat_id, "end_user_id": chat.end_user_id}
+        yield _line("chat", **chat_ids, **_chat_fields(chat))
+        for message in _messages(services, chat):
             counts["chat_messages"] += 1
-            yield _line("chat_message", **which, **asdict(each))
+            yield _line("chat_message", **chat_ids, **asdict(message))
 
 
 def _chats(services: Services, memory_id: UUID, chat_id: str | None, end_user_id: str | None) -> Iterator[Chat]:
-    after: UUID | None = None
-    while True:
-        with services.database.reading() as db:
-            page = chats.chats_after(db, memory_id, after, chat_id=chat_id, end_user_id=end_user_id, limit=PAGE)
+    for page in pages(services, lambda db, after, limit: chats.chats_after(
+        db, memory_id, after, chat_id=chat_id, end_user_id=end_user_id, limit=limit
+    )):  # fmt: skip
         yield from page
-        if len(page) < PAGE:
-            return
-        after = page[-1].id
 
 
 def _chat_fields(chat: Chat) -> dict[str, Any]:
@@ -105,5 +95,5 @@ def _messages(services: Services, chat: Chat) -> Iterator[ChatMessageView]:
 
 
 def _line(kind: str, **fields: Any) -> bytes:
-    # Not orjson: it knows no integers beyond 64 bits, and what was sent may hold some.
+    # Not orjson, which fails on integers beyond 64 bits; messages may contain some.
     return json.dumps({"type": kind, **fields}, ensure_ascii=False, separators=(",", ":"), default=str).encode() + b"\n"

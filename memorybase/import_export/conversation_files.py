@@ -1,4 +1,4 @@
-"""Reading conversations from a file: JSON lines of messages, or a LoCoMo data set. Pure: text in, runs out."""
+"""Read conversations from the text of a file: JSON lines of messages, or a LoCoMo data set. Pure functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from memorybase import errors
 
-# The longest id the API accepts; a longer one is replaced by its hash, which stays the same at every import.
+# The API's limit. A longer id is replaced by its hash, which is the same at every import.
 ID_LENGTH = 128
 LOCOMO_TIME = "%I:%M %p on %d %B, %Y"  # "1:56 pm on 8 May, 2023"
 _LOCOMO_SESSION = re.compile(r"session_(\d+)")
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ImportedRun:
-    """One run, ready to be posted: ids are the same whenever the same file is read."""
+    """One run, ready to post. Reading the same file again gives the same ids."""
 
     session_id: str
     run_id: str
@@ -31,18 +31,18 @@ class ImportedRun:
 
 
 def read_runs(text: str, *, namespace: str) -> list[ImportedRun]:
-    """The runs of a file in either format, in order; raises InvalidRequest naming the line or the field.
+    """The runs of a file in either format, in order. Raises InvalidRequest that names the line or the field.
 
-    `namespace` keeps the made-up ids of two files apart."""
-    whole = _whole_document(text)
-    if whole is None:
+    `namespace` makes the generated ids of two files different."""
+    document = _locomo_document(text)
+    if document is None:
         return _runs_of_lines(text, namespace)
-    conversations = whole if isinstance(whole, list) else [whole]
-    return [run for number, one in enumerate(conversations) for run in _runs_of_conversation(one, number)]
+    conversations = document if isinstance(document, list) else [document]
+    return [run for number, item in enumerate(conversations) for run in _runs_of_conversation(item, number)]
 
 
-def _whole_document(text: str) -> Any:
-    """The file as one LoCoMo document; None when it is JSON lines."""
+def _locomo_document(text: str) -> Any:
+    """The file as one LoCoMo document; None if it is JSON lines."""
     try:
         document = json.loads(text)
     except ValueError:
@@ -58,21 +58,21 @@ def _whole_document(text: str) -> Any:
 
 def _runs_of_lines(text: str, namespace: str) -> list[ImportedRun]:
     counters: dict[str, int] = {}
-    runs_made: dict[str, int] = {}
+    run_counts: dict[str, int] = {}
     runs: list[ImportedRun] = []
-    stated = (_identified(line, counters, namespace) for line in _lines(text))
-    for session_id, run_id, messages in _grouped(stated):
+    identified = (_identified(line, counters, namespace) for line in _lines(text))
+    for session_id, run_id, messages in _grouped(identified):
         if run_id is not None:
             runs.append(ImportedRun(session_id, run_id, tuple(messages)))
             continue
         for turns in _turns(messages):
-            number = runs_made[session_id] = runs_made.get(session_id, 0) + 1
+            number = run_counts[session_id] = run_counts.get(session_id, 0) + 1
             runs.append(ImportedRun(session_id, _bounded(f"{namespace}/{session_id}#run-{number}"), tuple(turns)))
     return runs
 
 
 def _lines(text: str) -> Iterator[tuple[int, Json]]:
-    # Not splitlines(): JSON strings may hold other line separators, such as U+2028.
+    # Not splitlines(): JSON strings may contain other line separators, such as U+2028.
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -86,26 +86,26 @@ def _lines(text: str) -> Iterator[tuple[int, Json]]:
 
 
 def _identified(numbered: tuple[int, Json], counters: dict[str, int], namespace: str) -> tuple[str, str | None, Json]:
-    """A line as (session, run or None, message); a message without an id gets one from its place in the session."""
+    """A line as (session, run or None, message). A message without an id gets one from its position in the session."""
     number, message = numbered[0], dict(numbered[1])
     session_id = message.pop("session_id", None)
     run_id = message.pop("run_id", None)
     for name, value in (("session_id", session_id), ("run_id", run_id)):
         if not (isinstance(value, str) and value) and not (name == "run_id" and value is None):
-            text = f"Line {number}: {name} must be a string that is not empty."
+            text = f"Line {number}: {name} must be a non-empty string."
             raise errors.InvalidRequest(text, field=f"line {number}.{name}")
     position = counters[session_id] = counters.get(session_id, 0) + 1
     message.setdefault("id", _bounded(f"{namespace}/{session_id}#{position}"))
     return session_id, run_id, message
 
 
-def _grouped(stated: Iterable[tuple[str, str | None, Json]]) -> Iterator[tuple[str, str | None, list[Json]]]:
-    for (session_id, run_id), group in groupby(stated, key=lambda one: (one[0], one[1])):
+def _grouped(identified: Iterable[tuple[str, str | None, Json]]) -> Iterator[tuple[str, str | None, list[Json]]]:
+    for (session_id, run_id), group in groupby(identified, key=lambda line: (line[0], line[1])):
         yield session_id, run_id, [message for _, _, message in group]
 
 
 def _turns(messages: Iterable[Json]) -> Iterator[list[Json]]:
-    """Cut before each user message: a run is what one input led to."""
+    """Split before each user message: a run is one input with what followed it."""
     turns: list[Json] = []
     for message in messages:
         if turns and message.get("role") == "user":
@@ -122,7 +122,7 @@ def _turns(messages: Iterable[Json]) -> Iterator[list[Json]]:
 def _runs_of_conversation(document: Any, number: int) -> Iterator[ImportedRun]:
     conversation = document.get("conversation") if isinstance(document, dict) else None
     if not isinstance(conversation, dict):
-        text = f"Conversation {number} has no 'conversation' object: this is neither JSON lines nor LoCoMo's format."
+        text = f"Conversation {number} has no 'conversation' object: the file is neither JSON lines nor LoCoMo."
         raise errors.InvalidRequest(text, field=f"[{number}].conversation")
     sample_id = str(document.get("sample_id", f"conversation-{number}"))
     found = (_LOCOMO_SESSION.fullmatch(name) for name in conversation)

@@ -1,7 +1,7 @@
-"""Export: flows, sessions, runs, messages, chats and what nodes gave out and were given, a JSON object a line.
+"""Export: flows, sessions, runs, messages, chats, node executions and memory uses, one JSON object per line.
 
-Each line stands alone: it names its flow and its run by both of their ids, so that any stretch of an export can be
-imported. The last line is of type `end`: without it the export broke off.
+Each line names its flow and run by both of their ids, so that any part of an export can be imported. The last line has
+the type `end`: without it the export is incomplete.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MESSAGE_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class ExportScope:
-    """Whose and which: everything that is not None must hold."""
+    """What to export: every condition that is not None applies."""
 
     user_id: UUID
     flow_id: UUID | None = None
@@ -41,7 +41,8 @@ class ExportScope:
 def resolve_scope(
     services: Services, user_id: UUID, *, flow_id: UUID | None, memory_base_id: UUID | None, end_user_id: str | None
 ) -> ExportScope:
-    """Every id checked to be the user's; a memory base stands for its flow. Raises NotFound, InvalidRequest."""
+    """The scope, after checking that every id is the user's. A memory base selects its flow. Raises NotFound,
+    InvalidRequest."""
     with services.database.reading() as db:
         if flow_id is not None:
             check_flow(db, user_id, flow_id)
@@ -49,14 +50,14 @@ def resolve_scope(
             base = require_memory_base(db, user_id, memory_base_id)
             if flow_id not in {None, base.flow_id}:
                 raise errors.InvalidRequest(
-                    "flow_id is not the flow of this memory base", field="flow_id", value=flow_id
+                    "flow_id must be the flow of the memory base", field="flow_id", value=flow_id
                 )
             flow_id = base.flow_id
     return ExportScope(user_id, flow_id, end_user_id)
 
 
 def export(services: Services, scope: ExportScope) -> Iterator[bytes]:
-    """Lines, each with its newline. Any number of short reads: what changes meanwhile shows as it is when reached."""
+    """Lines with newlines, read in short transactions: changes appear unless the export has passed them."""
     counts: Counter[str] = Counter()
     with services.database.reading() as db:
         now = clock.now(db)
@@ -104,12 +105,12 @@ def _session_lines(services: Services, flow: Flow, session: Session, counts: Cou
     counts["sessions"] += 1
     times = columns(session, "created_at", "last_captured_at")
     yield written("session", **where, metadata=session.meta, **times)
-    said: set[UUID] = set()
+    written_runs: set[UUID] = set()
     for page, runs in _message_pages(services, session):
         for exported in page:
             run = runs.get(exported.message.run_id)
-            if run is not None and run.id not in said:
-                said.add(run.id)
+            if run is not None and run.id not in written_runs:
+                written_runs.add(run.id)
                 yield _run_line(run, where, counts)
             counts["messages"] += 1
             yield _message_line(exported, run, where)
@@ -123,7 +124,7 @@ def _message_pages(services: Services, session: Session) -> Iterator[tuple[list[
     while True:
         with services.database.reading() as db:
             page = queries.messages_after(db, session.id, seq, limit=lines.PAGE)
-            runs = queries.runs_of_ids(db, {each.message.run_id for each in page})
+            runs = queries.runs_of_ids(db, {exported.message.run_id for exported in page})
         yield page, runs
         if len(page) < lines.PAGE:
             return

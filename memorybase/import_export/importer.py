@@ -1,7 +1,7 @@
-"""Import: the lines of an export, through capture like everything else. Ids are kept, and repeating changes nothing.
+"""Import the lines of an export, through capture like all messages. Repeating an import changes nothing.
 
-What has an id of its owner's is known by that id again, whoever imports it; the rest keeps its UUID. What memorybase
-gives out itself is given anew: seq, version, and the times of capture.
+Objects with an external id keep it under any user; others keep their UUID. seq, version and capture times are
+new.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class MessageTally:
-    """`deleted`: were deleted out of a session that lives on, and stay so."""
+    """`deleted`: messages that were deleted from an existing session and stay deleted."""
 
     created: int = 0
     known: int = 0
@@ -52,7 +52,7 @@ class MessageTally:
 
 @dataclass(frozen=True, slots=True)
 class ImportAnswer:
-    """How many lines were read, of what; of the messages, how many were new."""
+    """How many lines of each type were read, and how many messages were new."""
 
     lines: int = 0
     flows: int = 0
@@ -101,7 +101,7 @@ class _Memory:
 
 @dataclass(frozen=True, slots=True)
 class _ChatPost:
-    """Messages of a chat that one request has written."""
+    """Messages that one request wrote to a chat."""
 
     line: int
     ref: ChatRef
@@ -114,9 +114,9 @@ _Item = _Flow | _Session | _Capture | _Memory | _ChatPost | Execution | Use
 
 
 def import_lines(services: Services, user_id: UUID, body: bytes, *, on_conflict: OnConflict = "error") -> ImportAnswer:
-    """Read every line, then store item by item; what an error leaves behind is what the next import continues from.
+    """Validate every line, then store item by item. After an error, importing again continues.
 
-    Raises InvalidRequest naming the line, before anything is stored; later what a capture raises, with `details.line`.
+    Raises InvalidRequest with the line before anything is stored; later the errors of captures, with `details.line`.
     """
     lines = list(_lines(body))
     items = [item for number, line in lines if (item := _read(services, user_id, number, line)) is not None]
@@ -137,9 +137,9 @@ def _lines(body: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             value = json.loads(raw)
         except (ValueError, RecursionError):
-            raise errors.InvalidRequest("The line is not valid JSON", field=f"line {number}") from None
+            raise errors.InvalidRequest("the line must be valid JSON", field=f"line {number}") from None
         if not isinstance(value, dict):
-            raise errors.InvalidRequest("The line is not a JSON object", field=f"line {number}")
+            raise errors.InvalidRequest("the line must be a JSON object", field=f"line {number}")
         yield number, value
 
 
@@ -147,20 +147,20 @@ def _read(services: Services, user_id: UUID, number: int, line: dict[str, Any]) 
     kind, reader = line.get("type"), Line(user_id, number, line)
     if kind == "export":
         if line.get("format") != FORMAT:
-            raise errors.InvalidRequest("This format is not known", field=f"line {number}.format", limit=FORMAT)
+            raise errors.InvalidRequest(f"format must be {FORMAT}", field=f"line {number}.format", limit=FORMAT)
         return None
-    if kind in {"end", "chat", "summary"}:  # a chat is made by its messages, and a summary anew
+    if kind in {"end", "chat", "summary"}:  # a chat is created by its messages, and summaries are rebuilt
         return None
     if kind == "node_execution":
         return node_memory.read_execution(services, reader)
     if kind == "memory_use":
         return node_memory.read_use(reader)
     if kind in {"chat_memory", "chat_message"}:
-        return _read_of_chats(reader, is_memory=kind == "chat_memory")
+        return _read_chat_line(reader, is_memory=kind == "chat_memory")
     return _read_captured(services, reader)
 
 
-def _read_of_chats(reader: Line, *, is_memory: bool) -> _Memory | _ChatPost:
+def _read_chat_line(reader: Line, *, is_memory: bool) -> _Memory | _ChatPost:
     if is_memory:
         return _Memory(reader.number, reader.memory_key(), reader.memory_config())
     return _ChatPost(reader.number, reader.chat_ref(), reader.optional_uuid("run_id"), [reader.raw_message()])
@@ -179,17 +179,17 @@ def _read_captured(services: Services, reader: Line) -> _Flow | _Session | _Capt
         message = reader.message(services.settings.max_message_bytes)
         run = reader.identity("run", "run_id", "run_external_id")
         return _Capture(number, reader.session_ref(), *run, [message], is_run=False)
-    raise errors.InvalidRequest("The line's type is none of an export's", field=f"line {number}.type")
+    raise errors.InvalidRequest("type must be a line type of an export", field=f"line {number}.type")
 
 
-def _joined(items: Sequence[_Item], most: int) -> Iterator[_Item]:
-    """Messages of one run that follow each other, and the run before them, as one capture."""
+def _joined(items: Sequence[_Item], limit: int) -> Iterator[_Item]:
+    """Items, with a run and its consecutive messages joined into one capture of at most `limit` messages."""
     waiting: _Capture | _ChatPost | None = None
     for item in items:
-        if isinstance(item, _Capture) and isinstance(waiting, _Capture) and _same_run(waiting, item, most):
+        if isinstance(item, _Capture) and isinstance(waiting, _Capture) and _same_run(waiting, item, limit):
             waiting.messages.extend(item.messages)
             continue
-        if isinstance(item, _ChatPost) and isinstance(waiting, _ChatPost) and _same_run(waiting, item, most):
+        if isinstance(item, _ChatPost) and isinstance(waiting, _ChatPost) and _same_run(waiting, item, limit):
             waiting.messages.extend(item.messages)
             continue
         if waiting is not None:
@@ -201,8 +201,8 @@ def _joined(items: Sequence[_Item], most: int) -> Iterator[_Item]:
         yield waiting
 
 
-def _same_run(one: _Capture | _ChatPost, other: _Capture | _ChatPost, most: int) -> bool:
-    return (one.ref, one.run_id) == (other.ref, other.run_id) and len(one.messages) < most and not other.is_run
+def _same_run(first: _Capture | _ChatPost, other: _Capture | _ChatPost, limit: int) -> bool:
+    return (first.ref, first.run_id) == (other.ref, other.run_id) and len(first.messages) < limit and not other.is_run
 
 
 def _store(
@@ -216,16 +216,16 @@ def _store(
         _open_session(services, user_id, item)
         return replace(answer, sessions=answer.sessions + 1)
     if isinstance(item, _Memory):
-        memories.put_memory(services, item.key, item.config, replace=False)  # as it is, if it is there
+        memories.put_memory(services, item.key, item.config, replace=False)  # an existing one is kept
         return replace(answer, chat_memories=answer.chat_memories + 1)
     if isinstance(item, _ChatPost):
         return _store_chat_messages(services, item, answer)
     if isinstance(item, Execution | Use):
-        return _store_of_nodes(services, user_id, item, answer)
+        return _store_node_line(services, user_id, item, answer)
     return _store_capture(services, user_id, item, answer, on_conflict)
 
 
-def _store_of_nodes(services: Services, user_id: UUID, item: Execution | Use, answer: ImportAnswer) -> ImportAnswer:
+def _store_node_line(services: Services, user_id: UUID, item: Execution | Use, answer: ImportAnswer) -> ImportAnswer:
     if isinstance(item, Use):
         return replace(answer, memory_uses=answer.memory_uses.plus(created=node_memory.store_use(services, item)))
     _open_session(services, user_id, _Session(item.line, item.ref, {}))
@@ -258,14 +258,14 @@ def _store_chat_messages(services: Services, item: _ChatPost, answer: ImportAnsw
 
 def _counted(tally: MessageTally, captured: Sequence[CapturedMessage]) -> MessageTally:
     created = sum(message.created for message in captured)
-    kept_out = sum(message.deleted for message in captured)
+    deleted = sum(message.deleted for message in captured)
     return MessageTally(
-        tally.created + created, tally.known + len(captured) - created - kept_out, tally.deleted + kept_out
+        tally.created + created, tally.known + len(captured) - created - deleted, tally.deleted + deleted
     )
 
 
 def _open_session(services: Services, user_id: UUID, item: _Session) -> None:
-    """The session, made when new; metadata that it has stays."""
+    """Create the session if it is new. Existing metadata is kept."""
     ref = item.ref
     with services.database.transaction() as db:
         check_flow(db, user_id, ref.flow_id)

@@ -1,4 +1,4 @@
-"""One line of an export: written, and read field by field."""
+"""One line of an export: writing it, and reading it field by field."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from memorybase import errors, messages
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
 from memorybase.conversation.chat_memory.memories import MemoryKey
 from memorybase.messages import IdKind, NewMessage
-from memorybase.models import ID_LENGTH, Flow, MemoryUse, NodeExecution, Run, Session
+from memorybase.models import ID_LENGTH, Chat, ChatMemory, Flow, MemoryUse, NodeExecution, Run, Session
 from memorybase.services import Services
 
-Row = TypeVar("Row", Flow, MemoryUse, NodeExecution, Run, Session)
+Row = TypeVar("Row", Chat, ChatMemory, Flow, MemoryUse, NodeExecution, Run, Session)
 
-PAGE = 100  # rows a read: a message may be megabytes
+PAGE = 100  # rows per read, because a message may have megabytes
 
 _MESSAGE_FIELDS = (
     "role", "content", "tool_calls", "tool_call_id", "name", "sender_name", "files", "metadata", "status", "timestamp",
@@ -30,7 +30,7 @@ _MESSAGE_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class SessionRef:
-    """A session, as a line names it."""
+    """The session named by a line."""
 
     flow_id: UUID
     session_id: str
@@ -39,7 +39,7 @@ class SessionRef:
 
 @dataclass(frozen=True, slots=True)
 class ChatRef:
-    """A request to a chat, as a line names it."""
+    """The request to a chat named by a line."""
 
     key: MemoryKey
     chat_id: str
@@ -49,7 +49,7 @@ class ChatRef:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line, read field by field; every error names it."""
+    """One line, read field by field. Every error names the line and the field."""
 
     user_id: UUID
     number: int
@@ -58,21 +58,22 @@ class Line:
     def text(self, name: str, limit: int) -> str:
         value, where = self.values.get(name), f"line {self.number}.{name}"
         if not isinstance(value, str) or not value.strip():
-            raise errors.InvalidRequest("This is a string that is not blank", field=where)
+            raise errors.InvalidRequest(f"{name} must be a non-blank string", field=where)
         if len(value) > limit:
-            raise errors.InvalidRequest("This is too long", field=where, value=len(value), limit=limit)
+            text = f"{name} must have at most {limit} characters (got {len(value)})"
+            raise errors.InvalidRequest(text, field=where, value=len(value), limit=limit)
         messages.check_json(value, where)
         return value
 
     def identity(self, kind: IdKind, name: str, external_name: str) -> tuple[UUID, str | None]:
-        """The UUID that the line's ids stand for with this user, and the owner's id."""
-        chosen = name if self.values.get(external_name) is None else external_name
-        return messages.resolve_id(self.user_id, kind, self.text(chosen, ID_LENGTH))
+        """The UUID for the line's ids and this user, and the external id."""
+        field = name if self.values.get(external_name) is None else external_name
+        return messages.resolve_id(self.user_id, kind, self.text(field, ID_LENGTH))
 
     def session_ref(self) -> SessionRef:
         flow_id, _ = self.identity("flow", "flow_id", "flow_external_id")
-        ours = None if self.values.get("end_user_id") is None else self.text("end_user_id", ID_LENGTH)
-        return SessionRef(flow_id, self.text("session_id", ID_LENGTH), ours)
+        end_user_id = None if self.values.get("end_user_id") is None else self.text("end_user_id", ID_LENGTH)
+        return SessionRef(flow_id, self.text("session_id", ID_LENGTH), end_user_id)
 
     def metadata(self) -> dict[str, Any]:
         return self.object("metadata") if self.values.get("metadata") else {}
@@ -90,8 +91,10 @@ class Line:
             raise
 
     def chat_ref(self) -> ChatRef:
-        ours = None if self.values.get("end_user_id") is None else self.text("end_user_id", ID_LENGTH)
-        return ChatRef(self.memory_key(), self.text("chat_id", ID_LENGTH), ours, self.text("request_id", ID_LENGTH))
+        end_user_id = None if self.values.get("end_user_id") is None else self.text("end_user_id", ID_LENGTH)
+        return ChatRef(
+            self.memory_key(), self.text("chat_id", ID_LENGTH), end_user_id, self.text("request_id", ID_LENGTH)
+        )
 
     def optional_uuid(self, name: str) -> UUID | None:
         if self.values.get(name) is None:
@@ -99,13 +102,13 @@ class Line:
         try:
             return UUID(self.text(name, ID_LENGTH))
         except ValueError:
-            raise errors.InvalidRequest("This is a UUID", field=f"line {self.number}.{name}") from None
+            raise errors.InvalidRequest(f"{name} must be a UUID", field=f"line {self.number}.{name}") from None
 
     def raw_message(self) -> dict[str, Any]:
         raw = {name: self.values[name] for name in _MESSAGE_FIELDS if name in self.values}
         raw["id"] = self.values.get("external_id") or self.values.get("id")
         if not isinstance(raw["id"], str):
-            raise errors.InvalidRequest("A message needs its id", field=f"line {self.number}.id")
+            raise errors.InvalidRequest("id must be a string", field=f"line {self.number}.id")
         return raw
 
     def message(self, max_bytes: int) -> NewMessage:
@@ -115,47 +118,48 @@ class Line:
         message = messages.normalise(raw, user_id=self.user_id, where=where)
         size = messages.message_bytes(message)
         if size > max_bytes:
-            raise errors.InvalidRequest("The message is too large", field=where, value=size, limit=max_bytes)
+            text = f"the message must have at most {max_bytes} bytes (got {size})"
+            raise errors.InvalidRequest(text, field=where, value=size, limit=max_bytes)
         return message
 
     def number_of(self, name: str, limit: int) -> int:
         value = self.values.get(name)
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= limit:
             where = f"line {self.number}.{name}"
-            raise errors.InvalidRequest("This is a number that is not negative", field=where, limit=limit)
+            raise errors.InvalidRequest(f"{name} must be an integer from 0 to {limit}", field=where, limit=limit)
         return value
 
     def moment(self, name: str) -> datetime:
         where = f"line {self.number}.{name}"
         moment = messages.read_time(self.values.get(name), where)
         if moment is None:
-            raise errors.InvalidRequest("This is a time", field=where)
+            raise errors.InvalidRequest(f"{name} must be a time", field=where)
         return moment
 
     def objects(self, name: str) -> list[dict[str, Any]]:
         value, where = self.values.get(name), f"line {self.number}.{name}"
-        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-            raise errors.InvalidRequest("This is a list of objects", field=where)
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise errors.InvalidRequest(f"{name} must be a list of objects", field=where)
         messages.check_json(value, where)
         return value
 
     def object(self, name: str) -> dict[str, Any]:
         value, where = self.values.get(name), f"line {self.number}.{name}"
         if not isinstance(value, dict):
-            raise errors.InvalidRequest("This is an object", field=where)
+            raise errors.InvalidRequest(f"{name} must be an object", field=where)
         messages.check_json(value, where)
         return value
 
 
 def written(kind: str, **fields: Any) -> bytes:
     """The line, with its newline."""
-    # Not orjson: it knows no integers beyond 64 bits, and what was captured may hold some.
+    # Not orjson, which fails on integers beyond 64 bits; messages may contain some.
     line = json.dumps({"type": kind, **fields}, ensure_ascii=False, separators=(",", ":"), default=_as_text)
     return line.encode() + b"\n"
 
 
 def _as_text(value: Any) -> str:
-    """As orjson does: a UUID in its hyphenated form, a time in ISO 8601."""
+    """A UUID in its hyphenated form, a time in ISO 8601."""
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
@@ -164,7 +168,7 @@ def columns(row: object, *names: str) -> dict[str, Any]:
 
 
 def pages(services: Services, page_after: Callable[[OrmSession, UUID | None, int], list[Row]]) -> Iterator[list[Row]]:
-    """Rows in the order of their ids, page by page, each its own short read; the last page may be empty."""
+    """Rows by id, in pages, each read in its own transaction. The last page may be empty."""
     after: UUID | None = None
     while True:
         with services.database.reading() as db:

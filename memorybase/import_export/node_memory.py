@@ -1,7 +1,7 @@
-"""Export and import of what nodes gave out and what their models were given, with the summaries of sessions.
+"""Export and import of node executions and memory uses; export of session summaries.
 
-A summary is exported and not imported: it is made anew. So what a use holds of one does not come along either, since no
-deletion could find it there.
+Summaries are not imported but rebuilt. So a use's references to a summary are not imported either, because a deletion
+could not find its text there.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _USE_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What a node gave out in a run, as a line has it."""
+    """A node execution, as read from a line."""
 
     line: int
     ref: SessionRef
@@ -49,7 +49,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What a node's model was given in a run, as a line has it."""
+    """A memory use, as read from a line."""
 
     line: int
     user_id: UUID
@@ -60,20 +60,20 @@ class Use:
 def session_lines(
     services: Services, flow: Flow, session: Session, where: Mapping[str, Any], counts: Counter[str]
 ) -> Iterator[bytes]:
-    """What belongs to a session besides its runs and messages."""
+    """Lines of a session's summaries, node executions and memory uses."""
     with services.database.reading() as db:
-        made = queries.summaries_of(db, flow.id, session.session_id)
-    for summary in made:
+        summaries = queries.summaries_of(db, flow.id, session.session_id)
+    for summary in summaries:
         counts["summaries"] += 1
         covers = None if summary.text is None else {"from_seq": 1, "to_seq": summary.to_seq}
         fields = columns(summary, "preset", "summarizer", "stale", "updated_at")
         yield written("summary", **where, summary=summary.text, covers=covers, **fields)
     for page in pages(services, lambda db, after, limit: queries.executions_after(db, session.id, after, limit=limit)):
         runs = _external_ids(services, flow.id, page)
-        for one in page:
+        for execution in page:
             counts["node_executions"] += 1
-            run = runs["run"].get(str(one.run_id))
-            yield written("node_execution", **where, run_external_id=run, **columns(one, *_EXECUTION_FIELDS))
+            run = runs["run"].get(str(execution.run_id))
+            yield written("node_execution", **where, run_external_id=run, **columns(execution, *_EXECUTION_FIELDS))
     yield from _use_lines(
         services, flow, counts,
         lambda db, after, limit: queries.uses_of_session_after(db, session.id, after, limit=limit),
@@ -81,7 +81,7 @@ def session_lines(
 
 
 def other_use_lines(services: Services, flow: Flow, counts: Counter[str]) -> Iterator[bytes]:
-    """Of uses that belong to no session that is here."""
+    """Lines of memory uses without an exported session."""
     return _use_lines(
         services, flow, counts,
         lambda db, after, limit: queries.other_uses_after(db, flow.id, after, limit=limit),
@@ -96,15 +96,15 @@ def _use_lines(
 ) -> Iterator[bytes]:
     where = {"flow_id": flow.id, "flow_external_id": flow.external_id}
     for page in pages(services, page_after):
-        known = _external_ids(services, flow.id, page)
+        external_ids = _external_ids(services, flow.id, page)
         for use in page:
             counts["memory_uses"] += 1
-            named = {str(each) for each in memory_uses.ids_in(use.sources)}
+            source_ids = {str(source_id) for source_id in memory_uses.ids_in(use.sources)}
             external = {
-                kind: {each: known[kind][each] for each in sorted(named & known[kind].keys())}
+                kind: {name: external_ids[kind][name] for name in sorted(source_ids & external_ids[kind].keys())}
                 for kind in ("message", "node_execution")
             }
-            run = known["run"].get(str(use.run_id))
+            run = external_ids["run"].get(str(use.run_id))
             yield written(
                 "memory_use", **where, run_external_id=run, external_ids=external, **columns(use, *_USE_FIELDS)
             )
@@ -113,20 +113,23 @@ def _use_lines(
 def _external_ids(
     services: Services, flow_id: UUID, page: Sequence[NodeExecution | MemoryUse]
 ) -> dict[str, dict[str, str]]:
-    """What the owner calls the runs of these rows, and the messages and executions that they are made of."""
-    named = {each for one in page if isinstance(one, MemoryUse) for each in memory_uses.ids_in(one.sources)}
+    """External ids of the runs of these rows, and of the messages and executions in their sources."""
+    uses = [row for row in page if isinstance(row, MemoryUse)]
+    named = {source_id for use in uses for source_id in memory_uses.ids_in(use.sources)}
     with services.database.reading() as db:
-        return queries.external_ids(db, flow_id, runs={one.run_id for one in page}, named=named)
+        return queries.external_ids(db, flow_id, runs={row.run_id for row in page}, named=named)
 
 
-# In again.
+# Import
 
 
 def read_execution(services: Services, reader: Line) -> Execution:
     status = reader.text("status", ID_LENGTH)
     if status not in get_args(ExecutionStatus):
         where = f"line {reader.number}.status"
-        raise errors.InvalidRequest("This is no status", field=where, limit=get_args(ExecutionStatus))
+        allowed = ", ".join(get_args(ExecutionStatus))
+        text = f"status must be one of {allowed} (got {status!r})"
+        raise errors.InvalidRequest(text, field=where, limit=get_args(ExecutionStatus))
     identity, external_id = reader.identity("node_execution", "id", "external_id")
     raw = {
         "node_id": reader.text("node_id", ID_LENGTH),
@@ -145,17 +148,19 @@ def read_execution(services: Services, reader: Line) -> Execution:
 def read_use(reader: Line) -> Use:
     flow_id, _ = reader.identity("flow", "flow_id", "flow_external_id")
     run_id, _ = reader.identity("run", "run_id", "run_external_id")
-    sources, told, report = reader.objects("sources"), reader.objects("messages"), reader.object("report")
-    if len(told) != len(sources) or not all(_is_source(source) for source in sources):
-        raise errors.InvalidRequest("There is a source for each message", field=f"line {reader.number}.sources")
+    sources, messages, report = reader.objects("sources"), reader.objects("messages"), reader.object("report")
+    if len(messages) != len(sources) or not all(_is_source(source) for source in sources):
+        raise errors.InvalidRequest(
+            "sources must have a valid source for each message", field=f"line {reader.number}.sources"
+        )
     new_ids = _new_ids(reader)
     use = record.PastUse(
         session_id=None if reader.values.get("session_id") is None else reader.text("session_id", ID_LENGTH),
         run_id=run_id,
         node_id=reader.text("node_id", ID_LENGTH),
-        messages=told,
+        messages=messages,
         sources=[
-            {**source, "message_ids": [_renamed(each, new_ids) for each in source["message_ids"]]} for source in sources
+            {**source, "message_ids": [_renamed(item, new_ids) for item in source["message_ids"]]} for source in sources
         ],
         report=_report(report, new_ids),
         memory_use_summary=(
@@ -168,33 +173,33 @@ def read_use(reader: Line) -> Use:
 
 def _is_source(source: Mapping[str, Any]) -> bool:
     ids = source.get("message_ids")
-    return isinstance(source.get("kind"), str) and isinstance(ids, list) and all(isinstance(each, str) for each in ids)
+    return isinstance(source.get("kind"), str) and isinstance(ids, list) and all(isinstance(item, str) for item in ids)
 
 
 def _new_ids(reader: Line) -> dict[str, str]:
-    """What the stored ids are here, for those that have one of their owner's."""
+    """The ids of this installation, by exported id, for objects with an external id."""
     named = reader.object("external_ids") if reader.values.get("external_ids") else {}
     return {
-        each: str(resolve_id(reader.user_id, kind, external)[0])
+        exported: str(resolve_id(reader.user_id, kind, external)[0])
         for kind in ("message", "node_execution")
-        for each, external in (named.get(kind) or {}).items()
+        for exported, external in (named.get(kind) or {}).items()
     }
 
 
 def _renamed(stored: str, new_ids: Mapping[str, str]) -> str:
-    """An id, or the place in an execution that it names."""
+    """The new id; a position in an execution (`ID:POSITION`) keeps its position."""
     identity, colon, part = stored.partition(":")
     return new_ids.get(identity, identity) + colon + part
 
 
 def _report(report: dict[str, Any], new_ids: Mapping[str, str]) -> dict[str, Any]:
-    kept = [_renamed(str(each), new_ids) for each in report.get("kept") or ()]
-    removed = [{**one, "id": _renamed(str(one.get("id")), new_ids)} for one in report.get("removed") or ()]
+    kept = [_renamed(str(item), new_ids) for item in report.get("kept") or ()]
+    removed = [{**item, "id": _renamed(str(item.get("id")), new_ids)} for item in report.get("removed") or ()]
     return {**report, "kept": kept, "removed": removed}
 
 
 def store_execution(services: Services, user_id: UUID, item: Execution) -> bool:
-    """Whether it is new; one that is here stays as it is."""
+    """Store it unless it exists; returns whether it is new."""
     _, created = node_executions.put_execution(
         services, user_id, item.ref.flow_id, item.ref.session_id, item.run_id, item.execution,
         past=item.created_at,
@@ -203,5 +208,5 @@ def store_execution(services: Services, user_id: UUID, item: Execution) -> bool:
 
 
 def store_use(services: Services, item: Use) -> bool:
-    """Whether it is new; one that is here stays as it is."""
+    """Store it unless it exists; returns whether it is new."""
     return record.import_use(services, item.user_id, item.flow_id, item.use)

@@ -1,4 +1,4 @@
-"""What an export walks over: keyset pages, each its own short read, in an order that no edit changes."""
+"""The rows of an export, in keyset pages: each a short read, in an order that no edit changes."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from memorybase.models import (
 
 
 class ExportedMessage(NamedTuple):
-    """A message, and the id that its owner gave the one it answers."""
+    """A message, and the external id of its parent."""
 
     message: Message
     parent_external_id: str | None
 
 
 def flows_after(db: OrmSession, user_id: UUID, after: UUID | None, *, flow_id: UUID | None, limit: int) -> list[Flow]:
-    """The user's flows by id, or the one."""
+    """The user's flows by id, or only the given one."""
     statement = sa.select(Flow).where(Flow.user_id == user_id, Flow.deleting_at.is_(None))
     if flow_id is not None:
         statement = statement.where(Flow.id == flow_id)
@@ -42,16 +42,16 @@ def flows_after(db: OrmSession, user_id: UUID, after: UUID | None, *, flow_id: U
 
 
 def has_end_user(db: OrmSession, flow_id: UUID, end_user_id: str) -> bool:
-    """Whether any session or chat of the flow is that end user's."""
-    theirs = sa.exists().where(*_of_flow(flow_id, end_user_id))
+    """Whether any session or chat of the flow belongs to the end user."""
+    session = sa.exists().where(*_of_flow(flow_id, end_user_id))
     chat = sa.exists().where(Chat.flow_id == flow_id, Chat.end_user_id == end_user_id)
-    return db.scalar(sa.select(sa.or_(theirs, chat))) is True
+    return db.scalar(sa.select(sa.or_(session, chat))) is True
 
 
 def sessions_after(
     db: OrmSession, flow_id: UUID, after: UUID | None, *, end_user_id: str | None, limit: int
 ) -> list[Session]:
-    """A flow's sessions by their row's id, which outlives a rename."""
+    """A flow's sessions by row id, which a rename does not change."""
     statement = sa.select(Session).where(*_of_flow(flow_id, end_user_id))
     if after is not None:
         statement = statement.where(Session.id > after)
@@ -77,7 +77,7 @@ def runs_of_ids(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, Run]:
 
 
 def empty_runs_after(db: OrmSession, session_id: UUID, after: UUID | None, *, limit: int) -> list[Run]:
-    """A session's runs that no message is of, by id."""
+    """A session's runs without messages, by id."""
     statement = (
         sa.select(Run)
         .join(Session, sa.and_(Session.flow_id == Run.flow_id, Session.session_id == Run.session_id))
@@ -89,33 +89,33 @@ def empty_runs_after(db: OrmSession, session_id: UUID, after: UUID | None, *, li
 
 
 def summaries_of(db: OrmSession, flow_id: UUID, session_id: str) -> list[SessionSummary]:
-    """A session's: one for each preset and summarizer."""
-    mine = (SessionSummary.flow_id == flow_id, SessionSummary.session_id == session_id)
-    return list(db.scalars(sa.select(SessionSummary).where(*mine).order_by(SessionSummary.id)))
+    """A session's summaries: one for each preset and summarizer."""
+    in_session = (SessionSummary.flow_id == flow_id, SessionSummary.session_id == session_id)
+    return list(db.scalars(sa.select(SessionSummary).where(*in_session).order_by(SessionSummary.id)))
 
 
 def executions_after(db: OrmSession, session_id: UUID, after: UUID | None, *, limit: int) -> list[NodeExecution]:
-    """What nodes gave out in a session, by id."""
-    mine = sa.and_(Session.flow_id == NodeExecution.flow_id, Session.session_id == NodeExecution.session_id)
-    statement = sa.select(NodeExecution).join(Session, mine).where(Session.id == session_id)
+    """A session's node executions, by id."""
+    in_session = sa.and_(Session.flow_id == NodeExecution.flow_id, Session.session_id == NodeExecution.session_id)
+    statement = sa.select(NodeExecution).join(Session, in_session).where(Session.id == session_id)
     if after is not None:
         statement = statement.where(NodeExecution.id > after)
     return list(db.scalars(statement.order_by(NodeExecution.id).limit(limit)))
 
 
 def uses_of_session_after(db: OrmSession, session_id: UUID, after: UUID | None, *, limit: int) -> list[MemoryUse]:
-    """What models were given in a session, or in its runs, by id."""
+    """Memory uses of a session or of its runs, by id."""
     runs = sa.select(Run.id).where(Run.flow_id == Session.flow_id, Run.session_id == Session.session_id)
-    mine = sa.or_(MemoryUse.session_id == Session.session_id, MemoryUse.run_id.in_(runs.correlate(Session)))
-    statement = sa.select(MemoryUse).join(Session, sa.and_(Session.flow_id == MemoryUse.flow_id, mine))
+    in_session = sa.or_(MemoryUse.session_id == Session.session_id, MemoryUse.run_id.in_(runs.correlate(Session)))
+    statement = sa.select(MemoryUse).join(Session, sa.and_(Session.flow_id == MemoryUse.flow_id, in_session))
     return _uses(db, statement.where(Session.id == session_id), after, limit)
 
 
 def other_uses_after(db: OrmSession, flow_id: UUID, after: UUID | None, *, limit: int) -> list[MemoryUse]:
-    """Uses of a flow that name no session and whose run is not here, by id."""
+    """A flow's memory uses without a session and without a captured run, by id."""
     captured = sa.exists().where(Run.id == MemoryUse.run_id, Run.flow_id == flow_id)
-    loose = (MemoryUse.flow_id == flow_id, MemoryUse.session_id.is_(None), ~captured)
-    return _uses(db, sa.select(MemoryUse).where(*loose), after, limit)
+    unattached = (MemoryUse.flow_id == flow_id, MemoryUse.session_id.is_(None), ~captured)
+    return _uses(db, sa.select(MemoryUse).where(*unattached), after, limit)
 
 
 def _uses(db: OrmSession, statement: sa.Select[MemoryUse], after: UUID | None, limit: int) -> list[MemoryUse]:
@@ -127,18 +127,18 @@ def _uses(db: OrmSession, statement: sa.Select[MemoryUse], after: UUID | None, l
 def external_ids(
     db: OrmSession, flow_id: UUID, *, runs: Collection[UUID], named: Collection[UUID]
 ) -> dict[str, dict[str, str]]:
-    """What their owner calls these runs, and those of the named that are messages, of any log, or executions."""
+    """External ids of these runs, and of the `named` ids that are messages of any log or node executions."""
 
     def of(
         table: type[Run | Message | ChatRecord | NodeExecution],
         column: InstrumentedAttribute[UUID],
         ids: Collection[UUID],
     ) -> dict[str, str]:
-        named_by_owner = (table.flow_id == flow_id, table.external_id.is_not(None))
+        has_external_id = (table.flow_id == flow_id, table.external_id.is_not(None))
         return {
             str(row[0]): str(row[1])
-            for some in batches.pages(ids)
-            for row in db.execute(sa.select(column, table.external_id).where(column.in_(some), *named_by_owner))
+            for page in batches.pages(ids)
+            for row in db.execute(sa.select(column, table.external_id).where(column.in_(page), *has_external_id))
         }
 
     return {

@@ -1,6 +1,9 @@
-"""The embedded stack: Redis, Chroma, a worker, the sweeper and the API as child processes over one data directory.
+"""The embedded stack: Redis, Chroma, a worker, the sweeper and the API as child processes with one data directory.
 
-`state` is what is kept in the data directory (the lock, stack.json, the API key, the log files), `children` the five
-command lines, `redis_server` finds and configures Redis, `processes` starts, restarts and ends children, and `run` is
-`memorybase up`, from the lock to the last child's end.
+run            `memorybase up`: `run_stack`, from the lock on the directory until the last child has ended
+children       the command lines of the five children
+redis_server   finds and configures Redis
+processes      starts, restarts and stops children; `end_leftovers` stops those of a killed stack
+state          the data directory: lock, stack.json, API key, logs; `settings_in_use` for other commands
+child          a whole stack as one child process of a command, such as the demo
 """

@@ -1,4 +1,4 @@
-"""A whole stack as one child process of a command that ends it again."""
+"""A whole stack as one child process of a command."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ STOP_SECONDS = 60.0
 
 
 class StackChild:
-    """`memorybase up` on a free port, ready inside the `with` block and gone after it. Use it in the main thread."""
+    """`memorybase up` on a free port: ready inside the `with` block, stopped after it. Use it in the main thread."""
 
     def __init__(self, data: DataDir, report: Callable[[str], None], *, database_url: str = "") -> None:
-        # A database of its own, or the caller's, whatever the environment says: this stack may be thrown away. And
-        # nobody signs in to it: what it prints is the command's to show.
+        # Its own database or the caller's, but never the environment's, because this stack may be deleted. No web
+        # page, because nobody signs in to it.
         self.settings = embedded(data.path, database_url=database_url, web=False)
         self.url = ""
         self.chroma_url = ""
@@ -36,17 +36,17 @@ class StackChild:
         self._failure = "the stack ended before it was ready"
 
     def __enter__(self) -> Self:
-        # SIGTERM ends us like Ctrl-C, through __exit__.
+        # SIGTERM ends this process like Ctrl-C, through __exit__.
         self._old_handler = signal.signal(signal.SIGTERM, _exit)
         options = ["--with-parent", "--port", "0", "--data-dir", str(self._data.path)]
         self._process = subprocess.Popen(  # noqa: S603
             [sys.executable, "-m", "memorybase", "up", *options],
-            stdin=subprocess.PIPE,  # nothing is sent: it ends the stack should we be killed
+            stdin=subprocess.PIPE,  # never written to: it closes, and so stops the stack, if this process is killed
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             env=import_path(self.settings.child_environment()),
-            start_new_session=True,  # Ctrl-C is for us; the stack then hears of it in order
+            start_new_session=True,  # Ctrl-C reaches this process only, which then stops the stack
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

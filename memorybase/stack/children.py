@@ -1,4 +1,4 @@
-"""The children of the embedded stack: what each is started with."""
+"""The children of the embedded stack: their commands and environment."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from memorybase.settings import Settings
 from memorybase.stack.redis_server import configure, find_redis
 from memorybase.stack.state import DataDir, RunningStack, free_port
 
-# The order of starting; stopping goes the other way, so that nobody loses what it stands on.
+# The order of starting. Stopping is in reverse order, so that no process loses a service that it needs.
 NAMES = ("redis", "chroma", "worker", "sweeper", "api")
 STORES = ("redis", "chroma")
 SERVICES = ("worker", "sweeper", "api")
 
-# Workers know each other through the database: without these a start waits a second for neighbours to answer.
+# Workers coordinate through the database; with mingle and gossip a start would wait a second for other workers.
 QUIET = ("--without-mingle", "--without-gossip")
-# What the script `chroma` does (it need not be on the PATH), without the second of importing the client first.
+# The same as the script `chroma`, which may not be on the PATH, but without the second to import the client.
 CHROMA = "import sys, chromadb_rust_bindings; chromadb_rust_bindings.cli(['chroma', *sys.argv[1:]])"
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """One child process. `graceful_seconds`: how long after SIGTERM it is killed."""
+    """One child process. It is killed `graceful_seconds` after SIGTERM."""
 
     name: str
     command: tuple[str, ...]
@@ -35,7 +35,7 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that is decided before the first child starts."""
+    """Everything that is decided before the first child starts."""
 
     settings: Settings = field(repr=False)
     data: DataDir
@@ -52,7 +52,7 @@ class Plan:
 
 
 def plan(settings: Settings, data: DataDir, *, host: str, port: int, pid: int) -> Plan:
-    """Choose ports and write Redis's configuration; `settings` are those of an embedded stack."""
+    """Choose ports and write Redis's configuration. `settings` are those of an embedded stack."""
     redis_port, chroma_port = free_port(), free_port()
     password = secrets.token_urlsafe(24)
     redis = find_redis()
@@ -67,7 +67,7 @@ def plan(settings: Settings, data: DataDir, *, host: str, port: int, pid: int) -
     python = sys.executable
     chroma = (python, "-c", CHROMA, "run", "--host", "127.0.0.1", "--port", str(chroma_port))
     worker = ("-m", "celery", "-A", "worker.app", "worker", "--pool", "solo", "--loglevel", "WARNING", *QUIET)
-    # Event streams stay open as long as their client likes; without a bound, stopping would wait for them.
+    # Without this timeout, stopping would wait for clients to close their event streams.
     api = ("-m", "uvicorn", "api.app:app", "--timeout-graceful-shutdown", "3", "--no-access-log")
     return Plan(
         settings=settings,
@@ -79,9 +79,9 @@ def plan(settings: Settings, data: DataDir, *, host: str, port: int, pid: int) -
         key_in_file=not settings.api_key,
         children=(
             Child("redis", (str(redis.path), str(redis_configuration)), environment, graceful_seconds=10),
-            # Chroma writes 3 kB to its log for each request otherwise.
+            # Otherwise Chroma logs 3 kB per request.
             Child("chroma", (*chroma, "--path", str(data.path / "chroma")), environment | {"RUST_LOG": "warn"}, 10),
-            # It ends the job it is at, and cuts that itself after 15 s.
+            # It finishes its jobs, and requeues them itself after 15 s.
             Child("worker", (python, *worker), environment, graceful_seconds=20),
             Child("sweeper", (python, "-m", "memorybase", "sweep"), environment, graceful_seconds=10),
             Child("api", (python, *api, "--host", host, "--port", str(port)), environment, graceful_seconds=8),
@@ -102,8 +102,8 @@ def _environment(settings: Settings, data: DataDir, stack: RunningStack) -> dict
 
 
 def import_path(environment: dict[str, str]) -> dict[str, str]:
-    """The environment in which a child imports the same memorybase as we do, installed or not. The children run
-    inside the data directory, where no package of the caller's, such as one named worker, can stand in for ours."""
+    """The environment with which a child imports the same memorybase as this process, installed or not. Children run
+    in the data directory, so that no package of the caller, such as one named worker, shadows ours."""
     root = str(Path(memorybase.__file__).resolve().parents[1])
     inherited = environment.get("PYTHONPATH")
     return environment | {"PYTHONPATH": f"{root}:{inherited}" if inherited else root, "PYTHONUNBUFFERED": "1"}
@@ -122,7 +122,7 @@ def _absolute_model(name: str) -> str:
 
 
 def _reachable(host: str) -> str:
-    """The address under which a client on this machine reaches a server that listens on `host`."""
+    """The address at which a client on this machine reaches a server that listens on `host`."""
     if host in {"0.0.0.0", ""}:  # noqa: S104 - compared, not bound
         return "127.0.0.1"
     if host == "::":

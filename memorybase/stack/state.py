@@ -1,4 +1,4 @@
-"""What the stack keeps in its data directory, and how other commands find a running one."""
+"""The stack's data directory, and how other commands find a running stack."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ import psutil
 from memorybase import errors
 from memorybase.settings import Settings, embedded
 
-# Below the range from which Linux and macOS take the ports of outgoing connections, so that nobody is handed a
-# child's port while that child is being restarted.
+# Below the range of ephemeral ports on Linux and macOS, so that no outgoing connection takes a child's port while the
+# child is restarted.
 PORTS = range(20_000, 32_000)
 LOG_BYTES = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class RunningStack:
-    """A stack that is up, as stack.json describes it."""
+    """A running stack, as described by stack.json."""
 
     pid: int
     url: str
@@ -37,7 +37,7 @@ class RunningStack:
 
 
 class DataDir:
-    """The paths below one data directory, which is absolute: the children run inside it."""
+    """The paths in one data directory. The directory is absolute because the children run in it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser().resolve()
@@ -48,10 +48,10 @@ class DataDir:
         self.stack_file = self.run / "stack.json"
 
     def make(self) -> None:
-        """Create what is missing; raises EnvironmentFailure when it cannot be written."""
+        """Create missing directories. Raises EnvironmentFailure if they are not writable."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            # The socket addresses and Redis's password are nobody else's business.
+            # It contains addresses and Redis's password.
             self.run.mkdir(mode=0o700, exist_ok=True)
             self.logs.mkdir(exist_ok=True)
         except OSError as exc:
@@ -66,7 +66,7 @@ class DataDir:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the directory; raises Conflict when another stack does. The lock ends with the process, however."""
+        """Lock the directory. Raises Conflict if another stack holds the lock, which always ends with its process."""
         descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             try:
@@ -80,7 +80,7 @@ class DataDir:
             os.close(descriptor)
 
     def is_locked(self) -> bool:
-        """Whether a stack holds this directory now."""
+        """Whether a stack is running in this directory."""
         try:
             descriptor = os.open(self.lock_file, os.O_RDWR)
         except OSError:
@@ -101,7 +101,7 @@ class DataDir:
         return f"A stack is already running in {self.path}{where}. Stop it first, or choose another --data-dir."
 
     def running(self) -> RunningStack | None:
-        """The stack that runs in this directory, if one does and has said where."""
+        """The stack that runs in this directory, if one has written stack.json."""
         return self._read_stack() if self.is_locked() else None
 
     def _read_stack(self) -> RunningStack | None:
@@ -114,7 +114,7 @@ class DataDir:
         write_private(self.stack_file, json.dumps(asdict(stack), indent=2) + "\n")
 
     def api_key(self, settings: Settings) -> str:
-        """The setting's key, else the one kept here, made at the first call."""
+        """The setting's key, else the stored key, which the first call creates."""
         if settings.api_key:
             return settings.api_key
         if not self.key_file.exists():
@@ -122,11 +122,11 @@ class DataDir:
         return self.key_file.read_text().strip()
 
     def known_api_key(self, settings: Settings) -> str | None:
-        """The same, without making one."""
+        """The same, without creating a key."""
         return self.api_key(settings) if settings.api_key or self.key_file.exists() else None
 
     def trim_log(self, name: str) -> None:
-        """Keep at most two files of LOG_BYTES: the child appends, so the file may be emptied under it."""
+        """Keep at most two files of LOG_BYTES. The child appends, so its file can be truncated while it is open."""
         log = self.log_file(name)
         with contextlib.suppress(FileNotFoundError):
             if log.stat().st_size > LOG_BYTES:
@@ -134,7 +134,7 @@ class DataDir:
                 os.truncate(log, 0)
 
     def last_log_line(self, name: str) -> str:
-        """The last line with something on it, for an error that points to the file."""
+        """The last line that is not blank, for an error that names the file."""
         try:
             lines = self.log_file(name).read_text(errors="replace").splitlines()[-50:]
         except OSError:
@@ -143,20 +143,20 @@ class DataDir:
 
 
 def settings_in_use(data_dir: Path | None = None) -> Settings:
-    """The settings for a command beside the stack: those of the stack running in the data directory, unless the
-    environment names the services itself."""
-    stated = Settings()
-    settings = embedded(DataDir(data_dir or stated.data_dir).path)
+    """The settings for a command: those of the stack running in the data directory, unless the environment names the
+    services itself."""
+    configured = Settings()
+    settings = embedded(DataDir(data_dir or configured.data_dir).path)
     running = DataDir(settings.data_dir).running()
     if running is None:
-        return settings if data_dir else stated
+        return settings if data_dir else configured
     found = {"redis_url": running.redis_url, "chroma_url": running.chroma_url}
-    missing = {name: url for name, url in found.items() if name not in stated.model_fields_set}
+    missing = {name: url for name, url in found.items() if name not in configured.model_fields_set}
     return embedded(settings.data_dir, **missing)
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner may read, whole or not at all."""
+    """Write a file atomically that only its owner can read."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:  # noqa: PTH123 - the mode
         file.write(text)
@@ -164,7 +164,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """A port on which nobody listens; raises EnvironmentFailure when a hundred tries met a taken one."""
+    """A free port. Raises EnvironmentFailure after a hundred taken ones."""
     for port in random.sample(PORTS, 100):
         if port_is_free(host, port):
             return port
@@ -172,7 +172,7 @@ def free_port(host: str = "127.0.0.1") -> int:
 
 
 def taken_by(port: int) -> str:
-    """By whom, as far as the system tells us, for an error."""
+    """The process that listens on the port, if the system reveals it, for an error."""
     with contextlib.suppress(psutil.Error):
         for connection in psutil.net_connections(kind="tcp"):
             listens = connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
@@ -182,7 +182,7 @@ def taken_by(port: int) -> str:
 
 
 def port_is_free(host: str, port: int) -> bool:
-    """Whether a server may listen there now; raises EnvironmentFailure when the host is not one of ours."""
+    """Whether a server can listen there now. Raises EnvironmentFailure if the host is unknown."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -193,7 +193,7 @@ def port_is_free(host: str, port: int) -> bool:
     except socket.gaierror as exc:
         raise errors.EnvironmentFailure(f"The host {host} is unknown: {exc.strerror}.") from exc
     except PermissionError as exc:
-        raise errors.EnvironmentFailure(f"Port {port} needs more rights; choose one above 1023 with --port.") from exc
+        raise errors.EnvironmentFailure(f"Port {port} requires root. Choose one above 1023 with --port.") from exc
     except OSError:
         return False
     return True

@@ -100,11 +100,11 @@ def test_the_bad_message_is_the_one_dead_letter_and_its_neighbours_are_ingested(
 
     broken_worker.stop()
     stack.start_worker()  # its model is whole
-    assert "1 are tried again" in command(stack, "retry", letters["worker_lost"]["id"])
+    assert "retrying 1 dead letter" in command(stack, "retry", letters["worker_lost"]["id"])
     stack.wait_until_ingested(base, len(HARMLESS) + 1)
     stack.assert_exact(base, len(HARMLESS) + 1)
     assert list(dead_letters(stack, base)) == ["text_rejected"]
-    assert "1 were discarded" in command(stack, "discard", letters["text_rejected"]["id"])
+    assert "discarded 1 dead letter" in command(stack, "discard", letters["text_rejected"]["id"])
     assert dead_letters(stack, base) == {}
     assert "no dead letters" in command(stack, "list")
     stack.assert_exact(base, len(HARMLESS) + 1)

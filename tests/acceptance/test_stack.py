@@ -1,4 +1,4 @@
-"""The embedded stack as its user meets it: one command, five processes, one data directory."""
+"""The embedded stack as users see it: one command, five processes, one data directory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RESTART_SECONDS = 20.0
 
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
-    """A stack for the tests that leave it whole."""
+    """A stack for tests that do not stop it."""
     stack = EmbeddedStack(tmp_path_factory.mktemp("stack"))
     try:
         stack.start()
@@ -35,7 +35,7 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
 
 @pytest.fixture
 def worn(warm: EmbeddedStack) -> EmbeddedStack:
-    """The same stack, running, to stop or to kill; what uses `warm` comes before."""
+    """The same running stack, for tests that stop or kill it; tests of `warm` run first."""
     if not warm.running:
         warm.start()
     return warm
@@ -43,7 +43,7 @@ def worn(warm: EmbeddedStack) -> EmbeddedStack:
 
 @pytest.fixture
 def own(tmp_path: Path, warm: EmbeddedStack) -> Iterator[EmbeddedStack]:
-    """A stack for one test to stop, not started yet; it takes over the exported model."""
+    """A stack for one test, not started yet; it reuses the exported model."""
     stack = EmbeddedStack(tmp_path)
     stack.data.mkdir()
     (stack.data / "models").symlink_to(warm.data / "models")
@@ -66,7 +66,7 @@ class TestRunning:
         assert answer.status_code == 200, answer.text
         assert all(alive(warm.child(name)) for name in NAMES)
 
-    def test_the_key_opens_the_api_and_another_does_not(self, warm: EmbeddedStack) -> None:
+    def test_the_api_accepts_only_the_key_of_the_stack(self, warm: EmbeddedStack) -> None:
         def status(key: str) -> int:
             headers = {"Authorization": f"Bearer {key}"}
             return httpx.get(f"{warm.url}/v1/memories", headers=headers, trust_env=False).status_code
@@ -75,16 +75,16 @@ class TestRunning:
         assert status("mb_another") == 401
 
     def test_other_commands_find_it_by_its_directory(self, warm: EmbeddedStack) -> None:
-        said = run_memorybase("doctor", "--data-dir", str(warm.data))
-        assert said.returncode == 0, said.stdout
-        assert "failed" not in said.stdout
+        result = run_memorybase("doctor", "--data-dir", str(warm.data))
+        assert result.returncode == 0, result.stdout
+        assert "failed" not in result.stdout
 
-    def test_it_prints_a_link_to_sign_in_and_a_command_makes_another(self, warm: EmbeddedStack) -> None:
+    def test_it_prints_a_sign_in_link_and_a_command_creates_another(self, warm: EmbeddedStack) -> None:
         begins = f"{warm.url}/ui/enter?token="
         printed = wait_until(lambda: re.search(r"^sign in: (.+)$", warm.output(), re.MULTILINE), 10, "the link")[1]
-        said = run_memorybase("sign-in", "--data-dir", str(warm.data), "--key", KEY)
-        links = [printed, said.stdout.strip()]
-        assert all(link.startswith(begins) for link in links), said.stderr
+        result = run_memorybase("sign-in", "--data-dir", str(warm.data), "--key", KEY)
+        links = [printed, result.stdout.strip()]
+        assert all(link.startswith(begins) for link in links), result.stderr
         with closing(sqlite3.connect(warm.data / "memorybase.db")) as database:
             kept = {token_hash for (token_hash,) in database.execute("SELECT token_hash FROM web_tickets")}
         assert {api_keys.hash_of(link.removeprefix(begins)) for link in links} == kept
@@ -98,22 +98,22 @@ class TestRunning:
         assert "requirepass " in configuration.read_text()
         assert configuration.stat().st_mode & 0o077 == 0
 
-    def test_a_second_stack_over_the_same_directory_is_refused(self, warm: EmbeddedStack) -> None:
-        said = run_memorybase("up", "--port", "0", "--data-dir", str(warm.data))
-        assert said.returncode == 1
-        assert said.stderr.startswith("error: A stack is already running in ")
-        assert warm.url in said.stderr
+    def test_a_second_stack_in_the_same_directory_is_refused(self, warm: EmbeddedStack) -> None:
+        result = run_memorybase("up", "--port", "0", "--data-dir", str(warm.data))
+        assert result.returncode == 1
+        assert result.stderr.startswith("error: A stack is already running in ")
+        assert warm.url in result.stderr
         assert warm.ready()
 
     def test_a_taken_port_is_named_and_nothing_is_started(self, warm: EmbeddedStack, tmp_path: Path) -> None:
-        said = run_memorybase("up", "--port", str(warm.port), "--data-dir", str(tmp_path))
-        assert said.returncode == 1
-        assert f"Port {warm.port} on 127.0.0.1 is taken by process {warm.child('api')}" in said.stderr
+        result = run_memorybase("up", "--port", str(warm.port), "--data-dir", str(tmp_path))
+        assert result.returncode == 1
+        assert f"Port {warm.port} on 127.0.0.1 is taken by process {warm.child('api')}" in result.stderr
         assert processes_of(tmp_path) == []
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", NAMES)
-    def test_a_killed_child_is_replaced(self, warm: EmbeddedStack, name: str) -> None:
+    def test_a_killed_child_is_restarted(self, warm: EmbeddedStack, name: str) -> None:
         killed = warm.child(name)
         os.kill(killed, signal.SIGKILL)
         wait_until(lambda: _another(warm, name, killed), RESTART_SECONDS, f"another {name}")
@@ -138,11 +138,11 @@ class TestCommands:
         found = run_memorybase(*words)
         assert "Biscuit" in found.stdout.splitlines()[1], found.stdout + found.stderr
 
-    def test_a_memory_base_that_is_not_there_is_named_beside_those_that_are(self, warm: EmbeddedStack) -> None:
-        said = run_memorybase("search", "q", "--memory", "missing", "--url", warm.url, "--key", KEY)
-        assert said.returncode == 1
-        assert said.stderr.startswith("error: There is no memory base named missing. There are")
-        assert "Traceback" not in said.stderr
+    def test_an_error_for_an_unknown_memory_base_lists_the_existing_ones(self, warm: EmbeddedStack) -> None:
+        result = run_memorybase("search", "q", "--memory", "missing", "--url", warm.url, "--key", KEY)
+        assert result.returncode == 1
+        assert result.stderr.startswith("error: There is no memory base named missing. Existing: ")
+        assert "Traceback" not in result.stderr
 
     def test_a_key_works_until_it_is_revoked(self, warm: EmbeddedStack) -> None:
         here = ("--data-dir", str(warm.data))
@@ -153,15 +153,15 @@ class TestCommands:
         assert run_memorybase("keys", "revoke", row[0], *here).returncode == 0
         assert "valid API key" in run_memorybase(*search).stderr
 
-    def test_one_sweep_by_hand_says_what_it_did(self, warm: EmbeddedStack) -> None:
-        said = run_memorybase("sweep", "--once", "--data-dir", str(warm.data))
-        assert said.returncode == 0, said.stderr
-        assert "requeued: 0" in said.stdout
+    def test_a_single_sweep_prints_what_it_did(self, warm: EmbeddedStack) -> None:
+        result = run_memorybase("sweep", "--once", "--data-dir", str(warm.data))
+        assert result.returncode == 0, result.stderr
+        assert "requeued: 0" in result.stdout
 
 
 class TestEnding:
-    def test_a_restart_keeps_the_data_and_leaves_a_process_alone_that_is_not_ours(self, worn: EmbeddedStack) -> None:
-        """Its id stands in a stale pid file, as after a restart of the machine."""
+    def test_a_restart_keeps_the_data_and_does_not_kill_foreign_processes(self, worn: EmbeddedStack) -> None:
+        """A stale pid file names its id, as after a restart of the machine."""
         headers = {"Authorization": f"Bearer {KEY}"}
         flow = f"{worn.url}/v1/flows/kept"
         httpx.put(flow, json={"name": "kept"}, headers=headers, trust_env=False)
@@ -178,7 +178,7 @@ class TestEnding:
         assert httpx.get(flow, headers=headers, trust_env=False).json()["name"] == "kept"
 
     @pytest.mark.slow
-    def test_what_a_killed_supervisor_leaves_is_ended_by_the_next(self, worn: EmbeddedStack) -> None:
+    def test_the_next_start_ends_processes_of_a_killed_supervisor(self, worn: EmbeddedStack) -> None:
         left = [worn.child(name) for name in NAMES]
         worn.kill()
         assert all(alive(pid) for pid in left)
@@ -199,13 +199,13 @@ class TestEnding:
     @pytest.mark.slow
     def test_a_child_that_keeps_dying_ends_the_stack_with_its_log(self, own: EmbeddedStack) -> None:
         (own.data / "chroma").write_text("a file where Chroma wants its directory")
-        said = subprocess.run(
+        result = subprocess.run(
             memorybase("up", "--port", "0", "--data-dir", str(own.data)),
             capture_output=True, text=True, timeout=120, env=environment(), check=False,
         )  # fmt: skip
-        assert said.returncode == 1
-        assert said.stderr.startswith("error: chroma exited with status ")
-        assert str(own.data / "logs" / "chroma.log") in said.stderr
+        assert result.returncode == 1
+        assert result.stderr.startswith("error: chroma exited with status ")
+        assert str(own.data / "logs" / "chroma.log") in result.stderr
         assert processes_of(own.data) == []
 
     def test_a_stop_while_it_starts_ends_everything(self, own: EmbeddedStack) -> None:
@@ -219,8 +219,8 @@ class TestEnding:
             assert starting.wait(60) == 0
         assert processes_of(own.data) == []
 
-    def test_a_stack_kept_by_a_command_ends_when_that_is_killed(self, own: EmbeddedStack) -> None:
-        """Its standard input closes, and nobody reads what it prints any more."""
+    def test_a_stack_of_a_command_ends_when_the_command_is_killed(self, own: EmbeddedStack) -> None:
+        """Its standard input closes, and its output has no reader."""
         with subprocess.Popen(
             memorybase("up", "--with-parent", "--port", "0", "--data-dir", str(own.data)),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(),
@@ -235,14 +235,14 @@ class TestEnding:
 
 
 class TestDoctor:
-    def test_with_nothing_running_it_says_what_to_start(self, tmp_path: Path) -> None:
-        said = run_memorybase("doctor", "--data-dir", str(tmp_path / "none"))
-        assert said.returncode == 1
-        assert said.stderr == ""
+    def test_doctor_says_what_to_start_if_nothing_runs(self, tmp_path: Path) -> None:
+        result = run_memorybase("doctor", "--data-dir", str(tmp_path / "none"))
+        assert result.returncode == 1
+        assert result.stderr == ""
         for name in ("database", "redis", "chroma", "worker", "sweeper"):
-            line = next(line for line in said.stdout.splitlines() if line.split()[1:2] == [name])
+            line = next(line for line in result.stdout.splitlines() if line.split()[1:2] == [name])
             assert line.startswith("failed")
-        assert f"-> memorybase up --data-dir {tmp_path / 'none'}" in said.stdout
+        assert f"-> fix: memorybase up --data-dir {tmp_path / 'none'}" in result.stdout
         assert not (tmp_path / "none" / "memorybase.db").exists()
 
 

@@ -33,6 +33,7 @@ PACKAGES = ("memorybase", "api", "worker")
 WORDS = (
     "memory base", "session", "message", "run", "stride", "seq", "cursor", "target", "pending", "counted", "threshold",
     "job", "generation", "serving", "building", "chunk", "ledger", "dead letter", "repair", "recall", "view",
+    "notification", "enqueue", "claim", "lease", "heartbeat", "recover", "due",
 )  # fmt: skip
 DECISION_HEADINGS = ("## Context", "## Decision", "## Consequences", "## Alternatives")
 # `up` chooses these when it starts, so its settings cannot be asked for them.

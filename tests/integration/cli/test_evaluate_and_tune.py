@@ -50,7 +50,7 @@ def filled(api: Api, monkeypatch: pytest.MonkeyPatch) -> Api:
 
 @pytest.fixture
 def questions(tmp_path: Path) -> Path:
-    """What is said in the openings, and something that nobody said."""
+    """Questions about the opening messages, and one without an answer."""
     return written(
         tmp_path,
         *({"question": f"topic{n}", "evidence": [f"m{n}/0"], "category": "odd" if n % 2 else "even"}
@@ -72,7 +72,7 @@ def run(*words: object, fails: bool = False) -> Result:
 
 
 def refused(*words: object) -> str:
-    """The message of a command that must end with a caller's error."""
+    """The error message of a command that must fail with a caller's error."""
     exception = run(*words, fails=True).exception
     assert isinstance(exception, errors.CallerError)
     return exception.message
@@ -85,38 +85,38 @@ def weights(api: Api) -> Json:
 
 
 class TestEvaluate:
-    def test_a_table_by_mode_and_by_category(self, questions: Path) -> None:
+    def test_the_output_has_tables_by_mode_and_category(self, questions: Path) -> None:
         said = run("evaluate", questions).output
-        assert said.startswith("notes, the default weights: 25 questions, 24 with evidence, 1 that nothing answers")
+        assert said.startswith("notes, the default weights: 25 questions, 24 with evidence, 1 without an answer")
         rows = {line.split()[0]: line.split() for line in said.splitlines() if line}
         assert {"hybrid", "keyword", "dense", "odd", "even"} <= rows.keys()
         assert 0.5 < float(rows["hybrid"][1]) < 0.7  # the answer comes second
         assert rows["odd"][1] == rows["even"][1] == "12"
-        assert "hint: 24 questions with evidence are few" in said
+        assert "hint: only 24 questions with evidence" in said
         assert "5th percentile" in said
 
-    def test_every_figure_and_every_result_in_a_file(self, questions: Path, tmp_path: Path) -> None:
+    def test_the_file_has_every_figure_and_every_result(self, questions: Path, tmp_path: Path) -> None:
         report = tmp_path / "report.json"
-        assert f"Written to {report}" in run("evaluate", questions, "--mode", "keyword", "--json", report).output
+        assert f"written to {report}" in run("evaluate", questions, "--mode", "keyword", "--json", report).output
         document = json.loads(report.read_text())
-        (way,) = document["ways"].values()
-        assert (document["memory_base"]["name"], way["mode"], len(way["questions"])) == ("notes", "keyword", 25)
-        assert way["whole"]["recall"] == 1
-        assert {"macro_ndcg", "macro_ndcg_interval", "took_ms_p95", "bands", "best_scores", "cuts"} <= way.keys()
-        first = way["questions"][0]
+        (variant,) = document["variants"].values()
+        assert (document["memory_base"]["name"], variant["mode"], len(variant["questions"])) == ("notes", "keyword", 25)
+        assert variant["whole"]["recall"] == 1
+        assert {"macro_ndcg", "macro_ndcg_interval", "took_ms_p95", "bands", "best_scores", "cuts"} <= variant.keys()
+        first = variant["questions"][0]
         assert first["line"] == 1
         assert [each["evidence"] for each in first["results"]].count(True) == 1
 
-    def test_no_question_that_nothing_answers_is_a_hint(self, tmp_path: Path) -> None:
+    def test_a_hint_if_every_question_has_an_answer(self, tmp_path: Path) -> None:
         said = run("evaluate", written(tmp_path, {"question": "topic1", "evidence": ["m1/0"]})).output
-        assert 'add questions that nothing answers ("evidence": [])' in said
+        assert 'add questions without an answer ("evidence": [])' in said
 
-    def test_filters_of_a_question_are_those_of_its_search(self, tmp_path: Path) -> None:
+    def test_filters_of_a_question_apply_to_its_search(self, tmp_path: Path) -> None:
         lines = [{"question": "topic1", "evidence": ["m1/0"], "session_id": session} for session in ("s1", "s2")]
         said = run("evaluate", written(tmp_path, *lines), "--mode", "keyword").output
-        assert "keyword found nothing of the evidence of 1 of 2 questions: line 2." in said
+        assert "keyword found no evidence for 1 of 2 questions: line 2." in said
 
-    def test_message_ids_that_do_not_fit_are_named_with_their_line(self, filled: Api, tmp_path: Path) -> None:
+    def test_unknown_message_ids_are_named_with_their_line(self, filled: Api, tmp_path: Path) -> None:
         filled.flow("other")
         message = {"id": "elsewhere", "role": "assistant", "content": "x"}
         filled.post("/flows/other/runs", {"session_id": "s", "messages": [message]}, expect=201)
@@ -126,13 +126,13 @@ class TestEvaluate:
             "line 3: the message elsewhere is in another flow than the memory base"
         )
 
-    def test_evidence_that_the_base_does_not_hold_is_a_warning(self, filled: Api, tmp_path: Path) -> None:
+    def test_evidence_that_the_memory_base_does_not_hold_is_a_warning(self, filled: Api, tmp_path: Path) -> None:
         message = {"id": "system", "role": "system", "content": "x"}
         filled.post("/flows/support/runs", {"session_id": "s", "messages": [message]}, expect=201)
         result = run("evaluate", written(tmp_path, {"question": "q", "evidence": ["system"]}))
         assert "does not hold 1 of the 1 evidence messages: system." in result.stderr
 
-    def test_what_cannot_be_measured(self, questions: Path, tmp_path: Path) -> None:
+    def test_invalid_input_of_evaluate_is_refused(self, questions: Path, tmp_path: Path) -> None:
         assert "no weights of its own" in refused("evaluate", questions, "--default-weights")
         assert "folder does not exist" in refused("evaluate", questions, "--json", tmp_path / "a" / "b")
         assert "At least one question" in refused("evaluate", written(tmp_path, {"question": "q", "evidence": []}))
@@ -144,10 +144,10 @@ class TestEvaluate:
 
 
 class TestTune:
-    def test_a_real_gain_is_stored_used_and_undone(self, filled: Api, questions: Path) -> None:
+    def test_a_significant_gain_is_stored_used_and_undone(self, filled: Api, questions: Path) -> None:
         said = run("tune", questions).output
         assert "Cross-validation in 5 parts by session" in said
-        assert "NDCG@10: real." in said
+        assert "NDCG@10: significant." in said
         assert "Undo: memorybase tune --memory notes --undo" in said
         stored = weights(filled)["stored"]
         assert stored["questions"] == 24
@@ -166,22 +166,22 @@ class TestTune:
         assert weights(filled)["stored"] == stored
 
     def test_a_dry_run_stores_nothing(self, filled: Api, questions: Path) -> None:
-        assert "Nothing is stored: --dry-run." in run("tune", questions, "--dry-run").output
+        assert "Nothing was stored: --dry-run." in run("tune", questions, "--dry-run").output
         assert weights(filled)["stored"] is None
 
-    def test_a_gain_that_may_be_chance_is_stored_by_force_alone(self, filled: Api, tmp_path: Path) -> None:
+    def test_a_gain_that_may_be_chance_is_stored_only_with_force(self, filled: Api, tmp_path: Path) -> None:
         lines = [{"question": f"topic{n}", "evidence": [f"m{n}/4"]} for n in range(SESSIONS)]
         file = written(tmp_path, *lines)  # each is first already
         said = run("tune", file).output
         assert "The gain is +0.000 [+0.000, +0.000] NDCG@10: it may be chance." in said
-        assert "Nothing is stored. Add questions" in said
+        assert "Nothing was stored. Add questions" in said
         assert weights(filled)["stored"] is None
         assert "Stored: searches of notes" in run("tune", file, "--force").output
         assert weights(filled)["stored"] is not None
 
-    def test_what_cannot_be_tuned(self, questions: Path, tmp_path: Path) -> None:
+    def test_invalid_input_of_tune_is_refused(self, questions: Path, tmp_path: Path) -> None:
         assert "nothing to undo" in refused("tune", "--undo")
-        assert "FILE is missing" in refused("tune")
+        assert "FILE is required" in refused("tune")
         assert refused("tune", questions, "--undo") == "--undo takes no FILE, --dry-run or --force."
         lines = [{"question": f"topic{n}", "evidence": [f"m{n}/0"]} for n in range(5)]
         assert "at least 20 questions" in refused("tune", written(tmp_path, *lines))

@@ -1,4 +1,4 @@
-"""Out as JSON lines and in again, with the same ids; and erasure, with a receipt that adds up."""
+"""Export and import with the same ids; erasure with a correct receipt."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def home(request: pytest.FixtureRequest, api_settings: Settings) -> Iterator[Api
 
 @pytest.fixture
 def away(tmp_path: Path, api_settings: Settings) -> Iterator[Api]:
-    """Another installation."""
+    """A second installation."""
     stated = api_settings.model_dump(exclude={"data_dir", "database_url"})
     with open_api(Settings(data_dir=tmp_path / "away", **stated)) as api:
         yield api
@@ -53,7 +53,7 @@ def _small_pages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def filled(api: Api) -> None:
-    """Two flows; ids of the caller's and of ours, an answer to a message, tool calls, an odd separator, an edit."""
+    """Two flows with external and generated ids, a parent message, tool calls, an unusual separator and an edit."""
     api.call("PUT", "/flows/a%2Fflow", json={"name": "a/flow"}, expect=201)
     api.flow("other")
     question = {"id": "q-1", "role": "user", "content": "line\u2028separator \u00e4", "metadata": {"deep": {"x": [1]}}}
@@ -73,7 +73,7 @@ def filled(api: Api) -> None:
 
 
 def remembered(api: Api) -> None:
-    """A session with executions, a summary, and records of what models were given of each, and of a chat."""
+    """A session with executions, a summary, and memory uses of each and of a chat."""
     api.flow("f")
     for number in range(6):
         said = [{"id": f"q-{number}", "role": "user", "content": f"the secret {number}"},
@@ -127,7 +127,7 @@ def kept(line: Json) -> Json:
 
 
 class TestExport:
-    def test_everything_with_every_field_once(self, home: Api) -> None:
+    def test_an_export_has_every_field_of_everything_once(self, home: Api) -> None:
         filled(home)
         lines = exported(home)
         assert (lines[0]["type"], lines[0]["format"]) == ("export", 1)
@@ -142,7 +142,7 @@ class TestExport:
         (reply,) = [line for line in of("message", lines) if line["external_id"] == "a-1"]
         assert (reply["parent_external_id"], reply["run_external_id"]) == ("q-1", "r-1")
 
-    def test_lines_stand_in_an_order_that_can_be_stored(self, home: Api) -> None:
+    def test_lines_are_in_an_order_that_can_be_stored(self, home: Api) -> None:
         filled(home)
         seen: set[tuple[str, ...]] = set()
         for line in exported(home)[1:-1]:
@@ -158,7 +158,7 @@ class TestExport:
                 "run": ("run", line.get("id", "")),
             }.get(line["type"], ()))  # fmt: skip
 
-    def test_a_part_of_it(self, home: Api) -> None:
+    def test_an_export_can_be_filtered(self, home: Api) -> None:
         filled(home)
         base = home.memory(flow="other")["id"]
         assert exported(home, flow_id="a/flow")[-1]["messages"] == 9
@@ -173,7 +173,7 @@ class TestExport:
         assert refused["field"] == "flow_id"
         assert home.refused("GET", "/export", 404, params={"flow_id": "nowhere"})["code"] == "not_found"
 
-    def test_what_is_deleted_is_left_out(self, home: Api) -> None:
+    def test_deleted_data_is_not_exported(self, home: Api) -> None:
         filled(home)
         home.delete("/sessions", flow_id="a/flow", session_id="t", expect=200)
         assert exported(home)[-1]["sessions"] == 2
@@ -181,7 +181,7 @@ class TestExport:
             db.execute(sa.update(Flow).where(Flow.external_id == "other").values(deleting_at=Flow.created_at))
         assert (exported(home)[-1]["flows"], exported(home)[-1]["sessions"]) == (1, 1)
 
-    def test_nothing_of_another_user(self, home: Api) -> None:
+    def test_another_users_data_is_not_exported(self, home: Api) -> None:
         filled(home)
         base = home.memory(flow="other")["id"]
         (flow,) = [line["id"] for line in of("flow", exported(home)) if line["external_id"] == "other"]
@@ -190,7 +190,7 @@ class TestExport:
         for which in ({"flow_id": flow}, {"memory_base_id": base}):
             assert stranger.refused("GET", "/export", 404, params=which)["code"] == "not_found"
 
-    def test_an_answer_to_somebody_elses_message_does_not_name_it(self, home: Api) -> None:
+    def test_an_answer_to_another_users_message_does_not_name_it(self, home: Api) -> None:
         home.flow()
         stranger = home.of_user("stranger")
         stranger.flow("theirs")
@@ -204,7 +204,7 @@ class TestExport:
 
 
 class TestImport:
-    def test_another_installation_gets_the_same(self, home: Api, away: Api) -> None:
+    def test_an_import_elsewhere_exports_the_same(self, home: Api, away: Api) -> None:
         filled(home)
         lines = exported(home)
         answer = imported(away, lines)
@@ -230,7 +230,7 @@ class TestImport:
         (session,) = [s for s in away.get("/sessions")["items"] if s["metadata"]]
         assert session["metadata"] == {"topic": "sums"}
 
-    def test_chats_come_along(self, home: Api, away: Api) -> None:
+    def test_chats_are_exported_and_imported(self, home: Api, away: Api) -> None:
         home.flow("a")
         node = "/flows/a/chat-memories/n%2F1"
         home.call("PUT", node, json={"name": "notes", "chat_id": "{{ c }}", "max_messages": 7}, expect=201)
@@ -261,7 +261,7 @@ class TestImport:
             line = of("chat_memory", lines)[0] | broken
             assert imported(away, [line], expect=422)["error"]["field"] == f"line 1.{next(iter(broken))}"
 
-    def test_what_nodes_gave_out_and_were_given_comes_along(self, home: Api, away: Api) -> None:
+    def test_node_executions_and_memory_uses_are_exported_and_imported(self, home: Api, away: Api) -> None:
         remembered(home)
         everything = exported(home)
         assert {kind: everything[-1][kind] for kind in ("summaries", "node_executions", "memory_uses")} == {
@@ -294,7 +294,7 @@ class TestImport:
         assert "summed up" not in str(away.get("/flows/f/runs/r-5/memory")), "made anew there"
         assert imported(away, everything)["memory_uses"]["created"] == 0
 
-    def test_any_stretch_of_node_memory_will_do(self, home: Api, away: Api) -> None:
+    def test_node_memory_can_be_imported_in_parts(self, home: Api, away: Api) -> None:
         remembered(home)
         lines_out = exported(home)
         rest = [line for line in lines_out if line["type"] in ("node_execution", "memory_use")]
@@ -313,7 +313,7 @@ class TestImport:
         assert answer["messages"] == {"created": 0, "known": 10, "deleted": 0}
         assert exported(home)[1:] == before[1:]
 
-    def test_what_was_erased_comes_back_under_its_ids(self, home: Api) -> None:
+    def test_an_import_restores_erased_data_with_its_ids(self, home: Api) -> None:
         filled(home)
         before = exported(home)
         home.delete("/sessions", flow_id="a/flow", session_id="s", expect=200)
@@ -323,7 +323,7 @@ class TestImport:
             repr(kept(x)) for x in of("message", before)
         )
 
-    def test_any_stretch_and_any_cut_will_do(self, home: Api, away: Api) -> None:
+    def test_an_export_can_be_imported_in_parts(self, home: Api, away: Api) -> None:
         filled(home)
         lines = exported(home)
         created = 0
@@ -333,7 +333,7 @@ class TestImport:
         assert created == 10
         assert exported(away)[-1] == lines[-1]
 
-    def test_other_content_for_a_known_id(self, home: Api) -> None:
+    def test_other_content_for_a_known_id_conflicts(self, home: Api) -> None:
         filled(home)
         lines = exported(home)
         home.patch("/messages/a-1", {"content": "edited since"})
@@ -347,7 +347,7 @@ class TestImport:
         imported(home, lines, on_conflict="update")
         assert home.get("/messages/a-1")["content"] == "a third text"
 
-    def test_what_is_there_keeps_its_name_and_its_metadata(self, home: Api) -> None:
+    def test_existing_objects_keep_their_name_and_metadata(self, home: Api) -> None:
         filled(home)
         before = exported(home)
         home.call("PUT", "/flows/a%2Fflow", json={"name": "renamed since"})
@@ -366,7 +366,7 @@ class TestImport:
         refused = imported(home, [line | {"end_user_id": "eve"}], expect=409)["error"]
         assert (refused["code"], refused["details"]["line"]) == ("session_conflict", 1)
 
-    def test_runs_of_more_messages_than_a_request_may_hold(self, home: Api) -> None:
+    def test_runs_with_more_messages_than_a_request_allows(self, home: Api) -> None:
         filled(home)
         lines = exported(home)
         (message,) = [line for line in of("message", lines) if line["external_id"] == "a-1"]
@@ -375,7 +375,7 @@ class TestImport:
         message["content"] = "x" * 50_001
         assert imported(home, [message], expect=422)["error"]["field"] == "line 1"
 
-    def test_it_triggers_as_a_capture_does(self, home: Api, away: Api) -> None:
+    def test_an_import_triggers_like_a_capture(self, home: Api, away: Api) -> None:
         filled(home)
         away.call("PUT", "/flows/a%2Fflow", json={"name": "mine"}, expect=201)
         base = away.memory(flow="a/flow", threshold=1, capture="all")["id"]
@@ -407,23 +407,23 @@ class TestImport:
             ),
         ],
     )
-    def test_a_bad_line_is_named_and_nothing_is_stored(self, api: Api, line: str, field: str) -> None:
+    def test_an_invalid_line_is_named_and_nothing_is_stored(self, api: Api, line: str, field: str) -> None:
         body = '{"type": "flow", "id": "f", "name": "f"}\n' + line
         assert api.refused("POST", "/import", 422, content=body.encode())["field"] == field
         assert api.get("/flows")["total"] == 0
 
-    def test_a_stretch_without_its_flow_is_404(self, api: Api) -> None:
+    def test_lines_without_their_flow_are_404(self, api: Api) -> None:
         line = b'{"type": "session", "flow_id": "f", "session_id": "s"}'
         assert api.refused("POST", "/import", 404, content=line)["details"] == {"line": 1}
 
-    def test_reading_keys_may_export_and_not_import(self, api: Api) -> None:
+    def test_read_keys_can_export_but_not_import(self, api: Api) -> None:
         reader = api.of_user("local", "read")
         assert exported(reader)[-1]["type"] == "end"
         assert reader.refused("POST", "/import", 403, content=b"")["code"] == "forbidden"
 
 
 class TestErasure:
-    def test_the_receipt_adds_up(self, home: Api) -> None:
+    def test_the_receipt_counts_everything(self, home: Api) -> None:
         filled(home)
         bases = [home.memory(name, flow="a/flow", capture="all")["id"] for name in ("one", "two")]
         for base in bases:
@@ -441,7 +441,7 @@ class TestErasure:
         assert {home.get(f"/jobs/{job}")["state"] for job in receipt["job_ids"]} == {"done"}
         assert home.refused("DELETE", "/end-users/ada", 404)["field"] == "end_user_id"
 
-    def test_the_receipt_counts_what_models_were_given_and_returned(self, home: Api) -> None:
+    def test_the_receipt_counts_executions_and_memory_uses(self, home: Api) -> None:
         remembered(home)
         receipt = home.delete("/end-users/ada", expect=200).json()
         counted = ("node_executions", "context_messages", "memory_uses", "summaries", "chats", "chat_messages")
@@ -453,7 +453,7 @@ class TestErasure:
         assert [len(of(kind, left)) for kind in ("summary", "node_execution", "memory_use")] == [0, 0, 1]
         assert of("memory_use", left)[0]["messages"] == [{"role": "user", "content": "[deleted]"}]
 
-    def test_nothing_of_the_text_is_left(self, world: World) -> None:
+    def test_no_text_is_left_after_erasure(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "the secret", end_user_id="ada/1")
         world.say("s2", "not hers")
@@ -468,7 +468,7 @@ class TestErasure:
             left = db.execute(sa.text("SELECT count(*) FROM sessions WHERE end_user_id = 'ada/1'")).scalar_one()
         assert left == 0
 
-    def test_a_repair_behind_an_active_job_is_pending_too(self, world: World) -> None:
+    def test_a_repair_after_an_active_job_is_pending_too(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "one")
         world.settle()
@@ -478,20 +478,20 @@ class TestErasure:
         world.settle()
         assert world.stored(base) == set()
 
-    def test_only_the_callers_end_user(self, world: World) -> None:
+    def test_only_the_callers_end_user_is_erased(self, world: World) -> None:
         world.say("s", "mine", end_user_id="ada")
         with pytest.raises(errors.NotFound):
             edits.erase_end_user(world.services, world.new_user(), "ada")
         assert len(world.messages()) == 1
 
-    def test_many_sessions_are_more_than_a_page(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_more_sessions_than_a_page_are_erased(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("memorybase.sessions.edits.ERASE_PAGE", 2)
         for n in range(5):
             world.say(f"s{n}", "x", end_user_id="ada")
         assert edits.erase_end_user(world.services, world.user_id, "ada").sessions == 5
         assert world.messages() == []
 
-    def test_ids_with_slashes_and_without_a_meaning(self, api: Api) -> None:
+    def test_ids_with_slashes_and_invalid_ids(self, api: Api) -> None:
         api.flow()
         api.capture("x", end_user_id="a/b")
         assert api.refused("DELETE", "/end-users/a%00", 422)["field"] == "end_user_id"
@@ -514,7 +514,7 @@ class TestCommands:
 
         return to
 
-    def test_there_and_back(
+    def test_an_export_is_imported_by_the_command_line(
         self, api: Api, away: Api, connected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(export_file, "PART_LINES", 3)
@@ -546,14 +546,16 @@ class TestCommands:
         assert isinstance(said.exception, errors.NotReady)
         assert file.read_text() == "precious"
 
-    def test_an_export_names_its_flows_itself(self, api: Api, connected: Any, tmp_path: Path) -> None:
+    def test_options_for_flow_and_memory_are_refused_for_an_export(
+        self, api: Api, connected: Any, tmp_path: Path
+    ) -> None:
         connected(api)
         file = tmp_path / "all.jsonl"
         CliRunner().invoke(cli.app, ["export", str(file)])
         said = CliRunner().invoke(cli.app, ["import", str(file), "--flow", "f"])
         assert isinstance(said.exception, errors.InvalidRequest)
 
-    def test_other_files_are_none(self, tmp_path: Path) -> None:
+    def test_other_files_are_not_exports(self, tmp_path: Path) -> None:
         for text in ("", "[]", '{"session_id": "s", "type": "human"}', "\u00e4"):
             file = tmp_path / "file"
             file.write_text(text)

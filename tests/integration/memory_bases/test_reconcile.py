@@ -319,7 +319,7 @@ class TestCommand:
         assert orphan.name in world.vectors.names()
         said = run(world, monkeypatch, "--repair")
         assert said.exit_code == 0, said.output
-        assert "1 sessions marked" in said.output
+        assert "1 session marked" in said.output
         assert orphan.name not in world.vectors.names()
         world.settle()
         said = run(world, monkeypatch)
@@ -367,7 +367,7 @@ class TestDeadLetterCommand:
         assert shell("discard", first["id"], "--memory", "notes").exit_code == 0
         assert [each["id"] for each in api.get(f"/memories/{base}/dead-letters")["items"]] == [second["id"]]
         embedder._rejected.clear()
-        assert "1 are tried again" in shell("retry", "--all", "--memory", "notes").output
+        assert "retrying 1 dead letter" in shell("retry", "--all", "--memory", "notes").output
         api.work()
         assert api.get(f"/memories/{base}/dead-letters")["items"] == []
         assert api.get(f"/memories/{base}")["total_processed"] == 2

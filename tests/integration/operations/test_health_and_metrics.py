@@ -333,17 +333,17 @@ class TestReady:
 class TestDoctor:
     def test_it_shows_the_same(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(doctor_cli.DoctorContext, "services", world.services)
-        patient = doctor_cli.DoctorContext(world.services.settings, "")
+        context = doctor_cli.DoctorContext(world.services.settings, "")
         checks = {check.name: check for check in doctor_cli.CHECKS}
         names = ("pending", "jobs", "stuck jobs", "dead letters", "drift")
-        assert all(checks[name].run(patient).ok for name in names)
+        assert all(checks[name].run(context).ok for name in names)
         world.new_base(threshold=1)
         world.say("s", "a")
         world.pass_time(61)
-        patient = doctor_cli.DoctorContext(world.services.settings, "")
-        results = {name: checks[name].run(patient) for name in names}
+        context = doctor_cli.DoctorContext(world.services.settings, "")
+        results = {name: checks[name].run(context) for name in names}
         assert results["pending"].ok
-        assert "1 messages of 1 sessions" in results["pending"].detail
+        assert "1 message due in 1 session" in results["pending"].detail
         assert not results["stuck jobs"].ok
         assert results["stuck jobs"].fix
 

@@ -1,4 +1,4 @@
-"""Child processes kept by the supervisor: real ones, each a shell."""
+"""The supervisor with real child processes; each is a shell."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def shell(script: str, name: str = "shell") -> Child:
 
 
 def keep(data: DataDir, children: list[Child], scene: Callable[[Processes], Awaitable[None]]) -> list[str]:
-    """Play a scene while the children are kept, stop them, and return what was reported."""
+    """Run a scenario with supervised children, stop them, and return the reports."""
     reported: list[str] = []
 
     async def run() -> None:
@@ -57,7 +57,7 @@ async def until(condition: Callable[[], object]) -> None:
 
 
 def gone(pid: int) -> bool:
-    """Ended; who adopted it may take a while to say so."""
+    """Whether it has ended; the process that adopted it may reap it later."""
     try:
         return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
@@ -71,7 +71,7 @@ def pid_of(data: DataDir, name: str = "shell") -> int:
         return 0
 
 
-def test_the_process_group_of_a_dead_child_is_ended_before_it_is_replaced(data: DataDir) -> None:
+def test_a_dead_child_is_restarted_after_its_group_was_killed(data: DataDir) -> None:
     helper = data.path / "helper"
     script = f"sleep 600 & echo $! > {helper}.new; mv {helper}.new {helper}; wait"
 
@@ -88,7 +88,7 @@ def test_the_process_group_of_a_dead_child_is_ended_before_it_is_replaced(data: 
     wait_until(lambda: gone(int(helper.read_text())), SECONDS, "its end")
 
 
-def test_a_child_killed_again_and_again_is_replaced_each_time(data: DataDir) -> None:
+def test_a_child_that_is_killed_repeatedly_is_restarted_each_time(data: DataDir) -> None:
     async def scene(processes: Processes) -> None:
         for _ in range(4):
             await until(lambda: pid_of(data))
@@ -98,11 +98,11 @@ def test_a_child_killed_again_and_again_is_replaced_each_time(data: DataDir) -> 
         assert not processes.failure.done()
 
     reported = keep(data, [shell("exec sleep 600")], scene)
-    assert reported.count("shell was ended by signal 9; starting it again") == 1
+    assert reported.count("shell was ended by signal 9; restarting it") == 1
     assert all("signal 9" in line for line in reported if "starting" in line)
 
 
-def test_a_child_that_ends_by_itself_again_and_again_is_given_up(data: DataDir) -> None:
+def test_a_child_that_keeps_exiting_fails_the_stack(data: DataDir) -> None:
     async def scene(processes: Processes) -> None:
         failure = await processes.failure
         assert isinstance(failure, errors.NotReady)
@@ -113,7 +113,7 @@ def test_a_child_that_ends_by_itself_again_and_again_is_given_up(data: DataDir) 
     keep(data, [shell("echo out of cheese; exit 7")], scene)
 
 
-def test_children_stop_in_the_reverse_order_and_a_stubborn_one_is_killed(data: DataDir) -> None:
+def test_children_stop_in_reverse_order_and_are_killed_if_they_do_not_stop(data: DataDir) -> None:
     order = data.path / "order"
 
     def noting(name: str) -> Child:
@@ -147,8 +147,8 @@ def test_leftovers_are_ended_with_their_group(data: DataDir, monkeypatch: pytest
     assert len(said) == 1
 
 
-def test_a_process_that_is_younger_than_its_pid_file_is_left_alone(data: DataDir) -> None:
-    """Its number was given out again, to somebody who happens to work in the same directory."""
+def test_a_process_that_is_younger_than_its_pid_file_is_not_killed(data: DataDir) -> None:
+    """The system has reused the process id for a process in the same directory."""
     path = data.pid_file("worker")
     with subprocess.Popen(["sleep", "600"], cwd=data.path, start_new_session=True) as bystander:
         path.write_text(str(bystander.pid))

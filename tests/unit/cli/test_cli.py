@@ -25,7 +25,7 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_main(monkeypatch: pytest.MonkeyPatch, *words: str) -> str | int | None:
-    """What `memorybase WORDS` exits with: a string is printed as the error, with status 1."""
+    """The exit code of `memorybase WORDS`; a string is an error message, with status 1."""
     monkeypatch.setattr(sys, "argv", ["memorybase", *words])
     with pytest.raises(SystemExit) as caught:
         cli.main()
@@ -40,7 +40,7 @@ class TestCommands:
             assert f" {name} " in result.output
 
     @pytest.mark.parametrize("name", COMMANDS)
-    def test_each_command_explains_itself(self, name: str) -> None:
+    def test_each_command_has_help(self, name: str) -> None:
         result = CliRunner().invoke(cli.app, [name, "--help"])
         assert result.exit_code == 0
         assert "Usage" in result.output
@@ -54,7 +54,7 @@ class TestCommands:
         said = run_main(monkeypatch, "search", "what", "--memory", "m", "--data-dir", str(tmp_path))
         assert said == (f"error: No stack is running in {tmp_path}. Start it with: memorybase up --data-dir {tmp_path}")
 
-    def test_search_shows_the_passage_with_a_mark_where_the_message_goes_on(self) -> None:
+    def test_search_shows_the_passage_with_a_mark_where_the_message_continues(self) -> None:
         text = "Before. The zebra\nsleeps. Behind."
         hit = {
             "score": 0.5, "session_id": "s", "sender_name": None, "role": "user", "timestamp": None, "pending": False,
@@ -68,13 +68,13 @@ class TestCommands:
         words = ("search", "what", "--memory", "m", "--data-dir", str(tmp_path), "--url", "http://x")
         assert "MEMORYBASE_API_KEY" in str(run_main(monkeypatch, *words))
 
-    def test_a_file_that_is_not_there_is_one_line(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def test_a_missing_file_is_a_one_line_error(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         missing = tmp_path / "missing.jsonl"
         assert run_main(monkeypatch, "import", str(missing)) == (
             f"error: {missing} cannot be read: No such file or directory."
         )
 
-    def test_a_setting_that_does_not_fit_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_invalid_setting_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MEMORYBASE_SWEEP_SECONDS", "soon")
         said = str(run_main(monkeypatch, "sweep", "--once"))
         assert said.startswith("error: MEMORYBASE_SWEEP_SECONDS: ")
@@ -86,7 +86,7 @@ class TestCommands:
 
 
 class TestDemoDirectory:
-    def test_it_empties_only_what_a_demo_made(self, tmp_path: Path) -> None:
+    def test_it_empties_only_directories_of_a_demo(self, tmp_path: Path) -> None:
         mine = tmp_path / "mine"
         mine.mkdir()
         (mine / "precious").write_text("kept")

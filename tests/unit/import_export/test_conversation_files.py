@@ -35,41 +35,41 @@ class TestJsonLines:
         )
         assert [contents(run) for run in read_runs(text, namespace="f")] == [["welcome"], ["q1", "a1", "t1"], ["q2"]]
 
-    def test_stated_runs_stay_whole_and_keep_their_id(self) -> None:
+    def test_given_runs_are_kept_with_their_id(self) -> None:
         text = lines(message(content="q1", run_id="r1"), message(content="q2", run_id="r1"), message(run_id="r2"))
         runs = read_runs(text, namespace="f")
         assert [(run.run_id, len(run.messages)) for run in runs] == [("r1", 2), ("r2", 1)]
 
-    def test_sessions_that_alternate_are_kept_apart(self) -> None:
+    def test_alternating_sessions_are_separated(self) -> None:
         text = lines(message(session_id="a"), message(session_id="b"), message(session_id="a"))
         runs = read_runs(text, namespace="f")
         assert [run.session_id for run in runs] == ["a", "b", "a"]
         assert len({run.run_id for run in runs}) == 3
         assert len({run.messages[0]["id"] for run in runs}) == 3
 
-    def test_everything_else_of_a_line_is_passed_on(self) -> None:
+    def test_other_fields_of_a_line_are_passed_on(self) -> None:
         (run,) = read_runs(lines(message(id="m1", timestamp="2026-01-01T00:00:00Z", name="n")), namespace="f")
         assert run.messages == (
             {"id": "m1", "role": "user", "content": "hello", "timestamp": "2026-01-01T00:00:00Z", "name": "n"},
         )
 
-    def test_ids_are_the_same_at_every_reading_and_other_in_another_namespace(self) -> None:
+    def test_ids_are_the_same_at_every_reading_but_differ_between_namespaces(self) -> None:
         text = lines(message(), message("assistant"))
         assert read_runs(text, namespace="f") == read_runs(text, namespace="f")
         ids = {found["id"] for name in ("f", "g") for run in read_runs(text, namespace=name) for found in run.messages}
         assert len(ids) == 4
 
-    def test_lines_added_at_the_end_leave_the_ids_before_them_alone(self) -> None:
+    def test_appended_lines_do_not_change_earlier_ids(self) -> None:
         before = read_runs(lines(message(content="one")), namespace="f")
         after = read_runs(lines(message(content="one"), message(content="two")), namespace="f")
         assert after[: len(before)] == before
 
-    def test_long_names_still_give_ids_that_the_api_takes(self) -> None:
+    def test_long_names_give_ids_that_the_api_accepts(self) -> None:
         (run,) = read_runs(lines(message(session_id="s" * 128)), namespace="f" * 128)
         assert len(run.run_id) <= ID_LENGTH
         assert len(run.messages[0]["id"]) <= ID_LENGTH
 
-    def test_a_line_separator_inside_a_string_ends_no_line(self) -> None:
+    def test_a_line_separator_inside_a_string_does_not_end_the_line(self) -> None:
         text = json.dumps(message(content="one\u2028two"), ensure_ascii=False)
         (run,) = read_runs(text, namespace="f")
         assert contents(run) == ["one\u2028two"]
@@ -144,10 +144,10 @@ class TestLocomo:
         assert second["content"] == "look\n[image: a red boat]"
         assert second["timestamp"] == "2023-05-08T13:56:01+00:00"
 
-    def test_one_conversation_alone_is_accepted(self) -> None:
+    def test_a_single_conversation_is_accepted(self) -> None:
         assert read_runs(json.dumps(json.loads(locomo())[0]), namespace="x") == read_runs(locomo(), namespace="x")
 
-    def test_a_date_that_cannot_be_read_is_named(self) -> None:
+    def test_an_invalid_date_is_named(self) -> None:
         with pytest.raises(errors.InvalidRequest, match="session_2_date_time"):
             read_runs(locomo(session_2_date_time="yesterday"), namespace="x")
 
@@ -162,7 +162,7 @@ class TestLocomo:
 
 
 class TestSample:
-    """The conversation that the demo plays."""
+    """The sample conversation of the demo."""
 
     sample = files("memorybase").joinpath("samples", "conversation.jsonl").read_text(encoding="utf-8")
     questions = json.loads(files("memorybase").joinpath("samples", "questions.json").read_text(encoding="utf-8"))
@@ -174,7 +174,7 @@ class TestSample:
         for run in runs:
             assert [found["role"] for found in run.messages] == ["user", "assistant"]
 
-    def test_each_answer_is_told_in_the_session_of_its_question_only(self) -> None:
+    def test_each_answer_is_only_in_the_session_of_its_question(self) -> None:
         runs = read_runs(self.sample, namespace="demo")
         assert len(self.questions) == 5
         for question in self.questions:

@@ -21,20 +21,20 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestDataDir:
-    def test_the_key_is_made_once_for_its_owner_only(self, tmp_path: Path) -> None:
+    def test_the_key_is_created_once_and_readable_by_its_owner_only(self, tmp_path: Path) -> None:
         data = DataDir(tmp_path)
         key = data.api_key(Settings())
         assert key == data.api_key(Settings()) == data.known_api_key(Settings())
         assert len(key) > 32
         assert data.key_file.stat().st_mode & 0o777 == 0o600
 
-    def test_the_setting_goes_before_the_file(self, tmp_path: Path) -> None:
+    def test_the_setting_overrides_the_file(self, tmp_path: Path) -> None:
         data = DataDir(tmp_path)
         assert data.api_key(Settings(api_key="chosen")) == "chosen"
         assert not data.key_file.exists()
         assert data.known_api_key(Settings()) is None
 
-    def test_a_second_holder_is_refused_with_the_address_of_the_first(self, tmp_path: Path) -> None:
+    def test_a_second_stack_is_refused_with_the_address_of_the_first(self, tmp_path: Path) -> None:
         data = DataDir(tmp_path)
         data.make()
         data.write_stack(RunningStack(1, "http://127.0.0.1:8000", "redis://", "http://chroma"))
@@ -44,7 +44,7 @@ class TestDataDir:
                 pytest.fail("both hold the lock")
         assert not data.is_locked()
 
-    def test_the_state_of_a_killed_stack_does_not_count_as_running(self, tmp_path: Path) -> None:
+    def test_files_of_a_killed_stack_do_not_count_as_a_running_stack(self, tmp_path: Path) -> None:
         data = DataDir(tmp_path)
         data.make()
         stack = RunningStack(1, "http://127.0.0.1:8000", "redis://here", "http://chroma")
@@ -55,9 +55,7 @@ class TestDataDir:
             assert data.running() == stack
             assert settings_in_use(tmp_path).redis_url == "redis://here"
 
-    def test_the_environment_goes_before_the_running_stack(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_environment_overrides_the_running_stack(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MEMORYBASE_REDIS_URL", "redis://stated")
         data = DataDir(tmp_path)
         data.make()
@@ -66,7 +64,7 @@ class TestDataDir:
             assert settings_in_use(tmp_path).redis_url == "redis://stated"
             assert settings_in_use(tmp_path).chroma_url == "http://chroma"
 
-    def test_a_long_log_is_set_aside_once(self, tmp_path: Path) -> None:
+    def test_a_long_log_is_rotated_once(self, tmp_path: Path) -> None:
         data = DataDir(tmp_path)
         data.make()
         log = data.log_file("api")
@@ -78,14 +76,14 @@ class TestDataDir:
         assert log.read_text() == "after\n"
         assert log.with_suffix(".log.1").stat().st_size == LOG_BYTES + 1
 
-    def test_a_directory_that_cannot_be_made_is_named(self, tmp_path: Path) -> None:
+    def test_a_directory_that_cannot_be_created_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         with pytest.raises(errors.EnvironmentFailure, match="--data-dir"):
             DataDir(tmp_path / "file" / "below").make()
 
 
 class TestChildren:
-    def test_redis_gets_its_directory_whatever_its_name(self, tmp_path: Path) -> None:
+    def test_redis_gets_its_directory_with_quotes_escaped(self, tmp_path: Path) -> None:
         data = DataDir(tmp_path / 'a "quoted" name')
         data.make()
         path = configure(RedisBinary(Path("redis-server"), (7, 2)), data, port=1234, password="secret")
@@ -96,7 +94,7 @@ class TestChildren:
         assert path.stat().st_mode & 0o777 == 0o600
         assert (data.path / "redis-7").is_dir()
 
-    def test_a_relative_database_means_the_callers_directory(self) -> None:
+    def test_a_relative_database_is_in_the_callers_directory(self) -> None:
         assert _absolute_sqlite("sqlite:///here.db") == f"sqlite:///{Path.cwd() / 'here.db'}"
         assert _absolute_sqlite("sqlite:////tmp/here.db") == "sqlite:////tmp/here.db"
         assert _absolute_sqlite("postgresql://host/here") == "postgresql://host/here"
