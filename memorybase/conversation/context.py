@@ -339,7 +339,7 @@ def _recall(
         raise
     except errors.EnvironmentFailure as error:
         log.warning("recall_degraded", error_code=error.code)
-        degraded = (RECALL,)
+        degraded = (RECALL,)  # keyword search needs neither the vector store nor a model
         hits = _search(services, user_id, request, query, mode="keyword")
     text_analyzer = analyzer(services.settings.keyword_language)
     around = None
