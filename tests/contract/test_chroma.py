@@ -160,7 +160,7 @@ class TestIterIds:
         listed = [id_ for page in store.iter_ids(ref) for id_ in page]
         assert listed == [record.id for record in records(count)]
 
-    def test_deletions_meanwhile_hide_no_other_id(self, chroma_url: str, make_store: MakeStore) -> None:
+    def test_deletions_during_a_listing_hide_no_other_id(self, chroma_url: str, make_store: MakeStore) -> None:
         store = make_store(chroma_url)
         ref = store.create_collection(fresh_name(), {})
         store.upsert(ref, records(95))

@@ -178,7 +178,7 @@ class TestUpsert:
         assert store.count(ref) == 0
 
     @pytest.mark.parametrize("text", ["", "a\0b", "line\nline", "日本語 🙂", "x" * 100_000])
-    def test_texts_come_back_as_they_were(self, store: VectorStore, ref: CollectionRef, text: str) -> None:
+    def test_texts_are_returned_unchanged(self, store: VectorStore, ref: CollectionRef, text: str) -> None:
         store.upsert(ref, [record("a", text=text)])
 
         assert [hit.text for hit in store.query(ref, unit(1), 1)] == [text]

@@ -53,12 +53,12 @@ class TestSigningIn:
         expect(somebody.page.get_by_role("heading", name="Sign in")).to_be_visible()
 
     @pytest.mark.parametrize("wanted", ["https://elsewhere.example/", "//elsewhere.example/", "/\\elsewhere.example"])
-    def test_the_way_in_leads_nowhere_else(self, web_stack: EmbeddedStack, wanted: str) -> None:
+    def test_sign_in_redirects_only_to_our_own_pages(self, web_stack: EmbeddedStack, wanted: str) -> None:
         form = {"key": KEY, "next": wanted}
         answer = httpx.post(f"{web_stack.url}/ui/sign-in", data=form, trust_env=False)
         assert (answer.status_code, answer.headers["location"]) == (303, "/ui/")
 
-    def test_the_root_leads_to_the_pages(self, web_stack: EmbeddedStack) -> None:
+    def test_the_root_redirects_to_the_pages(self, web_stack: EmbeddedStack) -> None:
         answer = httpx.get(web_stack.url, trust_env=False)
         assert (answer.status_code, answer.headers["location"]) == (307, "/ui/")
 

@@ -117,7 +117,7 @@ def test_a_memory_is_made_counts_by_itself_and_is_deleted(window: Window, client
     assert name not in {base["name"] for base in client.pages("/memories")}
 
 
-def test_sync_now_follows_its_jobs_and_says_what_is_in_its_way(
+def test_sync_now_shows_the_progress_of_its_jobs_and_what_blocks_it(
     window: Window, made: Made, web_stack: EmbeddedStack
 ) -> None:
     page = window().page

@@ -66,7 +66,7 @@ class TestShape:
         assert state["memory_base_id"] == base["id"]
         assert api.get(f"/jobs/{state['job_id']}")["state"] == "queued"
 
-    def test_every_field_comes_back(self, api: Api) -> None:
+    def test_every_field_is_returned(self, api: Api) -> None:
         api.flow()
         call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
         parts = [{"type": "text", "text": "ä"}, {"type": "image_url", "image_url": {"url": "https://x/y.png"}}]
@@ -157,7 +157,7 @@ class TestIdentity:
         assert api.get("/runs/none-such", expect=404)
         assert api.get("/flows/support/runs")["total"] == 1
 
-    def test_keep_leaves_the_stored_one(self, api: Api) -> None:
+    def test_keep_leaves_the_stored_message(self, api: Api) -> None:
         api.flow()
         api.post("/flows/support/runs", {"session_id": "s", "messages": [said("assistant", "a", id="m")]}, expect=201)
         changed = {"session_id": "s", "messages": [said("assistant", "b", id="m"), said("assistant", "c", id="n")]}
@@ -193,7 +193,7 @@ class TestRuns:
         assert (run["messages"], run["session_id"]) == (1, "s1")
         assert run == api.get("/runs/r3") == api.get(f"/flows/support/runs/{run['run_id']}")
 
-    def test_a_run_of_another_flow_is_not_there(self, api: Api) -> None:
+    def test_a_run_of_another_flow_is_not_found(self, api: Api) -> None:
         api.flow()
         api.flow("other")
         api.capture("x", run_id="r")

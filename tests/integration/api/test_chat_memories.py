@@ -90,7 +90,7 @@ def test_a_turn_of_a_flow(chat: Api) -> None:
     [{}, {"chat_id": "c", "variables": {}}, {"chat_id": ""}, {"variables": {}}, {"variables": {"start": {"user": ""}}},
      {"variables": {"start": {"user": None}}}, {"variables": {"start": {"user": "x" * 200}}}],
 )  # fmt: skip
-def test_who_is_said_in_one_way_and_says_something(chat: Api, who: Any) -> None:
+def test_a_chat_is_named_in_exactly_one_way(chat: Api, who: Any) -> None:
     for path, rest in (("messages", {"messages": [{"role": "user", "content": "x"}]}), ("view", {})):
         chat.refused("POST", f"{C}/{path}", 422, json=who | rest)
     assert chat.get(f"{C}/chats")["items"] == []

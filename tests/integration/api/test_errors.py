@@ -140,13 +140,13 @@ def test_every_wrong_field_is_named(api: Api) -> None:
         SECRET_TEXT,
     ],
 )
-def test_the_text_of_a_message_never_comes_back(api: Api, message: Any) -> None:
+def test_an_error_never_quotes_the_text_of_a_message(api: Api, message: Any) -> None:
     flow = api.flow()
     answer = api.call("POST", f"/flows/{flow}/runs", expect=422, json={"session_id": "s", "messages": [message]})
     assert "Ada" not in answer.text
 
 
-def test_nor_does_a_query(api: Api) -> None:
+def test_an_error_never_quotes_a_query(api: Api) -> None:
     answer = api.call("POST", "/search", expect=422, json={"flow_id": 1, "query": {"q": SECRET_TEXT}, "mode": 2})
     assert "Ada" not in answer.text
 
@@ -190,7 +190,7 @@ class TestRequestId:
         answer = api.call("GET", "/nowhere", expect=404, headers={"X-Request-Id": "abc-1"})
         assert answer.headers["x-request-id"] == answer.json()["error"]["request_id"] == "abc-1"
 
-    def test_is_made_where_there_is_none_of_use(self, api: Api) -> None:
+    def test_an_unusable_one_is_replaced(self, api: Api) -> None:
         ids = {
             api.call("GET", "/flows", headers={"X-Request-Id": given}).headers["x-request-id"] for given in ("", "a b")
         }

@@ -149,10 +149,10 @@ class TestStrangers:
         assert answers[-1].json()["error"]["code"] == "rate_limited"
         assert int(answers[-1].headers["retry-after"]) >= 1
 
-    def test_so_is_one_that_brings_none(self, slow: Api) -> None:
+    def test_a_request_without_a_key_is_limited_too(self, slow: Api) -> None:
         assert {slow.client.get("/v1/flows").status_code for _ in range(15)} == {401, 429}
 
-    def test_a_key_that_has_opened_goes_on(self, slow: Api) -> None:
+    def test_a_valid_key_still_works_after_failed_guesses_from_its_address(self, slow: Api) -> None:
         assert ask(slow, slow.secret).status_code == 200
         assert 429 in {ask(slow, "guess").status_code for _ in range(30)}
         assert ask(slow, slow.secret).status_code == 200

@@ -71,7 +71,7 @@ class TestCreate:
         )
         assert (made["status"], made["kb_name"], made["mismatch"], made["sessions"]) == ("ready", "notes", None, 0)
 
-    def test_taken_names_say_by_what(self, api: Api) -> None:
+    def test_a_taken_name_is_refused_with_the_id_of_its_owner(self, api: Api) -> None:
         api.flow()
         first = api.memory(kb_name="kb")
         error = api.refused("POST", "/memories", 409, json={"name": "notes", "flow_id": "support"})
@@ -392,7 +392,7 @@ class TestJobs:
 
 
 class TestRegenerate:
-    def test_builds_beside_and_then_serves(self, api: Api) -> None:
+    def test_builds_while_the_old_generation_serves_and_then_serves(self, api: Api) -> None:
         api.flow()
         base = api.memory(threshold=2)["id"]
         api.capture("a", "b")
@@ -553,7 +553,7 @@ class TestKnowledgeBases:
         assert api.post("/knowledge-bases/book/rebuild")["documents"] == 1
         assert [hit["id"] for hit in api.post("/knowledge-bases/book/search", {"query": "cat"})["results"]] == ["d1"]
 
-    def test_a_memory_bases_is_its_own_business(self, api: Api) -> None:
+    def test_the_knowledge_base_of_a_memory_base_refuses_direct_changes(self, api: Api) -> None:
         api.flow()
         api.memory(kb_name="mine")
         for method, path, body in (

@@ -143,7 +143,7 @@ def test_a_message_is_kept_as_it_was_sent_or_refused_by_its_field(sqlite: Api) -
     try_many(sqlite, 200)
 
 
-def test_and_so_on_postgresql(postgresql: Api) -> None:
+def test_a_message_is_kept_or_refused_on_postgresql(postgresql: Api) -> None:
     try_many(postgresql, 100)
 
 
@@ -256,7 +256,7 @@ def test_every_text_of_a_request_may_be_odd(sqlite: Api) -> None:
     try_every_place(sqlite, (*ODD_TEXTS, "x" * 129, "x" * 201, "🙂" * 50_000))
 
 
-def test_and_so_it_may_on_postgresql(postgresql: Api) -> None:
+def test_every_text_of_a_request_may_be_odd_on_postgresql(postgresql: Api) -> None:
     # What a database may take otherwise; the other texts are refused or passed on before one is asked.
     try_every_place(postgresql, (*UNSTORABLE, "\U0010ffff", "\ufdd1/0", "%s{0}$x", "x" * 201))
 

@@ -61,7 +61,7 @@ def test_the_latest_use_of_a_node_is_shown_as_it_was_sent(world: World) -> None:
     assert other.memoryUseSummary == {"summary": "", "chatMessages": []}
 
 
-def test_a_run_may_be_captured_after_its_use_and_is_nobody_elses(world: World) -> None:
+def test_a_run_may_be_captured_after_its_use_and_is_hidden_from_others(world: World) -> None:
     run_id = uuid4()
     with pytest.raises(NotFound):
         shown(world, run_id)

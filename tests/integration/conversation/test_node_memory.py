@@ -61,7 +61,7 @@ def first(memory: NodeTokenBufferMemory) -> Any:
     return found[0]["content"] if found else None
 
 
-def test_a_node_that_was_not_executed_or_failed_keeps_its_memory(world: World) -> None:
+def test_a_node_that_was_not_executed_or_failed_keeps_its_last_memory(world: World) -> None:
     r1 = run(world, "r1", None, "n1", "n2")
     r2 = run(world, "r2", "r1", "n1", "n2:failed")
     r3 = run(world, "r3", "r2")

@@ -105,7 +105,7 @@ def test_turns_are_kept_or_dropped_as_a_whole(world: World) -> None:
         assert said(buffer(world, prune="message"), message_limit=message_limit) == wanted
 
 
-def test_the_question_under_way_is_no_history(world: World) -> None:
+def test_the_current_question_is_not_part_of_the_history(world: World) -> None:
     turn(world, "1", None)
     turn(world, "2", None, answer=False)
     assert said(buffer(world)) == "q1 a1"

@@ -60,7 +60,7 @@ def test_check_names_what_the_database_lacks(database_url: str, database: Databa
     assert "kind" in differences[0]
 
 
-def test_a_database_goes_down_to_nothing_and_up_again(database_url: str, database: Database) -> None:
+def test_downgrade_removes_all_tables_and_upgrade_creates_them_again(database_url: str, database: Database) -> None:
     migrate.upgrade(database_url)
     migrate.downgrade(database_url)
     assert tables_of(database) == set()
@@ -158,7 +158,7 @@ def test_an_unreachable_database_is_named_without_its_password() -> None:
     assert "hunter2" not in str(caught.value)
 
 
-def test_migrating_says_nothing_on_standard_output(database_url: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_migrating_prints_nothing_to_standard_output(database_url: str, capfd: pytest.CaptureFixture[str]) -> None:
     migrate.upgrade(database_url)
     migrate.check(database_url)
 

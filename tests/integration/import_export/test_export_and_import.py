@@ -230,7 +230,7 @@ class TestImport:
         (session,) = [s for s in away.get("/sessions")["items"] if s["metadata"]]
         assert session["metadata"] == {"topic": "sums"}
 
-    def test_chats_come_along(self, home: Api, away: Api) -> None:
+    def test_an_export_contains_the_chats(self, home: Api, away: Api) -> None:
         home.flow("a")
         node = "/flows/a/chat-memories/n%2F1"
         home.call("PUT", node, json={"name": "notes", "chat_id": "{{ c }}", "max_messages": 7}, expect=201)
@@ -261,7 +261,7 @@ class TestImport:
             line = of("chat_memory", lines)[0] | broken
             assert imported(away, [line], expect=422)["error"]["field"] == f"line 1.{next(iter(broken))}"
 
-    def test_what_nodes_gave_out_and_were_given_comes_along(self, home: Api, away: Api) -> None:
+    def test_an_export_contains_node_executions_and_memory_uses(self, home: Api, away: Api) -> None:
         remembered(home)
         everything = exported(home)
         assert {kind: everything[-1][kind] for kind in ("summaries", "node_executions", "memory_uses")} == {
@@ -313,7 +313,7 @@ class TestImport:
         assert answer["messages"] == {"created": 0, "known": 10, "deleted": 0}
         assert exported(home)[1:] == before[1:]
 
-    def test_what_was_erased_comes_back_under_its_ids(self, home: Api) -> None:
+    def test_erased_messages_can_be_imported_again_under_their_ids(self, home: Api) -> None:
         filled(home)
         before = exported(home)
         home.delete("/sessions", flow_id="a/flow", session_id="s", expect=200)
@@ -514,7 +514,7 @@ class TestCommands:
 
         return to
 
-    def test_there_and_back(
+    def test_an_export_is_imported_by_another_installation(
         self, api: Api, away: Api, connected: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(export_file, "PART_LINES", 3)

@@ -145,7 +145,7 @@ def test_another_revision_backend_or_passage_prompt_is_another_embedder(world: W
         assert regenerate(world, base) == ["one"]
 
 
-def test_another_way_of_splitting_embeds_all(world: World) -> None:
+def test_another_chunker_embeds_everything_again(world: World) -> None:
     base = filled(world)
     settings = world.services.settings.model_copy(update={"chunk_tokens": 100})
     world.services = replace(world.services, settings=settings)
@@ -203,7 +203,9 @@ Spoil = Callable[[StoredVector], StoredVector]
     ],
     ids=["another text", "no text", "dimension", "shape", "nan", "inf", "zeros"],
 )
-def test_what_is_not_the_chunks_own_is_not_taken(world: World, monkeypatch: pytest.MonkeyPatch, spoil: Spoil) -> None:
+def test_a_vector_that_does_not_belong_to_the_chunk_is_not_reused(
+    world: World, monkeypatch: pytest.MonkeyPatch, spoil: Spoil
+) -> None:
     filled(world, "one", "two")
     fetch = world.vectors.fetch
 

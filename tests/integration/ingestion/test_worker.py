@@ -41,7 +41,7 @@ def states(world: World, base: UUID) -> dict[str, str]:
     return {job.session_id: str(job.state) for job in world.jobs(base)}
 
 
-def test_what_waits_in_many_sessions_is_embedded_and_stored_in_one_go(world: World) -> None:
+def test_pending_messages_of_many_sessions_are_embedded_and_stored_in_one_batch(world: World) -> None:
     base = ready(world)
     embedded: list[int] = []
     upserted: list[int] = []
@@ -69,7 +69,7 @@ def test_a_stale_notification_does_the_jobs_that_wait(world: World) -> None:
     world.assert_all_ingested(base)
 
 
-def test_a_long_session_is_done_to_its_end_and_no_further_than_there_is_time(world: World) -> None:
+def test_a_long_session_is_ingested_to_its_end_unless_time_runs_out(world: World) -> None:
     base = world.new_base(threshold=1)
     world.say("s", *texts(700))
     looks = iter([True, True, False])
@@ -126,7 +126,7 @@ def test_a_base_whose_collection_is_missing_does_not_delay_others(world: World) 
     world.assert_all_ingested(healthy)
 
 
-def test_what_was_claimed_ahead_and_is_taken_away_meanwhile_is_not_written(world: World) -> None:
+def test_a_job_claimed_ahead_and_lost_meanwhile_writes_nothing(world: World) -> None:
     base = ready(world, sessions=["a", "b"])
     doomed = ready(world, sessions=["c"])
 

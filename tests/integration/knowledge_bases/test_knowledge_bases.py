@@ -333,7 +333,7 @@ def test_another_users_knowledge_base_is_not_found(desk: Desk) -> None:
 # Documents.
 
 
-def test_documents_are_found_by_what_they_say(desk: Desk) -> None:
+def test_documents_are_found_by_their_text(desk: Desk) -> None:
     kb_id = desk.create()
 
     results = desk.add(

@@ -297,7 +297,9 @@ def test_captures_and_edits_during_a_build_are_in_the_new_generation(world: Worl
 
 
 @pytest.mark.both_databases
-def test_two_last_advances_at_once_let_the_new_generation_serve(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_two_simultaneous_last_advances_the_new_generation_serves(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "hello")
     world.say("t", "hello")

@@ -91,7 +91,7 @@ class TestBases:
         assert not unreachable_ids(world.vectors, ref, cut_off)
         world.assert_all_ingested(base)
 
-    def test_it_tells_how_far_it_has_looked(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_it_reports_its_progress(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
         monkeypatch.setattr(consistency, "PROBE_BATCH", 2)
         told: list[tuple[int, int]] = []
@@ -209,7 +209,7 @@ class TestBases:
 
 
 class TestOrphans:
-    def test_a_collection_says_when_it_was_made(self, world: World) -> None:
+    def test_a_collection_records_when_it_was_created(self, world: World) -> None:
         base = world.new_base()
         (made,) = [c for c in world.vectors.list_collections() if c.ref == world.ref(base)]
         with world.services.database.reading() as db:
@@ -236,7 +236,9 @@ class TestOrphans:
         orphans = reconciling.find_orphans(world.services)
         assert {(o.ref.name, o.created_at, o.old) for o in orphans} == {(name, None, False) for name in names}
 
-    def test_a_base_that_comes_while_it_looks_is_in_use(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_base_created_during_the_search_for_orphans_is_in_use(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         listed = world.vectors.list_collections
 
         def list_collections() -> list[StoredCollection]:
@@ -246,7 +248,7 @@ class TestOrphans:
         monkeypatch.setattr(world.vectors, "list_collections", list_collections)
         assert reconciling.find_orphans(world.services) == []
 
-    def test_numbers_that_no_regenerate_takes_any_more_are_orphans(self, world: World) -> None:
+    def test_generations_that_no_regenerate_will_use_are_orphans(self, world: World) -> None:
         base, other = filled(world), world.new_base()
         first = world.ref(base)
         regenerate.regenerate(world.services, world.user_id, base)
@@ -280,7 +282,7 @@ class TestOrphans:
         again = collection(world, first.name, 4_000)
         assert [orphan.ref for orphan in reconciling.find_orphans(world.services)] == [again]
 
-    def test_what_the_next_regenerate_takes_is_none(self, world: World) -> None:
+    def test_the_collection_of_the_next_regenerate_is_no_orphan(self, world: World) -> None:
         base = filled(world)
         collection(world, f"mb-{base}-g2", 99_999)
         assert reconciling.find_orphans(world.services) == []
@@ -288,7 +290,7 @@ class TestOrphans:
         world.settle()
         world.assert_all_ingested(base)
 
-    def test_one_that_came_into_use_meanwhile_stays(self, world: World) -> None:
+    def test_an_orphan_that_came_into_use_meanwhile_is_kept(self, world: World) -> None:
         base = filled(world)
         name = f"mb-{uuid4()}-g1"
         collection(world, name, 4_000)
@@ -370,7 +372,7 @@ class TestDeadLetterCommand:
         assert api.get(f"/memories/{base}/dead-letters")["items"] == []
         assert api.get(f"/memories/{base}")["total_processed"] == 2
 
-    def test_which_ones_must_be_said(self, api: Api, shell: Any) -> None:
+    def test_retry_and_discard_need_either_ids_or_all(self, api: Api, shell: Any) -> None:
         api.flow()
         api.memory()
         for words in (("retry",), ("discard",), ("retry", "--all", "x")):

@@ -43,7 +43,7 @@ def scraped(api: Api) -> dict[str, float]:
 
 
 class TestVitals:
-    def test_an_empty_installation_has_nothing_to_tell(self, world: World) -> None:
+    def test_the_figures_of_an_empty_installation_are_zero(self, world: World) -> None:
         seen = health.read_vitals(world.services)
         assert (seen.pending_sessions, seen.pending_messages, seen.oldest_pending_seconds) == (0, 0, None)
         assert (seen.jobs_queued, seen.jobs_running, seen.stuck_jobs, seen.oldest_job_seconds) == (0, 0, 0, None)
@@ -185,7 +185,7 @@ class TestVitals:
 
 
 class TestParts:
-    def test_each_says_how_it_is(self, world: World) -> None:
+    def test_each_part_reports_its_state(self, world: World) -> None:
         heartbeats.beat(world.services, "worker@1", "worker")
         world.vectors.away = True
         parts = {part.name: part for part in health.check_parts(world.services)}

@@ -83,7 +83,7 @@ class TestBuckets:
         assert refused.value.field == field
         assert refused.value.limit is not None
 
-    def test_of_another_user_there_is_none(self, world: World) -> None:
+    def test_the_activity_of_another_users_base_is_not_found(self, world: World) -> None:
         with pytest.raises(errors.NotFound):
             activity_view.activity(world.services, world.new_user(), world.new_base(), since=START)
 
