@@ -63,7 +63,7 @@ class Worker(threading.Thread):
             self.resting.set()
 
     def visit(self, point: str) -> None:
-        """The worker has come to this point; it dies or waits here, if it was told to."""
+        """The worker has reached this point; it dies or waits here if this is its point to stop at."""
         if self._at != point:
             return
         self._at = None
@@ -99,7 +99,7 @@ class Stage:
         self._hook()
 
     def run(self, message: JobMessage, *, at: str | None = None, kill: bool = True) -> Worker:
-        """Hand one ring to a worker of its own, and wait until it has ended or is frozen."""
+        """Hand one notification to a new worker, and wait until it has ended or is frozen."""
         self._workers += 1
         # Every other one takes up whatever else waits.
         worker = Worker(self, message, f"worker-{self._workers}", at, kill=kill, may_continue=self._workers % 2 == 0)
@@ -113,7 +113,7 @@ class Stage:
         return self._await(worker)
 
     def drain(self) -> int:
-        """Run every ring that waits."""
+        """Does the jobs of all waiting notifications."""
         return self.world.queue.drain(self.run)
 
     def pass_time(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Coming in, going out, and the pages that are lists of few things."""
+"""Sign-in and sign-out, and the pages with short lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session as its reader sees and mends it, and the memory of a run."""
+"""A session as its reader sees and edits it, and the memory of a run."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
 
 
 def furnish(api: Api) -> dict[str, str]:
-    """One of everything, made anew; by the name of the parameter that takes it."""
+    """One new object of each kind, by the name of the parameter that takes it."""
     new = uuid4().hex
     flow = api.flow(f"flow-{new}")
     base = api.memory(f"notes-{new}", flow, threshold=1)["id"]

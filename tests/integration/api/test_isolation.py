@@ -429,7 +429,7 @@ class Stage:
     hers: Things
 
     def snapshot(self) -> dict[str, Any]:
-        """Every row of the owner in every table, the owner's collections, files and rings."""
+        """Every row of the owner in every table, the owner's collections, files and notifications."""
         with self.owner.services.database.reading() as db:
             flows = list(db.scalars(sa.select(Flow.id).where(Flow.user_id == self.owner.user_id)))
             bases = list(db.scalars(sa.select(MemoryBase.id).where(MemoryBase.user_id == self.owner.user_id)))

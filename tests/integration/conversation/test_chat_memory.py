@@ -155,7 +155,7 @@ def test_a_threshold_cuts_when_it_is_reached_and_keeps_the_place(world: World) -
     row = chat_row(world)
     assert row is not None
     assert row.cut_seq == 9
-    # By another threshold the old place means nothing: the log is cut anew, at its eighth message.
+    # With another threshold the old position is invalid: the log is cut again, at its eighth message.
     again = memory(world, trim_mode="threshold", threshold_trigger=8, threshold_target=7)
     assert seen(again) == [f"m{n}" for n in range(5, 12)]
     assert len(seen(memory(world, max_messages=50))) == 11
@@ -393,7 +393,7 @@ def test_a_summary_replaces_what_is_left_out(world: World) -> None:
 
 
 def worker(world: World, by: Notes) -> list[bool]:
-    """What came of the rings that wait, as a worker answers them."""
+    """The results of the waiting notifications, as a worker handles them."""
     made: list[bool] = []
     world.queue.drain_summaries(lambda each: made.append(make_due(world.services, each, by)))
     return made
@@ -448,7 +448,7 @@ def chats_of(world: World) -> list[Chat]:
 
 
 def overdue(world: World) -> None:
-    """The time to ring again has come."""
+    """Make the next notification due."""
     with world.services.database.transaction() as db:
         mine = (Chat.flow_id == world.flow_id, Chat.notify_at.is_not(None))
         db.execute(sa.update(Chat).where(*mine).values(notify_at=Chat.created_at))

@@ -203,7 +203,7 @@ def test_a_context_is_checked(world: World) -> None:
 
 
 def test_node_memory_in_objects_is_cleaned_up_once_a_day_by_a_worker(world: World) -> None:
-    """The sweeper rings for it, any number of them once; a ring that was lost is made up for."""
+    """The sweeper enqueues the clean-up once for any number of documents, and again after a lost notification."""
     assert world.sweep().node_memory == 0, "never, unless the settings say after how long"
     services = replace(world.services, settings=world.services.settings.model_copy(update={"node_memory_days": 30}))
     world.queue.away = True

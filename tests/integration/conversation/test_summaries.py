@@ -34,7 +34,7 @@ NODE = "agent"
 
 @dataclass
 class Scripted:
-    """A summarizer that says what it was given, and does what it is told meanwhile."""
+    """A summarizer that records what it was given and runs a hook meanwhile."""
 
     name: str = "extractive"
     calls: list[tuple[str | None, list[str]]] = field(default_factory=list)
@@ -63,7 +63,7 @@ def read(world: World, preset: SessionPreset = FLOWX_5, **fields: Any) -> View:
 
 
 def work(world: World, by: Scripted | None = None) -> int:
-    """Answer the rings that wait, as a worker does."""
+    """Handle the waiting notifications, as a worker does."""
     return world.queue.drain_summaries(lambda each: make_summary(world.services, each, by))
 
 
@@ -478,7 +478,7 @@ def test_a_long_session_is_not_read_as_a_whole(world: World) -> None:
 
 @pytest.mark.both_databases
 def test_reads_and_workers_at_once_end_with_one_exact_summary(world: World) -> None:
-    """From many threads, as in life: whatever wins, the row is what its range says."""
+    """From many threads: whichever wins, the text of the row is that of its range."""
     talk(world, *range(1, 13))
 
     def some(number: int) -> None:

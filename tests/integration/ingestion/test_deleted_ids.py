@@ -1,4 +1,4 @@
-"""Ids that come again after their deletion: what was deleted stays so, and what is new is not taken for the old."""
+"""Ids that are captured again after their deletion: a deleted message stays deleted, a new one is not taken for it."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class TestWholeSession:
         world.assert_exact(base)
 
     def test_posted_again_below_the_threshold(self, world: World) -> None:
-        """Until it is ingested, nothing of its former life may be held in its name."""
+        """Until it is ingested, nothing of the deleted message may be stored under its id."""
         base = world.new_base(threshold=2)
         said(world)
         delete_session(world)
@@ -147,7 +147,7 @@ class TestWholeSession:
         assert [message.created for message in world.say("s", reply(NEW)).messages] == [True]
 
     def test_late_writes_of_the_deleted_message_do_not_touch_the_new_one(self, world: World) -> None:
-        """A worker sleeps through the deletion, and the id begins anew elsewhere: the two texts have two ids."""
+        """A worker is frozen during the deletion, and the id is captured again: the two texts have two chunk ids."""
         base = world.new_base(threshold=1)
         world.say("s", reply(OLD))
         message = world.queue.enqueued[0]

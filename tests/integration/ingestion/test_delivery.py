@@ -1,4 +1,4 @@
-"""The flow on both databases: what is captured is ingested once, whatever happens in between."""
+"""Delivery: each captured message is ingested once, whatever fails in between."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ def test_a_lost_notification_is_sent_again(world: World) -> None:
 def test_unanswered_notifications_back_off(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
-    # The ring stays in the queue: nobody picks it up.
+    # The notification stays in the queue: no worker takes it.
     notified = 0
     for _ in range(100):
         world.pass_time(30)

@@ -1,4 +1,4 @@
-"""Two things at once, on both databases: the orders of events that a single-minded reading of the flow forgets."""
+"""Two operations at once, on both databases, in orders of events that are easily overlooked."""
 
 from __future__ import annotations
 
@@ -585,7 +585,7 @@ def test_the_next_job_is_notified_after_its_session_is_released(world: World, mo
     monkeypatch.setattr(world.queue, "enqueue", look)
     world.say("s", *texts(600))
     world.drain()
-    # Another worker that takes the ring at once must not find the session busy and throw it away.
+    # Another worker that takes the notification at once must not find the session busy and drop it.
     assert held == [False, False, False]
     world.assert_all_ingested(base)
 

@@ -185,7 +185,7 @@ class Protocol(RuleBasedStateMachine):
     @precondition(lambda self: self.world.queue.enqueued)
     @rule(which=pick, twice=st.booleans())
     def deliver(self, which: int, twice: bool) -> None:
-        """Any ring that ever was."""
+        """Any notification that was ever sent."""
         for _ in range(1 + twice):
             self.stage.run(one_of(self.world.queue.enqueued, which))
 
@@ -244,7 +244,7 @@ class Protocol(RuleBasedStateMachine):
     @precondition(lambda self: self.stage.dead)
     @rule()
     def restart_workers(self) -> None:
-        """A new worker takes back what the dead of its folder held."""
+        """A new worker recovers the jobs of dead workers of its data directory."""
         recovery.requeue_jobs_of_dead_workers(
             self.world.services, "worker-", lambda owner: owner not in self.stage.dead
         )
@@ -375,7 +375,7 @@ class Protocol(RuleBasedStateMachine):
 
     @invariant()
     def the_ledger_ends_at_the_cursor(self) -> None:
-        # Until its repair an entry may be of a message's life before its deletion, and then it has another version.
+        # Until its repair an entry may be of the deleted message with the same id, which has another version.
         self._none("SELECT l.message_id FROM ledger l JOIN messages m ON m.id = l.message_id "
                    "JOIN session_progress r ON r.id = l.progress_id "
                    "WHERE (l.version = m.version OR r.dirty = r.repaired) "
@@ -522,7 +522,7 @@ class Protocol(RuleBasedStateMachine):
                     self.alive[captured.id] = replace(self.alive[captured.id], text=raw["content"])
 
     def _some_job(self, which: int) -> list[JobMessage]:
-        """The ring of a job that waits; one is made when there is none. None when none can be made."""
+        """The notification of a waiting job, planned if there is none; None if none can be planned."""
         for _ in range(2):
             waiting = [job for base in self.bases for job in self.world.active_jobs(base) if job.state == "queued"]
             if waiting:

@@ -1,4 +1,4 @@
-"""Orders of events that the state machine found, each as short as it gets."""
+"""Orders of events in which the state machine found errors, each as short as possible."""
 
 from __future__ import annotations
 

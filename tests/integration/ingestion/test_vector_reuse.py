@@ -203,7 +203,7 @@ Spoil = Callable[[StoredVector], StoredVector]
     ],
     ids=["another text", "no text", "dimension", "shape", "nan", "inf", "zeros"],
 )
-def test_a_vector_that_does_not_belong_to_the_chunk_is_not_reused(
+def test_a_stored_vector_that_is_invalid_or_of_another_text_is_not_reused(
     world: World, monkeypatch: pytest.MonkeyPatch, spoil: Spoil
 ) -> None:
     filled(world, "one", "two")

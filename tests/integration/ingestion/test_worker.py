@@ -1,4 +1,4 @@
-"""One worker does the jobs of many sessions beside each other: together, and yet each for itself."""
+"""One worker does the jobs of many sessions in one task: in common batches, with a claim and a result for each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SESSIONS = [f"session {n}" for n in range(6)]
 
 
 def shift(world: World, *, which: int = 0) -> JobOutcome:
-    """What a worker's task does with one ring."""
+    """What a worker's task does with one notification."""
     return worker.run_jobs(world.services, world.queue.enqueued[which], owner=WORKER, may_continue=lambda: True)
 
 
@@ -204,7 +204,7 @@ class TestLostBesideOthers:
             raise WorkerKilled
 
     def lose(self, world: World) -> None:
-        """A worker dies of the first shift; a lease later what it held is taken back."""
+        """A worker dies in its first task; after the lease its jobs are recovered."""
         world.locks.away = True  # a dead worker releases nothing
         with pytest.raises(WorkerKilled):
             shift(world)

@@ -1,4 +1,4 @@
-"""Edits, deletes, regenerates and comparisons: the store follows SQL, and what is served stays whole."""
+"""Edits, deletions, regenerates and comparisons: the store follows SQL, and the serving generation stays complete."""
 
 from __future__ import annotations
 

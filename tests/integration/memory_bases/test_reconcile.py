@@ -1,4 +1,4 @@
-"""Reconcile finds every difference between store and SQL, has it mended the ordinary way, and drops only orphans."""
+"""Reconcile finds every difference between store and SQL, plans its repair, and drops only orphans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scrapes cost what their number asks of the process, and nothing of the database."""
+"""Many scrapes at once read the database once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics, readiness and the doctor tell what is: every number moves when, and only when, its matter does."""
+"""Metrics, readiness and the doctor: each figure changes with what it counts and with nothing else."""
 
 from __future__ import annotations
 

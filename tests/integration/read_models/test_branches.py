@@ -27,7 +27,7 @@ def shown(world: World, session_id: str = "s") -> dict[str, tuple[int, int, bool
     page = sessions.list_messages(world.services, world.user_id, wanted, PageRequest())
     found = branches.branches(world.services, world.user_id, world.flow_id, session_id, page.items)
     assert found.keys() == {message.id for message in page.items}
-    # A part of the page is told the same.
+    # A part of the page gets the same answer.
     alone = branches.branches(world.services, world.user_id, world.flow_id, session_id, page.items[:1])
     assert all(found[message_id] == branch for message_id, branch in alone.items())
     return {

@@ -1,4 +1,4 @@
-"""Search with a cross-encoder set: a tiny one of random weights, whose order is therefore nobody's but its own."""
+"""Search with a cross-encoder: a tiny one of random weights, whose order no other signal gives."""
 
 from __future__ import annotations
 

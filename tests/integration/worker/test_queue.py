@@ -17,7 +17,7 @@ from memorybase.settings import Settings
 from worker.queue import CLEAN_NODE_MEMORY_TASK, INGEST_TASK, QUEUE, SUMMARIZE_TASK, CeleryQueue
 
 MakeQueue = Callable[..., CeleryQueue]
-# What ring() may take at most: the timeout for its turn, the timeout for Redis, and a busy machine.
+# What a call may take at most: the timeout for its turn, the timeout for Redis, and a busy machine.
 BOUND_SECONDS = 1.5
 
 
