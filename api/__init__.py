@@ -1,1 +1,13 @@
-"""The HTTP API: routes by noun, one error shape, nothing of the domain."""
+"""The HTTP API. It validates requests and calls the domain; it holds no domain logic.
+
+app            the application: middleware, routers, lifespan
+middleware     request id, body limit, encoded ids
+deps           what routes receive: services, caller, page, ids
+limits         rate limits by key and address
+routes         the endpoints, one module per resource
+schemas        request bodies and responses (chat_schemas: those of chat memories)
+failures       errors as JSON
+waiting        waiting for jobs, and their event streams
+openapi        writes docs/reference/openapi.json
+web            the web page
+"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
@@ -21,19 +22,28 @@ from memorybase.services import Services
 from memorybase.settings import Settings
 
 PREFIX = "/v1"
-DESCRIPTION = "The memory of LLM flows: capture every run, lose nothing, find it again."
+DESCRIPTION = "Memory for LLM flows: capture runs, search their messages, build the context of the next turn."
+
+
+class Api(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        """The document with a title of its own for each schema: all schemas of a generic type have one title."""
+        document = super().openapi()
+        for name, schema in document["components"]["schemas"].items():
+            schema["title"] = name.rstrip("_").replace("_", " of ")
+        return document
 
 
 def create_app(services: Services | None = None) -> FastAPI:
-    """The API over these services, or over those of the settings, built when it starts."""
+    """The API on these services, or on services built from the settings at start-up."""
     settings = services.settings if services else Settings()
-    app = FastAPI(
+    app = Api(
         title="memorybase",
         version=__version__,
         description=DESCRIPTION,
         lifespan=_lifespan,
         generate_unique_id_function=_operation_id,
-        # The pages behind these load from a CDN.
+        # FastAPI's pages load scripts from a CDN.
         docs_url=None,
         redoc_url=None,
         openapi_url=f"{PREFIX}/openapi.json",
@@ -54,10 +64,10 @@ def create_app(services: Services | None = None) -> FastAPI:
 
 @cache
 def application() -> FastAPI:
-    """The process's own application, pages included, for `uvicorn --factory api.app:application`."""
+    """The application of this process, with the web page, for `uvicorn --factory api.app:application`."""
     app = create_app()
     if app.state.settings.web:
-        # Here, so that tools which import the API for its OpenAPI load no pages.
+        # Imported here, so that api.openapi does not load the pages.
         from api import web
 
         web.mount(app)
@@ -65,14 +75,14 @@ def application() -> FastAPI:
 
 
 def __getattr__(name: str) -> ASGIApp:
-    # `app` is made when a server asks for it, so that importing this module reads no settings.
+    # Built on first access, so that importing this module reads no settings.
     if name == "app":
         return application()
     raise AttributeError(name)
 
 
 def _surround(app: FastAPI, settings: Settings) -> None:
-    # The last one added is the first that a request meets.
+    # A request passes the last one first.
     app.add_middleware(EncodedIds)
     app.add_middleware(BodyBound, max_body_bytes=settings.max_body_bytes)
     if settings.cors_origins:
@@ -88,9 +98,9 @@ def _surround(app: FastAPI, settings: Settings) -> None:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    given = app.state.services is not None
-    if not given:
-        # Here, so that importing the API, as tools do for its OpenAPI, brings no client library along.
+    is_built_here = app.state.services is None
+    if is_built_here:
+        # Imported here, so that api.openapi loads no client library.
         from memorybase import wiring
 
         telemetry.configure(app.state.settings)
@@ -99,13 +109,13 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         wiring.freeze_loaded_objects()
     with waiting.ended_by_signals(app):
         yield
-    if not given:
+    if is_built_here:
         app.state.services.database.dispose()
 
 
 def _prepare(app: FastAPI) -> None:
-    """FastAPI prepares a route when it first looks at it: all of them together would hold up the first caller, and
-    everybody beside it, for half a second."""
+    """FastAPI builds each route on its first match. Build all now: together they would delay the first requests by
+    half a second."""
     nowhere = {"type": "http", "method": "GET", "path": "/\0", "root_path": "", "headers": []}
     for route in app.routes:
         route.matches(nowhere)

@@ -1,4 +1,4 @@
-"""Bodies of the calls on chat memories."""
+"""Request bodies of chat memories."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from memorybase.conversation.view.rendering import Align, Format
 
 
 class WhoBody(Body):
-    """The chat that is meant: by its id, or by variables for the memory's template of it."""
+    """The chat: its id, or variables for the memory's template of the id."""
 
     chat_id: Identifier | None = None
     variables: dict[str, Any] | None = None
 
 
 class ChatPostBody(WhoBody):
-    """Messages to append, as for a run. A user's message without content is made of the variables."""
+    """Messages to append, in the format of a run. A user message without content is rendered from the variables."""
 
     run_id: Identifier | None = None
     end_user_id: Identifier | None = None
@@ -31,10 +31,12 @@ class ChatPostBody(WhoBody):
 
 
 class ChatViewBody(WhoBody):
-    run_id: Identifier | None = Field(default=None, description="The run under way: its own messages are left out.")
+    run_id: Identifier | None = Field(default=None, description="The current run; its own messages are left out.")
     align: Align = "none"
     format: Format = "openai"
-    model: ModelName | None = Field(default=None, description="Its tokens are counted as token_counters says.")
+    model: ModelName | None = Field(
+        default=None, description="Model that counts tokens, by the setting token_counters."
+    )
 
 
 class ChatTrimBody(Body):

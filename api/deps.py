@@ -1,4 +1,4 @@
-"""What routes are given: the services, who calls, which page, and ids made ours."""
+"""What routes receive: the services, the caller, the page, and ids resolved to UUIDs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="ApiKey", 
 
 
 class KeyedRoute(APIRoute):
-    """Looks at the API key before it looks at the body: nobody without a key learns what a body should be."""
+    """Checks the API key before the body, so that no caller without a key learns the format of a body."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
@@ -41,7 +41,7 @@ class KeyedRoute(APIRoute):
 
 
 def keyed_router(tag: str) -> APIRouter:
-    """A router whose every call needs a key and may answer with our errors."""
+    """A router that requires an API key on every endpoint."""
     security = [Security(BEARER), Security(HEADER)]
     return APIRouter(tags=[tag], route_class=KeyedRoute, dependencies=security, responses=ERRORS)
 
@@ -72,15 +72,17 @@ async def _any_key(request: Request) -> Principal:
 async def _page_request(
     page: Annotated[int, Query(ge=1, le=paging.MAX_SKIP)] = 1,
     size: Annotated[int, Query(ge=1, le=paging.MAX_SIZE)] = paging.DEFAULT_SIZE,
-    offset: Annotated[int, Query(ge=0, le=paging.MAX_SKIP, description="Added to the page's start.")] = 0,
+    offset: Annotated[
+        int, Query(ge=0, le=paging.MAX_SKIP, description="Added to the position where the page starts.")
+    ] = 0,
     cursor: Annotated[
-        str | None, Query(max_length=1000, description="next_cursor of the page before; stable under changes.")
+        str | None, Query(max_length=1000, description="next_cursor of the previous page; stable under changes.")
     ] = None,
 ) -> paging.PageRequest:
     return paging.PageRequest(page=page, size=size, offset=offset, cursor=cursor)
 
 
-_External = Path(description="A UUID, or the string it was made with.", max_length=ID_LENGTH)
+_External = Path(description="A UUID, or the id that the caller chose.", max_length=ID_LENGTH)
 
 
 async def _flow_in_path(request: Request, flow_id: Annotated[str, _External]) -> UUID:
@@ -138,9 +140,9 @@ async def _authenticated(request: Request) -> Principal:
 
 def _secret(request: Request) -> str:
     scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
-    given = credentials if scheme.lower() == "bearer" else request.headers.get("x-api-key", "")
-    # Headers arrive as latin-1; a key chosen by hand may hold more than that.
-    return given.strip().encode("latin-1").decode(errors="replace")
+    secret = credentials if scheme.lower() == "bearer" else request.headers.get("x-api-key", "")
+    # Headers are decoded as latin-1; a key from the settings may contain other characters.
+    return secret.strip().encode("latin-1").decode(errors="replace")
 
 
 ServicesDep = Annotated[Services, Depends(_services)]

@@ -1,6 +1,6 @@
 """One shape for every error: {"error": {code, message, field?, value?, limit?, retryable, request_id, details?}}.
 
-What a caller sent comes back only as an id, a number or a word of a closed list, cut short; never as text.
+An error repeats only ids, numbers and enum values that the caller sent, truncated; never message text.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from memorybase import errors
+from memorybase.models import NAME_LENGTH
 from memorybase.telemetry import get_logger
 
-VALUE_CHARS = 100
+VALUE_CHARS = NAME_LENGTH  # as long as an id or a name may be
 DETAILED_ERRORS = 20
 
-# When to come back, in seconds: a job of one session ends in about one, an outage or a build takes longer.
+# Retry-After in seconds: a job of one session takes about one second, an outage or a build takes longer.
 RETRY_AFTER_JOB = 1
 RETRY_AFTER_OUTAGE = 5
 
 _LIMITS = ("max_length", "min_length", "le", "lt", "ge", "gt")
 _LENGTHS = {"string_too_long", "string_too_short", "too_long", "too_short"}
-_CLOSED_LISTS = {"enum", "literal_error", "uuid_parsing", "uuid_type"}
+_ENUM_TYPES = {"enum", "literal_error", "uuid_parsing", "uuid_type"}
 _MESSAGES = {
     "extra_forbidden": "Unknown field",
     "missing": "This field is required",
@@ -39,21 +40,21 @@ log = get_logger(__name__)
 
 
 class NoSuchMethod(errors.CallerError):
-    """This path does not take that method."""
+    """This path does not allow this method. See the Allow header."""
 
     code = "method_not_allowed"
     status_code = 405
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error in our shape."""
+    """Render every error in the one shape."""
     app.add_exception_handler(errors.MemorybaseError, _on_memorybase_error)
     app.add_exception_handler(RequestValidationError, _on_validation_error)
     app.add_exception_handler(HTTPException, _on_http_error)
 
 
 def render(error: errors.MemorybaseError, request_id: str) -> JSONResponse:
-    """The answer for an error; `request_id` is the one in the X-Request-Id header."""
+    """The response for an error; `request_id` is the value of the X-Request-Id header."""
     body: dict[str, Any] = {"code": error.code, "message": _clean(error.message)}
     if error.field is not None:
         body["field"] = _clean(error.field)
@@ -74,7 +75,7 @@ def request_id_of(request: Request) -> str:
 async def _on_memorybase_error(request: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, errors.MemorybaseError):
         raise error
-    # A stack that starts is asked for its readiness many times a second.
+    # While a stack starts, its readiness is polled many times a second.
     if error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(error, errors.NotReady):
         log.warning("request_failed", code=error.code, method=request.method, reason=error.message)
     return render(error, request_id_of(request))
@@ -96,18 +97,18 @@ async def _on_http_error(request: Request, error: Exception) -> JSONResponse:
 
 def _from_status(status: int) -> errors.MemorybaseError:
     if status == HTTPStatus.NOT_FOUND:
-        return errors.NotFound("There is no such path")
+        return errors.NotFound("There is no such path. See GET /v1/openapi.json")
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
         return NoSuchMethod()
     if status < HTTPStatus.INTERNAL_SERVER_ERROR:
-        return errors.CallerError("The body cannot be read")
+        return errors.CallerError("The body could not be read")
     return errors.MemorybaseError()
 
 
 def _from_validation(found: Sequence[Any]) -> errors.CallerError:
     first = found[0]
     if first["type"] == "json_invalid":
-        return errors.CallerError("The body is not valid JSON", field="body")
+        return errors.CallerError("The body must be valid JSON", field="body")
     others = [{"field": _field(each["loc"]), "message": _message(each)} for each in found[1:DETAILED_ERRORS]]
     return errors.InvalidRequest(
         _message(first),
@@ -119,7 +120,7 @@ def _from_validation(found: Sequence[Any]) -> errors.CallerError:
 
 
 def _field(location: Sequence[Any]) -> str:
-    """("body", "messages", 3, "role") is messages[3].role."""
+    """messages[3].role for ("body", "messages", 3, "role")."""
     indices = location[1:] if len(location) > 1 else location
     field = ""
     for index in indices:
@@ -129,9 +130,9 @@ def _field(location: Sequence[Any]) -> str:
 
 def _message(found: Mapping[str, Any]) -> str:
     if found["type"] == "model_attributes_type" and isinstance(found.get("input"), bytes):
-        return "The body is JSON: send Content-Type: application/json"
+        return "The body must be JSON: send Content-Type: application/json"
     message: str = _MESSAGES.get(found["type"]) or found["msg"]
-    # Our own checks raise ValueError, which pydantic introduces with two words.
+    # Pydantic prefixes the message of a ValueError that a validator raised.
     return message.removeprefix("Value error, ")
 
 
@@ -141,7 +142,7 @@ def _value(found: Mapping[str, Any]) -> object:
         return len(value)
     if isinstance(value, bool | int | float):
         return value
-    return value if isinstance(value, str) and found["type"] in _CLOSED_LISTS else None
+    return value if isinstance(value, str) and found["type"] in _ENUM_TYPES else None
 
 
 def _limit(context: Mapping[str, Any]) -> object:
@@ -153,13 +154,13 @@ def _shown(value: object) -> object:
         return value
     if isinstance(value, int | float):
         return value if abs(value) < 10**VALUE_CHARS else None
-    if isinstance(value, list):  # both bounds, or what a word may be
+    if isinstance(value, list):  # both bounds, or the allowed values
         return [_shown(each) for each in value]
     return _clean(str(value)) if isinstance(value, str | UUID) else None
 
 
 def _clean(text: str) -> str:
-    """Short, and writable whatever it holds."""
+    """Truncated, and encodable as UTF-8."""
     return text[: VALUE_CHARS * 5 if " " in text else VALUE_CHARS].encode(errors="replace").decode()
 
 

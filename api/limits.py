@@ -1,7 +1,7 @@
-"""How often a key may call, and how often an address may try keys that do not open: in this process, on its event loop.
+"""Rate limits in this process, on its event loop: by API key, and by address for calls without a valid key.
 
-A bucket is one number, the time at which it will be full again: a call moves it on by one interval, and where it would
-lie further ahead than the burst allows, the call has to wait.
+A bucket is one number, the time at which it is full again. A call adds one interval; if the time would then lie further
+ahead than the burst allows, the call must wait.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from ipaddress import AddressValueError, IPv6Network
 from memorybase import errors
 from memorybase.settings import Settings
 
-MAX_BUCKETS = 10_000  # what is kept of strangers is bounded; a key more than that starts with a full bucket
+MAX_BUCKETS = 10_000  # bounds the memory; beyond it the oldest bucket is dropped, and is full again
 UNAUTHORIZED_BURST_SECONDS = 10
 ROUNDING_SECONDS = 1e-6
-IPV6_SITE = 64  # the bits that a site is given: below them it has as many addresses as it likes
+IPV6_SITE = 64  # a site owns all addresses below this prefix
 
 
 class Buckets:
-    """Token buckets by name: `rate` a second, `burst` at once. A rate of 0 limits nothing."""
+    """Token buckets by name: `rate` per second, `burst` at once. A rate of 0: unlimited."""
 
     def __init__(self, rate: int, burst: int, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.rate = rate
@@ -34,12 +34,12 @@ class Buckets:
         return name in self._full_at
 
     def wait(self, name: bytes) -> float:
-        """Seconds until the bucket has a token; 0 where it has one."""
+        """Seconds until the bucket has a token; 0 if it has one."""
         wait = self._full_at.get(name, 0.0) + self._interval - self._ahead - self._clock()
         return wait if wait > ROUNDING_SECONDS else 0.0
 
     def take(self, name: bytes) -> None:
-        """Take a token, also where there is none."""
+        """Take a token, even if the bucket is empty."""
         if name not in self._full_at and len(self._full_at) >= MAX_BUCKETS:
             self._full_at.pop(next(iter(self._full_at)))
         self._full_at[name] = max(self._full_at.get(name, 0.0), self._clock()) + self._interval
@@ -49,7 +49,7 @@ class Buckets:
 
 
 class Gate:
-    """Lets calls through to the look-up of their key: `admit` before it, then `opened` or `refused`."""
+    """Limits calls: `admit` before the key is looked up, then `opened` or `refused`."""
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
         rate = settings.unauthorized_per_second
@@ -57,11 +57,11 @@ class Gate:
         self._addresses = Buckets(rate, rate * UNAUTHORIZED_BURST_SECONDS, clock=clock)
 
     def admit(self, secret: str, address: str) -> bytes:
-        """The key's name for the two calls that follow; raises RateLimited."""
+        """The name for the call of `opened` or `refused`; raises RateLimited."""
         name = hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
         if name in self._keys:
-            # A key that has opened is not shut out by whoever else tries keys behind the same address.
-            _refuse_while("This key calls too often", self._keys.wait(name), self._keys.rate)
+            # A known key is not limited by others who try invalid keys from the same address.
+            _refuse_while("Too many calls with this key", self._keys.wait(name), self._keys.rate)
             self._keys.take(name)
         else:
             wait = self._addresses.wait(_site(address))
@@ -73,13 +73,17 @@ class Gate:
             self._keys.take(name)
 
     def refused(self, name: bytes, address: str) -> None:
-        self._keys.forget(name)  # revoked or expired: from now on a stranger
+        self._keys.forget(name)  # revoked or expired: now limited by address
         self._addresses.take(_site(address))
 
 
 def _refuse_while(message: str, wait: float, rate: int) -> None:
     if wait > 0:
-        raise errors.RateLimited(f"{message}: at most {rate} a second", limit=rate, retry_after_seconds=round(wait, 3))
+        raise errors.RateLimited(
+            f"{message}: at most {rate} per second. Retry after the time in Retry-After",
+            limit=rate,
+            retry_after_seconds=round(wait, 3),
+        )
 
 
 def _site(address: str) -> bytes:

@@ -1,4 +1,4 @@
-"""What surrounds every request: its id, the bound on its body, slashes inside ids. Plain ASGI: streams stream."""
+"""Request ids, the body limit, and encoded ids in paths. Plain ASGI, so that streams are not buffered."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from api import failures
 from memorybase import errors
 from memorybase.telemetry import bound, get_logger
 
-# Stands for a slash inside one segment of a path; where an id has it, or the other one, that is written with the other.
+# _SLASH stands for a slash inside a path segment; _ESCAPE escapes either character where an id contains it.
 _SLASH, _ESCAPE = "\ufdd0", "\ufdd1"
 REQUEST_ID = "X-Request-Id"
 
@@ -23,7 +23,7 @@ log = get_logger(__name__)
 
 
 class RequestContext:
-    """Takes or makes the request's id, answers with it, and turns what nobody caught into our error shape."""
+    """Takes or generates the request id, returns it, and renders unexpected exceptions as internal_error."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -32,8 +32,8 @@ class RequestContext:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        given = Headers(scope=scope).get(REQUEST_ID, "")
-        request_id = given if _REQUEST_ID.fullmatch(given) else uuid4().hex
+        sent = Headers(scope=scope).get(REQUEST_ID, "")
+        request_id = sent if _REQUEST_ID.fullmatch(sent) else uuid4().hex
         scope["request_id"] = request_id
         started = False
 
@@ -48,7 +48,7 @@ class RequestContext:
             try:
                 await self.app(scope, receive, send_with_id)
             except Exception:
-                # The edge of the process: whatever it is, the caller gets an answer and the log gets the frames.
+                # The edge of the process: the caller gets an error, and the log gets the traceback.
                 log.exception("request_crashed", method=scope["method"])
                 if started:
                     raise
@@ -56,7 +56,7 @@ class RequestContext:
 
 
 class BodyBound:
-    """Reads the body up to the bound, whether its length is announced or it comes in chunks; beyond it 413."""
+    """Reads the body up to the limit, with or without a Content-Length; a larger body is 413."""
 
     def __init__(self, app: ASGIApp, max_body_bytes: int) -> None:
         self.app = app
@@ -87,14 +87,14 @@ class BodyBound:
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
         error = errors.TooLarge(field="body", limit=self.max_body_bytes)
         answer = failures.render(error, str(scope.get("request_id", "")))
-        # What is left of the body is not read, so the connection cannot serve another request.
+        # The rest of the body is unread, so the connection cannot serve another request.
         answer.headers["Connection"] = "close"
         await answer(scope, receive, send)
 
 
 class EncodedIds:
-    """Ids as they were meant: an encoded slash belongs to its id, decoded like the others it would split the path; and
-    one that is no UTF-8 is refused, since decoded with replacements it would be another id."""
+    """Keeps an encoded slash inside its id, since a decoded one would split the path, and refuses paths that are not
+    UTF-8, since replacement characters would change the id."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -106,7 +106,7 @@ class EncodedIds:
         raw: bytes = scope.get("raw_path") or b""
         for field, encoded in (("path", raw), ("query", scope["query_string"])):
             if not _is_utf8(encoded):
-                error = errors.InvalidRequest(f"The {field} is not UTF-8", field=field)
+                error = errors.InvalidRequest(f"The {field} must be percent-encoded UTF-8", field=field)
                 await failures.render(error, str(scope.get("request_id", "")))(scope, receive, send)
                 return
         if b"%2f" in raw.lower() or (raw and not {_SLASH, _ESCAPE}.isdisjoint(scope["path"])):
@@ -126,7 +126,7 @@ def _is_utf8(encoded: bytes) -> bool:
 
 
 def path_text(segment: str) -> str:
-    """A path segment as the caller meant it."""
+    """A path segment with its slashes restored."""
     return segment.replace(_SLASH, "/").replace(_ESCAPE + "0", _SLASH).replace(_ESCAPE + "1", _ESCAPE)
 
 
@@ -139,13 +139,13 @@ def _has_body(headers: Headers) -> bool:
 
 
 def _replaying(body: bytes, receive: Receive) -> Receive:
-    given = False
+    replayed = False
 
     async def replay() -> Message:
-        nonlocal given
-        if given:
+        nonlocal replayed
+        if replayed:
             return await receive()
-        given = True
+        replayed = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay

@@ -1,4 +1,4 @@
-"""Bodies of requests, and the answers that are no read model of the domain. Unknown fields are refused by name."""
+"""Request bodies, and responses that no read model defines. Bodies refuse unknown fields."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    WithJsonSchema,
+    WrapValidator,
+    model_validator,
+)
 
 from memorybase.conversation import Report, Source
 from memorybase.conversation.context import ContextReport
@@ -19,13 +28,15 @@ from memorybase.conversation.history.node_executions import (
 from memorybase.conversation.history.token_buffer import DEFAULT_MAX_TOKENS, MAX_TURNS, Mode, OnMissing
 from memorybase.conversation.session_memory.summaries import PRESET_NAME
 from memorybase.conversation.view.rendering import Format
+from memorybase.errors import SentId
 from memorybase.ingestion.capture import CapturedMessage
+from memorybase.ingestion.flush import JobBrief
 from memorybase.ingestion.trigger import IngestionState
 from memorybase.knowledge_bases import documents as knowledge_documents
 from memorybase.knowledge_bases.documents import DocumentResult
 from memorybase.memory_bases.manage import MAX_IDLE_SECONDS
 from memorybase.messages import not_blank, storable
-from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture, JobState
+from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture
 from memorybase.search import request, weights
 from memorybase.settings import Settings
 from memorybase.vectors.search import MAX_FILTER_KEYS
@@ -33,14 +44,14 @@ from memorybase.vectors.search import MAX_FILTER_KEYS
 Role = Literal["user", "assistant", "system", "tool"]
 MAX_WAIT_SECONDS = 60
 DEFAULT_PRESET = "token_buffer"
-MAX_VIEW_TOKENS = 10_000_000  # more than any model reads
+MAX_VIEW_TOKENS = 10_000_000  # larger than any model's context
 
 
 def _aware(value: datetime) -> datetime:
     try:
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError as exc:
-        raise ValueError("This time is out of range") from exc
+        raise ValueError("The time must be between the years 1 and 9999") from exc
 
 
 def _absent(schema: dict[str, Any]) -> None:
@@ -48,20 +59,22 @@ def _absent(schema: dict[str, Any]) -> None:
 
 
 def _up_to(setting: str, what: str = "") -> str:
-    """A bound that a setting gives is no schema's to promise; it is said with the setting's default."""
+    """A setting may change this bound, so the schema only describes it, with the default."""
     default = Settings.model_fields[setting].default
     return f"At most {default}{what and ' '}{what}, by the setting {setting}."
 
 
 _CONTENT = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}]}
 
+# A UUID that memorybase generated; errors repeat it as it was sent.
+SentUuid = Annotated[UUID, WrapValidator(lambda value, check: SentId(check(value), str(value)))]
 Stored = Annotated[str, AfterValidator(storable)]
 Identifier = Annotated[Stored, StringConstraints(min_length=1, max_length=ID_LENGTH), AfterValidator(not_blank)]
 Name = Annotated[Stored, StringConstraints(min_length=1, max_length=NAME_LENGTH), AfterValidator(not_blank)]
 ModelName = Annotated[Stored, StringConstraints(min_length=1, max_length=MODEL_LENGTH), AfterValidator(not_blank)]
 SummaryPreset = Annotated[str, StringConstraints(pattern=f"^({PRESET_NAME})$")]
 Moment = Annotated[datetime, AfterValidator(_aware)]
-# In a PATCH a field is there or not; null is no value of it.
+# A field of a PATCH may be absent; null is invalid.
 NOT_GIVEN: Any = Field(default=None, json_schema_extra=_absent)
 
 
@@ -69,7 +82,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     def given(self) -> dict[str, Any]:
-        """The fields that the caller sent."""
+        """The fields that the request contains."""
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 
@@ -78,8 +91,8 @@ class FlowBody(Body):
 
 
 class ExecutionOutputs(BaseModel):
-    """What a node gave out: its text, and its prompt without the system message followed by its answer. Whatever else
-    it gave out is kept."""
+    """A node's outputs: its text, and its context (the prompt without the system message, then the answer). Other
+    fields are stored too."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -91,12 +104,14 @@ class ExecutionBody(Body):
     """An execution of a node."""
 
     node_id: Identifier
-    index: int = Field(default=0, ge=0, le=MAX_INDEX, description="Which execution of the node in this run.")
+    index: int = Field(
+        default=0, ge=0, le=MAX_INDEX, description="Number of this execution among the node's executions in the run."
+    )
     status: ExecutionStatus
     outputs: ExecutionOutputs
     few_shots: list[Any] | None = Field(
         default=None,
-        description="Messages of the node's template in front of its context: they are no history.",
+        description="Messages that the node's template puts before its context; they are not history.",
         json_schema_extra={"items": {"type": "object"}},
     )
 
@@ -108,13 +123,13 @@ class NodeExecutionBody(ExecutionBody):
 
 
 class ReportedExecutionBody(ExecutionBody):
-    """An execution in the run that it comes with."""
+    """A node execution of the captured run."""
 
     id: Identifier | None = None
 
 
 class CaptureBody(Body):
-    """One run's messages: in OpenAI's, Langflow's or LangChain's shape."""
+    """The messages of one run, in OpenAI, Langflow or LangChain format."""
 
     session_id: Identifier
     run_id: Identifier | None = None
@@ -128,45 +143,54 @@ class CaptureBody(Body):
 
 
 class RolePrefix(Body):
-    """What stands before a line of the view's text."""
+    """Prefixes of the lines in the view's text."""
 
     user: Annotated[Stored, StringConstraints(max_length=NAME_LENGTH)] = "Human"
     assistant: Annotated[Stored, StringConstraints(max_length=NAME_LENGTH)] = "Assistant"
 
 
 class HistoryBody(Body):
-    """What a model shall read of a session, or of one node in it."""
+    """The history to read: of a session, or of one node in it."""
 
     flow_id: Identifier
     session_id: Identifier
     mode: Mode = "conversation"
-    node_id: Identifier | None = Field(default=None, description="What mode node is about.")
-    leaf_id: Identifier | None = Field(default=None, description="The thread's last message; the newest if unset.")
-    message_limit: int | None = Field(default=None, ge=0, le=MAX_TURNS, description="Turns; 0 is as none.")
+    node_id: Identifier | None = Field(
+        default=None, description="The node whose history to read; required in mode node."
+    )
+    leaf_id: Identifier | None = Field(
+        default=None, description="Last message of the thread; default: the newest message."
+    )
+    message_limit: int | None = Field(default=None, ge=0, le=MAX_TURNS, description="Maximum turns; 0: unlimited.")
     max_tokens: int = Field(default=DEFAULT_MAX_TOKENS, ge=0, le=MAX_VIEW_TOKENS)
     role_prefix: RolePrefix | None = None
     on_missing: OnMissing = "empty"
     format: Format = "openai"
-    model: ModelName | None = Field(default=None, description="Its tokens are counted as token_counters says.")
-    run_id: Identifier | None = Field(default=None, description="The run under way: its own messages are left out.")
+    model: ModelName | None = Field(
+        default=None, description="Model that counts tokens, by the setting token_counters."
+    )
+    run_id: Identifier | None = Field(default=None, description="The current run; its own messages are left out.")
     execution_id: Identifier | None = Field(
         default=None,
-        description="In mode node, the execution of run_id under way: if an earlier try has reported it, it and what "
-        "the node gave out after it in this run are left out.",
+        description="In mode node: the current execution in run_id. If an earlier attempt reported it, it and later "
+        "executions of the node in this run are left out.",
     )
     index: int | None = Field(
-        default=None, ge=0, le=MAX_INDEX, description="The same by its index, where a try has another id."
+        default=None,
+        ge=0,
+        le=MAX_INDEX,
+        description="The current execution by its index, if each attempt has another id.",
     )
 
     @model_validator(mode="after")
     def _executions_are_of_a_run(self) -> Self:
         if self.run_id is None and (self.execution_id is not None or self.index is not None):
-            raise ValueError("execution_id and index are of the run that run_id names")
+            raise ValueError("execution_id and index require run_id")
         return self
 
 
 class MemoryBaseBody(Body):
-    """A new memory base; `id`, `user_id` and `created_at` may be there and mean nothing."""
+    """A new memory base. `id`, `user_id` and `created_at` are accepted and ignored."""
 
     name: Name
     flow_id: Identifier
@@ -174,7 +198,12 @@ class MemoryBaseBody(Body):
     kb_name: Name | None = None
     auto_capture: bool = True
     capture: Capture = Capture.OUTPUTS
-    idle_after: int | None = Field(default=None, ge=0, le=MAX_IDLE_SECONDS, description="Seconds; 0 is off.")
+    idle_after: int | None = Field(
+        default=None,
+        ge=0,
+        le=MAX_IDLE_SECONDS,
+        description="Seconds without a capture until a session is ingested; 0: off.",
+    )
     start: Literal["beginning", "now"] = "beginning"
     embedding_model: ModelName | None = None
 
@@ -203,7 +232,7 @@ class RegenerateBody(Body):
 
 
 class MessageChanges(Body):
-    # Checked by the domain, as in a capture: a union here would name its branches in the error.
+    # The domain validates it as in a capture: a union here would put its branches into errors.
     content: Annotated[Any, WithJsonSchema(_CONTENT)] = NOT_GIVEN
     files: list[Any] = NOT_GIVEN
     metadata: dict[str, Any] = NOT_GIVEN
@@ -223,7 +252,7 @@ class KeyBody(Body):
 
 
 class SearchBody(Body):
-    """What to look for in one memory base. `since` and `until` are inclusive."""
+    """A search in one memory base. `since` and `until` are inclusive."""
 
     query: Stored = Field(min_length=1, description=_up_to("max_query_chars", "characters"))
     top_k: int = Field(default=10, ge=1, description=_up_to("max_top_k"))
@@ -239,12 +268,14 @@ class SearchBody(Body):
     include_pending: bool = True
     exclude_message_ids: list[Identifier] = Field(default_factory=list, max_length=request.MAX_EXCLUDED)
     explain: bool = False
-    default_weights: bool = Field(default=False, description="Leave a memory base's own weights out.")
+    default_weights: bool = Field(
+        default=False, description="Use the default weights instead of the memory base's own."
+    )
     half_life_days: float | None = Field(default=None, gt=0, le=request.MAX_HALF_LIFE_DAYS, allow_inf_nan=False)
 
 
 class FlowSearchBody(SearchBody):
-    """What to look for in every memory base of a flow."""
+    """A search in every memory base of a flow."""
 
     flow_id: Identifier
 
@@ -253,25 +284,25 @@ Weight = Annotated[float, Field(ge=-weights.MAX_WEIGHT, le=weights.MAX_WEIGHT, a
 
 
 class WeightSetBody(Body):
-    """What each signal adds to the sum that begins with the bias; a signal without a weight adds nothing."""
+    """The score is the bias plus the sum of weight times signal; a signal without a weight adds nothing."""
 
     bias: Weight
     weights: dict[str, Weight]
 
 
 class WeightsBody(Body):
-    """Weights of a memory base's own: each set in the place of the default set of that name."""
+    """A memory base's own weights. Each set replaces the default set of its name."""
 
     sets: dict[str, WeightSetBody] = Field(min_length=1)
     fitted_at: Moment | None = None
     questions: int | None = Field(
-        default=None, ge=0, le=1_000_000, description="How many questions they were fitted on."
+        default=None, ge=0, le=1_000_000, description="Number of questions that the weights were fitted on."
     )
     note: Annotated[Stored, StringConstraints(max_length=weights.MAX_NOTE_CHARS)] | None = None
 
 
 class SummaryBody(Body):
-    """Whose summary; by default the one that contexts are given."""
+    """The summary to rebuild; the defaults are the summary that contexts use."""
 
     flow_id: Identifier
     session_id: Identifier
@@ -280,9 +311,9 @@ class SummaryBody(Body):
 
 
 class RecallBody(Body):
-    """`share`: of the budget, promised to memories whatever the history needs; 0 recalls nothing. `top_k`: from so many
-    messages at most; by default as many as fit, and the turns around them. `scope`: where from, for a session without
-    an end user."""
+    """Recall of memories. `share`: part of the budget that is reserved for memories; 0: no recall. `top_k`: maximum
+    messages to recall from; default: as many as fit, with the turns around them. `scope`: where a session without an
+    end user recalls from."""
 
     top_k: int | None = Field(default=None, ge=1, description=_up_to("max_top_k"))
     share: float = Field(default=0.3, ge=0, le=1, allow_inf_nan=False)
@@ -291,7 +322,7 @@ class RecallBody(Body):
 
 
 class ContextConfig(Body):
-    """What differs from the preset. `pairs`: so many of the latest, in session memory's structure."""
+    """Overrides of the preset. `pairs`: number of latest pairs of question and reply, in session memory."""
 
     pairs: Annotated[int, Field(ge=1, le=99)] = NOT_GIVEN
     max_turns: Annotated[int, Field(ge=1, le=1_000)] = NOT_GIVEN
@@ -308,7 +339,7 @@ class ContextConfig(Body):
 
 
 class ContextBody(Body):
-    """Whose context, and how many tokens it may have. Without a query nothing is recalled."""
+    """The context to build and its token budget. Without `query` nothing is recalled."""
 
     flow_id: Identifier
     session_id: Identifier
@@ -318,10 +349,10 @@ class ContextBody(Body):
     node_id: Identifier | None = None
     end_user_id: Identifier | None = None
     use_memory: bool = True
-    model: Name | None = Field(default=None, description="Whose tokens are counted, by the setting token_counters.")
+    model: Name | None = Field(default=None, description="Model that counts tokens, by the setting token_counters.")
     preset: Literal["token_buffer", "window", "flowx_5", "flowx_6"] = "token_buffer"
     config: ContextConfig = Field(default_factory=ContextConfig)
-    memory_base_ids: list[UUID] = Field(default_factory=list, max_length=20)
+    memory_base_ids: list[SentUuid] = Field(default_factory=list, max_length=20)
     recall: RecallBody = Field(default_factory=RecallBody)
 
 
@@ -331,10 +362,10 @@ class KnowledgeBaseBody(Body):
 
 
 class DocumentBody(Body):
-    """A text; without metadata, what is stored of it stays."""
+    """A text. Without `metadata`, stored metadata is kept."""
 
-    # The bound is the domain's to check: in the schema it would make fuzzers send bodies of many megabytes.
-    text: str = Field(min_length=1, description=f"Up to {knowledge_documents.MAX_DOCUMENT_CHARS} characters.")
+    # The domain checks the bound: with it in the schema, fuzzers would send many megabytes.
+    text: str = Field(min_length=1, description=f"At most {knowledge_documents.MAX_DOCUMENT_CHARS} characters.")
     id: str | None = Field(default=None, min_length=1, max_length=ID_LENGTH)
     metadata: dict[str, Any] | None = None
 
@@ -351,7 +382,7 @@ class DocumentSearchBody(Body):
 
 
 class ErrorBody(BaseModel):
-    """What went wrong; `field`, `value` and `limit` say where, with what and against which bound."""
+    """An error: the `field`, the `value` that was sent, and the `limit` that it broke."""
 
     code: str
     message: str
@@ -368,38 +399,26 @@ class ErrorAnswer(BaseModel):
 
 
 class Accepted(BaseModel):
-    """The work goes on; the thing is no longer there for anyone."""
+    """The resource is no longer visible; its deletion continues in the background."""
 
     status: Literal["deleting"] = "deleting"
 
 
 class Repairs(BaseModel):
-    """The jobs that make the knowledge bases follow; none where nothing held the message."""
+    """Jobs that update the knowledge bases; empty if no knowledge base holds the message."""
 
     job_ids: list[UUID]
 
 
-class JobBrief(BaseModel):
-    """A job, as short as it gets; GET /jobs/{id} has the rest."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    id: UUID
-    session_id: str
-    state: JobState
-
-
 class Regeneration(BaseModel):
-    """A build has begun; searches are answered by the old generation until it is complete."""
-
-    model_config = ConfigDict(from_attributes=True)
+    """The started build. Searches read the old generation until the build is complete."""
 
     generation: int
     jobs: list[JobBrief]
 
 
 class ViewAnswer(BaseModel):
-    """What a model reads: `sources` is parallel to `messages`, `text` the same as a transcript."""
+    """Messages for a model. `sources` is parallel to `messages`; `text` is the same content as a transcript."""
 
     messages: list[dict[str, Any]]
     sources: list[Source]
@@ -408,19 +427,19 @@ class ViewAnswer(BaseModel):
 
 
 class ContextAnswer(ViewAnswer):
-    """The report also says how the budget was spent, and what a larger one would bring."""
+    """A view with a report of how the budget was spent and what a larger budget would add."""
 
     report: ContextReport
 
 
 class HistoryAnswer(ViewAnswer):
-    """In mode node also the execution that it was read from."""
+    """A view; in mode node with the execution that it was read from."""
 
     execution_id: UUID | None = None
 
 
 class CaptureAnswer(BaseModel):
-    """A capture's result; what became of the executions that came with it."""
+    """Result of a capture, with the result of each node execution in it."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -434,7 +453,7 @@ class CaptureAnswer(BaseModel):
 
 
 class DocumentsAnswer(BaseModel):
-    """What became of each document, in order."""
+    """The result of each document, in order."""
 
     documents: list[DocumentResult]
 
@@ -452,13 +471,13 @@ class KeyAnswer(BaseModel):
 
 
 class NewKeyAnswer(KeyAnswer):
-    """The only answer that holds the secret."""
+    """A new key. Only this response contains the secret."""
 
     secret: str
 
 
 class SignInLinkAnswer(BaseModel):
-    """For one use; the address of the API goes before `url_path`."""
+    """A link for one use. Append `url_path` to the address of the API."""
 
     url_path: str
     expires_at: datetime
@@ -470,7 +489,7 @@ class Liveness(BaseModel):
 
 
 class Readiness(BaseModel):
-    """Every part answers; `degraded` says that the work does not get done all the same, and why."""
+    """Every part responds. `degraded`: jobs are still not processed; `reason` says why."""
 
     status: Literal["ready", "degraded"]
     parts: dict[str, Literal["ok", "degraded"]]
@@ -478,6 +497,6 @@ class Readiness(BaseModel):
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    "4XX": {"model": ErrorAnswer, "description": "The request is wrong; nothing was changed."},
-    "5XX": {"model": ErrorAnswer, "description": "Something around us is away; Retry-After says when to try again."},
+    "4XX": {"model": ErrorAnswer, "description": "The request is invalid; nothing was changed."},
+    "5XX": {"model": ErrorAnswer, "description": "A dependency is unavailable. Retry after the time in Retry-After."},
 }

@@ -1,6 +1,6 @@
-"""Waiting for jobs without holding a thread: async between short looks, each look in a thread of its own.
+"""Waits for jobs by polling: the wait is async, and only each short query uses a thread.
 
-Nobody waits longer than the server lives: asked to end, it would cut what has not answered.
+Waits and streams end when the server receives a signal to exit; otherwise it would cut their connections.
 """
 
 from __future__ import annotations
@@ -21,75 +21,75 @@ from pydantic import TypeAdapter
 from memorybase import errors
 from memorybase.read_models.jobs import JobView
 
-Looked = TypeVar("Looked")
+Result = TypeVar("Result")
 
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 0.5
-KEEP_ALIVE_SECONDS = 15.0  # proxies cut streams that say nothing for long
+KEEP_ALIVE_SECONDS = 15.0  # proxies close idle streams
 
 _JOB = TypeAdapter(JobView)
 
 
 @contextmanager
 def ended_by_signals(app: FastAPI) -> Iterator[None]:
-    """Hear the signals that end the server, beside its own handlers, which go on to end it."""
-    if threading.current_thread() is not threading.main_thread():  # signals are heard nowhere else
+    """Set app.state.ending on the signals that end the server, then call the server's own handlers."""
+    if threading.current_thread() is not threading.main_thread():  # handlers can be set in the main thread only
         yield
         return
     previous = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
-    def hear(number: int, frame: FrameType | None) -> None:
+    def on_signal(number: int, frame: FrameType | None) -> None:
         app.state.ending = True
         handler = previous[signal.Signals(number)]
         if callable(handler):
             handler(number, frame)
 
     for number, handler in previous.items():
-        if callable(handler):  # else the default action ends the process, and nobody waits
-            signal.signal(number, hear)
+        if callable(handler):  # else the default action ends the process at once
+            signal.signal(number, on_signal)
     try:
         yield
     finally:
         for number, handler in previous.items():
-            if signal.getsignal(number) is hear:
+            if signal.getsignal(number) is on_signal:
                 signal.signal(number, handler)
 
 
 async def until(
-    request: Request, look: Callable[[], Looked], ended: Callable[[Looked], bool], *, seconds: float
-) -> Looked:
-    """What the last look saw: at its end, when the time is over, when the caller has hung up or the server ends."""
+    request: Request, poll: Callable[[], Result], ended: Callable[[Result], bool], *, seconds: float
+) -> Result:
+    """Poll until the result has ended, the time is over, the caller disconnects or the server ends; the last result."""
     deadline = time.monotonic() + seconds
     pause = FIRST_PAUSE_SECONDS
     while True:
-        seen = await run_in_threadpool(look)
+        result = await run_in_threadpool(poll)
         left = deadline - time.monotonic()
-        if ended(seen) or left <= 0 or request.app.state.ending or await request.is_disconnected():
-            return seen
+        if ended(result) or left <= 0 or request.app.state.ending or await request.is_disconnected():
+            return result
         await asyncio.sleep(min(pause, left))
         pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
 
 
-async def job_events(request: Request, first: JobView, look: Callable[[], JobView]) -> AsyncIterator[bytes]:
-    """The job, again whenever it has changed, until it has ended or is gone; or until the server ends."""
-    shown, said = first, time.monotonic()
+async def job_events(request: Request, first: JobView, poll: Callable[[], JobView]) -> AsyncIterator[bytes]:
+    """Events: the job, and again after each change, until it ends, is deleted, or the server ends."""
+    shown, sent_at = first, time.monotonic()
     yield _event("job", shown)
     while not shown.ended:
         await asyncio.sleep(LONGEST_PAUSE_SECONDS)
         if request.app.state.ending:
             return
         try:
-            seen = await run_in_threadpool(look)
+            job = await run_in_threadpool(poll)
         except errors.NotFound:
             yield b"event: gone\ndata: {}\n\n"
             return
         except errors.EnvironmentFailure:
-            seen = shown  # the job goes on without us; so does the stream
-        if seen != shown:
-            shown, said = seen, time.monotonic()
+            job = shown  # the database is unavailable: keep the stream open
+        if job != shown:
+            shown, sent_at = job, time.monotonic()
             yield _event("job", shown)
-        elif time.monotonic() - said >= KEEP_ALIVE_SECONDS:
-            said = time.monotonic()
+        elif time.monotonic() - sent_at >= KEEP_ALIVE_SECONDS:
+            sent_at = time.monotonic()
             yield b": still there\n\n"
     yield _event("end", shown)
 

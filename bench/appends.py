@@ -1,10 +1,10 @@
-"""Is anything lost when several processes append to one node's memory at once?
+"""Checks that no message is lost while several processes append to one node's memory at once.
 
     python bench/appends.py [--appends 10000] [--processes 2] [--database URL] [--objects URL]
 
-Each process appends its share, one after the other, to the same node memory of the same conversation: to v1, turns in
-objects, in a temporary folder or at the URL; and to v2, executions in the database, SQLite in a temporary folder or an
-empty one at the URL. Then all of it is read. Ends with status 1 if anything is lost.
+Each process appends its share to the same node memory of the same conversation: to v1, turns in objects, in a temporary
+folder or at the URL; and to v2, executions in the database, SQLite in a temporary folder or an empty one at the URL.
+Then the benchmark reads everything and exits with status 1 if anything is lost.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FLOW, SESSION, NODE = "flow", "session", "llm"
 
 @dataclass(frozen=True)
 class Place:
-    """Where everybody appends to; a process opens it anew."""
+    """The memory that all processes append to; each process opens its own services."""
 
     folder: str
     database: str | None
@@ -50,36 +50,36 @@ def name_of(process: int, number: int) -> str:
     return f"{process}-{number}"
 
 
-def append_objects(index: Place, process: int, count: int) -> None:
-    memory = index.memory()
+def append_objects(place: Place, process: int, count: int) -> None:
+    memory = place.memory()
     for number in range(count):
         memory.add_messages(name_of(process, number), None, f"question {number}", [], "answer", [])
         memory.flush()
 
 
-def stored_objects(index: Place) -> set[str]:
-    report = index.memory().view(None, 10**9).report
-    return {*report.kept, *(one.id for one in report.removed)}
+def stored_objects(place: Place) -> set[str]:
+    report = place.memory().view(None, 10**9).report
+    return {*report.kept, *(removed.id for removed in report.removed)}
 
 
-def append_executions(index: Place, process: int, count: int) -> None:
-    services = services_in(Path(index.folder), index.database)
+def append_executions(place: Place, process: int, count: int) -> None:
+    services = services_in(Path(place.folder), place.database)
     for number in range(count):
-        said = [{"role": "user", "content": f"question {number}"}, {"role": "assistant", "content": "answer"}]
+        context = [{"role": "user", "content": f"question {number}"}, {"role": "assistant", "content": "answer"}]
         raw: dict[str, Any] = {
-            "node_id": NODE, "index": 0, "status": "succeeded", "outputs": {"text": "answer", "context": said}
+            "node_id": NODE, "index": 0, "status": "succeeded", "outputs": {"text": "answer", "context": context}
         }  # fmt: skip
-        run_id = uuid5(index.flow_id, name_of(process, number))
+        run_id = uuid5(place.flow_id, name_of(process, number))
         name = name_of(process, number)
-        new = node_executions.new_execution(services, index.user_id, raw, id=uuid5(run_id, NODE), external_id=name)
-        node_executions.put_execution(services, index.user_id, index.flow_id, SESSION, run_id, new)
+        new = node_executions.new_execution(services, place.user_id, raw, id=uuid5(run_id, NODE), external_id=name)
+        node_executions.put_execution(services, place.user_id, place.flow_id, SESSION, run_id, new)
     services.database.dispose()
 
 
-def stored_executions(index: Place) -> set[str]:
-    services = services_in(Path(index.folder), index.database)
+def stored_executions(place: Place) -> set[str]:
+    services = services_in(Path(place.folder), place.database)
     with services.database.reading() as db:
-        found = db.scalars(sa.select(NodeExecution.external_id).where(NodeExecution.flow_id == index.flow_id))
+        found = db.scalars(sa.select(NodeExecution.external_id).where(NodeExecution.flow_id == place.flow_id))
         stored = {name for name in found if name is not None}
     services.database.dispose()
     return stored
@@ -97,12 +97,12 @@ class Outcome:
     lost: int
 
 
-def measured(index: Place, kind: str, appends: int, processes: int) -> Outcome:
-    """Append from all processes at once, then read. Raises RuntimeError where one of them ends early."""
+def measured(place: Place, kind: str, appends: int, processes: int) -> Outcome:
+    """Append from all processes at once, then read. Raises RuntimeError if a process ends early."""
     append, stored = APPENDING[kind]
     share = appends // processes
     context = multiprocessing.get_context("spawn")  # a fork would share connections
-    running = [context.Process(target=append, args=(index, process, share)) for process in range(processes)]
+    running = [context.Process(target=append, args=(place, process, share)) for process in range(processes)]
     start = time.perf_counter()
     for process in running:
         process.start()
@@ -110,13 +110,13 @@ def measured(index: Place, kind: str, appends: int, processes: int) -> Outcome:
         process.join()
     seconds = time.perf_counter() - start
     if any(process.exitcode for process in running):
-        raise RuntimeError("a process ended early; what it says stands above")
+        raise RuntimeError("a process ended early; see its output above")
     wanted = {name_of(process, number) for process in range(processes) for number in range(share)}
-    return Outcome(seconds, len(wanted - stored(index)))
+    return Outcome(seconds, len(wanted - stored(place)))
 
 
 def place_in(folder: str, database: str | None = None, objects: str | None = None) -> Place:
-    """A flow in an empty database."""
+    """Create a flow in an empty database."""
     services = services_in(Path(folder), database)
     user_id = api_keys.ensure_local_user(services, services.settings.api_key or "")
     flow_id = flows.create_flow(services, user_id, name="appends").id
@@ -130,15 +130,16 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--database", help="an empty database; SQLite in a temporary folder without one")
     parser.add_argument("--objects", help="a folder or a URL of fsspec; a temporary folder without one")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     lost = 0
     with tempfile.TemporaryDirectory() as folder:
-        index = place_in(folder, given.database, given.objects)
+        place = place_in(folder, arguments.database, arguments.objects)
         print(f"{'node memory':<16} {'appends':>8} {'processes':>10} {'seconds':>8} {'lost':>5}")
         for kind in APPENDING:
-            outcome = measured(index, kind, given.appends, given.processes)
+            outcome = measured(place, kind, arguments.appends, arguments.processes)
             print(
-                f"{kind:<16} {given.appends:8} {given.processes:10} {outcome.seconds:8.1f} {outcome.lost:5}", flush=True
+                f"{kind:<16} {arguments.appends:8} {arguments.processes:10} {outcome.seconds:8.1f} {outcome.lost:5}",
+                flush=True,
             )
             lost += outcome.lost
     sys.exit(1 if lost else 0)

@@ -1,20 +1,20 @@
-"""What does a context bring? The share of the answering messages in POST /context, and of the budget that is used.
+"""Measures POST /context: the share of the answering messages that it contains, and of the budget that it uses.
 
     python bench/context.py FILE ... [--budgets 1000 2000 4000 8000] [--json FILE] [--data-dir DIR]
 
-Each FILE is in LoCoMo's format or a list of chats with messages and questions. It starts its own embedded stack, posts
-each conversation as earlier sessions of one end user, ingests them into a memory base over all turns, and asks for the
-context of every question that something answers, in a new session of that end user. For each corpus and budget:
+Each FILE is in LoCoMo's format or a list of chats with messages and questions. The benchmark starts its own embedded
+stack, posts each conversation as earlier sessions of one end user, ingests them into a memory base over all turns, and
+requests the context of every answerable question in a new session of that end user. For each corpus and budget:
 
-    brought    the share of a question's answering messages that the context shows something of; mean over questions
+    brought    the share of a question's answering messages that the context quotes; mean over questions
     used       the share of the budget that was spent; mean over questions
-    messages   how many messages the context shows something of
+    messages   how many messages the context quotes
     took       milliseconds of the call, median and 95th percentile
 
-Beside it the naive way: the best messages by plain BM25, each cut to its first 200 words, until the budget is full; a
-message that does not fit is passed over. Both count tokens alike. With --together one end user has had all
-conversations of a file. --every 4 asks each fourth question. With --data-dir what was loaded is kept there and used
-again; what is loaded together needs a directory of its own.
+For comparison, the naive way: the best messages by plain BM25, each truncated to its first 200 words, until the budget
+is full; a message that does not fit is skipped. Both count tokens alike. With --together all conversations of a file
+belong to one end user. --every 4 asks every fourth question. --data-dir keeps the loaded data for the next run; data
+loaded with --together needs its own directory.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NAIVE_WORDS = 200
 
 @dataclass(slots=True)
 class Measured:
-    """One way at one budget: a value for each question."""
+    """The figures of one method at one budget: a value for each question."""
 
     brought: list[float] = field(default_factory=list)
     used: list[float] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Measured:
 
 
 def context(loaded: Loaded, conversation: Conversation, question: str, budget: int) -> tuple[dict[str, Any], list[str]]:
-    """The answer, and the messages of the conversation that it shows something of, by their own ids."""
+    """The response, and the conversation's ids of the messages that it quotes."""
     name = conversation.name
     body = {
         "flow_id": name,
@@ -80,22 +80,22 @@ def context(loaded: Loaded, conversation: Conversation, question: str, budget: i
 
 
 def together(corpus: Corpus) -> Corpus:
-    """All conversations as those of one end user."""
+    """All conversations as one, so that they belong to one end user."""
     runs = [run for conversation in corpus.conversations for run in conversation.runs]
     questions = [question for conversation in corpus.conversations for question in conversation.questions]
-    whole = Conversation(corpus.name, f"{corpus.name} together", runs, questions)
-    return Corpus(whole.name, [whole], corpus.sha256)
+    merged = Conversation(corpus.name, f"{corpus.name} together", runs, questions)
+    return Corpus(merged.name, [merged], corpus.sha256)
 
 
-def asked_of(corpus: Corpus, every: int) -> Iterator[tuple[Conversation, list[Question]]]:
-    """Each conversation's questions that something answers."""
+def questions_of(corpus: Corpus, every: int) -> Iterator[tuple[Conversation, list[Question]]]:
+    """Each conversation with every n-th of its answerable questions."""
     for conversation in corpus.conversations:
         yield conversation, [question for question in conversation.questions if question.evidence][::every]
 
 
 def measure_context(loaded: Loaded, corpus: Corpus, budget: int, every: int) -> Measured:
     measured = Measured()
-    for conversation, questions in asked_of(corpus, every):
+    for conversation, questions in questions_of(corpus, every):
         for question in questions:
             began = time.perf_counter()
             answer, ids = context(loaded, conversation, question.text, budget)
@@ -106,7 +106,7 @@ def measure_context(loaded: Loaded, corpus: Corpus, budget: int, every: int) -> 
 
 def measure_naive(corpus: Corpus, budgets: Sequence[int], every: int) -> dict[int, Measured]:
     measured = {budget: Measured() for budget in budgets}
-    for conversation, questions in asked_of(corpus, every):
+    for conversation, questions in questions_of(corpus, every):
         messages = list(conversation.messages)
         search = naive.PlainBm25(messages)
         costs = {message["id"]: _cost(message) for message in messages}
@@ -123,24 +123,24 @@ def measure_naive(corpus: Corpus, budgets: Sequence[int], every: int) -> dict[in
 
 
 def _cost(message: Mapping[str, Any]) -> int:
-    """The tokens of its first words, without what a message costs beside its text."""
+    """The tokens of a message's first words, without the fixed cost of a message."""
     words = message_text(message["content"]).split()[:NAIVE_WORDS]
     empty = Record(id="", seq=0, role="user", content="")
     return ESTIMATE.count(empty.with_content(" ".join(words))) - ESTIMATE.count(empty)
 
 
-def measure(client: Client, found: Sequence[Corpus], budgets: Sequence[int], every: int) -> dict[str, Any]:
+def measure(client: Client, loaded_corpora: Sequence[Corpus], budgets: Sequence[int], every: int) -> dict[str, Any]:
     loaded = Loaded(client)
-    for corpus in found:
+    for corpus in loaded_corpora:
         for conversation in corpus.conversations:
             loaded.load(conversation)
     report: dict[str, Any] = {}
-    for corpus in found:
-        beside = measure_naive(corpus, budgets, every)
+    for corpus in loaded_corpora:
+        baseline = measure_naive(corpus, budgets, every)
         report[corpus.name] = {"conversations": len(corpus.conversations), "sha256": corpus.sha256}
         print(f"{corpus.name}\n  budget   brought  naive   used  naive   messages  naive   p50 ms  p95 ms")
         for budget in budgets:
-            ours, theirs = measure_context(loaded, corpus, budget, every).as_dict(), beside[budget].as_dict()
+            ours, theirs = measure_context(loaded, corpus, budget, every).as_dict(), baseline[budget].as_dict()
             report[corpus.name][str(budget)] = {"context": ours, "naive": theirs}
             print(
                 f"  {budget:6}     {ours['brought']:.3f}  {theirs['brought']:.3f}  {ours['used']:.3f}  "
@@ -154,11 +154,11 @@ def measure(client: Client, found: Sequence[Corpus], budgets: Sequence[int], eve
 def main() -> None:
     arguments = command.parser(__doc__)
     arguments.add_argument("--budgets", type=int, nargs="+", default=BUDGETS)
-    arguments.add_argument("--together", action="store_true", help="one end user has had all conversations of a file")
-    arguments.add_argument("--every", type=int, default=1, help="ask each so many-th question")
+    arguments.add_argument("--together", action="store_true", help="all conversations of a file belong to one end user")
+    arguments.add_argument("--every", type=int, default=1, help="ask only every n-th question")
     chosen = arguments.parse_args()
-    read = [corpora.read(file) for file in chosen.data]
-    found = [together(corpus) for corpus in read] if chosen.together else read
+    single = [corpora.read(file) for file in chosen.data]
+    found = [together(corpus) for corpus in single] if chosen.together else single
     command.run(chosen, lambda client, _: measure(client, found, chosen.budgets, chosen.every))
 
 

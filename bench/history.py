@@ -1,11 +1,11 @@
-"""What does a view of a conversation cost, whatever the length of its history?
+"""Measures the cost of views of a conversation for histories of different lengths.
 
     python bench/history.py [--sizes 100,1000,10000] [--calls 50] [--database URL]
 
-Captures conversations of each size into an empty database, by default SQLite in a temporary directory, and times views
-of them in one process, without HTTP: the history of the conversation within 2,000 estimated tokens, with and without
-parents named, a branch whose parent is the first turn, the whole of it, and a node's history. `messages` is how many a
-view returned, `statements` how many it sent to the database.
+It captures conversations of each size into an empty database, by default SQLite in a temporary directory, and times
+views of them in one process without HTTP: the history within 2,000 estimated tokens, with and without parent ids, a
+branch from the first turn, the full history, and a node's history. `messages` is how many a view returned, `statements`
+how many it sent to the database.
 """
 
 from __future__ import annotations
@@ -48,29 +48,29 @@ def services_in(folder: Path, url: str | None) -> Services:
 
 
 def fill(conversation: Conversation, size: int, *, linked: bool) -> UUID:
-    """Turns of two messages; `linked`, each names the one that it goes on from. The first question's id."""
+    """Capture turns of two messages, `linked` by parent ids or not; returns the first question's id."""
     parent: UUID | None = None
     first = uuid4()
     for turn in range(size // 2):
-        asked, answered = first if turn == 0 else uuid4(), uuid4()
-        named = str(parent) if linked and parent else None
+        question_id, answer_id = first if turn == 0 else uuid4(), uuid4()
+        parent_id = str(parent) if linked and parent else None
         capture(conversation, [
-            {"id": str(asked), "role": "user", "content": TEXT, "parent_message_id": named},
-            {"id": str(answered), "role": "assistant", "content": TEXT * 2},
+            {"id": str(question_id), "role": "user", "content": TEXT, "parent_message_id": parent_id},
+            {"id": str(answer_id), "role": "assistant", "content": TEXT * 2},
         ])  # fmt: skip
-        parent = answered
+        parent = answer_id
     return first
 
 
 def capture(conversation: Conversation, raw: list[dict[str, Any]]) -> UUID:
     user_id = conversation.user_id
-    messages = [normalise(one, user_id=user_id, where="messages") for one in raw]
+    messages = [normalise(message, user_id=user_id, where="messages") for message in raw]
     request = CaptureRequest(session_id=conversation.session_id, messages=messages)
     return ingestion.capture(conversation.services, user_id, conversation.flow_id, request).run_id
 
 
 def report(conversation: Conversation, run_id: UUID) -> None:
-    """A node's execution, with a context of twenty messages."""
+    """Store a node's execution with a context of twenty messages."""
     context = [{"role": role, "content": TEXT} for role in ("user", "assistant")] * 10
     raw = {"node_id": NODE, "index": 0, "status": "succeeded", "outputs": {"text": TEXT, "context": context}}
     new = node_executions.new_execution(conversation.services, conversation.user_id, raw)
@@ -80,7 +80,7 @@ def report(conversation: Conversation, run_id: UUID) -> None:
 
 
 def measured(services: Services, calls: int, view: Callable[[], View]) -> str:
-    """The median and the 95th percentile of so many calls, in milliseconds."""
+    """The median and the 95th percentile of the calls in milliseconds, then messages and statements."""
     sent: list[str] = []
 
     def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
@@ -121,14 +121,14 @@ def main() -> None:
     parser.add_argument("--sizes", default="100,1000,10000", help="messages of a conversation")
     parser.add_argument("--calls", type=int, default=50)
     parser.add_argument("--database", help="an empty database; SQLite in a temporary directory without one")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        services = services_in(Path(folder), given.database)
+        services = services_in(Path(folder), arguments.database)
         user_id = api_keys.ensure_local_user(services, services.settings.api_key or "")
         print(f"{'history':>9} {'view':<16} {'p50 ms':>8} {'p95 ms':>8} {'messages':>9} {'statements':>11}")
-        for size in map(int, given.sizes.split(",")):
+        for size in map(int, arguments.sizes.split(",")):
             for name, view in views(services, user_id, size).items():
-                print(f"{size:9} {name:<16} {measured(services, given.calls, view)}", flush=True)
+                print(f"{size:9} {name:<16} {measured(services, arguments.calls, view)}", flush=True)
         services.database.dispose()
 
 

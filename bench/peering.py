@@ -1,10 +1,10 @@
-"""What the scripts of the peers share: they read their work as JSON from standard input and print figures as JSON.
+"""Shared code of the peers' scripts, which read their work as JSON from standard input and print figures as JSON.
 
-In:  {"model": folder, "warm": [message...], "work": {name: [[message...]...]}}, a list of calls for each name
+In:  {"model": folder, "warm": [message...], "work": {name: [[message...]...]}}, a list of calls per name
 Out: {"versions": {package: version}, "work": {name: {"messages": n, "stored": n, "seconds": s}}}
 
-A message is {"role", "content"}. The model is loaded and warm before a clock starts, and each name gets a store of its
-own. This file runs in the peers' environment: nothing of memorybase can be imported here.
+A message is {"role", "content"}. The model is loaded and warm before a clock starts, and each name gets its own store.
+This file runs in the peers' environment and cannot import memorybase.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Message = dict[str, str]
 
 
 class Store(Protocol):
-    """One peer's store, empty when made."""
+    """One peer's store, initially empty."""
 
     def add(self, messages: Sequence[Message]) -> None:
-        """Embed and store these in one call, in the way that the peer documents."""
+        """Embed and store these in one call, as the peer documents it."""
 
     def count(self) -> int:
-        """How many entries there are now."""
+        """The number of entries."""
 
 
 def prepare(home: str) -> None:
-    """Nothing asks a hub or reports home; call it before a peer is imported."""
+    """Disable downloads and telemetry; call this before importing a peer."""
     os.environ.update(
         HF_HUB_OFFLINE="1",
         TRANSFORMERS_OFFLINE="1",
@@ -49,18 +49,18 @@ def prepare(home: str) -> None:
 
 
 def serve(packages: Sequence[str], opener: Callable[[str], Callable[[Path], Store]]) -> None:
-    """Do the work that stands on standard input; `opener` loads the model once and then makes stores."""
-    asked: dict[str, Any] = json.load(sys.stdin)
+    """Do the work given on standard input; `opener` loads the model once and then opens stores."""
+    request: dict[str, Any] = json.load(sys.stdin)
     with tempfile.TemporaryDirectory(prefix="memorybase-peer-") as directory:
         prepare(directory)
-        open_store = opener(asked["model"])
-        open_store(Path(directory) / "warm").add(asked["warm"])
-        work = {name: timed(open_store(Path(directory) / name), calls) for name, calls in asked["work"].items()}
+        open_store = opener(request["model"])
+        open_store(Path(directory) / "warm").add(request["warm"])
+        work = {name: timed(open_store(Path(directory) / name), calls) for name, calls in request["work"].items()}
     print(json.dumps({"versions": {package: version(package) for package in packages}, "work": work}))
 
 
 def timed(store: Store, calls: Sequence[Sequence[Message]]) -> dict[str, float]:
-    """What came of these calls, one after the other."""
+    """The figures of these calls, made one after the other."""
     began = time.perf_counter()
     for messages in calls:
         store.add(messages)

@@ -1,9 +1,9 @@
-"""Fits how the default model's token vectors are made, on messages of the made conversations of this folder.
+"""Fits the default model's projection of token vectors on messages of the generated conversations in bench/.
 
     python bench/projection.py [--data-dir DIR]
 
-Writes memorybase/embedding/calibration.txt (the beginnings of those messages) and all-MiniLM-L6-v2.projection.npz.
-Memory bases that were filled before must then be regenerated: run it only when the calibration text has to change.
+It writes memorybase/embedding/calibration.txt (the beginnings of those messages) and all-MiniLM-L6-v2.projection.npz.
+Existing memory bases must then be regenerated, so run it only if the calibration text has to change.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from memorybase.embedding.registry import load
 from memorybase.embedding.token_vectors import Projection
 from memorybase.settings import Settings
 
-CHARS = 260  # of a message: 15,000 tokens in all
+CHARS = 260  # per message: 15,000 tokens in total
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--data-dir", type=Path, help="where an exported model is kept")
+    arguments.add_argument("--data-dir", type=Path, help="the directory with the exported model")
     chosen = arguments.parse_args()
     texts = [" ".join(message["content"].split())[:CHARS] for each in made.by_hand() for message in each["messages"]]
     random.Random(1).shuffle(texts)

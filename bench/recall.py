@@ -1,17 +1,17 @@
-"""What does a search find? NDCG@10 and Recall@10 of memorybase's own search on conversations with known answers.
+"""Measures search: NDCG@10 and Recall@10 of memorybase's own search on conversations with known answers.
 
     python bench/recall.py [FILE ...] [--modes hybrid keyword dense] [--naive] [--fit] [--json FILE] [--data-dir DIR]
 
-Each FILE is in LoCoMo's format or a list of chats with messages and questions. The made conversations of bench/ and
-known items of the files' chats are measured too. It starts its own embedded stack, posts each conversation as a flow of
-its own with a memory base over all its turns, and asks every question that something answers through POST
-/memories/{id}/search. Reported for each corpus: NDCG@10 as the mean over the categories (macro), Recall@10 over all
-questions, both with 95 % intervals by bootstrap; for known items the share found among the first ten.
+Each FILE is in LoCoMo's format or a list of chats with messages and questions. The generated conversations of bench/
+and known items of the files' chats are measured too. The benchmark starts its own embedded stack, posts each
+conversation as its own flow with a memory base over all turns, and asks every answerable question through POST
+/memories/{id}/search. It reports for each corpus: NDCG@10 as the mean over the categories (macro), Recall@10 over all
+questions, both with 95 % bootstrap intervals; for known items the share found among the first ten.
 
---naive compares with plain BM25 and plain vector search. --fit takes the values of all signals from the answers
-(explain), fits their weights with one conversation left out each time, prints what they find on the one left out, what
-each signal gives, and the weights fitted on all. It changes nothing: memorybase/search/scoring.py holds the weights.
-With --data-dir what was loaded is kept there and used again.
+--naive compares with plain BM25 and plain vector search. --fit reads the values of all signals from the responses
+(explain), fits their weights with one conversation left out each time, and prints the quality on the one left out, the
+gain of each signal, and the weights fitted on all. It changes nothing: memorybase/search/scoring.py holds the weights.
+--data-dir keeps the loaded data for the next run.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ from memorybase.search.scoring import SIGNALS
 TOP = 10
 POOL = 100
 KNOWN, BY_HAND, BY_RULE = "known items", "made by hand", "made by rule"
-KNOWN_ITEMS = 240  # made from the files' chats, half of what assistants said and half of what users said
+KNOWN_ITEMS = 240  # from the files' chats, half from assistants' messages and half from users'
 MADE_SEEDS = (1, 2)
 PEOPLE, ASSISTANT = "people", "assistant"
-# What each kind of corpus counts in a fit: people's chats and chats with an assistant alike, and a guard against
-# learning from the latter that an answer is never a long message.
+# The share of each kind of corpus in a fit. Chats between people and with an assistant count alike; known items and
+# conversations made by hand keep the fit from learning that an answer is never a long message.
 SHARES = {PEOPLE: 0.5, ASSISTANT: 0.4, KNOWN: 0.1, BY_HAND: 0.1}
 
 
 def made_corpora() -> list[Corpus]:
-    """The conversations of this folder, by hand and by rule."""
+    """The generated conversations of bench/, by hand and by rule."""
     by_hand = [corpora.chat(BY_HAND, document) for document in made.by_hand()]
     by_rule = [corpora.chat(BY_RULE, made.by_rule(seed, kind)) for kind in made.KINDS_BY_RULE for seed in MADE_SEEDS]
     return [Corpus(BY_HAND, by_hand), Corpus(BY_RULE, by_rule)]
 
 
 def known_items(corpus: Corpus) -> Corpus:
-    """Questions for one sentence of one message of these chats, in half of its words."""
+    """Questions for one sentence of one message of these chats, with half of its words."""
     conversations = []
     for seed, conversation in enumerate(corpus.conversations):
         messages = list(conversation.messages)
@@ -72,14 +72,14 @@ def known_items(corpus: Corpus) -> Corpus:
 def search(
     loaded: Loaded, conversation: Conversation, question: str, mode: str, *, pool: bool = False
 ) -> dict[str, Any]:
-    """The answer, with the conversation's own ids of the messages as `found`."""
+    """The response, with the conversation's ids of the hits as `found`."""
     body = {"query": question, "mode": mode, "top_k": POOL if pool else TOP, "explain": pool}
     path = f"/memories/{loaded.memories[conversation.name]}/search"
     answer: dict[str, Any] = loaded.client.call("POST", path, json=body)
     return answer | {"found": [loaded.own_id(conversation, hit["message_id"]) for hit in answer["results"]]}
 
 
-def asked_of(corpus: Corpus) -> Iterator[tuple[Conversation, Question]]:
+def questions_of(corpus: Corpus) -> Iterator[tuple[Conversation, Question]]:
     for conversation in corpus.conversations:
         for question in conversation.questions:
             if question.evidence:
@@ -88,7 +88,7 @@ def asked_of(corpus: Corpus) -> Iterator[tuple[Conversation, Question]]:
 
 def measure_mode(loaded: Loaded, corpus: Corpus, mode: str) -> tuple[list[Judged], list[float]]:
     judged, took = [], []
-    for conversation, question in asked_of(corpus):
+    for conversation, question in questions_of(corpus):
         answer = search(loaded, conversation, question.text, mode)
         judged.append(judge(question.category, answer["found"], question.evidence))
         took.append(answer["took_ms"])
@@ -110,7 +110,7 @@ def measure_naive(corpus: Corpus, embedders: Embedders) -> dict[str, list[Judged
 
 
 def abstention(loaded: Loaded, corpus: Corpus, mode: str) -> dict[str, Any]:
-    """The best score where nothing answers, and where something does."""
+    """Percentiles of the best score for answerable and unanswerable questions."""
     best: dict[bool, list[float]] = {True: [], False: []}
     for conversation in corpus.conversations:
         for question in conversation.questions:
@@ -126,7 +126,7 @@ def abstention(loaded: Loaded, corpus: Corpus, mode: str) -> dict[str, Any]:
 def pool_of(loaded: Loaded, corpus: Corpus) -> list[Asked]:
     """Every question's candidates with the values of all signals."""
     asked = []
-    for conversation, question in asked_of(corpus):
+    for conversation, question in questions_of(corpus):
         answer = search(loaded, conversation, question.text, "hybrid", pool=True)
         hits = answer["results"]
         values = [[hit["parts"]["signals"][name]["value"] for name in SIGNALS] for hit in hits]
@@ -144,7 +144,7 @@ def pool_of(loaded: Loaded, corpus: Corpus) -> list[Asked]:
 
 
 def shares_of(found: Sequence[Corpus]) -> dict[str, float]:
-    """What each corpus counts in a fit: files of one kind share alike, and what is made by rule is only reported."""
+    """Each corpus's share in a fit: files of one kind share equally; those made by rule are only reported."""
     kinds = {corpus.name: _kind_of(corpus) for corpus in found}
     alike = Counter(kinds.values())
     return {name: SHARES.get(kind, 0.0) / alike[kind] for name, kind in kinds.items()}
@@ -157,7 +157,7 @@ def _kind_of(corpus: Corpus) -> str:
 
 
 def fit_all(asked: Sequence[Asked], shares: Mapping[str, float]) -> dict[str, Any]:
-    """Weights fitted on all, what they find on conversations left out, and what each signal gives there."""
+    """Weights fitted on all, the quality on conversations left out, and the gain of each signal there."""
     whole = fit(asked, shares)
     left_out = judge_ranked(asked, cross_validate(asked, shares))
     return {
@@ -172,7 +172,7 @@ def fit_all(asked: Sequence[Asked], shares: Mapping[str, float]) -> dict[str, An
 def without_each(
     asked: Sequence[Asked], shares: Mapping[str, float], whole: Mapping[str, Sequence[Judged]]
 ) -> dict[str, dict[str, float]]:
-    """What leaving a signal out costs each corpus: macro NDCG with all of them minus without it."""
+    """The cost of leaving out each signal, per corpus: macro NDCG with all signals minus without it."""
     costs = {}
     for number, name in enumerate(SIGNALS):
         fewer = [_without(each, number) for each in asked]
@@ -195,7 +195,7 @@ def judge_ranked(asked: Sequence[Asked], ranked: Sequence[Sequence[str]]) -> dic
 
 
 def pool_recall(asked: Sequence[fitting.Asked]) -> float:
-    """How much of the evidence is among the candidates at all."""
+    """The share of the evidence among the candidates."""
     return round(float(np.mean([len(each.evidence & set(each.found)) / len(each.evidence) for each in asked])), 4)
 
 
@@ -205,7 +205,7 @@ def as_dict(summary: Summary) -> dict[str, Any]:
 
 
 def show(name: str, judged: Sequence[Judged], took: Sequence[float] = ()) -> dict[str, Any]:
-    """Print a line and give the report's part."""
+    """Print a line and return its part of the report."""
     result = summarize(judged)
     parts = ", ".join(f"{category} {each.ndcg:.3f}" for category, each in result.categories.items())
     low, high = result.macro_ndcg_interval

@@ -1,12 +1,12 @@
-"""What is a score worth in stores of different sizes, and for questions of one word?
+"""Measures the calibration of scores in stores of different sizes, and for questions of one word.
 
     python bench/scores.py FILE [FILE ...] [--large MESSAGES] [--each QUESTIONS] [--json FILE] [--data-dir DIR]
 
-Each FILE is in LoCoMo's format or a list of chats with messages and questions. Each question is asked of five messages
-among which its answer is, of its whole conversation, and of one large flow: all conversations of the files, filled up
-with made ones to so many messages. Each is also asked of a store of that size without the answer ("elsewhere"). Printed
-for each store: how many results of a score are right, the best score where something answers and where nothing does,
-and what a min_score keeps out and loses.
+Each FILE is in LoCoMo's format or a list of chats with messages and questions. Each question is searched in five
+messages that include its answer, in its whole conversation, and in one large flow: all conversations of the files,
+filled up with generated ones to --large messages. Each is also searched in a store of that size without the answer
+("elsewhere"). It prints for each store: how many results of a score are right, the best score with and without an
+answer in the store, and the false alarms and misses of each min_score.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from memorybase.evaluation.calibration import Scored, bands, best_scores, calibr
 from memorybase.keyword_index.analyzer import analyzer
 
 FEW = 5
-LARGE = "large"  # the flow that holds everything
-FILL_SEED = 1_000  # conversations by rule from here on are those that no other benchmark measures
-SHORTEST_WORD = 5  # letters of a question of one word
+LARGE = "large"  # the flow with all conversations
+FILL_SEED = 1_000  # no other benchmark uses conversations by rule from this seed on
+SHORTEST_WORD = 5  # letters
 
 
 def few_messages(conversation: Conversation, question: Question) -> Conversation | None:
-    """Five messages around the one that answers, as a conversation of their own; None where several do."""
+    """Five messages around the answering one, as a conversation; None if several messages answer."""
     messages = list(conversation.messages)
     indices = [index for index, each in enumerate(messages) if each["id"] in question.evidence]
     if len(indices) != 1 or len(messages) < FEW:
@@ -48,20 +48,20 @@ def few_messages(conversation: Conversation, question: Question) -> Conversation
 
 
 def one_word(conversation: Conversation) -> list[Question]:
-    """Questions of one word that stands in one message alone."""
+    """Questions of one word that occurs in only one message."""
     words_of = analyzer("english").words
-    said = {str(each["id"]): set(words_of(str(each["content"]))) for each in conversation.messages}
-    messages_with = Counter(word for words in said.values() for word in words)
+    words_by_id = {str(each["id"]): set(words_of(str(each["content"]))) for each in conversation.messages}
+    messages_with = Counter(word for words in words_by_id.values() for word in words)
     return [
         Question(word, "one word", frozenset({id_}))
-        for id_, words in said.items()
+        for id_, words in words_by_id.items()
         for word in sorted(words)
         if messages_with[word] == 1 and len(word) >= SHORTEST_WORD and word.isalpha()
     ]
 
 
 def filling(messages: int) -> Iterator[Conversation]:
-    """Made conversations, about so many messages in all."""
+    """Generated conversations with about this many messages in total."""
     for number in count(FILL_SEED):
         if messages <= 0:
             return
@@ -72,7 +72,7 @@ def filling(messages: int) -> Iterator[Conversation]:
 
 
 def load_large(loaded: Loaded, found: Sequence[Corpus], messages: int) -> None:
-    """Everything in one flow; other ids than in the conversations' own flows, or they would be the same messages."""
+    """Load everything into one flow, with ids of its own: equal ids would be the same messages."""
     own = [conversation for corpus in found for conversation in corpus.conversations]
     rest = messages - sum(len(list(each.messages)) for each in own)
     runs: list[Mapping[str, Any]] = []

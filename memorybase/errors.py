@@ -1,32 +1,32 @@
-"""Every error memorybase raises, in one tree.
+"""All errors of memorybase, in one tree.
 
     MemorybaseError
-    ├── EnvironmentFailure            something around us is away or wrong: back off and try again
+    ├── EnvironmentFailure            a dependency is unavailable or misconfigured: back off and retry
     │   ├── DatabaseUnavailable
     │   ├── VectorStoreUnavailable
-    │   ├── CollectionMissing         the knowledge base's collection is gone; regenerate restores it
-    │   ├── DimensionMismatch         the model does not fit the collection
+    │   ├── CollectionMissing         the collection is missing: regenerate the memory base
+    │   ├── DimensionMismatch         the model and the collection have different dimensions
     │   ├── ModelUnavailable          the embedding model cannot be loaded
-    │   ├── EmbeddingFailed           the model is loaded and fails on everything
+    │   ├── EmbeddingFailed           the model is loaded and fails on every text
     │   ├── LockUnavailable           Redis does not answer
     │   ├── QueueUnavailable
-    │   ├── SummarizerUnavailable     whoever makes summaries does not answer
-    │   ├── DocumentBusy              other writers of a document in objects were quicker every time
-    │   └── NotReady                  the stack is not whole (health/ready)
-    ├── MessageFailure                this one message cannot be embedded: dead letter, go on
+    │   ├── SummarizerUnavailable
+    │   ├── DocumentBusy              concurrent writers won every attempt to write an object
+    │   └── NotReady                  a part of the stack is not ready (GET /health/ready)
+    ├── MessageFailure                one message cannot be embedded: dead-letter it and continue
     │   ├── TextRejected
     │   ├── VectorRejected
-    │   └── SummaryRejected           no summary of these messages can be had
-    ├── ConstraintViolated            two writers met on a unique key: look again
-    ├── StatementRefused              the database cannot hold this; a defect of ours
-    ├── ClaimLost                     another worker, a cancel or a delete took the job away: stop
-    └── CallerError                   the request is wrong; nothing was changed
+    │   └── SummaryRejected           the summarizer returned no summary
+    ├── ConstraintViolated            two writers used one unique key: read again and retry
+    ├── StatementRefused              the database refused a statement: a defect in memorybase
+    ├── ClaimLost                     another worker, a cancel or a delete took the job: stop
+    └── CallerError                   the request is invalid; nothing was changed
         ├── InvalidRequest            422, names the field, the value and the bound
         ├── Unauthorized              401
         ├── Forbidden                 403
         ├── NotFound                  404
         ├── TooLarge                  413
-        ├── RateLimited               429, says when to come back
+        ├── RateLimited               429, with Retry-After
         └── Conflict                  409
             ├── NameTaken
             ├── MessageConflict
@@ -34,21 +34,35 @@
             ├── IngestionActive
             ├── BuildActive
             ├── SessionConflict
-            └── MemoryBaseOnly        an ordinary knowledge base's call on a memory base's store
+            └── MemoryBaseOnly        the knowledge base belongs to a memory base
 
-Each class states the HTTP status, its class (environment, message, caller) and whether trying again can help.
-The docstring's first line is the default message.
+Each class states its HTTP status, its error class (environment, message, caller, claim) and whether a retry can
+succeed. The first line of its docstring is the default message.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar, Literal
+from uuid import UUID
 
 ErrorClass = Literal["environment", "message", "caller", "claim"]
 
 
+class SentId(UUID):
+    """The UUID of a row, with the id as the caller sent it: errors name that one."""
+
+    sent: str
+
+    def __init__(self, resolved: UUID, sent: str) -> None:
+        super().__init__(int=resolved.int)
+        object.__setattr__(self, "sent", sent)  # a UUID refuses assignments
+
+    def __reduce__(self) -> tuple[type[SentId], tuple[UUID, str]]:
+        return SentId, (UUID(int=self.int), self.sent)
+
+
 class MemorybaseError(Exception):
-    """memorybase failed."""
+    """An internal error occurred."""
 
     code: ClassVar[str] = "internal_error"
     status_code: ClassVar[int] = 500
@@ -66,14 +80,14 @@ class MemorybaseError(Exception):
     ) -> None:
         self.message = message or (type(self).__doc__ or "").strip().splitlines()[0]
         self.field = field
-        self.value = value
+        self.value = value.sent if isinstance(value, SentId) else str(value) if isinstance(value, UUID) else value
         self.limit = limit
         self.details = details
         super().__init__(self.message)
 
 
 class EnvironmentFailure(MemorybaseError):
-    """A part that memorybase stands on failed."""
+    """A dependency of memorybase failed."""
 
     code = "unavailable"
     status_code = 503
@@ -82,19 +96,19 @@ class EnvironmentFailure(MemorybaseError):
 
 
 class DatabaseUnavailable(EnvironmentFailure):
-    """The database does not answer."""
+    """The database is unavailable."""
 
     code = "database_unavailable"
 
 
 class VectorStoreUnavailable(EnvironmentFailure):
-    """The vector store does not answer."""
+    """The vector store is unavailable."""
 
     code = "vector_store_unavailable"
 
 
 class CollectionMissing(EnvironmentFailure):
-    """The knowledge base's collection is missing from the vector store; regenerate restores it."""
+    """The collection is missing from the vector store. Regenerate the memory base to restore it."""
 
     code = "collection_missing"
     retryable = False
@@ -120,25 +134,25 @@ class EmbeddingFailed(EnvironmentFailure):
 
 
 class LockUnavailable(EnvironmentFailure):
-    """The lock server does not answer."""
+    """Redis is unavailable for locks."""
 
     code = "lock_unavailable"
 
 
 class QueueUnavailable(EnvironmentFailure):
-    """The task queue does not answer."""
+    """The task queue is unavailable."""
 
     code = "queue_unavailable"
 
 
 class SummarizerUnavailable(EnvironmentFailure):
-    """The summarizer does not answer."""
+    """The summarizer is unavailable."""
 
     code = "summarizer_unavailable"
 
 
 class DocumentBusy(EnvironmentFailure):
-    """Other writers of this document were quicker every time."""
+    """Concurrent writers won every attempt to write this document."""
 
     code = "document_busy"
 
@@ -164,13 +178,13 @@ class TextRejected(MessageFailure):
 
 
 class VectorRejected(MessageFailure):
-    """The vector store refuses this record."""
+    """The vector store rejected this record."""
 
     code = "vector_rejected"
 
 
 class SummaryRejected(MessageFailure):
-    """The summarizer made nothing of these messages."""
+    """The summarizer returned no summary of these messages."""
 
     code = "summary_rejected"
 
@@ -188,14 +202,14 @@ class StatementRefused(MemorybaseError):
 
 
 class ClaimLost(MemorybaseError):
-    """Another worker, a cancellation or a deletion took this job away."""
+    """Another worker, a cancel or a delete took this job."""
 
     code = "claim_lost"
     error_class = "claim"
 
 
 class CallerError(MemorybaseError):
-    """The request is wrong."""
+    """The request is invalid."""
 
     code = "bad_request"
     status_code = 400
@@ -203,28 +217,28 @@ class CallerError(MemorybaseError):
 
 
 class InvalidRequest(CallerError):
-    """The request does not fit."""
+    """A field of the request is invalid."""
 
     code = "invalid_request"
     status_code = 422
 
 
 class Unauthorized(CallerError):
-    """A valid API key is needed: send it as 'Authorization: Bearer KEY' or 'X-API-Key: KEY'."""
+    """A valid API key is required. Send it as 'Authorization: Bearer KEY' or 'X-API-Key: KEY'."""
 
     code = "unauthorized"
     status_code = 401
 
 
 class Forbidden(CallerError):
-    """This API key lacks the scope for the call."""
+    """This API key lacks the required scope."""
 
     code = "forbidden"
     status_code = 403
 
 
 class NotFound(CallerError):
-    """There is no such thing here."""
+    """Not found."""
 
     code = "not_found"
     status_code = 404
@@ -238,7 +252,7 @@ class TooLarge(CallerError):
 
 
 class RateLimited(CallerError):
-    """Too many calls in a short time."""
+    """Too many requests. Retry after the time in Retry-After."""
 
     code = "rate_limited"
     status_code = 429
@@ -246,51 +260,51 @@ class RateLimited(CallerError):
 
 
 class Conflict(CallerError):
-    """The request conflicts with what is there."""
+    """The request conflicts with the stored state."""
 
     code = "conflict"
     status_code = 409
 
 
 class NameTaken(Conflict):
-    """That name is taken."""
+    """This name is already in use. Choose another."""
 
     code = "name_taken"
 
 
 class MessageConflict(Conflict):
-    """A message of that id is stored with other content; nothing of this request was stored."""
+    """This message id is already stored with other content; nothing in this request was stored."""
 
     code = "message_conflict"
 
 
 class RunConflict(Conflict):
-    """A run of that id is stored with another body; nothing of this request was stored."""
+    """This run id is already stored with other messages; nothing in this request was stored."""
 
     code = "run_conflict"
 
 
 class SessionConflict(Conflict):
-    """The session is bound otherwise."""
+    """The session belongs to another end user."""
 
     code = "session_conflict"
 
 
 class IngestionActive(Conflict):
-    """An ingestion job is already active for every session that has something pending."""
+    """Every session with pending messages already has an active job. Wait for the jobs in details.conflicts."""
 
     code = "ingestion_active"
     retryable = True
 
 
 class BuildActive(Conflict):
-    """A regenerate is already running for this memory base."""
+    """A regenerate is already running for this memory base. Wait for it, or cancel one of its jobs."""
 
     code = "build_active"
     retryable = True
 
 
 class MemoryBaseOnly(Conflict):
-    """This knowledge base belongs to a memory base; use the memory base's own calls."""
+    """This knowledge base belongs to a memory base. Use the endpoints below /memories."""
 
     code = "memory_base_store"

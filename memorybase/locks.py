@@ -1,13 +1,13 @@
-"""The session lock: one worker per session of a memory base, and the list of every Redis key of ours.
+"""The session lock: one worker per session of a memory base. And the list of all our Redis keys.
 
     memorybase:lock:{memory_base_id}:{sha256(session_id)[:32]}
         type   string, the holder's token
         owner  RedisSessionLocks
-        TTL    Settings.lock_seconds, started anew while it is held
+        TTL    Settings.lock_seconds, extended while it is held
 
-The session id is hashed because it is a user's text of any length. All other keys in that Redis are the broker's.
+The session id is hashed because it is free text. All other keys in that Redis belong to the broker.
 
-The lock spares work and decides nothing: the claim in SQL does. With Redis away a worker goes on without it.
+The lock only saves work: the claim in SQL decides. While Redis is unavailable, workers go on without it.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ if TYPE_CHECKING:
 
 
 class HeldLock(Protocol):
-    """A lock in hand."""
+    """A held lock."""
 
     def extend(self) -> bool:
-        """Start its time anew; False when it is lost. Raises LockUnavailable when Redis is away."""
+        """Restart its TTL; False if it is lost. Raises LockUnavailable."""
 
     def release(self) -> None:
-        """Give it back if it is still ours; never raises."""
+        """Release it if it is still ours; never raises."""
 
 
 class SessionLocks(Protocol):
     """One lock per session of a memory base."""
 
     def acquire(self, memory_base_id: UUID, session_id: str) -> HeldLock | None:
-        """The lock, or at once None when another holds it. Raises LockUnavailable when Redis is away."""
+        """The lock, or None at once if another holder has it. Raises LockUnavailable."""
 
     def held(self, memory_base_id: UUID, session_id: str) -> bool:
-        """Whether anybody holds it. Raises LockUnavailable when Redis is away."""
+        """Whether any holder has it. Raises LockUnavailable."""
 
     def free(self, memory_base_id: UUID, session_id: str) -> None:
-        """Take it from whoever has it: the caller knows that the holder is dead. Never raises."""
+        """Delete it, whoever holds it: the caller knows that the holder is dead. Never raises."""
 
 
 class RedisSessionLocks:
-    """SessionLocks in Redis. A holder that dies without release keeps others out for `ttl_seconds` at most.
+    """SessionLocks in Redis. A holder that dies blocks others for `ttl_seconds` at most.
 
-    Give it a client with timeouts and without retries: SET NX repeated after a lost answer finds its own lock taken.
+    The client must have timeouts and no retries: a SET NX repeated after a lost answer would fail on its own lock.
     """
 
     def __init__(self, client: Redis, *, ttl_seconds: float) -> None:
@@ -71,7 +71,7 @@ class RedisSessionLocks:
             return bool(self._client.exists(lock_key(memory_base_id, session_id)))
 
     def free(self, memory_base_id: UUID, session_id: str) -> None:
-        # Should somebody living have taken it by now, two look at one job and the claim lets one of them have it.
+        # If a live worker has taken it by now, two workers try one job, and the claim in SQL lets one of them have it.
         with contextlib.suppress(RedisError):
             self._client.delete(lock_key(memory_base_id, session_id))
 
@@ -81,7 +81,7 @@ class RedisSessionLocks:
 
 
 class RedisHeldLock:
-    """A lock in hand; Redis checks the token in the script that extends or releases it."""
+    """A held lock. A Redis script checks its token when it is extended or released."""
 
     def __init__(self, lock: Lock) -> None:
         self._lock = lock

@@ -1,11 +1,11 @@
-"""Messages as callers send them, made into the one shape that is stored: OpenAI's. Pure: no database, no clock.
+"""Converts messages in any accepted format to the stored one, OpenAI's. Pure: no database, no clock.
 
     OpenAI       {role, content, tool_calls?, tool_call_id?, name?}     developer is system
     Langflow     {text, sender: "User" or "Machine", sender_name?}
     LangChain    {type: human, ai, system or tool, content, id?}        also {type, data: {...}}
 
-An id is a UUID in its hyphenated form, or any other string of up to 128 characters, which then is the external id of a
-UUID derived from it. Whatever PostgreSQL cannot hold is refused here by the name of its field, on SQLite too.
+An id is a hyphenated UUID or any other string of up to 128 characters. From such an external id a UUID is derived.
+Text that PostgreSQL cannot store is refused here with its field, on SQLite too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ IdKind = Literal["flow", "run", "message", "node_execution"]
 
 ROLES = ("user", "assistant", "system", "tool")
 STATUSES = ("completed", "failed", "stopped")
-MAX_DEPTH = 64  # of nested JSON in one message; deeper is a mistake, and recursion has an end
+MAX_DEPTH = 64  # of nested JSON in one message; deeper is a mistake and would exceed the recursion limit
 MAX_EPOCH_SECONDS = 253_402_300_799  # the year 9999
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -36,9 +36,9 @@ _COMMON = frozenset({"id", "is_output", "files", "metadata", "parent_message_id"
 _OPENAI = _COMMON | {"role", "content", "tool_calls", "tool_call_id", "name"}
 _LANGFLOW = _COMMON | {"text", "sender"}
 _LANGCHAIN = (_OPENAI - {"role"}) | {"type"}
-# What the libraries put into every dump; without a value it says nothing.
+# The libraries put these into every dump; without a value they are dropped.
 _OPENAI_EMPTY = frozenset({"refusal", "annotations", "audio", "function_call"})
-# What LangChain knows beyond OpenAI's shape is kept in metadata.
+# LangChain's fields beyond OpenAI's format are kept in metadata.
 _LANGCHAIN_EXTRA = ("additional_kwargs", "response_metadata", "usage_metadata", "invalid_tool_calls", "artifact")
 
 _OPENAI_ROLES = {**{role: role for role in ROLES}, "developer": "system"}
@@ -52,7 +52,7 @@ _LANGCHAIN_STATUSES = {"success": "completed", "error": "failed"}
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message as it will be stored; `id` is None where the caller named none."""
+    """A message as it will be stored; `id` is None if the caller sent none."""
 
     id: UUID | None
     external_id: str | None
@@ -71,31 +71,41 @@ class NewMessage:
 
 
 def resolve_id(user_id: UUID, kind: IdKind, value: str) -> tuple[UUID, str | None]:
-    """The UUID that an id of the caller stands for, and the external id where it is no UUID itself."""
+    """The UUID for an id that the caller sent, and that id as external id unless it is a UUID."""
     return _resolve(user_id, kind, value, f"{kind}_id")
 
 
 def normalise_all(
     raw: Sequence[Any], *, user_id: UUID, max_messages: int, max_message_bytes: int, where: str = "messages"
 ) -> list[NewMessage]:
-    """Each message of one request made ours, within the bounds; raises InvalidRequest naming the field."""
+    """The messages of one request, converted and within the limits; raises InvalidRequest with the field."""
     if len(raw) > max_messages:
-        raise errors.InvalidRequest("Too many messages in one request", field=where, value=len(raw), limit=max_messages)
+        raise errors.InvalidRequest(
+            f"{where} must have at most {max_messages} messages: send the others in another request",
+            field=where,
+            value=len(raw),
+            limit=max_messages,
+        )
     messages: list[NewMessage] = []
     for index, item in enumerate(raw):
         path = f"{where}[{index}]"
         if not isinstance(item, Mapping):
-            raise errors.InvalidRequest("A message is an object", field=path)
+            raise errors.InvalidRequest(f"{path} must be an object", field=path)
         message = normalise(item, user_id=user_id, where=path)
         size = message_bytes(message)
         if size > max_message_bytes:
-            raise errors.InvalidRequest("The message is too large", field=path, value=size, limit=max_message_bytes)
+            raise errors.InvalidRequest(
+                f"{path} must be at most {max_message_bytes} bytes of JSON",
+                field=path,
+                value=size,
+                limit=max_message_bytes,
+            )
         messages.append(message)
     return messages
 
 
 def normalise(raw: Mapping[str, Any], *, user_id: UUID, where: str) -> NewMessage:
-    """One message of any accepted shape made ours; raises InvalidRequest, its field below `where`."""
+    """One message in any accepted format, converted; raises InvalidRequest with a field below `where`."""
     for key, value in raw.items():
         check_json(value, _below(where, _shown(key)))
     if "role" in raw:
@@ -106,29 +116,34 @@ def normalise(raw: Mapping[str, Any], *, user_id: UUID, where: str) -> NewMessag
         fields = _from_langchain(raw, where)
     else:
         raise errors.InvalidRequest(
-            "A message needs a role (or Langflow's sender, or LangChain's type)", field=_below(where, "role")
+            "A message must have a role (or Langflow's sender, or LangChain's type)", field=_below(where, "role")
         )
     return _checked(fields, user_id, where)
 
 
 def normalise_changes(raw: Mapping[str, Any], *, max_message_bytes: int, where: str = "") -> dict[str, Any]:
-    """What an edit may change, checked as in a capture: any of content, files, metadata."""
+    """The changes of an edit (content, files, metadata), validated as in a capture; raises InvalidRequest."""
     checks = {"content": _edited_content, "files": _list, "metadata": _object}
     changes: dict[str, Any] = {}
     for key, value in raw.items():
         field = _below(where, _shown(key))
         if key not in checks:
-            raise errors.InvalidRequest("This cannot be changed", field=field)
+            raise errors.InvalidRequest(f"{field} cannot be changed; only {', '.join(checks)} can", field=field)
         check_json(value, field)
         changes[key] = checks[key](value, field)
         size = len(canonical(changes[key]))
         if size > max_message_bytes:
-            raise errors.InvalidRequest("This is too large", field=field, value=size, limit=max_message_bytes)
+            raise errors.InvalidRequest(
+                f"{field} must be at most {max_message_bytes} bytes of JSON",
+                field=field,
+                value=size,
+                limit=max_message_bytes,
+            )
     return changes
 
 
 def message_text(content: Any) -> str:
-    """What is embedded: the text, or the text parts one a line."""
+    """The text to embed: the content, or its text parts, one per line."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -137,34 +152,34 @@ def message_text(content: Any) -> str:
 
 
 def message_fingerprint(message: NewMessage) -> bytes:
-    """SHA-256 of what makes two messages of one id equal."""
+    """SHA-256 of the fields that must be equal for two messages of one id to be the same."""
     same = [message.role, message.content, message.tool_calls, message.tool_call_id, message.name, message.files]
     return hashlib.sha256(canonical(same)).digest()
 
 
 def message_bytes(message: NewMessage) -> int:
-    """The size of everything in it that has no bound of its own, as JSON."""
+    """Bytes of the fields without a limit of their own, as JSON."""
     return len(canonical([message.content, message.tool_calls, message.files, message.metadata]))
 
 
 def canonical(value: Any) -> bytes:
-    """A JSON value as bytes, equal for equal values."""
+    """A JSON value as bytes; equal values give equal bytes."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def why_unstorable(value: str) -> str | None:
-    """NUL and lone surrogates are what PostgreSQL cannot hold; None: it can."""
+    """Why PostgreSQL cannot store the string (NUL, lone surrogate), or None if it can."""
     if "\x00" in value:
-        return "A NUL character cannot be stored"
+        return "Text must not contain a NUL character"
     try:
         value.encode()
     except UnicodeEncodeError:
-        return "A lone surrogate cannot be stored"
+        return "Text must not contain a lone surrogate"
     return None
 
 
 def storable(value: str) -> str:
-    """The string; raises ValueError, as pydantic's validators do, for what PostgreSQL cannot hold."""
+    """The string; raises ValueError, for pydantic, if PostgreSQL cannot store it."""
     reason = why_unstorable(value)
     if reason is not None:
         raise ValueError(reason)
@@ -172,21 +187,21 @@ def storable(value: str) -> str:
 
 
 def not_blank(value: str) -> str:
-    """The string; raises ValueError for one of white space alone."""
+    """The string; raises ValueError, for pydantic, if it has only white space."""
     if not value.strip():
-        raise ValueError("This must not be blank")
+        raise ValueError("The value must not be blank")
     return value
 
 
 def check_text(value: str, field: str) -> None:
-    """Raises InvalidRequest for what PostgreSQL cannot hold."""
+    """Raises InvalidRequest if PostgreSQL cannot store the text."""
     reason = why_unstorable(value)
     if reason is not None:
         raise errors.InvalidRequest(reason, field=field)
 
 
 def check_json(value: Any, field: str) -> None:
-    """Raises InvalidRequest for JSON that PostgreSQL cannot hold, or that is nested beyond reason."""
+    """Raises InvalidRequest if PostgreSQL cannot store the JSON or it is nested deeper than MAX_DEPTH."""
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH + 1):
         below: list[Any] = []
@@ -194,7 +209,7 @@ def check_json(value: Any, field: str) -> None:
             if isinstance(item, str):
                 check_text(item, field)
             elif isinstance(item, float) and not math.isfinite(item):
-                raise errors.InvalidRequest("A number must be finite", field=field)
+                raise errors.InvalidRequest(f"Numbers in {field} must be finite", field=field)
             elif isinstance(item, list):
                 below.extend(item)
             elif isinstance(item, dict):
@@ -203,12 +218,12 @@ def check_json(value: Any, field: str) -> None:
         if not below:
             return
         level = below
-    raise errors.InvalidRequest("Nested too deeply", field=field, limit=MAX_DEPTH)
+    raise errors.InvalidRequest(f"{field} must be nested at most {MAX_DEPTH} levels deep", field=field, limit=MAX_DEPTH)
 
 
 def _from_openai(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
     empty = {key for key in _OPENAI_EMPTY if key in raw and not raw[key]}
-    if raw.get("type") == "message":  # the Responses API says so of every message
+    if raw.get("type") == "message":  # the Responses API sets it on every message
         empty.add("type")
     _refuse_unknown(raw, _OPENAI | empty, where)
     role = _one_of(raw["role"], _OPENAI_ROLES, _below(where, "role"))
@@ -222,12 +237,12 @@ def _from_langflow(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
     fields = {key: raw[key] for key in raw if key not in {"text", "sender"}}
     fields["role"] = _one_of(folded, _LANGFLOW_ROLES, _below(where, "sender"))
     if not isinstance(raw.get("text"), str):
-        raise errors.InvalidRequest("text is a string", field=_below(where, "text"))
+        raise errors.InvalidRequest("text must be a string", field=_below(where, "text"))
     return {**fields, "content": raw["text"]}
 
 
 def _from_langchain(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
-    if isinstance(raw.get("data"), Mapping):  # the shape of messages_to_dict
+    if isinstance(raw.get("data"), Mapping):  # the format of messages_to_dict
         _refuse_unknown(raw, {"type", "data"}, where)
         raw, where = {**raw["data"], "type": raw["type"]}, _below(where, "data")
     _refuse_unknown(raw, _LANGCHAIN | set(_LANGCHAIN_EXTRA) | {"example"}, where)
@@ -270,38 +285,40 @@ def _checked(fields: Mapping[str, Any], user_id: UUID, where: str) -> NewMessage
 
 def _resolve(user_id: UUID, kind: IdKind, value: str, field: str) -> tuple[UUID, str | None]:
     if len(value) > ID_LENGTH:
-        raise errors.InvalidRequest("The id is too long", field=field, value=len(value), limit=ID_LENGTH)
+        raise errors.InvalidRequest(
+            f"{field} must have at most {ID_LENGTH} characters", field=field, value=len(value), limit=ID_LENGTH
+        )
     if not value.strip():
-        raise errors.InvalidRequest("The id is empty", field=field)
+        raise errors.InvalidRequest(f"{field} must not be blank", field=field)
     check_text(value, field)
     if _UUID.fullmatch(value):
-        return UUID(value), None
-    return uuid5(user_id, f"{kind}:{value}"), value
+        return errors.SentId(UUID(value), value), None
+    return errors.SentId(uuid5(user_id, f"{kind}:{value}"), value), value
 
 
 def _optional_id(user_id: UUID, value: Any, field: str) -> tuple[UUID | None, str | None]:
     if value is None:
         return None, None
     if not isinstance(value, str):
-        raise errors.InvalidRequest("An id is a string", field=field)
+        raise errors.InvalidRequest(f"{field} must be a string", field=field)
     return _resolve(user_id, "message", value, field)
 
 
 def _content(value: Any, tool_calls: list[Any] | None, field: str) -> str | list[Any] | None:
     if value is None:
         if tool_calls is None:
-            raise errors.InvalidRequest("content may be null only beside tool_calls", field=field)
+            raise errors.InvalidRequest("content must not be null without tool_calls", field=field)
         return None
     if isinstance(value, str):
         return value
     if not isinstance(value, list):
-        raise errors.InvalidRequest("content is a string, a list of parts, or null beside tool_calls", field=field)
+        raise errors.InvalidRequest("content must be a string, a list of parts, or null with tool_calls", field=field)
     return [_part(part, f"{field}[{index}]") for index, part in enumerate(value)]
 
 
 def _edited_content(value: Any, field: str) -> str | list[Any] | None:
     if value is None:
-        raise errors.InvalidRequest("content is a string or a list of parts", field=field)
+        raise errors.InvalidRequest("content must be a string or a list of parts", field=field)
     return _content(value, None, field)
 
 
@@ -309,16 +326,16 @@ def _part(part: Any, field: str) -> dict[str, Any]:
     if isinstance(part, str):  # LangChain's short form
         return {"type": "text", "text": part}
     if not isinstance(part, dict) or not isinstance(part.get("type"), str):
-        raise errors.InvalidRequest("A content part is an object with a type", field=field)
+        raise errors.InvalidRequest("A content part must be an object with a type", field=field)
     if part["type"] in _TEXT_PARTS and not isinstance(part.get("text"), str):
-        raise errors.InvalidRequest("A text part has a text", field=f"{field}.text")
+        raise errors.InvalidRequest("A text part must have a text", field=f"{field}.text")
     return part
 
 
 def _tool_calls(value: Any, field: str) -> list[Any] | None:
     calls = _list(value, field)
     if any(not isinstance(call, dict) for call in calls):
-        raise errors.InvalidRequest("A tool call is an object", field=field)
+        raise errors.InvalidRequest("Each tool call must be an object", field=field)
     return [_tool_call(call) for call in calls] or None
 
 
@@ -331,8 +348,8 @@ def _tool_call(call: dict[str, Any]) -> dict[str, Any]:
 
 def _is_output(value: Any, role: str, field: str) -> bool:
     if value is not None and not isinstance(value, bool):
-        raise errors.InvalidRequest("is_output is true or false", field=field)
-    if role in {"system", "tool"}:  # never counted, whatever the caller says
+        raise errors.InvalidRequest("is_output must be true or false", field=field)
+    if role in {"system", "tool"}:  # never an output, even if the caller says so
         return False
     return role == "assistant" if value is None else value
 
@@ -342,7 +359,7 @@ def _status(value: Any, field: str) -> str:
 
 
 def read_time(value: Any, field: str) -> datetime | None:
-    """ISO 8601 or seconds since 1970; a time without a zone is UTC, as Langflow writes it. Raises InvalidRequest."""
+    """A time in ISO 8601 or seconds since 1970; without a zone it is UTC, as in Langflow. Raises InvalidRequest."""
     if value is None:
         return None
     try:
@@ -352,17 +369,19 @@ def read_time(value: Any, field: str) -> datetime | None:
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_EPOCH_SECONDS:
             return datetime.fromtimestamp(value, UTC)
     except (ValueError, OverflowError) as exc:
-        raise errors.InvalidRequest("A timestamp is ISO 8601", field=field) from exc
-    raise errors.InvalidRequest("A timestamp is ISO 8601, or seconds since 1970", field=field)
+        raise errors.InvalidRequest(f"{field} must be a time in ISO 8601", field=field) from exc
+    raise errors.InvalidRequest(f"{field} must be a time in ISO 8601 or seconds since 1970", field=field)
 
 
 def _optional_name(value: Any, field: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise errors.InvalidRequest("This is a string", field=field)
+        raise errors.InvalidRequest(f"{field} must be a string", field=field)
     if len(value) > NAME_LENGTH:
-        raise errors.InvalidRequest("This is too long", field=field, value=len(value), limit=NAME_LENGTH)
+        raise errors.InvalidRequest(
+            f"{field} must have at most {NAME_LENGTH} characters", field=field, value=len(value), limit=NAME_LENGTH
+        )
     return value
 
 
@@ -370,7 +389,7 @@ def _list(value: Any, field: str) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise errors.InvalidRequest("This is a list", field=field)
+        raise errors.InvalidRequest(f"{field} must be a list", field=field)
     return value
 
 
@@ -378,20 +397,20 @@ def _object(value: Any, field: str) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise errors.InvalidRequest("This is an object", field=field)
+        raise errors.InvalidRequest(f"{field} must be an object", field=field)
     return value
 
 
-def _one_of(value: Any, known: Mapping[str, str], field: str) -> str:
-    if not isinstance(value, str) or value not in known:
+def _one_of(value: Any, allowed: Mapping[str, str], field: str) -> str:
+    if not isinstance(value, str) or value not in allowed:
         shown = _shown(value) if isinstance(value, str) else None
-        raise errors.InvalidRequest(f"This is one of {', '.join(known)}", field=field, value=shown)
-    return known[value]
+        raise errors.InvalidRequest(f"{field} must be one of {', '.join(allowed)}", field=field, value=shown)
+    return allowed[value]
 
 
-def _refuse_unknown(raw: Mapping[str, Any], known: frozenset[str] | set[str], where: str) -> None:
+def _refuse_unknown(raw: Mapping[str, Any], allowed: frozenset[str] | set[str], where: str) -> None:
     for key in raw:
-        if key not in known:
+        if key not in allowed:
             raise errors.InvalidRequest("Unknown field", field=_below(where, _shown(key)))
 
 
@@ -400,10 +419,10 @@ def _below(where: str, name: str) -> str:
 
 
 def _shown(value: str) -> str:
-    """A caller's word as it may stand in an error: short, and encodable."""
+    """A string of the caller for an error: truncated, and encodable as UTF-8."""
     return value[:100].encode(errors="replace").decode()
 
 
 def text_bytes(content: Any) -> int:
-    """What a message weighs in a job."""
+    """Bytes of the text to embed; jobs are limited by it."""
     return len(message_text(content).encode())

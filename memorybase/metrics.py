@@ -1,24 +1,25 @@
-"""Metrics in Prometheus's text format: every name stands here.
+"""Counters and histograms of this process. Gauges are read from SQL: see `operations.exposition`.
 
-What happens is counted in each process; what is, is read from SQL when somebody asks. No label names a user, a memory
-base or a session: the numbers are of the whole installation, and as few as the table below.
+No label names a user, a memory base or a session: all numbers cover the whole installation.
 """
 
 from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-# A capture is one short transaction: milliseconds alone, a second behind a queue of writers, ten behind a stuck one.
+# A capture is one short transaction: milliseconds, up to a second behind other writers, up to ten behind a stuck one.
 CAPTURE_BUCKETS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 _OF_THIS_PROCESS = CollectorRegistry(auto_describe=True)
 
-RUNS_CAPTURED = Counter("memorybase_runs_captured", "Captures acknowledged, replays too.", registry=_OF_THIS_PROCESS)
+RUNS_CAPTURED = Counter(
+    "memorybase_runs_captured", "Acknowledged captures, including replays.", registry=_OF_THIS_PROCESS
+)
 MESSAGES_CAPTURED = Counter("memorybase_messages_captured", "New messages stored.", registry=_OF_THIS_PROCESS)
 CAPTURE_SECONDS = Histogram(
     "memorybase_capture_seconds",
-    "How long a capture took, from the call to the commit.",
+    "Duration of a capture, from the call to the commit.",
     buckets=CAPTURE_BUCKETS,
     registry=_OF_THIS_PROCESS,
 )

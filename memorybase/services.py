@@ -1,4 +1,4 @@
-"""What every part of the domain is handed: the adapters, behind their protocols."""
+"""The adapters that the domain works with, behind protocols."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JobMessage:
-    """The immutable arguments of one ingestion job, as they travel through Celery; the job row must agree with them."""
+    """The immutable arguments of one ingestion job, as sent through Celery. They must match the job row."""
 
     job_id: UUID
     memory_base_id: UUID
@@ -48,26 +48,26 @@ class JobMessage:
 
 
 class IngestionQueue(Protocol):
-    """The doorbell. The job row is the truth, so a ring may be lost or repeated."""
+    """Notifies workers. The job row is the source of truth, so a notification may be lost or repeated."""
 
     def enqueue(self, jobs: Sequence[JobMessage]) -> int:
         """Publish each job, best effort and bounded in time; never raises; how many were published."""
 
     def enqueue_summaries(self, ids: Sequence[UUID]) -> int:
-        """The same for rows of summaries, by their ids."""
+        """The same for summaries, by id."""
 
     def enqueue_clean_up(self) -> int:
-        """The same for the clean-up of node memory in objects."""
+        """The same for the clean-up of node memory in object stores."""
 
     def backlog(self) -> int | None:
-        """How many rings wait in the broker; None when it does not answer."""
+        """How many messages wait in the broker; None if it does not answer."""
 
 
 class EmbedderRegistry(Protocol):
-    """Loads each model once in a process."""
+    """Loads each model once in each process."""
 
     def get(self, model: str | None = None) -> Embedder:
-        """The embedder for a model, or for the setting's; raises ModelUnavailable."""
+        """The embedder of a model, by default of `embedding_model` in the settings. Raises ModelUnavailable."""
 
 
 @dataclass(frozen=True, slots=True)

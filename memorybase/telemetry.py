@@ -1,7 +1,7 @@
-"""Logging: static event names with fields beside them, for people or for a log collector, always on standard error.
+"""Logging: static event names with fields, as text or JSON, always on standard error.
 
-Never logged: message text, API keys, credentials in URLs. A traceback therefore carries the frames and the first
-line of each error only, since databases and stores like to quote the offending row on the lines below.
+Message text, API keys and credentials in URLs are never logged. A traceback therefore has the frames and only the first
+line of each error: databases and stores quote rows on the lines below.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from memorybase.settings import Settings
 Logger = structlog.stdlib.BoundLogger
 
 ERROR_LINE_CHARS = 300
-# Fields that would carry a message's text or a secret. Nobody logs them; a slip must not reach a disk.
+# Fields that would hold message text or a secret. No code logs them; a mistake must not reach a disk.
 WITHHELD_FIELDS = frozenset({
     "api_key", "args", "authorization", "body", "content", "document", "kwargs", "messages", "password", "query",
     "secret", "snippet", "text", "texts", "token",
@@ -34,11 +34,11 @@ _URL_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*@")
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Ours, so that configuring again finds it."""
+    """Our handler: `configure` replaces it when called again."""
 
 
 def configure(settings: Settings, *, stream: TextIO | None = None) -> None:
-    """Route structlog and the standard library's logging through one handler; calling it again replaces that."""
+    """Send structlog and standard logging through one handler; a second call replaces the handler."""
     _configure_structlog()
     handler = _Handler(stream or sys.stderr)
     handler.setFormatter(
@@ -62,18 +62,18 @@ def configure(settings: Settings, *, stream: TextIO | None = None) -> None:
 
 
 def get_logger(name: str = "memorybase") -> Logger:
-    """A logger for a module; usable before `configure`, when only warnings are shown."""
+    """A logger for a module. Before `configure` it shows warnings and above."""
     logger: Logger = structlog.stdlib.get_logger(name)
     return logger
 
 
 def bound(**fields: Any) -> AbstractContextManager[None]:
-    """Every log line inside the block, of whatever module in this thread, carries these fields."""
+    """Add these fields to every log line of this thread inside the block."""
     return structlog.contextvars.bound_contextvars(**fields)
 
 
 def describe_error(error: BaseException) -> str:
-    """Its type and the first line of its message, cut short and without credentials: fit for a log or a table."""
+    """The type and the first line of the message, truncated and without credentials: safe for a log or a table."""
     lines = str(error).splitlines()
     line = _URL_CREDENTIALS.sub("", lines[0] if lines else "")
     if len(line) > ERROR_LINE_CHARS:
@@ -91,7 +91,7 @@ def _configure_structlog() -> None:
         ],
         wrapper_class=structlog.stdlib.BoundLogger,
         logger_factory=structlog.stdlib.LoggerFactory(),
-        cache_logger_on_first_use=False,  # configure() may come after a module made its logger
+        cache_logger_on_first_use=False,  # modules create loggers before configure() runs
     )
 
 
@@ -108,19 +108,19 @@ def _shared_processors() -> list[Processor]:
 def _rendering(log_format: str, *, colors: bool) -> list[Processor]:
     if log_format == "json":
         return [structlog.processors.JSONRenderer(default=str)]
-    # plain_traceback, as rich's prints local variables, which hold what must not be logged.
+    # Not rich's traceback: it prints local variables, which may hold secrets and message text.
     return [structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=structlog.dev.plain_traceback)]
 
 
 def _withhold(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     for field in WITHHELD_FIELDS & event.keys():
-        if not isinstance(event[field], int | float | None):  # counts are welcome
+        if not isinstance(event[field], int | float | None):  # counts are allowed
             event[field] = WITHHELD
     return event
 
 
 def _render_chain(exc_info: ExcInfo) -> str:
-    """The error and what caused it, outermost first: a line each, then its frames."""
+    """The error and its causes, outermost first: one line each, then its frames."""
     lines: list[str] = []
     error: BaseException | None = exc_info[1]
     seen: set[int] = set()
@@ -136,5 +136,5 @@ def _render_chain(exc_info: ExcInfo) -> str:
 
 
 if not structlog.is_configured():
-    # Without this, a library user who never calls configure() would find log lines on standard output.
+    # Without this, a program that never calls configure() would get log lines on standard output.
     _configure_structlog()

@@ -1,6 +1,6 @@
-"""In-memory doubles of the parts around memorybase. They keep the contract of the real ones and can be told to fail.
+"""In-memory doubles of the services around memorybase, which can fail on request.
 
-A double shares its contract tests with the real part, so that a test against it proves what it seems to prove.
+A double and the real service pass the same contract tests (tests/contract).
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ COLLECTION_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
 P = ParamSpec("P")
 T = TypeVar("T")
 
-DRAIN_LIMIT = 10_000  # more rings than any test means: the handler rings itself for ever
+DRAIN_LIMIT = 10_000  # notifications; beyond it the handler enqueues itself forever
 
 
 class Faults:
-    """Errors waiting to be raised, the next call first."""
+    """Errors to raise from the next calls, in order."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[str | None, MemorybaseError]] = deque()
@@ -79,7 +79,7 @@ class _Collection:
 
 
 class InMemoryVectors:
-    """A VectorStore in a dictionary; refuses what Chroma refuses and merges metadata as Chroma does."""
+    """A VectorStore in a dictionary that rejects what Chroma rejects and merges metadata as Chroma does."""
 
     def __init__(self) -> None:
         self.away = False  # every call raises VectorStoreUnavailable while this is set
@@ -90,40 +90,40 @@ class InMemoryVectors:
         self._guard = threading.RLock()
         self._collections: dict[str, _Collection] = {}
 
-    # What a test does to it.
+    # For tests.
 
     def fail_next(self, error: MemorybaseError, *, on: str | None = None, times: int = 1) -> None:
-        """Raise this from the next calls, of any operation or of the one named."""
+        """Raise this error from the next calls, of any operation or of `on`."""
         self._faults.add(error, on=on, times=times)
 
     def records(self, ref: CollectionRef) -> dict[str, VectorRecord]:
-        """What the collection holds, by id."""
+        """The collection's records, by id."""
         with self._guard:
-            return dict(self._found(ref).records)
+            return dict(self._collection(ref).records)
 
     def names(self) -> list[str]:
-        """The collections there are."""
+        """The names of all collections."""
         with self._guard:
             return sorted(self._collections)
 
     def lose(self, ref: CollectionRef, ids: Sequence[str]) -> None:
-        """Forget these records, as a store that lost data does."""
+        """Remove these records, like a store that lost data."""
         with self._guard:
             for id_ in ids:
-                del self._found(ref).records[id_]
+                del self._collection(ref).records[id_]
 
     def damage(self, ref: CollectionRef, ids: Sequence[str]) -> None:
-        """Keep these records and lose their vectors, as a damaged index does."""
+        """Keep these records without their vectors, like a damaged index."""
         with self._guard:
-            self._found(ref).damaged |= set(ids)
+            self._collection(ref).damaged |= set(ids)
 
     def hide(self, ref: CollectionRef, ids: Sequence[str]) -> None:
-        """Keep these records and find them with no query, as an index does that has no way to them, until deleted."""
+        """Keep these records, but return them from no query until deleted, like an index that cannot reach them."""
         with self._guard:
-            self._found(ref).hidden |= set(ids)
+            self._collection(ref).hidden |= set(ids)
 
     def replace_collection(self, name: str) -> CollectionRef:
-        """Delete the collection and make one of the same name, as a stranger might."""
+        """Delete the collection and create another of the same name."""
         self.delete_collection(name)
         return self.create_collection(name, {})
 
@@ -133,8 +133,8 @@ class InMemoryVectors:
         with self._call("create_collection"):
             if not COLLECTION_NAME.fullmatch(name):
                 raise VectorRejected(reason="the collection's name")
-            made = _Collection(CollectionRef(name, uuid4()), dict(metadata))
-            return self._collections.setdefault(name, made).ref
+            new = _Collection(CollectionRef(name, uuid4()), dict(metadata))
+            return self._collections.setdefault(name, new).ref
 
     def delete_collection(self, name: str) -> None:
         with self._call("delete_collection"):
@@ -155,7 +155,7 @@ class InMemoryVectors:
         with self._call("upsert"):
             check_records(records)
             for record in records:
-                _store(self._found(ref), record)
+                _store(self._collection(ref), record)
         if self.after_upsert is not None:
             self.after_upsert(ref, records)
 
@@ -163,19 +163,19 @@ class InMemoryVectors:
         with self._call("stored_ids"):
             if not ids:
                 return set()
-            collection = self._found(ref)
+            collection = self._collection(ref)
             return {id_ for id_ in ids if id_ in collection.records} - collection.damaged
 
     def reached_ids(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> set[str]:
         with self._call("reached_ids"):
             if not records:
                 return set()
-            collection = self._found(ref)
+            collection = self._collection(ref)
             return {record.id for record in records if record.id in collection.records} - collection.hidden
 
     def fetch(self, ref: CollectionRef, ids: Sequence[str], *, texts: bool = True) -> dict[str, StoredVector]:
         with self._call("fetch"):
-            collection = self._found(ref)
+            collection = self._collection(ref)
             readable = {id_ for id_ in ids if id_ in collection.records} - collection.damaged
             found = {id_: collection.records[id_] for id_ in readable}
             return {id_: StoredVector(each.vector, each.text if texts else "") for id_, each in found.items()}
@@ -183,19 +183,19 @@ class InMemoryVectors:
     def delete(self, ref: CollectionRef, ids: Sequence[str]) -> None:
         with self._call("delete"):
             for id_ in ids:
-                self._found(ref).records.pop(id_, None)
-                self._found(ref).hidden.discard(id_)
+                self._collection(ref).records.pop(id_, None)
+                self._collection(ref).hidden.discard(id_)
 
     def iter_ids(self, ref: CollectionRef, *, session_id: str | None = None) -> Iterator[list[str]]:
         with self._call("iter_ids"):
             where = None if session_id is None else {"session_id": session_id}
-            found = [record.id for record in self._found(ref).records.values() if matches(record.metadata, where)]
+            found = [record.id for record in self._collection(ref).records.values() if matches(record.metadata, where)]
         for start in range(0, len(found), 100):  # small pages, so that tests cross one
             yield found[start : start + 100]
 
     def count(self, ref: CollectionRef) -> int:
         with self._call("count"):
-            return len(self._found(ref).records)
+            return len(self._collection(ref).records)
 
     def query(
         self,
@@ -209,9 +209,9 @@ class InMemoryVectors:
         with self._call("query"):
             if limit < 1:
                 return []
-            collection = self._found(ref)
+            collection = self._collection(ref)
             if not np.isfinite(vector).all():
-                raise VectorRejected(reason="the vector is not a finite one")
+                raise VectorRejected(reason="the vector is not finite")
             _check_dimension(collection, vector)
             hits = [
                 VectorHit(
@@ -230,15 +230,15 @@ class InMemoryVectors:
             return
 
     def _call(self, operation: str) -> threading.RLock:
-        """Count the call and raise what is due; the lock to work under."""
+        """Count the call and raise a due error; returns the lock for the call."""
         with self._guard:
             self.calls[operation] += 1
             if self.away:
-                raise VectorStoreUnavailable(operation=operation, reason="told to be away")
+                raise VectorStoreUnavailable(operation=operation, reason="away")
             self._faults.raise_due(operation)
         return self._guard
 
-    def _found(self, ref: CollectionRef) -> _Collection:
+    def _collection(self, ref: CollectionRef) -> _Collection:
         for collection in self._collections.values():
             if collection.ref.id == ref.id:
                 return collection
@@ -248,8 +248,8 @@ class InMemoryVectors:
 def _store(collection: _Collection, record: VectorRecord) -> None:
     _check_dimension(collection, record.vector)
     collection.dimension = record.vector.size
-    before = collection.records.get(record.id)
-    merged = {**(before.metadata if before else {}), **record.metadata}
+    old = collection.records.get(record.id)
+    merged = {**(old.metadata if old else {}), **record.metadata}
     vector = np.array(record.vector, dtype=np.float32)
     collection.records[record.id] = VectorRecord(record.id, vector, record.text, merged)
     collection.damaged.discard(record.id)
@@ -260,29 +260,29 @@ def _check_dimension(collection: _Collection, vector: NDArray[np.float32]) -> No
         raise DimensionMismatch(expected=collection.dimension, got=vector.size)
 
 
-def _cosine_distance(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
-    norms = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return 1.0 - float(one @ other) / norms if norms else 1.0
+def _cosine_distance(left: NDArray[np.float32], right: NDArray[np.float32]) -> float:
+    norms = float(np.linalg.norm(left) * np.linalg.norm(right))
+    return 1.0 - float(left @ right) / norms if norms else 1.0
 
 
 def matches(metadata: Mapping[str, Any], where: Mapping[str, Any] | None) -> bool:
-    """Whether Chroma's filter lets this metadata through; raises VectorRejected for a filter Chroma does not know."""
+    """Whether this metadata passes Chroma's filter; raises VectorRejected for an unknown filter."""
     return all(_holds(metadata, key, wanted) for key, wanted in (where or {}).items())
 
 
-def _holds(metadata: Mapping[str, Any], key: str, wanted: Any) -> bool:
+def _holds(metadata: Mapping[str, Any], key: str, condition: Any) -> bool:
     if key == "$and":
-        return all(matches(metadata, each) for each in wanted)
+        return all(matches(metadata, each) for each in condition)
     if key == "$or":
-        return any(matches(metadata, each) for each in wanted)
-    (operator, operand), *more = (wanted if isinstance(wanted, Mapping) else {"$eq": wanted}).items()
+        return any(matches(metadata, each) for each in condition)
+    (operator, operand), *more = (condition if isinstance(condition, Mapping) else {"$eq": condition}).items()
     if more or operator not in _OPERATORS:
         raise VectorRejected(reason="the filter")
     return _OPERATORS[operator](metadata.get(key), operand)
 
 
 def _same(value: Any, operand: Any) -> bool:
-    # Python's True == 1 is not Chroma's.
+    # In Chroma, True is not 1.
     return isinstance(value, bool) == isinstance(operand, bool) and bool(value == operand)
 
 
@@ -303,7 +303,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class InMemoryLocks:
-    """SessionLocks in a dictionary; `ttl_seconds` runs on the given clock."""
+    """SessionLocks in a dictionary; `ttl_seconds` is measured on the given clock."""
 
     def __init__(self, *, ttl_seconds: float = 45.0, clock: Callable[[], float] = time.monotonic) -> None:
         self.away = False  # every call but release raises LockUnavailable while this is set
@@ -311,14 +311,14 @@ class InMemoryLocks:
         self._clock = clock
         self._faults = Faults()
         self._guard = threading.Lock()
-        self._held: dict[tuple[UUID, str], tuple[str, float]] = {}  # key to token and end
+        self._held: dict[tuple[UUID, str], tuple[str, float]] = {}  # key to token and expiry
 
     def fail_next(self, error: MemorybaseError, *, on: str | None = None, times: int = 1) -> None:
-        """Raise this from the next acquire, extend or held."""
+        """Raise this error from the next acquire, extend or held."""
         self._faults.add(error, on=on, times=times)
 
     def expire(self, memory_base_id: UUID, session_id: str) -> None:
-        """Take the lock away, as Redis does when its time is over."""
+        """Expire the lock, as Redis does after its TTL."""
         with self._guard:
             self._held.pop((memory_base_id, session_id), None)
 
@@ -341,7 +341,7 @@ class InMemoryLocks:
 
     def _check(self, operation: str) -> None:
         if self.away:
-            raise LockUnavailable(operation=operation, reason="told to be away")
+            raise LockUnavailable(operation=operation, reason="away")
         self._faults.raise_due(operation)
 
     def _token_of(self, key: tuple[UUID, str]) -> str | None:
@@ -350,7 +350,7 @@ class InMemoryLocks:
 
 
 class InMemoryHeldLock:
-    """A held lock; after its end, or once another has it, extend answers False."""
+    """A held lock; extend returns False after it expired or another holder has it."""
 
     def __init__(self, locks: InMemoryLocks, key: tuple[UUID, str], token: str) -> None:
         self._locks = locks
@@ -359,7 +359,7 @@ class InMemoryHeldLock:
 
     def extend(self) -> bool:
         locks = self._locks
-        locks._check("extend")  # noqa: SLF001  # the two are one part
+        locks._check("extend")  # noqa: SLF001  # the two classes are one double
         with locks._guard:  # noqa: SLF001
             if locks._token_of(self._key) != self._token:  # noqa: SLF001
                 return False
@@ -374,13 +374,12 @@ class InMemoryHeldLock:
 
 
 class InMemoryQueue:
-    """An IngestionQueue that keeps its rings until a test drains them."""
+    """An IngestionQueue that keeps its notifications until a test drains them."""
 
     def __init__(self) -> None:
-        self.away = False  # rings are lost while this is set
-        self.enqueued: list[JobMessage] = []  # every ring that arrived, drained or not
-        self.enqueued_summaries: list[UUID] = []  # those for summaries, until they are drained
-        self.clean_up_rings = 0
+        self.away = False  # notifications are lost while this is set
+        self.enqueued: list[JobMessage] = []  # every notification that arrived, drained or not
+        self.enqueued_summaries: list[UUID] = []  # those for summaries, until drained
         self._waiting: deque[JobMessage] = deque()
 
     def enqueue(self, jobs: Sequence[JobMessage]) -> int:
@@ -397,37 +396,36 @@ class InMemoryQueue:
         return len(ids)
 
     def enqueue_clean_up(self) -> int:
-        self.clean_up_rings += not self.away
         return int(not self.away)
 
     def backlog(self) -> int | None:
         return None if self.away else len(self._waiting) + len(self.enqueued_summaries)
 
     def clear(self) -> None:
-        """Lose what is waiting, as a broker without its file does."""
+        """Lose what is waiting, like a broker that lost its file."""
         self._waiting.clear()
         self.enqueued_summaries.clear()
 
     def drain_summaries(self, handler: Callable[[UUID], object]) -> int:
-        """Hand over each waiting ring for a summary; how many there were."""
+        """Handle each waiting notification for a summary; returns how many."""
         notified, self.enqueued_summaries = self.enqueued_summaries, []
         for summary_id in notified:
             handler(summary_id)
         return len(notified)
 
     def drain(self, handler: Callable[[JobMessage], object]) -> int:
-        """Hand over each waiting ring, those added meanwhile too, in order; how many there were."""
+        """Handle each waiting notification in order, including those added meanwhile; returns how many."""
         handled = 0
         while self._waiting:
             if handled >= DRAIN_LIMIT:
-                raise RuntimeError("the queue never empties: its handler rings again each time")
+                raise RuntimeError("the queue never empties: its handler enqueues another job each time")
             handler(self._waiting.popleft())
             handled += 1
         return handled
 
 
 class FakeEmbedder:
-    """An Embedder of hashed words: texts that share words are near each other, always in the same way."""
+    """A deterministic Embedder of hashed words: texts that share words are near each other."""
 
     dimension = 32
 
@@ -442,11 +440,11 @@ class FakeEmbedder:
         self._failure: MemorybaseError | None = None
 
     def reject(self, text: str) -> None:
-        """Raise TextRejected for every text that contains this one."""
+        """Raise TextRejected for every text that contains this text."""
         self._rejected.add(text)
 
     def fail_with(self, error: MemorybaseError | None) -> None:
-        """Raise this from every call; None ends it."""
+        """Raise this error from every call, until None is set."""
         self._failure = error
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -495,12 +493,12 @@ class FakeEmbedder:
     def _check(self, text: str) -> None:
         _encode(text)
         if any(rejected in text for rejected in self._rejected):
-            raise TextRejected(reason="told to reject it")
+            raise TextRejected(reason="rejected by the test")
 
     def _vector(self, text: str) -> NDArray[np.float32]:
         words = re.findall(r"\w+", text.lower()) or [text]
         summed = np.sum([self._word_vector(word) for word in words], axis=0)
-        if not summed.any():  # two words may cancel out
+        if not summed.any():  # two words can cancel out
             summed = self._word_vector(text)
         return np.asarray(summed / np.linalg.norm(summed), dtype=np.float32)
 
@@ -517,7 +515,7 @@ def _encode(text: str) -> None:
 
 
 class FakeEmbedders:
-    """A registry of FakeEmbedders, one a model; None is the default model."""
+    """A registry of FakeEmbedders, one per model; None is the default model."""
 
     def __init__(self, default: str = "fake") -> None:
         self.default = default
@@ -532,7 +530,7 @@ class FakeEmbedders:
 
 
 class AtOnce(Executor):
-    """Does what it is given before it returns, in the caller's thread."""
+    """An executor that runs each call at once, in the caller's thread."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         future: Future[T] = Future()

@@ -1,4 +1,4 @@
-"""Composition root: builds the adapters once for each process. Nothing connects and no model loads here."""
+"""Composition root: builds the adapters once for each process. Nothing connects and no model loads yet."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from memorybase.vectors.chroma import ChromaStore
 
 Role = Literal["api", "worker", "sweeper", "cli"]
 
-# Connections a process keeps on PostgreSQL; under load it may open more.
+# Connections that a process keeps open to PostgreSQL; under load it may open more.
 POOL_SIZES: dict[Role, int] = {
-    "api": 20,  # with the second twenty, one for each of the server's 40 threads
-    "worker": 4,  # the jobs at work, those ahead, those behind, and the leases; the heartbeat comes on top
+    "api": 20,  # with the overflow of 20, one for each of the server's 40 threads
+    "worker": 4,  # main thread, reader, writer and lease renewal; the heartbeat overflows
     "sweeper": 2,
     "cli": 1,
 }
@@ -44,36 +44,35 @@ def build(settings: Settings | None = None, *, role: Role = "cli") -> Services:
 
 
 def close(services: Services) -> None:
-    """Close every connection that these services hold; they may be used again, which opens new ones."""
+    """Close all connections. The services stay usable and open new ones."""
     for adapter in (services.queue, services.locks, services.vectors):
-        # Closing is the adapters' own matter; the protocols that the domain sees do without it.
+        # The protocols have no close(): the domain never calls it.
         if close_adapter := getattr(adapter, "close", None):
             close_adapter()
     services.database.dispose()
 
 
 def freeze_loaded_objects() -> None:
-    """Once a process has started: full collections, which stop every thread for 100 ms, need not look through what is
-    loaded by then."""
+    """Exclude objects loaded at start from garbage collection: a full collection stops all threads for 100 ms."""
     gc.collect()
     gc.freeze()
 
 
 def redis_client(settings: Settings) -> redis.Redis:
-    """A client that fails within its timeout: the job goes on under the SQL claim, so nothing is tried twice."""
+    """A client that fails within its timeout and never retries: a job goes on under its claim in SQL."""
     client: redis.Redis = redis.Redis.from_url(
         settings.redis_url,
         socket_timeout=settings.redis_timeout_seconds,
         socket_connect_timeout=settings.redis_timeout_seconds,
         socket_keepalive=True,
-        # The library's default waits seconds between three more attempts.
+        # By default the library retries three times and waits for seconds.
         retry=Retry(NoBackoff(), 0),
     )
     return client
 
 
 def _queue(settings: Settings) -> IngestionQueue:
-    # The worker package imports the domain; here alone the domain looks up, and only when it is built.
+    # The only import from the domain up to the worker package; lazy, since that package imports the domain.
     from worker.queue import CeleryQueue
 
     return CeleryQueue(settings)

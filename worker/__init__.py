@@ -1,1 +1,9 @@
-"""The Celery side of memorybase: the worker process, its tasks and the queue that rings it."""
+"""The Celery side of memorybase: the worker process, its tasks and the queue that notifies it.
+
+    app       the Celery application, its settings and signals
+    tasks     the tasks: read the message, call one function
+    process   the worker's process: name, heartbeat, watchdog, its predecessor's jobs
+    queue     publishes notifications, best effort
+
+Run `celery -A worker.app worker`; `memorybase.wiring` builds `queue.CeleryQueue`.
+"""

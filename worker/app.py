@@ -1,8 +1,8 @@
 """The Celery application: its settings, each with its reason, and what a worker does when it starts and stops.
 
-Run as many as wanted: `celery -A worker.app worker`. A worker is one process with one job at a time, so its pid is
-the embedder's, and more throughput is more workers. The job row in SQL is the truth and Celery is the doorbell:
-every setting here prefers a lost or repeated ring, which costs nothing, to a stuck or crashed worker.
+Run as many as needed: `celery -A worker.app worker`. A worker is one process with one task at a time, so its pid is
+the embedder's; for more throughput, run more workers. The job row in SQL is the source of truth and Celery only
+notifies: every setting here prefers a lost or repeated notification, which is harmless, to a stuck or crashed worker.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ app.conf.update(
     # One process: no fork after the model's threads have started, and kill -9 leaves no orphan that embeds.
     worker_pool="solo",
     worker_concurrency=1,
-    # Acknowledged when taken: the lease in SQL recovers lost work, and late acknowledgement makes duplicates routine
-    # whenever the broker's connection breaks.
+    # Acknowledge early: the lease in SQL recovers lost work. Late acknowledgement repeats tasks whenever the broker's
+    # connection breaks.
     task_acks_late=False,
-    task_reject_on_worker_lost=False,  # it repeats a job that kills its worker, without end
-    # Take a ring only when free to answer it: one that waits in a dead worker's hands is not heard.
+    task_reject_on_worker_lost=False,  # it would repeat a job that kills its worker for ever
+    # Prefetch nothing: a notification in a dead worker's buffer is lost.
     worker_prefetch_multiplier=1,
     worker_disable_prefetch=True,
-    # Redis may be away for hours; the default gives up after a hundred tries and the worker exits.
+    # Redis may be unavailable for hours; by default the worker exits after a hundred attempts.
     broker_connection_retry=True,
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     worker_cancel_long_running_tasks_on_connection_loss=False,  # the SQL claim goes on without Redis
     broker_transport_options={
-        "socket_timeout": 5,  # without one a frozen Redis holds the worker for ever; above the 1 s blocking read
+        "socket_timeout": 5,  # without it a frozen Redis blocks the worker for ever; above the 1 s blocking read
         "socket_connect_timeout": 3,
         "socket_keepalive": True,
         "health_check_interval": 10,  # notices a connection that a network dropped silently
-        # A ring popped by a worker that died before acknowledging it comes back. Nothing waits for that: the
-        # sweeper rings again long before.
+        # When a notification comes back from a worker that died before acknowledging it. The sweeper notifies long
+        # before.
         "visibility_timeout": 900,
         "unacked_restore_interval": 10,
         "unacked_restore_throttle": 1,
     },
-    # A warm stop lets the running job end; worker.process cuts it after DRAIN_SECONDS. Celery's own soft shutdown
-    # sleeps in the main thread, which under the solo pool is the thread that has to finish the job.
+    # A warm shutdown lets the running job end; worker.process stops it after DRAIN_SECONDS. Celery's soft shutdown
+    # sleeps in the main thread, where the solo pool runs the job.
     worker_soft_shutdown_timeout=0,
-    # Logging is memorybase's own, from the settings; see telemetry.
+    # memorybase.telemetry configures logging.
     worker_hijack_root_logger=False,
     worker_redirect_stdouts=False,
 )
@@ -64,7 +64,7 @@ _running: list[process.WorkerProcess] = []
 
 
 def this_process() -> process.WorkerProcess:
-    """The worker process that tasks run in; made when the worker starts."""
+    """The worker process that tasks run in, created when the worker starts."""
     if not _running:
         raise RuntimeError("no worker has started in this process: run celery -A worker.app worker")
     return _running[0]
@@ -74,31 +74,31 @@ def this_process() -> process.WorkerProcess:
 def _set_up_logging(**_: Any) -> None:
     """A receiver for this signal keeps Celery from configuring logging at all."""
     telemetry.configure(settings)
-    # A line for every task taken and ended, with all of its arguments: ingestion says it better. What fails is logged
-    # below, without the error's text.
+    # Celery logs every task with all its arguments; ingestion has its own log events. Failures are logged below,
+    # without the error's text.
     logging.getLogger("celery.worker.strategy").setLevel(logging.WARNING)
     logging.getLogger("celery.app.trace").setLevel(logging.CRITICAL)
 
 
 @signals.worker_init.connect
 def _start(sender: WorkController, **_: Any) -> None:
-    _set_up_logging()  # Celery's own signal for it comes after this one
+    _set_up_logging()  # Celery's own signal for this comes later
     pool = sender.pool_cls if isinstance(sender.pool_cls, str) else sender.pool_cls.__module__
     if not pool.endswith("solo"):
         raise SystemExit(f"The worker runs with --pool=solo, not {pool}: start more workers for more throughput.")
-    # Workers do not talk to each other or sign life over Redis: nothing listens, and Celery's heartbeat would hold the
-    # main loop for as long as Redis is frozen.
+    # No gossip and no heartbeats over Redis: nothing reads them, and Celery's heartbeat would block the main loop while
+    # Redis is frozen.
     sender.options.update(without_gossip=True, without_mingle=True, without_heartbeat=True)
     try:
         _running[:] = [process.start(wiring.build(settings, role="worker"))]
     except Exception as exc:
-        # Celery logs what a receiver raises and goes on: this worker would take every ring and answer none.
+        # Celery only logs the exception of a receiver: the worker would take every task and fail.
         log.exception("worker_start_failed")
         raise SystemExit(process.EXIT_SOFTWARE) from exc
 
 
 @signals.worker_ready.connect
-def _take_tasks(**_: Any) -> None:
+def _start_heartbeat(**_: Any) -> None:
     this_process().heartbeat.confirm()
 
 
@@ -117,5 +117,5 @@ def _stop(**_: Any) -> None:
 
 @signals.task_failure.connect
 def _task_failed(task_id: str, exception: BaseException, **_: Any) -> None:
-    """The database was away before the claim, or there is a defect; either way the job row brings the job back."""
+    """The database was unavailable before the claim, or there is a defect. The job row is queued either way."""
     log.error("task_failed", task_id=task_id, exc_info=exception)

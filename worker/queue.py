@@ -1,6 +1,6 @@
-"""The doorbell: publishes frozen jobs to Celery, best effort and bounded in time.
+"""Publish notifications to Celery, best effort and bounded in time.
 
-The job row is the truth. A ring that fails is made up for by the sweeper, so a capture never waits for Redis.
+The job row is the source of truth. The sweeper repeats a notification that fails, so a capture never waits for Redis.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ log = telemetry.get_logger(__name__)
 
 
 class CeleryQueue:
-    """Rings `INGEST_TASK` for each job, `SUMMARIZE_TASK` for each summary.
+    """Sends `INGEST_TASK` for each job and `SUMMARIZE_TASK` for each summary.
 
-    Never raises; after a failure it is quiet for `enqueue_pause_seconds`.
+    Never raises. After a failure it publishes nothing for `enqueue_pause_seconds`.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._app = _publisher(settings)
         self._producer: Producer | None = None
-        # One publisher at a time: a ring takes under a millisecond, and while Redis is frozen one thread finds
-        # out instead of all of them.
-        self._turn = threading.Lock()
-        self._quiet_until = 0.0
+        # One publisher at a time: a notification takes under a millisecond, and while Redis is frozen only one thread
+        # waits for its timeout.
+        self._mutex = threading.Lock()
+        self._paused_until = 0.0
 
     def enqueue(self, jobs: Sequence[JobMessage]) -> int:
-        """How many were published: all, unless Redis is away, frozen, or failed a moment ago."""
+        """How many were published: all, unless Redis is unavailable, frozen, or failed a moment ago."""
         return self._enqueue(INGEST_TASK, [job.to_message() for job in jobs])
 
     def enqueue_summaries(self, ids: Sequence[UUID]) -> int:
@@ -64,11 +64,11 @@ class CeleryQueue:
                 if time.monotonic() >= deadline:
                     break
         if enqueued < len(messages):
-            log.info("notifications_left_to_sweeper", task=task, enqueued=enqueued, wanted=len(messages))
+            log.info("notifications_deferred", task=task, enqueued=enqueued, total=len(messages))
         return enqueued
 
     def backlog(self) -> int | None:
-        """Rings that wait in the broker; None while it does not answer."""
+        """Messages waiting in the broker; None if it does not answer."""
         waiting: int | None = None
         with self._bounded("backlog") as answering:
             if answering:
@@ -77,25 +77,25 @@ class CeleryQueue:
 
     def close(self) -> None:
         """Close the connection; a later call opens a new one."""
-        with self._turn:
+        with self._mutex:
             self._disconnect()
 
     def _publish(self, task: str, message: dict[str, Any]) -> None:
         self._app.send_task(
             task,
             kwargs=message,
-            # Fresh each time: a job is rung as often as needed, and Celery must not take two rings for one.
+            # A new id each time: a job may be notified repeatedly, and Celery must not treat that as one task.
             task_id=str(uuid4()),
             queue=QUEUE,
             producer=self._connected(),
-            # A retry policy without retries: with retry=False kombu connects by another path that takes seconds.
+            # Retry with zero retries: with retry=False kombu connects by another path, which takes seconds.
             retry=True,
             retry_policy={"max_retries": 0},
             ignore_result=True,
         )
 
     def _connected(self) -> Producer:
-        # One connection of our own: kombu's pool waits without bound when it is exhausted.
+        # Our own connection: kombu's pool waits without limit when it is exhausted.
         if self._producer is None:
             self._producer = self._app.amqp.Producer(self._app.connection_for_write())
         return self._producer
@@ -103,43 +103,43 @@ class CeleryQueue:
     def _disconnect(self) -> None:
         producer, self._producer = self._producer, None
         if producer is not None:
-            with suppress(Exception):  # it is given up either way
+            with suppress(Exception):  # it is discarded either way
                 producer.connection.release()
 
     @contextmanager
     def _bounded(self, what: str) -> Iterator[bool]:
-        """The publisher's turn; yields whether Redis may be asked. A failure inside ends the block quietly."""
-        if not self._turn.acquire(timeout=self._settings.enqueue_timeout_seconds):
+        """Take the mutex; yields whether Redis may be used. An exception inside ends the block and starts a pause."""
+        if not self._mutex.acquire(timeout=self._settings.enqueue_timeout_seconds):
             yield False
             return
         try:
-            yield time.monotonic() >= self._quiet_until
-        except Exception as exc:  # noqa: BLE001 - the caller's transaction has committed: nothing here may fail it
-            self._fall_quiet(what, exc)
+            yield time.monotonic() >= self._paused_until
+        except Exception as exc:  # noqa: BLE001 - the caller has committed: nothing here may fail
+            self._pause(what, exc)
         finally:
-            self._turn.release()
+            self._mutex.release()
 
-    def _fall_quiet(self, what: str, exc: Exception) -> None:
-        self._quiet_until = time.monotonic() + self._settings.enqueue_pause_seconds
+    def _pause(self, what: str, exc: Exception) -> None:
+        self._paused_until = time.monotonic() + self._settings.enqueue_pause_seconds
         self._disconnect()
-        log.warning("broker_not_answering", during=what, error=telemetry.describe_error(exc))
+        log.warning("broker_unavailable", during=what, error=telemetry.describe_error(exc))
 
 
 def broker_settings(settings: Settings) -> dict[str, Any]:
-    """What publishers and workers must agree on."""
+    """Settings that publishers and workers share."""
     return {
-        # Both of these, and not broker_url, which CELERY_BROKER_URL in the environment would override.
+        # Not broker_url, which CELERY_BROKER_URL in the environment would override.
         "broker_read_url": settings.redis_url,
         "broker_write_url": settings.redis_url,
         "task_default_queue": QUEUE,
         "task_serializer": "json",
-        "accept_content": ["json"],  # a pickle from the broker would be code
+        "accept_content": ["json"],  # a pickle from the broker could run code
         "task_ignore_result": True,  # the job row holds the outcome
     }
 
 
 def _publisher(settings: Settings) -> Celery:
-    """An app that only publishes: it would rather fail than wait, where a worker's would rather wait than fail."""
+    """An app that only publishes: it fails instead of waiting; a worker's app waits instead of failing."""
     app = Celery("memorybase-publisher", set_as_current=False, fixups=[])
     app.backend_cls = "disabled"
     app.conf.update(

@@ -1,4 +1,4 @@
-"""Doorways from Celery to the domain: read the message, call one function, at most twelve lines."""
+"""Celery tasks: each reads its message and calls one function, in at most twelve lines."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from worker.queue import CLEAN_NODE_MEMORY_TASK, INGEST_TASK, SUMMARIZE_TASK
 
 
 @app.task(name=INGEST_TASK)
-def ingest(**frozen: Any) -> None:
-    """One ingestion job, as its row was when it was rung, and what waits beside it."""
+def ingest(**message: Any) -> None:
+    """Run one ingestion job, and then other waiting jobs."""
     process = this_process()
-    job = JobMessage.from_message(frozen)
+    job = JobMessage.from_message(message)
     with process.watchdog.watching(job.job_id):
-        worker.run_jobs(process.services, job, owner=process.owner, may_continue=process.time_for_more())
+        worker.run_jobs(process.services, job, owner=process.owner, may_continue=process.start_task())
 
 
 @app.task(name=SUMMARIZE_TASK)
 def summarize(summary_id: str) -> None:
-    """The summary of a session or of a chat, as far as its row wants it."""
+    """Write the summary of a session or of a chat, up to the message that its row asks for."""
     process = this_process()
-    progress_id = UUID(summary_id)
-    with process.watchdog.watching(progress_id):
-        if not summary_job.make_summary(process.services, progress_id):
-            summaries.make_due(process.services, progress_id)
+    id_ = UUID(summary_id)
+    with process.watchdog.watching(id_):
+        if not summary_job.make_summary(process.services, id_):
+            summaries.make_due(process.services, id_)
 
 
 @app.task(name=CLEAN_NODE_MEMORY_TASK)
 def clean_node_memory() -> None:
-    """Delete node memory in objects that nobody has written to for long."""
+    """Delete node memory in object stores that was not written to for long."""
     process = this_process()
-    with process.watchdog.watching(uuid4()):  # an object store that hangs must not hold the worker for good
+    with process.watchdog.watching(uuid4()):  # an object store that hangs must not block the worker
         node_memory.clean_up(process.services.settings)

@@ -1,4 +1,4 @@
-"""Routes by noun."""
+"""The routes, one module per resource."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chat Memory nodes of a flow, and their chats. Chat ids are free text, so they travel in the query or the body."""
+"""Chat Memory nodes of a flow, and their chats. Chat ids are free text, so they are sent in the query or the body."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memorybase import messages
 from memorybase.auth.api_keys import Principal
 from memorybase.conversation.chat_memory import memories, message_log, summaries, views
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
-from memorybase.conversation.chat_memory.memories import ChatMemoryView, ChatView, MemoryKey, Who
+from memorybase.conversation.chat_memory.memories import ChatMemoryView, ChatSelector, ChatView, MemoryKey
 from memorybase.conversation.chat_memory.message_log import ChatPage, Deleted, DeletedRole, DeleteMode, Posted
 from memorybase.conversation.chat_memory.views import Trimmed
 from memorybase.database.paging import MAX_SIZE, MAX_SKIP, Page
@@ -31,9 +31,9 @@ MEMORY = f"{MEMORIES}/{{node_id}}"
 
 
 async def _node_in_path(node_id: Annotated[str, Path(min_length=1, max_length=ID_LENGTH)]) -> str:
-    wanted = path_text(node_id)
-    messages.check_text(wanted, "node_id")
-    return wanted
+    decoded = path_text(node_id)
+    messages.check_text(decoded, "node_id")
+    return decoded
 
 
 NodeId = Annotated[str, Depends(_node_in_path)]
@@ -49,7 +49,7 @@ def list_chat_memories(flow_id: FlowId, services: ServicesDep, caller: Reader, p
 def put_chat_memory(
     flow_id: FlowId, node_id: NodeId, body: ChatMemoryConfig, services: ServicesDep, caller: Writer, response: Response
 ) -> ChatMemoryView:
-    """Make the memory of a node (201), or configure it anew (200); its chats stay."""
+    """Create the chat memory of a node (201) or change its configuration (200). Its chats are kept."""
     memory, created = memories.put_memory(services, MemoryKey(caller.user_id, flow_id, node_id), body)
     response.status_code = 201 if created else 200
     return memory
@@ -62,7 +62,7 @@ def get_chat_memory(flow_id: FlowId, node_id: NodeId, services: ServicesDep, cal
 
 @router.delete(MEMORY, status_code=204)
 def delete_chat_memory(flow_id: FlowId, node_id: NodeId, services: ServicesDep, caller: Writer) -> None:
-    """Delete a memory with every chat."""
+    """Delete a chat memory with all its chats."""
     memories.delete_memory(services, MemoryKey(caller.user_id, flow_id, node_id))
 
 
@@ -75,7 +75,7 @@ def list_chats(
     page: PageDep,
     end_user_id: Annotated[Identifier | None, Query()] = None,
 ) -> Page[ChatView]:
-    """Oldest first; messages and tokens are those of the whole log."""
+    """List chats, oldest first. `messages` and `tokens` count the whole log."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
     return memories.list_chats(services, key, page, end_user_id=end_user_id)
 
@@ -89,9 +89,9 @@ def post_chat_messages(
     caller: Writer,
     response: Response,
 ) -> Posted:
-    """Append to a chat: 201, or 200 when all of it was there already. A summary that is due is made by a worker."""
+    """Append messages to a chat: 201, or 200 if all are stored already. A worker makes a summary if one is due."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
-    who = Who(body.chat_id, body.variables)
+    who = ChatSelector(body.chat_id, body.variables)
     run_id = _run(caller, body.run_id)
     posted = message_log.post_messages(services, key, who, body.messages, run_id=run_id, end_user_id=body.end_user_id)
     summaries.request_if_due(services, key, posted.chat_id)
@@ -108,11 +108,11 @@ def list_chat_messages(
     chat_id: ChatId,
     limit: Annotated[int, Query(ge=0, le=MAX_SIZE)] = 50,
     offset: Annotated[
-        int | None, Query(ge=0, le=MAX_SKIP, description="From the beginning; without it the last messages.")
+        int | None, Query(ge=0, le=MAX_SKIP, description="Position of the first message; default: the latest messages.")
     ] = None,
-    cursor: Annotated[str | None, Query(max_length=100, description="next_cursor of the page before.")] = None,
+    cursor: Annotated[str | None, Query(max_length=100, description="next_cursor of the previous page.")] = None,
 ) -> ChatPage:
-    """As they are stored, oldest first."""
+    """List messages as they are stored, oldest first."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
     return message_log.read_messages(services, key, chat_id, limit=limit, offset=offset, cursor=cursor)
 
@@ -127,7 +127,7 @@ def delete_chat_messages(
     mode: Annotated[DeleteMode, Query()],
     roles: Annotated[list[DeletedRole], Query(min_length=1, max_length=2)],
 ) -> Deleted:
-    """Delete what the request that wrote last has written, or all, in these roles; both are everything."""
+    """Delete messages of these roles: those of the last request that wrote, or all. Both roles select every message."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
     return message_log.delete_messages(services, key, chat_id, mode=mode, roles=roles)
 
@@ -136,11 +136,11 @@ def delete_chat_messages(
 def view_chat(
     flow_id: FlowId, node_id: NodeId, body: ChatViewBody, services: ServicesDep, caller: Reader
 ) -> ViewAnswer:
-    """What a model reads of a chat. With run_id the use is recorded."""
+    """Build the messages of a chat for a model. With `run_id` the memory use is recorded."""
     view = views.view_chat(
         services,
         MemoryKey(caller.user_id, flow_id, node_id),
-        Who(body.chat_id, body.variables),
+        ChatSelector(body.chat_id, body.variables),
         run_id=_run(caller, body.run_id),
         align=body.align,
         shape=body.format,
@@ -151,7 +151,7 @@ def view_chat(
 
 @router.post(f"{MEMORY}/trim")
 def trim_chat(flow_id: FlowId, node_id: NodeId, body: ChatTrimBody, services: ServicesDep, caller: Writer) -> Trimmed:
-    """Leave all but the newest messages out of every view; the log keeps them."""
+    """Trim a chat to its newest messages in every view. The log keeps all messages."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
     return views.trim_chat(services, key, body.chat_id, body.max_messages)
 
@@ -160,7 +160,7 @@ def trim_chat(flow_id: FlowId, node_id: NodeId, body: ChatTrimBody, services: Se
 def summarize_chat(
     flow_id: FlowId, node_id: NodeId, body: ChatSummaryBody, services: ServicesDep, caller: Writer
 ) -> Trimmed:
-    """Put a summary in place of all but the newest messages; the log keeps them."""
+    """Replace all but the newest messages by a summary in every view. The log keeps all messages."""
     key = MemoryKey(caller.user_id, flow_id, node_id)
     return summaries.summarize_chat(
         services, key, body.chat_id, keep_last_n=body.keep_last_n, prompt=body.summarize_prompt
@@ -175,7 +175,7 @@ def export_chats(
     caller: Reader,
     chat_id: Annotated[Identifier | None, Query()] = None,
 ) -> StreamingResponse:
-    """The memory, its chats and their messages as JSON lines; the last line says `end`, else it broke off."""
+    """Export a chat memory, its chats and messages as JSON lines. A complete export ends with an `end` line."""
     lines = chats.export_memory(services, MemoryKey(caller.user_id, flow_id, node_id), chat_id=chat_id)
     return StreamingResponse(lines, media_type=JSON_LINES, headers=STREAM_HEADERS)
 

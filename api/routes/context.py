@@ -1,4 +1,4 @@
-"""One call for all that a model reads of memory on its next turn."""
+"""One endpoint for everything that a model reads on its next turn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LIMITS = ("max_turns", "max_messages")
 
 @router.post("/context")
 def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> ContextAnswer:
-    """History, summary and recalled memories within the budget; what cannot be recalled now is in `degraded`."""
+    """Build history, summary and recalled memories within the token budget. `degraded` names what is unavailable."""
     run_id = None if body.run_id is None else messages.resolve_id(caller.user_id, "run", body.run_id)[0]
     request = ContextRequest(
         flow_id=messages.resolve_id(caller.user_id, "flow", body.flow_id)[0],

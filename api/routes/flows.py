@@ -16,7 +16,7 @@ from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_executions import NewExecution
 from memorybase.database.paging import Page
 from memorybase.ingestion import capture
-from memorybase.models import ID_LENGTH, Flow
+from memorybase.models import ID_LENGTH
 from memorybase.read_models import sessions
 from memorybase.read_models.sessions import FlowView, RunView
 from memorybase.services import Services
@@ -29,8 +29,8 @@ router = keyed_router("flows")
 
 @router.post("/flows", status_code=201)
 def create_flow(body: FlowBody, services: ServicesDep, caller: Writer) -> FlowView:
-    """Make a flow with an id of ours; a runtime that has its own ids puts them."""
-    return _view(flows.create_flow(services, caller.user_id, name=body.name))
+    """Create a flow with a generated id. To choose the id, use PUT /flows/{flow_id}."""
+    return sessions.flow_view(flows.create_flow(services, caller.user_id, name=body.name))
 
 
 @router.put("/flows/{flow_id}", responses={201: {"model": FlowView}})
@@ -41,11 +41,11 @@ def put_flow(
     caller: Writer,
     response: Response,
 ) -> FlowView:
-    """Make a flow under the caller's own id (201), or rename it (200)."""
+    """Create a flow with your own id (201), or rename it (200)."""
     identity, external_id = messages.resolve_id(caller.user_id, "flow", path_text(flow_id))
     flow, created = flows.put_flow(services, caller.user_id, name=body.name, flow_id=identity, external_id=external_id)
     response.status_code = 201 if created else 200
-    return _view(flow)
+    return sessions.flow_view(flow)
 
 
 @router.get("/flows")
@@ -60,7 +60,7 @@ def get_flow(flow_id: FlowId, services: ServicesDep, caller: Reader) -> FlowView
 
 @router.delete("/flows/{flow_id}", status_code=204, responses={202: {"model": Accepted}})
 def delete_flow(flow_id: FlowId, services: ServicesDep, caller: Writer) -> Response:
-    """Delete a flow with everything in it: 204, or 202 while jobs drain. It is gone for everyone at once."""
+    """Delete a flow and everything in it: 204, or 202 while its jobs stop. It is invisible at once."""
     return deleted(session_deletion.delete_flow(services, caller.user_id, flow_id))
 
 
@@ -68,8 +68,8 @@ def delete_flow(flow_id: FlowId, services: ServicesDep, caller: Writer) -> Respo
     "/flows/{flow_id}/runs", status_code=201, response_model=CaptureAnswer, responses={200: {"model": CaptureAnswer}}
 )
 def capture_run(flow_id: FlowId, body: CaptureBody, services: ServicesDep, caller: Writer) -> Response:
-    """Capture a run's messages: 201, or 200 when all of it was there already. Executions of its nodes are stored
-    behind them; one that fails says so and takes nothing along."""
+    """Capture a run's messages: 201, or 200 if all of them are stored already. Node executions are stored afterwards;
+    a failed one is reported in its result and fails nothing else."""
     request = _capture_request(body, caller.user_id, services.settings)
     executions = _executions(body, services, caller.user_id)
     result = capture.capture(services, caller.user_id, flow_id, request)
@@ -77,13 +77,13 @@ def capture_run(flow_id: FlowId, body: CaptureBody, services: ServicesDep, calle
     answer.node_executions = node_executions.report_executions(
         services, caller.user_id, flow_id, result.session_id, result.run_id, executions
     )
-    # Written here, in this thread: left to FastAPI it would be checked once more, in another.
+    # Serialized here, in this thread: FastAPI would validate it again in another thread.
     return _json(answer, 201 if result.created else 200)
 
 
 @router.get("/flows/{flow_id}/runs")
 def list_runs(flow_id: FlowId, services: ServicesDep, caller: Reader, page: PageDep) -> Page[RunView]:
-    """Newest first."""
+    """List the runs of a flow, newest first."""
     return sessions.list_runs(services, caller.user_id, flow_id, page)
 
 
@@ -98,7 +98,7 @@ def get_run(run_id: RunId, services: ServicesDep, caller: Reader) -> RunView:
 
 
 def deleted(finished: bool) -> Response:
-    """204, or 202 for what the sweeper finishes."""
+    """204, or 202 if the sweeper finishes the deletion."""
     if finished:
         return Response(status_code=204)
     return _json(Accepted(), 202)
@@ -126,7 +126,7 @@ def _capture_request(body: CaptureBody, user_id: UUID, settings: Settings) -> ca
 
 
 def _executions(body: CaptureBody, services: Services, user_id: UUID) -> list[NewExecution]:
-    """Each read before anything is stored."""
+    """All executions, validated before anything is stored."""
     found: list[NewExecution] = []
     for index, each in enumerate(body.node_executions):
         where = f"node_executions[{index}]"
@@ -136,7 +136,3 @@ def _executions(body: CaptureBody, services: Services, user_id: UUID) -> list[Ne
         named = {"id": identity, "external_id": external_id}
         found.append(node_executions.new_execution(services, user_id, each.model_dump(), where=where, **named))
     return found
-
-
-def _view(flow: Flow) -> FlowView:
-    return FlowView(flow.id, flow.external_id, flow.name, flow.created_at)

@@ -1,4 +1,4 @@
-"""Whether this process lives, and whether all parts of the stack are there. Without a key."""
+"""Liveness of this process and readiness of the stack, without an API key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memorybase import __version__, errors
 from memorybase.operations import health
 
 router = APIRouter(tags=["health"], responses={"5XX": ERRORS["5XX"]})
-# Whoever waits for a hanging part must not take the threads that requests need.
+# Threads of their own: health checks that hang must not use up the threads of requests.
 _limiter = anyio.CapacityLimiter(20)
 
 
@@ -24,9 +24,9 @@ async def health_live() -> Liveness:
 
 @router.get("/health/ready")
 async def health_ready(services: ServicesDep) -> Readiness:
-    """200 when every part answers, else 503 naming those that do not.
+    """Check all parts: 200 if every part responds, else 503 with the names of those that do not.
 
-    200 with `degraded` and the reason when all of them answer and the queue does not move: a restart mends nothing.
+    200 with `degraded` and a reason if every part responds and the queue makes no progress: a restart would not help.
     """
     seen = await anyio.to_thread.run_sync(health.check_parts, services, limiter=_limiter)
     failing = [part.name for part in seen if not part.ok]

@@ -1,4 +1,4 @@
-"""Conversation memory: history for a model's next turn, node executions, and what a run's models were given."""
+"""History for a model's next turn, node executions, and the memory use of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from api.schemas import HistoryAnswer, HistoryBody, NodeExecutionBody
 from memorybase.conversation import Prefixes
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_executions import NodeExecutionView
-from memorybase.conversation.history.read import give_history
+from memorybase.conversation.history.read import read_history
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
 from memorybase.conversation.memory_use import record
 from memorybase.conversation.memory_use.record import RunMemory
@@ -25,14 +25,14 @@ router = keyed_router("history")
 
 @router.post("/history")
 def get_history(body: HistoryBody, services: ServicesDep, caller: Reader) -> HistoryAnswer:
-    """The conversation, or one node's part in it, as messages for a model. With run_id and node_id its use is
+    """Read a session, or one node's part of it, as messages for a model. With `run_id` and `node_id` the memory use is
     recorded."""
 
     def named(kind: IdKind, value: str | None) -> UUID | None:
         return None if value is None else resolve_id(caller.user_id, kind, value)[0]
 
     flow_id, _ = resolve_id(caller.user_id, "flow", body.flow_id)
-    given = give_history(
+    given = read_history(
         Conversation(services, caller.user_id, flow_id, body.session_id),
         HistoryRequest(
             leaf_id=named("message", body.leaf_id),
@@ -60,7 +60,7 @@ def put_node_execution(
     caller: Writer,
     response: Response,
 ) -> NodeExecutionView:
-    """Report an execution of a node (201), or report it anew (200). Its run may be captured later."""
+    """Store a node execution (201) or replace it (200). Its run may be captured later."""
     identity, external_id = resolve_id(caller.user_id, "node_execution", path_text(execution_id))
     new = node_executions.new_execution(
         services, caller.user_id, body.model_dump(), id=identity, external_id=external_id
@@ -79,11 +79,11 @@ def get_node_execution(execution_id: NodeExecutionId, services: ServicesDep, cal
 
 @router.delete("/node-executions/{execution_id}", status_code=204)
 def delete_node_execution(execution_id: NodeExecutionId, services: ServicesDep, caller: Writer) -> None:
-    """Forget what an execution gave out; node memory is then read from the one before."""
+    """Delete a node execution and its outputs. Node memory is then read from the previous execution."""
     node_executions.delete_execution(services, caller.user_id, execution_id)
 
 
 @router.get("/flows/{flow_id}/runs/{run_id}/memory")
 def get_run_memory(flow_id: FlowId, run_id: RunId, services: ServicesDep, caller: Reader) -> RunMemory:
-    """The memory that each node of a run was given, as it was sent."""
+    """Show the memory that each node of a run received."""
     return record.run_memory(services, caller.user_id, flow_id, run_id)

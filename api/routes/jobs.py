@@ -1,9 +1,8 @@
-"""Jobs: looked at, waited for, watched, cancelled."""
+"""Jobs: list, read, wait for, watch, cancel."""
 
 from __future__ import annotations
 
 from typing import Annotated
-from uuid import UUID
 
 from fastapi import Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -11,7 +10,7 @@ from fastapi.responses import StreamingResponse
 
 from api import waiting
 from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
-from api.schemas import MAX_WAIT_SECONDS, Identifier
+from api.schemas import MAX_WAIT_SECONDS, Identifier, SentUuid
 from memorybase.database.paging import Page
 from memorybase.memory_bases import regenerate
 from memorybase.models import JobState
@@ -29,17 +28,17 @@ def list_all_jobs(
     state: Annotated[JobState | None, Query()] = None,
     session_id: Annotated[Identifier | None, Query()] = None,
 ) -> Page[JobView]:
-    """Of all memory bases, newest first."""
+    """List the jobs of all memory bases, newest first."""
     return jobs.list_jobs(services, caller.user_id, None, page, state=state, session_id=session_id)
 
 
 @router.get("/jobs/{job_id}")
 async def get_job(
-    job_id: UUID,
+    job_id: SentUuid,
     services: ServicesDep,
     caller: Reader,
     request: Request,
-    wait: Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for its end.")] = 0,
+    wait: Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait until the job ends.")] = 0,
 ) -> JobView:
     return await waiting.until(
         request, lambda: jobs.get_job(services, caller.user_id, job_id), lambda job: job.ended, seconds=wait
@@ -51,19 +50,19 @@ async def get_job(
     response_class=StreamingResponse,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
-async def watch_job(job_id: UUID, services: ServicesDep, caller: Reader, request: Request) -> StreamingResponse:
-    """Server-sent events: `job` with the job whenever it has changed, `end` with its last state."""
+async def watch_job(job_id: SentUuid, services: ServicesDep, caller: Reader, request: Request) -> StreamingResponse:
+    """Stream server-sent events: `job` after each change, `end` with the last state."""
 
-    def look() -> JobView:
+    def poll() -> JobView:
         return jobs.get_job(services, caller.user_id, job_id)
 
-    first = await run_in_threadpool(look)
+    first = await run_in_threadpool(poll)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(waiting.job_events(request, first, look), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(waiting.job_events(request, first, poll), media_type="text/event-stream", headers=headers)
 
 
 @router.delete("/jobs/{job_id}", status_code=204)
-def cancel_job(job_id: UUID, services: ServicesDep, caller: Writer) -> Response:
-    """Cancel a job; what it would have ingested stays pending."""
+def cancel_job(job_id: SentUuid, services: ServicesDep, caller: Writer) -> Response:
+    """Cancel a job. Its messages stay pending."""
     regenerate.cancel_job(services, caller.user_id, job_id)
     return Response(status_code=204)

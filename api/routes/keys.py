@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from fastapi import Response
 
 from api.deps import Admin, PageDep, ServicesDep, keyed_router
-from api.schemas import KeyAnswer, KeyBody, NewKeyAnswer
+from api.schemas import KeyAnswer, KeyBody, NewKeyAnswer, SentUuid
 from memorybase import errors
 from memorybase.auth import api_keys
 from memorybase.database.paging import Page
@@ -17,7 +15,7 @@ router = keyed_router("keys")
 
 @router.post("/keys", status_code=201)
 def create_key(body: KeyBody, services: ServicesDep, caller: Admin) -> NewKeyAnswer:
-    """Make a key; this answer alone holds the secret."""
+    """Create an API key. Only this response contains the secret."""
     key, secret = api_keys.create_key(
         services, caller.user_id, name=body.name, scopes=body.scopes, expires_at=body.expires_at
     )
@@ -26,16 +24,16 @@ def create_key(body: KeyBody, services: ServicesDep, caller: Admin) -> NewKeyAns
 
 @router.get("/keys")
 def list_keys(services: ServicesDep, caller: Admin, page: PageDep) -> Page[KeyAnswer]:
-    """Those that were not revoked."""
+    """List the API keys that are not revoked."""
     if page.cursor is not None:
-        raise errors.InvalidRequest("Keys are few and have no cursor; use page and size", field="cursor")
+        raise errors.InvalidRequest("The list of keys has no cursor: use page and size", field="cursor")
     found = api_keys.list_keys(services, caller.user_id)
     shown = found[page.skip : page.skip + page.size]
     return Page([KeyAnswer.model_validate(key) for key in shown], len(found), page.page, page.size)
 
 
 @router.delete("/keys/{key_id}", status_code=204)
-def revoke_key(key_id: UUID, services: ServicesDep, caller: Admin) -> Response:
-    """Revoke a key, from its next use on."""
+def revoke_key(key_id: SentUuid, services: ServicesDep, caller: Admin) -> Response:
+    """Revoke an API key: its next use is refused."""
     api_keys.revoke_key(services, caller.user_id, key_id)
     return Response(status_code=204)

@@ -1,4 +1,4 @@
-"""Knowledge bases: all of them listed, the ordinary ones filled and searched; a memory base's is its own business."""
+"""Knowledge bases: list all; fill and search the ordinary ones. Those of memory bases are read-only here."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ router = keyed_router("knowledge bases")
 
 
 async def _name_in_path(name: Annotated[str, Path()]) -> str:
-    meant = path_text(name)
-    messages.check_text(meant, "name")
-    return meant
+    decoded = path_text(name)
+    messages.check_text(decoded, "name")
+    return decoded
 
 
 Named = Annotated[str, Depends(_name_in_path)]
@@ -32,14 +32,14 @@ def list_knowledge_bases(
     services: ServicesDep,
     caller: Reader,
     page: PageDep,
-    for_retrieval: Annotated[bool, Query(description="Leave out those of memory bases.")] = False,
+    for_retrieval: Annotated[bool, Query(description="Hide knowledge bases of memory bases.")] = False,
 ) -> Page[KnowledgeBaseView]:
     return registry.list_knowledge_bases(services, caller.user_id, page, for_retrieval=for_retrieval)
 
 
 @router.post("/knowledge-bases", status_code=201)
 def create_knowledge_base(body: KnowledgeBaseBody, services: ServicesDep, caller: Writer) -> KnowledgeBaseView:
-    """An ordinary knowledge base; a taken name is 409 with `existing_id`."""
+    """Create an ordinary knowledge base. A name in use is 409 with `existing_id`."""
     return registry.create(services, caller.user_id, name=body.name, embedding_model=body.embedding_model)
 
 
@@ -56,14 +56,14 @@ def delete_knowledge_base(name: Named, services: ServicesDep, caller: Writer) ->
 
 @router.post("/knowledge-bases/{name}/documents")
 def add_documents(name: Named, body: DocumentsBody, services: ServicesDep, caller: Writer) -> DocumentsAnswer:
-    """Store texts and make them searchable; a result each, in order. Sending them again changes nothing."""
+    """Add documents and make them searchable. Returns one result per document, in order. A repeat changes nothing."""
     new = [NewDocument(text=each.text, id=each.id, metadata=each.metadata) for each in body.documents]
     return DocumentsAnswer(documents=registry.add_documents(services, caller.user_id, name, new))
 
 
 @router.post("/knowledge-bases/{name}/rebuild")
 def rebuild_knowledge_base(name: Named, services: ServicesDep, caller: Writer) -> KnowledgeBaseView:
-    """Write every document into a new collection, from SQL: it mends a lost one, and takes the model as it is now."""
+    """Rebuild the collection from SQL: it replaces a lost collection and uses the current model."""
     registry.rebuild(services, caller.user_id, name)
     return registry.get_knowledge_base(services, caller.user_id, name)
 
@@ -72,6 +72,6 @@ def rebuild_knowledge_base(name: Named, services: ServicesDep, caller: Writer) -
 def search_knowledge_base(
     name: Named, body: DocumentSearchBody, services: ServicesDep, caller: Reader
 ) -> DocumentAnswer:
-    """The chunks nearest to the query, best first."""
+    """Search the chunks of a knowledge base, best first."""
     query = DocumentQuery(query=body.query, top_k=body.top_k, min_score=body.min_score, metadata=body.metadata or {})
     return registry.search(services, caller.user_id, name, query)

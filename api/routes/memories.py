@@ -1,4 +1,4 @@
-"""Memory bases: made, shown, changed, flushed, regenerated, compared, deleted."""
+"""Memory bases: create, read, change, flush, regenerate, compare with the vector store, delete."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from api.schemas import (
     RegenerateBody,
     Regeneration,
     Repairs,
+    SentUuid,
     WeightsBody,
 )
 from memorybase import messages
 from memorybase.auth.api_keys import Principal
 from memorybase.database.paging import Page
 from memorybase.ingestion import flush
-from memorybase.ingestion.flush import FlushResult
+from memorybase.ingestion.flush import FlushResult, JobBrief
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage, regenerate
 from memorybase.models import JobState
 from memorybase.read_models import activity, memory_bases
@@ -43,23 +44,14 @@ from memorybase.services import Services
 
 router = keyed_router("memories")
 
-Wait = Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for the jobs to end.")]
+Wait = Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait until the jobs end.")]
 
 
 @router.post("/memories", status_code=201)
 def create_memory_base(body: MemoryBaseBody, services: ServicesDep, caller: Writer) -> MemoryBaseView:
-    """Make a memory base over a flow's history; a taken name or kb_name is 409 with `existing_id`."""
-    new = manage.NewMemoryBase(
-        name=body.name,
-        flow_id=messages.resolve_id(caller.user_id, "flow", body.flow_id)[0],
-        threshold=body.threshold,
-        kb_name=body.kb_name,
-        auto_capture=body.auto_capture,
-        capture=body.capture,
-        idle_after=body.idle_after,
-        start=body.start,
-        embedding_model=body.embedding_model,
-    )
+    """Create a memory base over a flow's messages. A name or kb_name in use is 409 with `existing_id`."""
+    flow_id, _ = messages.resolve_id(caller.user_id, "flow", body.flow_id)
+    new = manage.NewMemoryBase(**body.model_dump() | {"flow_id": flow_id})
     base_id = manage.create_memory_base(services, caller.user_id, new)
     return memory_bases.get_memory_base(services, caller.user_id, base_id)
 
@@ -72,36 +64,36 @@ def list_memory_bases(
 
 
 @router.get("/memories/{memory_base_id}")
-def get_memory_base(memory_base_id: UUID, services: ServicesDep, caller: Reader) -> MemoryBaseView:
+def get_memory_base(memory_base_id: SentUuid, services: ServicesDep, caller: Reader) -> MemoryBaseView:
     return memory_bases.get_memory_base(services, caller.user_id, memory_base_id)
 
 
 @router.patch("/memories/{memory_base_id}")
 def update_memory_base(
-    memory_base_id: UUID, body: MemoryBaseChanges, services: ServicesDep, caller: Writer
+    memory_base_id: SentUuid, body: MemoryBaseChanges, services: ServicesDep, caller: Writer
 ) -> MemoryBaseView:
-    """Change name, threshold, auto_capture or idle_after; starts nothing itself."""
+    """Change name, threshold, auto_capture or idle_after. This starts no job."""
     manage.update_memory_base(services, caller.user_id, memory_base_id, body.given())
     return memory_bases.get_memory_base(services, caller.user_id, memory_base_id)
 
 
 @router.delete("/memories/{memory_base_id}", status_code=204, responses={202: {"model": Accepted}})
-def delete_memory_base(memory_base_id: UUID, services: ServicesDep, caller: Writer) -> Response:
-    """Delete a memory base and its knowledge base: 204, or 202 while a job drains. It is gone for everyone at once."""
+def delete_memory_base(memory_base_id: SentUuid, services: ServicesDep, caller: Writer) -> Response:
+    """Delete a memory base and its knowledge base: 204, or 202 while its jobs stop. It is invisible at once."""
     return deleted(deletion.delete_memory_base(services, caller.user_id, memory_base_id))
 
 
 @router.get("/memories/{memory_base_id}/sessions")
 def list_memory_base_sessions(
-    memory_base_id: UUID, services: ServicesDep, caller: Reader, page: PageDep
+    memory_base_id: SentUuid, services: ServicesDep, caller: Reader, page: PageDep
 ) -> Page[BaseSessionView]:
-    """Every session of the flow and how far it is, also those that are not tracked yet."""
+    """List every session of the flow with its progress, tracked or not."""
     return memory_bases.list_base_sessions(services, caller.user_id, memory_base_id, page)
 
 
 @router.post("/memories/{memory_base_id}/flush", status_code=202, responses={200: {"model": FlushResult}})
 async def flush_memory_base(
-    memory_base_id: UUID,
+    memory_base_id: SentUuid,
     services: ServicesDep,
     caller: Writer,
     request: Request,
@@ -109,9 +101,9 @@ async def flush_memory_base(
     body: FlushBody | None = None,
     wait: Wait = 0,
 ) -> FlushResult:
-    """Ingest what is pending, whatever the threshold, in one session or in all.
+    """Ingest pending messages of one session or all sessions, whatever the threshold.
 
-    202 with the jobs; 200 when nothing was pending or all of it ended within `wait`.
+    202 with the jobs; 200 if nothing was pending or all jobs ended within `wait` seconds.
     """
     session_id = body.session_id if body else None
     result = await run_in_threadpool(flush.flush, services, caller.user_id, memory_base_id, session_id)
@@ -124,7 +116,7 @@ async def flush_memory_base(
 
 @router.post("/memories/{memory_base_id}/update", status_code=202, responses={200: {"model": FlushResult}})
 async def sync_memory_base(
-    memory_base_id: UUID,
+    memory_base_id: SentUuid,
     services: ServicesDep,
     caller: Writer,
     request: Request,
@@ -132,37 +124,38 @@ async def sync_memory_base(
     body: FlushBody | None = None,
     wait: Wait = 0,
 ) -> FlushResult:
-    """The same as flush."""
+    """The same as POST /memories/{memory_base_id}/flush."""
     return await flush_memory_base(memory_base_id, services, caller, request, response, body, wait)
 
 
 @router.post("/memories/{memory_base_id}/regenerate", status_code=202)
 def regenerate_memory_base(
-    memory_base_id: UUID, services: ServicesDep, caller: Writer, body: RegenerateBody | None = None
+    memory_base_id: SentUuid, services: ServicesDep, caller: Writer, body: RegenerateBody | None = None
 ) -> Regeneration:
-    """Build the knowledge base anew from the stored messages; it is searched throughout."""
-    wanted = body or RegenerateBody()
-    result = regenerate.regenerate(
-        services, caller.user_id, memory_base_id, embedding_model=wanted.embedding_model, capture=wanted.capture
-    )
-    return Regeneration.model_validate(result)
+    """Rebuild the knowledge base from the stored messages. Searches read the old one until the build is complete."""
+    changes = (body or RegenerateBody()).model_dump()
+    result = regenerate.regenerate(services, caller.user_id, memory_base_id, **changes)
+    jobs = [JobBrief(job.id, job.session_id, JobState(job.state)) for job in result.jobs]
+    return Regeneration(generation=result.generation, jobs=jobs)
 
 
 @router.get("/memories/{memory_base_id}/mismatch")
-def check_mismatch(memory_base_id: UUID, services: ServicesDep, caller: Reader) -> consistency.Mismatch:
-    """Compare the vector store with what it should hold, chunk by chunk."""
+def check_mismatch(memory_base_id: SentUuid, services: ServicesDep, caller: Reader) -> consistency.Mismatch:
+    """Compare the vector store with the ledger, chunk by chunk."""
     return consistency.check_mismatch(services, caller.user_id, memory_base_id)
 
 
 @router.get("/memories/{memory_base_id}/weights")
-def get_search_weights(memory_base_id: UUID, services: ServicesDep, caller: Reader) -> WeightsView:
-    """The weights of a search's signals: the default ones, the memory base's own, and what it had before."""
+def get_search_weights(memory_base_id: SentUuid, services: ServicesDep, caller: Reader) -> WeightsView:
+    """Show the weights of search signals: the defaults, the memory base's own, and its previous ones."""
     return weights.get_weights(services, caller.user_id, memory_base_id)
 
 
 @router.put("/memories/{memory_base_id}/weights")
-def set_search_weights(memory_base_id: UUID, body: WeightsBody, services: ServicesDep, caller: Writer) -> WeightsView:
-    """Give the memory base weights of its own; searches use them at once. Setting the previous ones is an undo."""
+def set_search_weights(
+    memory_base_id: SentUuid, body: WeightsBody, services: ServicesDep, caller: Writer
+) -> WeightsView:
+    """Set the memory base's own weights. Searches use them at once. To undo, set the previous weights."""
     wanted = StoredWeights(
         sets={name: WeightSet(each.bias, each.weights) for name, each in body.sets.items()},
         fitted_at=body.fitted_at,
@@ -174,56 +167,60 @@ def set_search_weights(memory_base_id: UUID, body: WeightsBody, services: Servic
 
 
 @router.delete("/memories/{memory_base_id}/weights", status_code=204)
-def reset_search_weights(memory_base_id: UUID, services: ServicesDep, caller: Writer) -> Response:
-    """Use the default weights again; the memory base's own become the previous ones."""
+def reset_search_weights(memory_base_id: SentUuid, services: ServicesDep, caller: Writer) -> Response:
+    """Return to the default weights. The memory base's own become the previous ones."""
     weights.set_weights(services, caller.user_id, memory_base_id, None)
     return Response(status_code=204)
 
 
 @router.get("/memories/{memory_base_id}/activity")
 def get_activity(
-    memory_base_id: UUID,
+    memory_base_id: SentUuid,
     services: ServicesDep,
     caller: Reader,
     since: Annotated[Moment, Query()],
-    until: Annotated[Moment | None, Query(description="Now, unless it is earlier.")] = None,
+    until: Annotated[Moment | None, Query(description="Default and maximum: now.")] = None,
     buckets: Annotated[int, Query(ge=1, le=activity.MAX_BUCKETS)] = activity.DEFAULT_BUCKETS,
 ) -> Activity:
-    """Messages captured and ingested over time, and how long they waited, in at most 31 days."""
+    """Count messages captured and ingested over time, with ingestion delays. The window is at most 31 days."""
     return activity.activity(services, caller.user_id, memory_base_id, since=since, until=until, buckets=buckets)
 
 
 @router.get("/memories/{memory_base_id}/jobs")
 def list_jobs(
-    memory_base_id: UUID,
+    memory_base_id: SentUuid,
     services: ServicesDep,
     caller: Reader,
     page: PageDep,
     state: Annotated[JobState | None, Query()] = None,
     session_id: Annotated[Identifier | None, Query()] = None,
 ) -> Page[JobView]:
-    """Newest first."""
+    """List the jobs of a memory base, newest first."""
     return work.list_jobs(services, caller.user_id, memory_base_id, page, state=state, session_id=session_id)
 
 
 @router.get("/memories/{memory_base_id}/dead-letters")
 def list_dead_letters(
-    memory_base_id: UUID, services: ServicesDep, caller: Reader, page: PageDep
+    memory_base_id: SentUuid, services: ServicesDep, caller: Reader, page: PageDep
 ) -> Page[DeadLetterView]:
-    """Messages that could not be embedded, with the error and the attempts."""
+    """List messages that could not be embedded, with error and attempts."""
     return work.list_dead_letters(services, caller.user_id, memory_base_id, page)
 
 
 @router.post("/memories/{memory_base_id}/dead-letters/{dead_letter_id}/retry", status_code=202)
-def retry_dead_letter(memory_base_id: UUID, dead_letter_id: UUID, services: ServicesDep, caller: Writer) -> Repairs:
-    """Try to embed the message once more."""
+def retry_dead_letter(
+    memory_base_id: SentUuid, dead_letter_id: SentUuid, services: ServicesDep, caller: Writer
+) -> Repairs:
+    """Try again to embed the message of a dead letter."""
     job_ids = dead_letters.retry_dead_letter(services, caller.user_id, memory_base_id, dead_letter_id)
     return Repairs(job_ids=job_ids)
 
 
 @router.delete("/memories/{memory_base_id}/dead-letters/{dead_letter_id}", status_code=204)
-def discard_dead_letter(memory_base_id: UUID, dead_letter_id: UUID, services: ServicesDep, caller: Writer) -> Response:
-    """Give the message up for this memory base; it stays stored."""
+def discard_dead_letter(
+    memory_base_id: SentUuid, dead_letter_id: SentUuid, services: ServicesDep, caller: Writer
+) -> Response:
+    """Discard a dead letter: this memory base skips the message, which stays stored."""
     dead_letters.discard_dead_letter(services, caller.user_id, memory_base_id, dead_letter_id)
     return Response(status_code=204)
 
@@ -231,13 +228,13 @@ def discard_dead_letter(memory_base_id: UUID, dead_letter_id: UUID, services: Se
 async def _ended(
     request: Request, services: Services, caller: Principal, base_id: UUID, result: FlushResult, seconds: int
 ) -> tuple[FlushResult, bool]:
-    """Wait until these jobs, and those that continue them, have ended; the states then, and whether they have."""
+    """Wait until these jobs and their follow-up jobs have ended; their states, and whether all have ended."""
     sessions = [job.session_id for job in result.jobs]
     targets = await run_in_threadpool(work.pending_targets, services, caller.user_id, base_id, sessions)
     pending = await waiting.until(
         request,
         lambda: work.jobs_pending(services, base_id, targets),
-        lambda still: not still,
+        lambda is_pending: not is_pending,
         seconds=seconds,
     )
     states = await run_in_threadpool(work.job_states, services, [job.id for job in result.jobs])

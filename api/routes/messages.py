@@ -1,18 +1,18 @@
-"""Messages: found, edited, deleted."""
+"""Messages: list, read, edit, delete."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
-from uuid import UUID
 
 from fastapi import Query
 
 from api.deps import FlowFilter, MessageId, PageDep, Reader, RunFilter, ServicesDep, Writer, keyed_router
-from api.schemas import Identifier, MessageChanges, Moment, Repairs, Role
+from api.schemas import Identifier, MessageChanges, Moment, Repairs, Role, SentUuid
 from memorybase import messages
 from memorybase.database.paging import Page
 from memorybase.read_models import sessions
-from memorybase.read_models.sessions import MessageQuery, MessageView
+from memorybase.read_models.session_queries import MessageQuery
+from memorybase.read_models.sessions import MessageView
 from memorybase.sessions import edits
 
 router = keyed_router("messages")
@@ -25,18 +25,18 @@ def list_messages(
     page: PageDep,
     flow_id: FlowFilter,
     run_id: RunFilter,
-    memory_base_id: Annotated[UUID | None, Query(description="Its flow's messages, each with `ingested`.")] = None,
+    memory_base_id: Annotated[SentUuid | None, Query(description="Messages of its flow, each with `ingested`.")] = None,
     session_id: Annotated[Identifier | None, Query()] = None,
     end_user_id: Annotated[Identifier | None, Query()] = None,
     role: Annotated[Role | None, Query()] = None,
     is_output: Annotated[bool | None, Query()] = None,
-    ingested: Annotated[bool | None, Query(description="Needs memory_base_id.")] = None,
-    since: Annotated[Moment | None, Query(description="Inclusive, as `until`; without a zone it is UTC.")] = None,
+    ingested: Annotated[bool | None, Query(description="Requires memory_base_id.")] = None,
+    since: Annotated[Moment | None, Query(description="Inclusive, like `until`. Without a time zone: UTC.")] = None,
     until: Annotated[Moment | None, Query()] = None,
     order: Annotated[Literal["asc", "desc"], Query()] = "asc",
 ) -> Page[MessageView]:
-    """By seq within one session of a flow, by the time of capture across sessions."""
-    wanted = MessageQuery(
+    """List messages: by seq within one session of a flow, else by time of capture."""
+    query = MessageQuery(
         flow_id=flow_id,
         memory_base_id=memory_base_id,
         session_id=session_id,
@@ -49,7 +49,7 @@ def list_messages(
         until=until,
         order=order,
     )
-    return sessions.list_messages(services, caller.user_id, wanted, page)
+    return sessions.list_messages(services, caller.user_id, query, page)
 
 
 @router.get("/messages/{message_id}")
@@ -59,12 +59,12 @@ def get_message(message_id: MessageId, services: ServicesDep, caller: Reader) ->
 
 @router.patch("/messages/{message_id}")
 def edit_message(message_id: MessageId, body: MessageChanges, services: ServicesDep, caller: Writer) -> Repairs:
-    """Change content, files or metadata; the jobs make the knowledge bases follow."""
+    """Change content, files or metadata. Searches see the edit at once; jobs update the knowledge bases."""
     changes = messages.normalise_changes(body.given(), max_message_bytes=services.settings.max_message_bytes)
     return Repairs(job_ids=edits.edit_message(services, caller.user_id, message_id, changes))
 
 
 @router.delete("/messages/{message_id}")
 def delete_message(message_id: MessageId, services: ServicesDep, caller: Writer) -> Repairs:
-    """Delete a message; the jobs make the knowledge bases follow, searches leave it out at once."""
+    """Delete a message. Searches leave it out at once; jobs update the knowledge bases."""
     return Repairs(job_ids=edits.delete_message(services, caller.user_id, message_id))

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus. With a read key: they say how much is captured, and when, which is nobody else's business."""
+"""Prometheus metrics. They require a read key, since they show how much is captured and when."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memorybase.operations import exposition as metrics_text
 
 
 class _UnlessPublic(KeyedRoute):
-    """Asks for a key unless the setting `metrics_public` lets everybody read."""
+    """Requires a key unless the setting `metrics_public` is on."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         keyed, public = super().get_route_handler(), APIRoute.get_route_handler(self)
@@ -40,7 +40,7 @@ router = APIRouter(
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 def get_metrics(services: ServicesDep, request: Request) -> Response:
-    """Prometheus's text format. The numbers are of the whole installation; what is counted, of this process."""
+    """Read metrics in Prometheus text format. Gauges cover the whole installation, counters this process."""
     exposition: metrics_text.Exposition = request.app.state.exposition
     caller: Principal | None = getattr(request.state, "principal", None)
     if caller is not None:

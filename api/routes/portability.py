@@ -1,16 +1,15 @@
-"""Export and import: everything that was captured, as JSON lines."""
+"""Export and import of everything captured, as JSON lines."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
 from fastapi import Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from api.deps import FlowFilter, Reader, ServicesDep, Writer, keyed_router
-from api.schemas import Identifier
+from api.schemas import Identifier, SentUuid
 from memorybase.import_export import exporter, importer
 from memorybase.import_export.importer import ImportAnswer
 
@@ -26,10 +25,10 @@ def export_lines(
     services: ServicesDep,
     caller: Reader,
     flow_id: FlowFilter,
-    memory_base_id: Annotated[UUID | None, Query(description="Its flow.")] = None,
+    memory_base_id: Annotated[SentUuid | None, Query(description="Export the flow of this memory base.")] = None,
     end_user_id: Annotated[Identifier | None, Query()] = None,
 ) -> StreamingResponse:
-    """Flows, sessions, runs and messages, every stored field; the last line says `end`, else it broke off."""
+    """Export flows, sessions, runs and messages with every stored field. A complete export ends with an `end` line."""
     scope = exporter.resolve_scope(
         services, caller.user_id, flow_id=flow_id, memory_base_id=memory_base_id, end_user_id=end_user_id
     )
@@ -43,6 +42,6 @@ async def import_lines(
     caller: Writer,
     on_conflict: Annotated[Literal["error", "keep", "update"], Query()] = "error",
 ) -> ImportAnswer:
-    """Any stretch of an export's lines: what is there stays, so that a broken import is simply sent again."""
+    """Import any range of lines of an export. Stored rows are kept, so a broken import can be sent again."""
     body = await request.body()
     return await run_in_threadpool(importer.import_lines, services, caller.user_id, body, on_conflict=on_conflict)

@@ -1,4 +1,4 @@
-"""Search: a query to ranked messages, in one memory base or in all of a flow."""
+"""Search one memory base, or all memory bases of a flow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from api.deps import Reader, ServicesDep, keyed_router
-from api.schemas import FlowSearchBody, SearchBody
+from api.schemas import FlowSearchBody, SearchBody, SentUuid
 from memorybase import messages
 from memorybase.auth.api_keys import Principal
 from memorybase.search import search
@@ -17,14 +17,16 @@ router = keyed_router("search")
 
 
 @router.post("/memories/{memory_base_id}/search")
-def search_memory_base(memory_base_id: UUID, body: SearchBody, services: ServicesDep, caller: Reader) -> SearchAnswer:
-    """The messages nearest to the query, best first, also those not ingested yet."""
+def search_memory_base(
+    memory_base_id: SentUuid, body: SearchBody, services: ServicesDep, caller: Reader
+) -> SearchAnswer:
+    """Search the messages of a memory base, best first, including those not ingested yet."""
     return search.search(services, caller.user_id, _request(body, caller, memory_base_id=memory_base_id))
 
 
 @router.post("/search")
 def search_flow(body: FlowSearchBody, services: ServicesDep, caller: Reader) -> SearchAnswer:
-    """The same over every memory base of a flow."""
+    """Search every memory base of a flow, best first."""
     flow_id, _ = messages.resolve_id(caller.user_id, "flow", body.flow_id)
     return search.search(services, caller.user_id, _request(body, caller, flow_id=flow_id))
 
@@ -32,6 +34,6 @@ def search_flow(body: FlowSearchBody, services: ServicesDep, caller: Reader) -> 
 def _request(body: SearchBody, caller: Principal, **where: UUID) -> SearchRequest:
     if body.metadata is not None:
         messages.check_json(body.metadata, "metadata")
-    wanted: dict[str, Any] = body.model_dump(exclude={"flow_id", "exclude_message_ids"})
+    fields: dict[str, Any] = body.model_dump(exclude={"flow_id", "exclude_message_ids"})
     excluded = [messages.resolve_id(caller.user_id, "message", each)[0] for each in body.exclude_message_ids]
-    return SearchRequest(**wanted | where, exclude_message_ids=excluded)
+    return SearchRequest(**fields | where, exclude_message_ids=excluded)

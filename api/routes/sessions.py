@@ -1,4 +1,4 @@
-"""Sessions. Their ids are free text, so they travel in the query or the body, never in a path."""
+"""Sessions. Their ids are free text, so they are sent in the query or the body, never in a path."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def list_sessions(
 
 @router.patch("/sessions")
 def update_session(body: SessionChanges, services: ServicesDep, caller: Writer) -> SessionView:
-    """Rename a session, or replace its metadata; an id that another session has is 409."""
+    """Rename a session or replace its metadata. An id of another session is 409."""
     flow_id, _ = messages.resolve_id(caller.user_id, "flow", body.flow_id)
     messages.check_json(body.metadata, "metadata")
     edits.update_session(
@@ -51,7 +51,7 @@ def update_session(body: SessionChanges, services: ServicesDep, caller: Writer) 
 def delete_session(
     services: ServicesDep, caller: Writer, flow_id: FlowNamed, session_id: Annotated[Identifier, Query()]
 ) -> Erasure:
-    """Delete a session with its messages; the knowledge bases follow, searches leave it out at once."""
+    """Delete a session and its messages. Searches leave it out at once; jobs update the knowledge bases."""
     return edits.delete_session(services, caller.user_id, flow_id, session_id)
 
 
@@ -59,7 +59,7 @@ def delete_session(
 def erase_end_user(
     end_user_id: Annotated[str, Path(min_length=1, max_length=ID_LENGTH)], services: ServicesDep, caller: Writer
 ) -> Erasure:
-    """Delete every session of an end user, in all flows. The receipt counts what is gone and what is to follow."""
-    wanted = path_text(end_user_id)
-    messages.check_json(wanted, "end_user_id")
-    return edits.erase_end_user(services, caller.user_id, wanted)
+    """Delete every session of an end user, in all flows. The response counts what was deleted."""
+    decoded = path_text(end_user_id)
+    messages.check_json(decoded, "end_user_id")
+    return edits.erase_end_user(services, caller.user_id, decoded)

@@ -1,4 +1,4 @@
-"""Links that open the web page."""
+"""Sign-in links for the web page."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ router = keyed_router("sign-in")
 
 @router.post("/sign-in-links", status_code=201)
 def create_sign_in_link(services: ServicesDep, caller: AnyKey) -> SignInLinkAnswer:
-    """Make a link that signs a browser in as this key: once, within the hour."""
+    """Create a link that signs a browser in with this key's scopes. It works once, for one hour."""
     if not services.settings.web:
-        raise errors.NotFound("The web page is not served here: MEMORYBASE_WEB is off")
+        raise errors.NotFound("The web page is off. Set MEMORYBASE_WEB=true to serve it")
     link = web_sessions.make_link(services, caller)
     return SignInLinkAnswer(url_path=f"/ui/enter?token={link.token}", expires_at=link.expires_at)

@@ -1,4 +1,4 @@
-"""Summaries of sessions. Session ids are free text, so they travel in the query or the body."""
+"""Summaries of sessions. Session ids are free text, so they are sent in the query or the body."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def get_summary(
     summarizer: Annotated[Name | None, Query()] = None,
     preset: Annotated[SummaryPreset, Query()] = DEFAULT_PRESET,
 ) -> SummaryView:
-    """The summary of a session's beginning, and what is known of the next one."""
+    """Read a session's summary and the state of the next one."""
     by = summarizer or checked_name(services.settings, None)
     key = SummaryKey(flow_id=flow_id, session_id=session_id, preset=preset, summarizer=by)
     return summaries.get_summary(services, caller.user_id, key)
@@ -33,7 +33,7 @@ def get_summary(
 
 @router.post("/summary", status_code=202)
 def request_summary(body: SummaryBody, services: ServicesDep, caller: Writer) -> SummaryView:
-    """Have a summary made anew, in the background, of all but the latest pairs of question and reply."""
+    """Request a new summary of all but the latest pairs of question and reply. A worker makes it."""
     flow_id, _ = messages.resolve_id(caller.user_id, "flow", body.flow_id)
     by = checked_name(services.settings, body.summarizer)
     key = SummaryKey(flow_id=flow_id, session_id=body.session_id, preset=body.preset, summarizer=by)
@@ -49,5 +49,5 @@ def delete_summary(
     summarizer: Annotated[Name | None, Query()] = None,
     preset: Annotated[SummaryPreset | None, Query()] = None,
 ) -> None:
-    """Delete a session's summaries, or those of a summarizer or preset; a read may ask for new ones."""
+    """Delete a session's summaries, or those of one summarizer or preset. A later read may request new ones."""
     summaries.delete_summary(services, caller.user_id, flow_id, session_id, preset=preset, summarizer=summarizer)

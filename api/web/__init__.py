@@ -1,17 +1,21 @@
-"""The web page at /ui: what is remembered, what waits, what went wrong, and the buttons that mend it.
+"""The web page at /ui: memories, sessions, search, jobs, keys and health, with the buttons to fix what failed.
 
-    mounting  the pages on the API's application
-    visits    who looks: the cookie, the services, and every call of the domain
-    entrance  signing in and out
-    frame     what surrounds every page
-    parts     what several pages are made of
-    pages/    one module a page
+    nicegui_setup    mounts the pages on the API's application
+    visits           the signed-in key behind a page, and its calls of the domain
+    sign_in          signing in and out, and error pages: plain HTML
+    layout           header and navigation of every page
+    parts            components that the pages share
+    forms            dialogs that create, edit and delete a memory
+    message_view     a message with its parts, tool calls and files
+    message_forms    dialogs that edit and delete messages and sessions
+    search_results   search results; score_breakdown explains their scores
+    pages/           one module for each page
 
-NiceGUI builds the pages in Python and keeps them live over a web socket; all that a browser loads comes from its wheel.
+NiceGUI builds the pages in Python and updates them over a web socket; its wheel holds everything that a browser loads.
 """
 
 from __future__ import annotations
 
-from api.web.mounting import mount
+from api.web.nicegui_setup import mount
 
 __all__ = ["mount"]

@@ -1,4 +1,4 @@
-"""Making, changing and deleting a memory base, in dialogs."""
+"""Dialogs that create, edit and delete a memory base, and what forms have in common."""
 
 from __future__ import annotations
 
@@ -20,126 +20,127 @@ from memorybase.read_models import memory_bases, sessions
 from memorybase.read_models.sessions import FlowView
 from memorybase.sessions import flows as session_flows
 
-NEW_FLOW = "A new flow"
-CAPTURES = {Capture.OUTPUTS: "The flow's answers", Capture.ALL: "Questions and answers"}
-STARTS = {"beginning": "With all that is stored of the flow", "now": "With the next run"}
+NEW_FLOW = "New flow"
+CAPTURES = {Capture.OUTPUTS: "Answers", Capture.ALL: "Questions and answers"}
+STARTS = {"beginning": "Yes, all stored messages", "now": "No, only new runs"}
 
 
 async def create(visit: Visit) -> UUID | None:
-    """Ask for a new memory base and make it; its id, or None when the reader would rather not."""
-    flows = (await visit.ask(sessions.list_flows, paging.PageRequest(size=paging.MAX_SIZE))).items
-    with dialog("New memory") as opened:
+    """Show the form for a new memory base and create it. Returns its id, or None if cancelled."""
+    flows = (await visit.read(sessions.list_flows, paging.PageRequest(size=paging.MAX_SIZE))).items
+    with dialog("New memory") as form:
         with ui.element("div").classes("form"):
             name = field(ui.input("Name").props("autofocus"))
-            options = [_flow_words(flow) for flow in flows]
+            options = [_flow_option(flow) for flow in flows]
             flow = field(ui.select([NEW_FLOW, *options], value=options[0] if options else NEW_FLOW, label="Flow"))
-            flow_id = field(ui.input("Id of the new flow", value="my-flow"))
+            flow_id = field(ui.input("New flow ID", value="my-flow"))
             flow_id.bind_visibility_from(flow, "value", value=NEW_FLOW)
-            threshold = field(ui.number("Ingest after so many messages", value=50, min=1, precision=0))
-            capture = field(ui.select(CAPTURES, value=Capture.OUTPUTS, label="What is remembered"))
-            start = field(ui.select(STARTS, value="beginning", label="From when on"))
-        auto = ui.switch("Auto-capture: ingest by itself when the threshold is reached", value=True)
+            threshold = field(ui.number("Ingestion threshold", value=50, min=1, precision=0))
+            capture = field(ui.select(CAPTURES, value=Capture.OUTPUTS, label="Captured messages"))
+            start = field(ui.select(STARTS, value="beginning", label="Include existing messages?"))
+        auto_capture = ui.switch("Auto-capture: ingest automatically at the threshold", value=True)
 
-        async def make() -> None:
-            chosen = options.index(str(flow.value)) if flow.value != NEW_FLOW else None
+        async def submit() -> None:
+            index = options.index(str(flow.value)) if flow.value != NEW_FLOW else None
 
             async def work() -> UUID:
-                target = flows[chosen].id if chosen is not None else await _new_flow(visit, str(flow_id.value or ""))
+                target = flows[index].id if index is not None else await _create_flow(visit, str(flow_id.value or ""))
                 new = manage.NewMemoryBase(
                     name=str(name.value or ""), flow_id=target, threshold=int(threshold.value or 0), kb_name=None,
-                    auto_capture=bool(auto.value), capture=Capture(capture.value), idle_after=None,
+                    auto_capture=bool(auto_capture.value), capture=Capture(capture.value), idle_after=None,
                     start=start.value, embedding_model=None,
                 )  # fmt: skip
-                return await visit.act(manage.create_memory_base, new)
+                return await visit.write(manage.create_memory_base, new)
 
-            made = await parts.attempt(work())
-            if made:
-                opened.submit(made)
+            base_id = await parts.attempt(work())
+            if base_id:
+                form.submit(base_id)
 
-        ways(opened, "Create", make)
-    return await asked(opened, UUID)
+        buttons(form, "Create", submit)
+    return await result_of(form, UUID)
 
 
-async def change(visit: Visit, base_id: UUID) -> bool:
-    """Ask for another name, threshold or idle time; whether anything was changed."""
-    base = await visit.ask(memory_bases.get_memory_base, base_id)
-    with dialog(f"Change {base.name}") as opened:
+async def edit(visit: Visit, base_id: UUID) -> bool:
+    """Show the form that edits name, threshold and idle timeout. Returns whether anything changed."""
+    base = await visit.read(memory_bases.get_memory_base, base_id)
+    with dialog(f"Edit {base.name}") as form:
         with ui.element("div").classes("form"):
             name = field(ui.input("Name", value=base.name).props("autofocus"))
-            threshold = field(ui.number("Ingest after so many messages", value=base.threshold, min=1, precision=0))
-            idle = field(ui.number("Ingest the rest after idle seconds", value=base.idle_after, min=0, precision=0))
-        ui.label(
-            "A lower threshold takes effect with the next run; Sync Now ingests at once. 0 idle seconds: never."
-        ).classes("quiet")
+            threshold = field(ui.number("Ingestion threshold", value=base.threshold, min=1, precision=0))
+            idle_after = field(ui.number("Idle timeout (seconds)", value=base.idle_after, min=0, precision=0))
+        parts.hint(
+            "A lower threshold applies from the session's next run; Sync Now ingests at once. "
+            "After the idle timeout, a session is ingested below the threshold; 0 turns this off."
+        )
 
-        async def save() -> None:
-            changes: dict[str, Any] = {
+        async def submit() -> None:
+            values: dict[str, Any] = {
                 "name": str(name.value or ""),
                 "threshold": int(threshold.value or 0),
-                "idle_after": int(idle.value or 0),
+                "idle_after": int(idle_after.value or 0),
             }
-            changed = {key: value for key, value in changes.items() if value != getattr(base, key)}
+            changes = {key: value for key, value in values.items() if value != getattr(base, key)}
 
             async def work() -> bool:
-                await visit.act(manage.update_memory_base, base_id, changed)
+                await visit.write(manage.update_memory_base, base_id, changes)
                 return True
 
             if await parts.attempt(work()):
-                opened.submit(bool(changed))
+                form.submit(bool(changes))
 
-        ways(opened, "Save", save)
-    return bool(await asked(opened, bool))
+        buttons(form, "Save", submit)
+    return bool(await result_of(form, bool))
 
 
 async def delete(visit: Visit, base_id: UUID) -> bool:
-    """Delete once its name has been typed; whether it was."""
-    base = await visit.ask(memory_bases.get_memory_base, base_id)
-    sure = await parts.confirm(
+    """Delete a memory base after its name is typed. Returns whether it was deleted."""
+    base = await visit.read(memory_bases.get_memory_base, base_id)
+    confirmed = await parts.confirm(
         f"Delete {base.name}?",
-        f"Its knowledge base with {parts.plural(base.total_processed, 'message')} is deleted, and nothing brings it "
-        "back. The flow's messages stay stored: another memory can be made of them.",
+        f"This permanently deletes its knowledge base with {parts.plural(base.total_processed, 'message')}. "
+        "The flow's messages stay stored, so you can create another memory from them.",
         action="Delete",
         typed=base.name,
     )
-    if not sure:
+    if not confirmed:
         return False
-    gone = await visit.act(deletion.delete_memory_base, base_id)
-    parts.tell(f"{base.name} is deleted." if gone else f"{base.name} is being deleted; a job still ends.")
+    is_deleted = await visit.write(deletion.delete_memory_base, base_id)
+    parts.notify(f"{base.name} deleted." if is_deleted else f"Deleting {base.name} once its running job has finished.")
     return True
 
 
-async def _new_flow(visit: Visit, named: str) -> UUID:
-    flow_id, external_id = messages.resolve_id(visit.principal.user_id, "flow", named)
-    await visit.act(session_flows.put_flow, name=named, flow_id=flow_id, external_id=external_id)
+async def _create_flow(visit: Visit, name: str) -> UUID:
+    flow_id, external_id = messages.resolve_id(visit.principal.user_id, "flow", name)
+    await visit.write(session_flows.put_flow, name=name, flow_id=flow_id, external_id=external_id)
     return flow_id
 
 
-def _flow_words(flow: FlowView) -> str:
+def _flow_option(flow: FlowView) -> str:
     return f"{flow.name} ({flow.external_id or flow.id})"
 
 
-def field(made: Any) -> Any:
-    """A field of a form, in the look that all have."""
-    return made.props("outlined dense hide-bottom-space")
+def field(element: Any) -> Any:
+    """A form field in the common style."""
+    return element.props("outlined dense hide-bottom-space")
 
 
 @contextmanager
 def dialog(title: str) -> Iterator[ui.dialog]:
-    """A form in a dialog, opened by `asked`."""
-    with ui.dialog().props(f"aria-label={json.dumps(title)}") as made, ui.card().classes("question"):
+    """A dialog to build a form in; `result_of` opens it."""
+    with ui.dialog().props(f"aria-label={json.dumps(title)}") as element, ui.card().classes("dialog"):
         parts.heading(title)
-        yield made
+        yield element
 
 
-def ways(opened: ui.dialog, action: str, act: parts.Handler) -> None:
-    """The buttons below a form: leave it, or act; `act` submits when it succeeded."""
-    with ui.element("div").classes("ways"):
-        parts.button("Cancel", lambda: opened.submit(None))
-        parts.button(action, act, kind="first")
+def buttons(form: ui.dialog, action: str, on_action: parts.Handler) -> None:
+    """Cancel and the action; `on_action` submits the dialog after it succeeded."""
+    with ui.element("div").classes("actions"):
+        parts.button("Cancel", lambda: form.submit(None))
+        parts.button(action, on_action, kind="primary")
 
 
-async def asked(opened: ui.dialog, kind: type[parts.Item]) -> parts.Item | None:
-    """What the dialog was left with; None when it was left without."""
-    answer = await opened
-    opened.delete()
-    return answer if isinstance(answer, kind) else None
+async def result_of(form: ui.dialog, kind: type[parts.Item]) -> parts.Item | None:
+    """Open a dialog; what it submits, or None if it is cancelled."""
+    result = await form
+    form.delete()
+    return result if isinstance(result, kind) else None

@@ -1,4 +1,4 @@
-"""What several pages are made of."""
+"""UI components that several pages share, and how values are written."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from memorybase.database import paging
 
 Item = TypeVar("Item")
 Handler = Callable[..., Any]
-Mood = Literal["good", "busy", "warn", "bad", "calm"]
+Tone = Literal["good", "busy", "warn", "bad", "calm"]
 
-LIVE_SECONDS = 1.0
-LOOKS_SHARE = 10  # a page whose looks take long looks for one tenth of the time
+REFRESH_SECONDS = 1.0
+INTERVAL_FACTOR = 10  # a page whose refreshes are slow spends one tenth of its time refreshing
 
 CAPTURE = """curl {url}/v1/flows/{flow}/runs \\
   -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\
@@ -34,27 +34,31 @@ log = telemetry.get_logger(__name__)
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# Words
+# Values as text
 
 
 def number(value: int, *, capped: bool = False) -> str:
     return f"{value:,}" + ("+" if capped else "")
 
 
-def plural(count: int, one: str, many: str | None = None) -> str:
-    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+def plural(count: int, singular: str, many: str | None = None) -> str:
+    return f"{number(count)} {singular if count == 1 else many or singular + 's'}"
 
 
-def ago(then: datetime | None) -> str:
-    """How long ago, in words; "never" without a time."""
-    if then is None:
+def pending(messages: int, threshold: int, *, capped: bool = False) -> str:
+    return f"{number(messages, capped=capped)} / {number(threshold)}"
+
+
+def ago(time: datetime | None) -> str:
+    """Time since then; "never" for None."""
+    if time is None:
         return "never"
-    seconds = (datetime.now(UTC) - _aware(then)).total_seconds()
-    return f"{span(seconds)} ago" if seconds >= 1 else "just now"
+    seconds = (datetime.now(UTC) - _aware(time)).total_seconds()
+    return f"{duration(seconds)} ago" if seconds >= 1 else "just now"
 
 
-def span(seconds: float | None) -> str:
-    """A duration in words, in its largest unit."""
+def duration(seconds: float | None) -> str:
+    """A duration in its largest unit; "-" for None."""
     if seconds is None:
         return "-"
     if seconds < 1:
@@ -65,94 +69,94 @@ def span(seconds: float | None) -> str:
     return f"{seconds:.0f} s"
 
 
-def moment(then: datetime | None) -> str:
-    """A time, to the second, in UTC."""
-    return _aware(then).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if then else "never"
+def utc_time(time: datetime | None) -> str:
+    """A UTC time to the second; "never" for None."""
+    return _aware(time).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if time else "never"
 
 
-def _aware(then: datetime) -> datetime:
-    return then if then.tzinfo else then.replace(tzinfo=UTC)
+def _aware(time: datetime) -> datetime:
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def clipped(words: str, at_most: int) -> str:
-    """The beginning of a text that may be long."""
-    return words if len(words) <= at_most else f"{words[:at_most].rstrip()}…"
+def truncate(text: str, max_chars: int) -> str:
+    return text if len(text) <= max_chars else f"{text[:max_chars].rstrip()}…"
 
 
-def in_words(error: errors.MemorybaseError) -> str:
-    """What happened, with the value and the bound where there are any."""
-    said = error.message
+def error_text(error: errors.MemorybaseError) -> str:
+    """An error's message, with the value and the bound if it has them."""
+    text = error.message
     if error.field and error.limit is not None:
-        said = f"{said} ({error.field}: {error.value!r}, limit {error.limit!r})"
-    return said if said.endswith((".", "!", "?", ")")) else f"{said}."
+        text = f"{text} ({error.field}: {error.value!r}, limit {error.limit!r})"
+    return text if text.endswith((".", "!", "?", ")")) else f"{text}."
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# Saying what happened
+# Notifications
 
 
-def tell(words: str, mood: Literal["positive", "negative", "warning", "info"] = "positive") -> None:
-    ui.notify(
-        words, type=mood, position="bottom", close_button="Close", timeout=8_000 if mood == "positive" else 20_000
-    )
+def notify(text: str, kind: Literal["positive", "negative", "warning", "info"] = "positive") -> None:
+    timeout = 8_000 if kind == "positive" else 20_000
+    ui.notify(text, type=kind, position="bottom", close_button="Close", timeout=timeout)
 
 
 async def attempt(work: Awaitable[Item]) -> Item | None:
-    """The work's result; an error of ours is said on the page, and the result is None."""
+    """The result of the work, or None after an error of memorybase, which is shown as a notification."""
     try:
         return await work
     except errors.Unauthorized:
-        ui.navigate.reload()  # the entrance asks for a key that holds
+        ui.navigate.reload()  # leads to the sign-in form
     except errors.MemorybaseError as error:
-        tell(in_words(error), "negative")
+        notify(error_text(error), "negative")
     return None
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# Small parts
+# Components
 
 
-def said(tag: str, words: str) -> TextElement:
-    """An HTML element with a text that can be changed."""
-    return TextElement(tag=tag, text=words)
+def text_element(tag: str, text: str) -> TextElement:
+    """An HTML element whose text can be changed."""
+    return TextElement(tag=tag, text=text)
 
 
-def heading(words: str, level: int = 2) -> TextElement:
-    return said(f"h{level}", words)
+def heading(text: str, level: int = 2) -> TextElement:
+    return text_element(f"h{level}", text)
 
 
-def words(said: str) -> ui.label:
-    """A sentence of ours that explains."""
-    return ui.label(said).classes("quiet")
+def hint(text: str) -> ui.label:
+    return ui.label(text).classes("muted")
 
 
-def badge(words: str, mood: Mood) -> ui.label:
-    return ui.label(words).classes(f"badge {mood}")
+def badge(text: str, tone: Tone) -> ui.label:
+    return ui.label(text).classes(f"badge {tone}")
 
 
-def button(words: str, on_click: Handler, *, kind: Literal["first", "second", "danger"] = "second") -> ui.button:
-    """A button in one of three weights."""
-    made = ui.button(words, on_click=on_click).props("no-caps unelevated" if kind == "first" else "no-caps outline")
+def set_badge(label: ui.label, text: str, tone: Tone) -> None:
+    label.set_text(text)
+    label.classes(replace=f"badge {tone}")
+
+
+def button(text: str, on_click: Handler, *, kind: Literal["primary", "secondary", "danger"] = "secondary") -> ui.button:
+    element = ui.button(text, on_click=on_click).props("no-caps unelevated" if kind == "primary" else "no-caps outline")
     if kind == "danger":
-        made.props("color=negative")
-    return made
+        element.props("color=negative")
+    return element
 
 
-def icon_button(icon: str, words: str, on_click: Handler) -> ui.button:
-    """A button that shows a picture; screen readers and tooltips say the words."""
-    made = ui.button(icon=icon, on_click=on_click).props(f"flat round dense aria-label={json.dumps(words)}")
-    with made:
-        ui.tooltip(words)
-    return made
+def icon_button(icon: str, label: str, on_click: Handler) -> ui.button:
+    """An icon; the label is its tooltip and its accessible name."""
+    element = ui.button(icon=icon, on_click=on_click).props(f"flat round dense aria-label={json.dumps(label)}")
+    with element:
+        ui.tooltip(label)
+    return element
 
 
-def switch(words: str, on_turn: Callable[[bool], Awaitable[None]], *, shown: bool = True) -> ui.switch:
-    """A switch; `on_turn` hears the reader alone, not what the page shows by itself. Not `shown`: the words are read
-    out, not written."""
-    made = ui.switch(words if shown else "").props(f"aria-label={json.dumps(words)}")
-    # Of what the browser says with it, the first is the value.
-    made.on("update:model-value", lambda event: on_turn(bool(event.args)), [None])
-    return made
+def switch(label: str, on_change: Callable[[bool], Awaitable[None]], *, show_label: bool = True) -> ui.switch:
+    """A switch. `on_change` is called for the user's clicks only, not for values that the page sets."""
+    element = ui.switch(label if show_label else "").props(f"aria-label={json.dumps(label)}")
+    # The event has several arguments; the first is the value.
+    element.on("update:model-value", lambda event: on_change(bool(event.args)), [None])
+    return element
 
 
 @contextmanager
@@ -164,7 +168,7 @@ def card(title: str | None = None) -> Iterator[None]:
 
 
 class Stat:
-    """A figure with its name, changed in place."""
+    """A figure with its name, updated in place."""
 
     def __init__(self, name: str, value: str = "") -> None:
         with ui.element("div").classes("stat"):
@@ -175,86 +179,84 @@ class Stat:
         self._value.set_text(value)
 
 
-class Bar:
-    """Progress as a bar with its words, for eyes and for screen readers."""
+class ProgressBar:
+    """A progress bar with its value as text, also for screen readers."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         with ui.element("div").classes("bar") as self.element:
             with ui.element("div").classes("track").props("role=progressbar aria-valuemin=0") as self._track:
                 self._fill = ui.element("div").classes("fill")
-            self._words = ui.label().classes("quiet")
+            self._label = ui.label().classes("muted")
 
-    def show(self, done: int, total: int, words: str | None = None) -> None:
-        said = words or f"{number(done)} of {number(total)}"
+    def show(self, done: int, total: int, text: str | None = None) -> None:
+        label = text or f"{number(done)} of {number(total)}"
         share = min(1.0, done / total) if total else 0.0
         self._fill.style(f"width: {share:.1%}")
-        # ARIA wants the value within its bounds; what is above them is said in words.
+        # ARIA requires a value within its bounds; aria-valuetext has the real one.
         self._track.props(
             f"aria-valuemax={max(total, 1)} aria-valuenow={min(done, max(total, 1))} "
-            f"aria-valuetext={json.dumps(said)} aria-label={json.dumps(self._name)}"
+            f"aria-valuetext={json.dumps(label)} aria-label={json.dumps(self._name)}"
         )
-        self._words.set_text(said)
+        self._label.set_text(label)
 
 
 @contextmanager
-def banner(title: str, words: str = "", mood: Literal["warn", "bad", "info"] = "warn") -> Iterator[ui.element]:
-    """Something that the reader should act on; what is built inside are the ways to."""
-    with ui.element("div").classes(f"banner {mood}").props("role=alert") as made:
+def banner(title: str, text: str = "", kind: Literal["warn", "bad", "info"] = "warn") -> Iterator[None]:
+    """An alert; build its buttons and links inside."""
+    with ui.element("div").classes(f"banner {kind}").props("role=alert"):
         ui.label(title).classes("title")
-        if words:
-            ui.label(words)
-        with ui.element("div").classes("ways"):
-            yield made
+        if text:
+            ui.label(text)
+        with ui.element("div").classes("actions"):
+            yield
 
 
-@contextmanager
-def empty(title: str, words: str, command: str | None = None) -> Iterator[None]:
-    """An empty state: what to do next, and a command that does it."""
+def empty_state(title: str, text: str, command: str | None = None) -> None:
+    """What to do next where there is nothing to list, and a command that does it."""
     with ui.element("div").classes("empty"):
         ui.label(title).classes("title")
-        ui.label(words)
+        ui.label(text)
         if command:
-            code(command)
-        yield
+            code_block(command)
 
 
-def code(command: str) -> None:
-    """A command to copy."""
+def code_block(command: str) -> None:
+    """A command with a button that copies it."""
     with ui.element("div").classes("code"):
-        said("pre", command).props('tabindex="0"')
+        text_element("pre", command).props('tabindex="0"')
         icon_button("content_copy", "Copy", lambda: _copy(command))
 
 
 def capture_command(visit: Visit, flow: str) -> str:
-    """A command that captures a run of this flow, by any id that it goes by."""
+    """A command that captures a run of this flow, named by either of its ids."""
     return CAPTURE.format(url=visit.origin, flow=quote(flow, safe=""))
 
 
-def _copy(words: str) -> None:
-    ui.clipboard.write(words)
-    tell("Copied.")
+def _copy(text: str) -> None:
+    ui.clipboard.write(text)
+    notify("Copied.")
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# Questions
+# Confirmation
 
 
-async def confirm(title: str, words: str, *, action: str, stay: str = "Cancel", typed: str | None = None) -> bool:
-    """Whether the reader wants it; with `typed`, that has to be typed first. `stay`: what not wanting it is called."""
-    with ui.dialog().props(f"aria-label={json.dumps(title)}") as dialog, ui.card().classes("question"):
+async def confirm(title: str, text: str, *, action: str, cancel: str = "Cancel", typed: str | None = None) -> bool:
+    """Whether the user confirms; `typed` is a text to type first."""
+    with ui.dialog().props(f"aria-label={json.dumps(title)}") as dialog, ui.card().classes("dialog"):
         heading(title)
-        ui.label(words)
-        with ui.element("div").classes("ways"):
-            no = button(stay, lambda: dialog.submit(False))
+        ui.label(text)
+        with ui.element("div").classes("actions"):
+            no = button(cancel, lambda: dialog.submit(False))
             yes = button(action, lambda: dialog.submit(True), kind="danger")
         if typed is not None:
             yes.disable()
 
-            def look(event: events.ValueChangeEventArguments[Any]) -> None:
+            def compare(event: events.ValueChangeEventArguments[Any]) -> None:
                 yes.set_enabled(event.value == typed)
 
-            field = ui.input(f"Type {typed} to confirm", on_change=look).props("outlined dense autofocus")
+            field = ui.input(f"Type {typed} to confirm", on_change=compare).props("outlined dense autofocus")
             field.move(target_index=2)
         else:
             no.props("autofocus")
@@ -264,61 +266,57 @@ async def confirm(title: str, words: str, *, action: str, stay: str = "Cancel", 
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# Live content
+# Content that refreshes
 
 
-def rest(least: float, took: float, before: float) -> float:
-    """Seconds until the next look, by what this one and the one before it took: who looks on must not take the database
-    from who works. One long look alone is no sign of that; the first one builds the page."""
-    return max(least, LOOKS_SHARE * min(took, before))
+def next_interval(minimum: float, seconds: float, previous: float) -> float:
+    """Seconds until the next refresh. Two slow refreshes in a row lengthen it, so that open pages leave the database to
+    the workers. One alone does not: the first refresh builds the page."""
+    return max(minimum, INTERVAL_FACTOR * min(seconds, previous))
 
 
-class Live:
-    """Looks again every second while somebody looks, less often where a look takes long; what cannot be reached is
-    said once, where it is shown."""
+class Poller:
+    """Refreshes a page every second, less often if a refresh is slow. Shows an error in place until one succeeds."""
 
-    def __init__(self, look: Callable[[], Awaitable[None]], *, seconds: float = LIVE_SECONDS) -> None:
-        self._look = look
-        self._seconds = seconds
-        self._trouble = ui.label().classes("banner bad").props("role=status")
-        self._trouble.set_visibility(False)
-        self._took = 0.0  # the look before
-        self._timer = ui.timer(seconds, self._again, immediate=False)
-
-    async def now(self) -> None:
-        """At once, and in the same words when it fails."""
-        await self._again()
+    def __init__(self, refresh: Callable[[], Awaitable[None]], *, seconds: float = REFRESH_SECONDS) -> None:
+        self._refresh = refresh
+        self._minimum = seconds
+        self._error = ui.label().classes("banner bad").props("role=status")
+        self._error.set_visibility(False)
+        self._previous_seconds = 0.0
+        self._timer = ui.timer(seconds, self.refresh, immediate=False)
 
     def stop(self) -> None:
         self._timer.cancel()
 
-    async def _again(self) -> None:
-        began = time.monotonic()
+    async def refresh(self) -> None:
+        """Refresh now; errors are shown, not raised."""
+        started = time.monotonic()
         try:
-            await self._look()
+            await self._refresh()
         except errors.Unauthorized:
             ui.navigate.reload()
         except errors.NotFound as error:
             self._timer.cancel()
-            self._say(in_words(error))
+            self._show_error(error_text(error))
         except errors.MemorybaseError as error:
             log.warning("page_not_refreshed", error=telemetry.describe_error(error))
-            self._say(f"{in_words(error)} What is shown may be old; it is looked at again all the while.")
+            self._show_error(f"{error_text(error)} The data shown may be out of date. Retrying.")
         else:
-            self._trouble.set_visibility(False)
-        took = time.monotonic() - began
-        self._timer.interval = rest(self._seconds, took, self._took)
-        self._took = took
+            self._error.set_visibility(False)
+        seconds = time.monotonic() - started
+        self._timer.interval = next_interval(self._minimum, seconds, self._previous_seconds)
+        self._previous_seconds = seconds
 
-    def _say(self, words: str) -> None:
-        self._trouble.set_text(words)
-        self._trouble.set_visibility(True)
+    def _show_error(self, text: str) -> None:
+        self._error.set_text(text)
+        self._error.set_visibility(True)
 
 
-class Keyed(Generic[Item]):
-    """Items below one element, changed in place: those that stay keep their focus, only what differs is built anew.
+class KeyedList(Generic[Item]):
+    """Items below one element, updated in place: elements that stay keep their focus, and only changes are sent.
 
-    `build` fills one item's element, a `tag`, and returns what changes it when the item has changed.
+    `build` fills the element of one item, a `tag`, and returns the function that updates it.
     """
 
     def __init__(
@@ -334,39 +332,39 @@ class Keyed(Generic[Item]):
         self._build = build
         self._shown: dict[Hashable, tuple[Item, ui.element, Callable[[Item], None]]] = {}
 
-    def show(self, items: Iterable[Item], *, anew: bool = False) -> None:
-        """Show these, in this order; `anew`: also those that are as they were, for times that grow older."""
-        wanted = {self._key(item): item for item in items}
-        if list(wanted) != list(self._shown):
-            self._arrange(wanted)
-        for key, item in wanted.items():
-            before, element, change = self._shown[key]
-            if anew or before != item:
-                change(item)
-                self._shown[key] = (item, element, change)
+    def show(self, items: Iterable[Item], *, update_all: bool = False) -> None:
+        """Show these items in this order. `update_all` also updates unchanged items, for the texts of `ago`."""
+        by_key = {self._key(item): item for item in items}
+        if list(by_key) != list(self._shown):
+            self._arrange(by_key)
+        for key, item in by_key.items():
+            before, element, update = self._shown[key]
+            if update_all or before != item:
+                update(item)
+                self._shown[key] = (item, element, update)
 
-    def _arrange(self, wanted: dict[Hashable, Item]) -> None:
-        for key in [key for key in self._shown if key not in wanted]:
+    def _arrange(self, by_key: dict[Hashable, Item]) -> None:
+        for key in [key for key in self._shown if key not in by_key]:
             self._shown.pop(key)[1].delete()
-        for index, (key, item) in enumerate(wanted.items()):
+        for index, (key, item) in enumerate(by_key.items()):
             if key in self._shown:
                 self._shown[key][1].move(self._body, target_index=index)
                 continue
             with self._body, ui.element(self._tag) as element:
-                change = self._build(item)
-            self._built(element)
+                update = self._build(item)
+            self._after_build(element)
             element.move(self._body, target_index=index)
-            self._shown[key] = (item, element, change)
-        self._shown = {key: self._shown[key] for key in wanted}
+            self._shown[key] = (item, element, update)
+        self._shown = {key: self._shown[key] for key in by_key}
 
-    def _built(self, element: ui.element) -> None:
-        """What the list itself has to say of a new one."""
+    def _after_build(self, element: ui.element) -> None:
+        """Called with each new element."""
 
 
-class Rows(Keyed[Item]):
-    """A table that changes in place. `build` makes the cells of one row, each a `cell(...)`.
+class Table(KeyedList[Item]):
+    """A table that is updated in place. `build` makes the cells of one row, each with `cell(...)`.
 
-    On a narrow screen a row becomes a card, and the columns' names stand before the values.
+    On a narrow screen a row becomes a card, with the column's name before each value.
     """
 
     def __init__(
@@ -379,41 +377,46 @@ class Rows(Keyed[Item]):
         self._columns = columns
         self._element = ui.element("div").classes("table")
         with self._element, ui.element("table"):
-            said("caption", name).classes("unseen")
+            text_element("caption", name).classes("visually-hidden")
             with ui.element("thead"), ui.element("tr"):
                 for column in columns:
                     with ui.element("th").props("scope=col"):
-                        said("span", column or "Actions").classes("" if column else "unseen")
+                        text_element("span", column or "Actions").classes("" if column else "visually-hidden")
             body = ui.element("tbody")
         super().__init__(body, "tr", key, build)
 
     def set_visibility(self, visible: bool) -> None:
         self._element.set_visibility(visible)
 
-    def _built(self, element: ui.element) -> None:
-        for column, one in zip(self._columns, element.default_slot.children, strict=True):
-            one.props(f"data-label={json.dumps(column)}")
+    def _after_build(self, element: ui.element) -> None:
+        for column, table_cell in zip(self._columns, element.default_slot.children, strict=True):
+            table_cell.props(f"data-label={json.dumps(column)}")
 
 
 @contextmanager
-def cell(kind: str = "") -> Iterator[ui.element]:
-    """One cell of a row of Rows."""
-    with ui.element("td").classes(kind) as made:
-        yield made
+def cell(kind: str = "") -> Iterator[None]:
+    """A cell in a row of a Table."""
+    with ui.element("td").classes(kind):
+        yield
+
+
+def text_cell(text: str = "", kind: str = "") -> ui.label:
+    """A cell that holds one label."""
+    with cell(kind):
+        return ui.label(text)
 
 
 class Pager:
-    """Which page of a list is shown, and the ways to the others; hidden while there is one page only."""
+    """The current page of a list with buttons for the previous and the next; hidden if there is only one page."""
 
-    def __init__(self, turned: Callable[[], Awaitable[None]], *, size: int = paging.DEFAULT_SIZE) -> None:
+    def __init__(self, on_change: Callable[[], Awaitable[None]], *, size: int = paging.DEFAULT_SIZE) -> None:
         self.size = size
         self.page = 1
-        self._total = 0
-        self._turned = turned
+        self._on_change = on_change
         with ui.element("nav").classes("pager").props('aria-label="Pages"') as self._element:
-            self._back = button("Previous", lambda: self._turn(-1))
-            self._words = ui.label()
-            self._on = button("Next", lambda: self._turn(1))
+            self._previous = button("Previous", lambda: self._turn(-1))
+            self._label = ui.label()
+            self._next = button("Next", lambda: self._turn(1))
         self._element.set_visibility(False)
 
     @property
@@ -421,30 +424,29 @@ class Pager:
         return paging.PageRequest(page=self.page, size=self.size)
 
     def show(self, total: int) -> None:
-        self._total = total
         last = max(1, -(-total // self.size))
-        self._words.set_text(f"Page {self.page:,} of {last:,} ({number(total)})")
-        self._back.set_enabled(self.page > 1)
-        self._on.set_enabled(self.page < last)
+        self._label.set_text(f"Page {self.page:,} of {last:,} ({number(total)} in total)")
+        self._previous.set_enabled(self.page > 1)
+        self._next.set_enabled(self.page < last)
         self._element.set_visibility(last > 1 or self.page > 1)
 
     async def first(self) -> None:
         self.page = 1
-        await self._turned()
+        await self._on_change()
 
     async def _turn(self, by: int) -> None:
         self.page = max(1, self.page + by)
-        await self._turned()
+        await self._on_change()
 
 
-def link(visit: Visit, words: str, path: str) -> TextElement:
-    """A link to one of our pages; `path` begins below /ui."""
-    made = said("a", words)
-    made.props["href"] = f"{visit.root}{path}"  # ui.link would put what is before it there once more
-    return made
+def link(visit: Visit, text: str, path: str) -> TextElement:
+    """A link to a page; `path` is relative to /ui."""
+    element = text_element("a", text)
+    element.props["href"] = f"{visit.root}{path}"  # ui.link would add the prefix a second time
+    return element
 
 
 def session_path(flow_id: UUID, session_id: str, base_id: UUID | None = None) -> str:
-    """Where a session is shown, as a memory base sees it if one is named; a session's id may be any text."""
-    named = {"flow_id": flow_id, "session_id": session_id, "memory_base_id": base_id}
-    return "/session?" + urlencode({name: value for name, value in named.items() if value is not None})
+    """The path of a session's page, with its state in a memory base if one is given. A session id may be any text."""
+    query = {"flow_id": flow_id, "session_id": session_id, "memory_base_id": base_id}
+    return "/session?" + urlencode({name: value for name, value in query.items() if value is not None})

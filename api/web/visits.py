@@ -1,4 +1,4 @@
-"""Who looks at a page: the cookie, the key behind it, and the one way from a page to the domain."""
+"""The visit behind an open page: its cookie, its API key, and how the page calls the domain."""
 
 from __future__ import annotations
 
@@ -20,58 +20,58 @@ from memorybase.auth.api_keys import Principal
 from memorybase.services import Services
 
 COOKIE = "memorybase_session"
-# A page that stays open looks this often whether its key still holds.
-CHECKED_EVERY_SECONDS = 10.0
+# How often an open page checks that its key is still valid.
+CHECK_KEY_SECONDS = 10.0
 
 P = ParamSpec("P")
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 class Visit:
-    """One open page of one signed-in key; every call of the domain goes through it."""
+    """One open page of a signed-in key. All its calls of the domain go through here."""
 
     def __init__(self, request: Request, services: Services, token: str, principal: Principal) -> None:
         self.request = request
         self.services = services
         self.principal = principal
         self._token = token
-        self._checked = time.monotonic()
+        self._checked_at = time.monotonic()
 
     @property
     def root(self) -> str:
-        """What every link of ours begins with."""
+        """The prefix of every link between pages."""
         return str(self.request.scope.get("root_path", ""))
 
     @property
     def origin(self) -> str:
-        """Where the API answers, as this reader reaches it."""
+        """The API's address as this browser reaches it."""
         return str(self.request.base_url).removesuffix("/").removesuffix("/ui")
 
     def may(self, scope: str) -> bool:
         return scope in self.principal.scopes
 
-    async def ask(
-        self, function: Callable[Concatenate[Services, UUID, P], Answer], *args: P.args, **kwargs: P.kwargs
-    ) -> Answer:
-        """What a function of the domain answers this user; raises its errors, Unauthorized, Forbidden."""
+    async def read(
+        self, function: Callable[Concatenate[Services, UUID, P], Result], *args: P.args, **kwargs: P.kwargs
+    ) -> Result:
+        """Call a function of the domain for this user. Raises its errors, Unauthorized and Forbidden."""
         return await self._call("read", lambda: function(self.services, self.principal.user_id, *args, **kwargs))
 
-    async def act(
-        self, function: Callable[Concatenate[Services, UUID, P], Answer], *args: P.args, **kwargs: P.kwargs
-    ) -> Answer:
-        """The same for what changes something: the key needs the scope for it."""
+    async def write(
+        self, function: Callable[Concatenate[Services, UUID, P], Result], *args: P.args, **kwargs: P.kwargs
+    ) -> Result:
+        """The same, with the scope write."""
         return await self._call("write", lambda: function(self.services, self.principal.user_id, *args, **kwargs))
 
-    async def administer(
-        self, function: Callable[Concatenate[Services, UUID, P], Answer], *args: P.args, **kwargs: P.kwargs
-    ) -> Answer:
-        """The same for keys."""
+    async def admin(
+        self, function: Callable[Concatenate[Services, UUID, P], Result], *args: P.args, **kwargs: P.kwargs
+    ) -> Result:
+        """The same, with the scope admin."""
         return await self._call("admin", lambda: function(self.services, self.principal.user_id, *args, **kwargs))
 
-    async def _call(self, scope: str, call: Callable[[], Answer]) -> Answer:
-        if time.monotonic() - self._checked > CHECKED_EVERY_SECONDS:
+    async def _call(self, scope: str, call: Callable[[], Result]) -> Result:
+        if time.monotonic() - self._checked_at > CHECK_KEY_SECONDS:
             self.principal = await run_in_threadpool(web_sessions.principal_of, self.services, self._token)
-            self._checked = time.monotonic()
+            self._checked_at = time.monotonic()
         self.principal.require(scope)
         return await run_in_threadpool(call)
 
@@ -93,27 +93,27 @@ async def _visit(request: Request) -> Visit:
 Visitor = Annotated[Visit, Depends(_visit)]
 
 
-async def to_the_entrance(request: Request, _error: Exception) -> Response:
-    """Whoever is not signed in signs in and then comes to what was asked for."""
-    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    return RedirectResponse(f"{request.scope.get('root_path', '')}/sign-in?next={quote(wanted, safe='')}", 303)
+async def redirect_to_sign_in(request: Request, _error: Exception) -> Response:
+    """To the sign-in form, which then returns to the requested page."""
+    next_path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return RedirectResponse(f"{request.scope.get('root_path', '')}/sign-in?next={quote(next_path, safe='')}", 303)
 
 
 class Headers:
-    """Nobody frames these pages, and their addresses, which may hold a link's token, are told to nobody."""
+    """Headers against framing, and against leaking an address, which may hold a sign-in token, as a referrer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_with(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                if "/_nicegui/" in scope["path"]:  # the version is in the address
+                if "/_nicegui/" in scope["path"]:  # the path holds the version
                     headers["Cache-Control"] = "public, max-age=31536000, immutable"
                 headers["X-Frame-Options"] = "DENY"
                 headers["X-Content-Type-Options"] = "nosniff"
                 headers["Referrer-Policy"] = "same-origin"
             await send(message)
 
-        await self.app(scope, receive, send_with if scope["type"] == "http" else send)
+        await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)

@@ -1,1 +1,1 @@
-"""What a search finds, measured: corpora in one form, questions asked over HTTP, naive searches beside it."""
+"""Shared code of the search benchmarks: the command line, corpora, a loaded stack, and naive searches."""

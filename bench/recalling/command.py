@@ -1,4 +1,4 @@
-"""The command line that the benchmarks of search share: files in, a report on the screen and as JSON."""
+"""The command line of the search benchmarks: files in, a report to the screen and as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def parser(description: str | None, *, files: str = "+") -> argparse.ArgumentPar
     arguments = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("data", type=Path, nargs=files, help="files in LoCoMo's format or lists of chats")
     arguments.add_argument("--json", type=Path)
-    arguments.add_argument("--data-dir", type=Path, help="keep what was loaded here")
+    arguments.add_argument("--data-dir", type=Path, help="keep the loaded data here")
     return arguments
 
 

@@ -1,4 +1,4 @@
-"""Conversations with questions whose answering messages are known, from files in several formats, in one form."""
+"""Conversations with questions and their answering messages, read from several file formats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOCOMO_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`evidence`: the ids of the messages that answer it; empty: nothing in the conversation does."""
+    """`evidence`: the ids of the messages that answer the question; empty if none does."""
 
     text: str
     category: str
@@ -27,7 +27,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One conversation: its runs, ready to be posted, and its questions."""
+    """A conversation: its runs, ready to be posted, and its questions."""
 
     corpus: str
     name: str
@@ -42,12 +42,12 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """The conversations of one file, or of several made ones."""
+    """The conversations of one file, or generated ones."""
 
     name: str
     conversations: Sequence[Conversation]
     sha256: str | None = None
-    people: bool = False  # who chat with each other, not with an assistant
+    people: bool = False  # chats between people instead of with an assistant
 
 
 def read(file: Path) -> Corpus:
@@ -70,8 +70,8 @@ def chat(corpus: str, document: Mapping[str, Any]) -> Conversation:
         posted = [_posted(name, message) for message in messages]
         runs.append({"session_id": f"{name}:{session}", "run_id": f"{name}:{posted[0]['id']}", "messages": posted})
     questions = [
-        Question(each["question"], each["category"], frozenset(f"{name}:{id_}" for id_ in each["evidence"]))
-        for each in document["questions"]
+        Question(question["question"], question["category"], frozenset(f"{name}:{id_}" for id_ in question["evidence"]))
+        for question in document["questions"]
     ]
     return Conversation(corpus, name, runs, questions)
 
@@ -82,7 +82,7 @@ def _posted(name: str, message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _locomo(corpus: str, document: Mapping[str, Any]) -> Conversation:
-    """Questions whose evidence cannot be read are left out: a few name none, or none that exists."""
+    """Leaves out questions without readable evidence: a few name no message, or none that exists."""
     name = str(document["sample_id"])
     runs: list[dict[str, Any]] = [
         {"session_id": run.session_id, "run_id": run.run_id, "messages": list(run.messages)}
@@ -90,8 +90,10 @@ def _locomo(corpus: str, document: Mapping[str, Any]) -> Conversation:
     ]
     turns = {message["id"] for run in runs for message in run["messages"]}
     questions: list[Question] = []
-    for each in document["qa"]:
-        named = {f"{name}:{dia}" for text in each.get("evidence", []) for dia in re.findall(r"D\d+:\d+", text)}
+    for question in document["qa"]:
+        named = {f"{name}:{dia}" for text in question.get("evidence", []) for dia in re.findall(r"D\d+:\d+", text)}
         if named & turns:
-            questions.append(Question(each["question"], LOCOMO_CATEGORIES[each["category"]], frozenset(named & turns)))
+            questions.append(
+                Question(question["question"], LOCOMO_CATEGORIES[question["category"]], frozenset(named & turns))
+            )
     return Conversation(corpus, name, runs, questions)

@@ -1,4 +1,4 @@
-"""A stack for a benchmark, and conversations posted to it."""
+"""A stack for a benchmark, and the conversations loaded into it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recalling.corpora import Conversation
 
 @contextlib.contextmanager
 def stack(data_dir: Path | None) -> Iterator[tuple[Client, Settings]]:
-    """A running stack and a client of it; its data stay in `data_dir`, or go with it."""
+    """A running stack and a client; its data stay in `data_dir`, or are deleted at the end without one."""
     with contextlib.ExitStack() as exits:
         directory = data_dir or exits.enter_context(tempfile.TemporaryDirectory(prefix="memorybase-bench-"))
         data = DataDir(Path(directory))
@@ -27,7 +27,7 @@ def stack(data_dir: Path | None) -> Iterator[tuple[Client, Settings]]:
 
 
 class Loaded:
-    """The conversations in a running stack, each a flow, a memory base and the sessions of one end user."""
+    """The conversations in a running stack, each with a flow, a memory base and sessions of one end user."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -35,7 +35,7 @@ class Loaded:
         self._names: dict[str, dict[str, str]] = {}
 
     def load(self, conversation: Conversation) -> None:
-        """Post and ingest it, unless it is there already."""
+        """Post and ingest a conversation unless it is already loaded."""
         began = time.perf_counter()
         name = conversation.name
         if name not in self.memories:
@@ -51,9 +51,9 @@ class Loaded:
             print(f"{name}: {len(self._names[name])} messages in {time.perf_counter() - began:.1f} s", flush=True)
 
     def own_id(self, conversation: Conversation, message_id: str) -> str:
-        """The id under which the conversation knows a message."""
+        """The conversation's id of a message."""
         return self._names[conversation.name][message_id]
 
     def ids_of(self, name: str) -> Mapping[str, str]:
-        """By message id, the ids under which the conversation of this name knows its messages."""
+        """The conversation's ids of its messages, by message id."""
         return self._names[name]

@@ -1,4 +1,4 @@
-"""What a user would write in an afternoon: plain BM25 and plain vector search, to compare with."""
+"""Naive searches for comparison: plain BM25 and plain vector search."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class PlainBm25:
     def ranked(self, query: str) -> list[str]:
         scores = np.zeros(len(self._ids))
         for word in _words(query):
-            held = self._held[word]
-            rarity = math.log(1 + (len(self._ids) - held + 0.5) / (held + 0.5))
+            message_count = self._held[word]
+            rarity = math.log(1 + (len(self._ids) - message_count + 0.5) / (message_count + 0.5))
             for index, words in enumerate(self._words):
                 if times := words[word]:
                     damping = K1 * (1 - B + B * self._lengths[index] / self._mean)

@@ -1,8 +1,10 @@
-"""Who may call: API keys, and browsers that a key has signed in.
+"""Authentication: API keys, and web sessions that an API key opened.
 
-api_keys      keys made, listed, revoked and looked up; their scopes
-web_sessions  one-time links and signed cookies of the web page
-queries       the rows of both
+api_keys      create, list, revoke and authenticate keys; their scopes
+web_sessions  one-time sign-in links and session cookies of the web page
+queries       SQL of both
+
+Others call `api_keys.authenticate` and `web_sessions.principal_of`; both return a Principal.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""API keys: made, checked, revoked. Only the SHA-256 of a key is kept, so a stolen database opens nothing.
+"""API keys: create, authenticate, revoke. Only the SHA-256 of a key is stored, so a stolen database grants no access.
 
-A key is 256 random bits, so its plain hash cannot be guessed back, and one indexed look-up finds it.
+A key is 256 random bits: its unsalted hash cannot be reversed, and one indexed query finds it.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ from memorybase import errors
 from memorybase.auth import queries
 from memorybase.messages import check_text
 from memorybase.models import NAME_LENGTH, ApiKey
+from memorybase.queries.ownership import not_found
 from memorybase.services import Services
 
 SCOPES = ("read", "write", "admin")
 LOCAL_USER = "local"
-MARK_USED_EVERY = timedelta(minutes=1)  # a write a request would make every read a writer
+MARK_USED_EVERY = timedelta(minutes=1)  # a write per request would turn every read into a write
 
-_SECRET_PREFIX = "mb_"  # noqa: S105 - what keys begin with, so that scanners recognise them
+_SECRET_PREFIX = "mb_"  # noqa: S105 - lets secret scanners recognise keys
 _SHOWN_PREFIX = 8
-_SHORT_SECRET = 24  # of a key chosen by hand nothing is shown below this length
+_SHORT_SECRET = 24  # no prefix is shown of shorter keys, which were chosen by hand
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who calls: everything is scoped to the user, every call asks for one of the scopes."""
+    """The authenticated caller. All data is scoped to the user; every endpoint requires one of the scopes."""
 
     user_id: UUID
     key_id: UUID
@@ -41,13 +42,13 @@ class Principal:
     def require(self, scope: str) -> None:
         """Raises Forbidden."""
         if scope not in self.scopes:
-            raise errors.Forbidden(f"This API key lacks the scope '{scope}'", scope=scope)
+            raise errors.Forbidden(f"This API key lacks the scope '{scope}'. Use a key with that scope", scope=scope)
 
 
 def create_key(
     services: Services, user_id: UUID, *, name: str, scopes: Sequence[str], expires_at: datetime | None = None
 ) -> tuple[ApiKey, str]:
-    """A new key and its secret, which is shown this once; raises InvalidRequest."""
+    """A new key and its secret, which cannot be read again; raises InvalidRequest."""
     now = datetime.now(UTC)
     _check(name, scopes, expires_at, now)
     secret = _SECRET_PREFIX + secrets.token_urlsafe(32)
@@ -59,10 +60,10 @@ def create_key(
 
 
 def authenticate(services: Services, secret: str) -> Principal:
-    """Whose key it is; raises Unauthorized, the same for an unknown, expired and revoked key."""
+    """The caller with this key; raises the same Unauthorized for an unknown, expired and revoked key."""
     principal = _look_up(services, secret)
     if principal is None and _is_configured(services, secret):
-        # The key from the settings works from its first use, also on a database that came up after the API.
+        # Store the key of the settings on its first use: the database may have started after the API.
         ensure_local_user(services, secret)
         principal = _look_up(services, secret)
     if principal is None:
@@ -74,30 +75,30 @@ def revoke_key(services: Services, user_id: UUID, key_id: UUID) -> None:
     """Raises NotFound."""
     with services.database.transaction() as db:
         if not queries.revoke_key(db, user_id, key_id, now=datetime.now(UTC)):
-            raise errors.NotFound("There is no such key", field="key_id", value=key_id)
+            raise not_found("key", key_id)
 
 
 def list_keys(services: Services, user_id: UUID) -> Sequence[ApiKey]:
-    """The user's keys that were not revoked, oldest first."""
+    """The user's keys that are not revoked, oldest first."""
     with services.database.reading() as db:
         return queries.active_keys(db, user_id)
 
 
 def ensure_local_user(services: Services, secret: str) -> UUID:
-    """The user "local", who has this key with all scopes. Idempotent; a key that was revoked stays revoked."""
+    """Create the user "local" and this key with all scopes. Idempotent; a revoked key stays revoked."""
     now = datetime.now(UTC)
     with services.database.transaction() as db:
         queries.insert_user_if_absent(db, {"id": uuid4(), "name": LOCAL_USER, "created_at": now})
         user_id = queries.user_by_name(db, LOCAL_USER)
         if user_id is None:
-            raise errors.DatabaseUnavailable("The local user could not be read back")
+            raise errors.DatabaseUnavailable("The local user is missing after its insert. Try again")
         values = _values(user_id, name=LOCAL_USER, secret=secret, scopes=SCOPES, now=now)
         queries.insert_key_if_absent(db, values)
     return user_id
 
 
 def hash_of(secret: str) -> bytes:
-    """What is kept of it."""
+    """The hash that is stored."""
     return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
 
 
@@ -111,7 +112,7 @@ def _look_up(services: Services, secret: str) -> Principal | None:
     if key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
         return None
     if key.last_used_at is None or now - key.last_used_at >= MARK_USED_EVERY:
-        # The look-up has succeeded; a mark that a busy database refuses costs the caller nothing.
+        # The key is valid; a busy database must not fail the call for this mark.
         with suppress(errors.DatabaseUnavailable), services.database.transaction() as db:
             queries.mark_key_used(db, key.id, now=now)
     return Principal(user_id=key.user_id, key_id=key.id, scopes=frozenset(key.scopes))
@@ -137,8 +138,10 @@ def _values(user_id: UUID, *, name: str, secret: str, scopes: Sequence[str], now
 def _check(name: str, scopes: Sequence[str], expires_at: datetime | None, now: datetime) -> None:
     check_text(name, "name")
     if not name.strip() or len(name) > NAME_LENGTH:
-        raise errors.InvalidRequest("A name has 1 to 200 characters", field="name", value=len(name), limit=NAME_LENGTH)
+        raise errors.InvalidRequest(
+            f"name must have 1 to {NAME_LENGTH} characters", field="name", value=len(name), limit=NAME_LENGTH
+        )
     if not scopes or not set(scopes) <= set(SCOPES):
-        raise errors.InvalidRequest(f"Scopes are some of {', '.join(SCOPES)}", field="scopes")
+        raise errors.InvalidRequest(f"scopes must be one or more of {', '.join(SCOPES)}", field="scopes")
     if expires_at is not None and (expires_at.tzinfo is None or expires_at <= now):
-        raise errors.InvalidRequest("expires_at is a time to come, with a zone", field="expires_at")
+        raise errors.InvalidRequest("expires_at must be in the future and have a time zone", field="expires_at")

@@ -1,4 +1,4 @@
-"""Statements about users and their API keys."""
+"""SQL of users, API keys and web tickets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def active_keys(db: OrmSession, user_id: UUID) -> Sequence[ApiKey]:
 
 
 def revoke_key(db: OrmSession, user_id: UUID, key_id: UUID, *, now: datetime) -> bool:
-    """Whether there was such a key, not revoked yet."""
+    """Whether the key existed and was not revoked yet."""
     mine = (ApiKey.id == key_id) & (ApiKey.user_id == user_id) & ApiKey.revoked_at.is_(None)
     statement = sa.update(ApiKey).where(mine).values(revoked_at=now).returning(ApiKey.id)
     return db.execute(statement).scalar_one_or_none() is not None
@@ -41,7 +41,7 @@ def user_by_name(db: OrmSession, name: str) -> UUID | None:
 
 
 def insert_user_if_absent(db: OrmSession, values: Mapping[str, Any]) -> None:
-    """Two processes may start at the same time; the unique constraint lets one of them win quietly."""
+    """Two processes may start at once: the unique constraint lets one insert succeed, and the other does nothing."""
     db.execute(insert(db, User).values(**values).on_conflict_do_nothing(index_elements=["name"]))
 
 
@@ -50,21 +50,21 @@ def insert_key_if_absent(db: OrmSession, values: Mapping[str, Any]) -> None:
 
 
 def take_link(db: OrmSession, token_hash: bytes, now: datetime) -> UUID | None:
-    """Whose key's link this was; it is gone with this answer, so of two who come with it one gets none."""
+    """Delete a link and return the id of its key; None if it is invalid. Of two concurrent calls one gets None."""
     statement = sa.delete(WebTicket).where(
         WebTicket.token_hash == token_hash,
         WebTicket.kind == "link",
         WebTicket.expires_at > now,
-        WebTicket.key_id.in_(sa.select(ApiKey.id).where(_works(now))),
+        WebTicket.key_id.in_(sa.select(ApiKey.id).where(_is_valid_key(now))),
     )
     return db.execute(statement.returning(WebTicket.key_id)).scalar_one_or_none()
 
 
 def key_of_session(db: OrmSession, token_hash: bytes, now: datetime) -> ApiKey | None:
-    """The key in whose name the session acts, as long as both last."""
+    """The key of a session; None once the session or the key has expired or the key was revoked."""
     statement = sa.select(ApiKey).join(WebTicket, WebTicket.key_id == ApiKey.id)
-    lasts = (WebTicket.kind == "session") & (WebTicket.expires_at > now) & _works(now)
-    return db.execute(statement.where(WebTicket.token_hash == token_hash, lasts)).scalar_one_or_none()
+    is_valid = (WebTicket.kind == "session") & (WebTicket.expires_at > now) & _is_valid_key(now)
+    return db.execute(statement.where(WebTicket.token_hash == token_hash, is_valid)).scalar_one_or_none()
 
 
 def delete_session(db: OrmSession, token_hash: bytes) -> None:
@@ -72,13 +72,13 @@ def delete_session(db: OrmSession, token_hash: bytes) -> None:
 
 
 def forget_expired(db: OrmSession, now: datetime, *, limit: int) -> int:
-    """How many went, at most `limit`; those that another sweeper is at are left to it."""
-    doomed = sa.select(WebTicket.token_hash).where(WebTicket.expires_at <= now).limit(limit)
-    hashes = db.scalars(doomed.with_for_update(skip_locked=True)).all()
+    """Delete at most `limit` expired tickets, without those that another sweeper has locked; how many."""
+    expired = sa.select(WebTicket.token_hash).where(WebTicket.expires_at <= now).limit(limit)
+    hashes = db.scalars(expired.with_for_update(skip_locked=True)).all()
     if hashes:
         db.execute(sa.delete(WebTicket).where(WebTicket.token_hash.in_(hashes)))
     return len(hashes)
 
 
-def _works(now: datetime) -> sa.ColumnElement[bool]:
+def _is_valid_key(now: datetime) -> sa.ColumnElement[bool]:
     return ApiKey.revoked_at.is_(None) & (ApiKey.expires_at.is_(None) | (ApiKey.expires_at > now))

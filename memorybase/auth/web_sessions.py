@@ -1,7 +1,7 @@
-"""Signing in to the web page: an API key, or a link that somebody with a key made, opens a session in a cookie.
+"""Sign-in to the web page: an API key, or a link that a key's owner created, opens a session kept in a cookie.
 
-Both are tickets, known by a token of which only the SHA-256 is kept. A ticket acts in the name of its key: with the
-key's scopes, and not a moment longer than the key works.
+Links and sessions are tickets with a token; only the SHA-256 of the token is stored. A ticket has the scopes of its key
+and is valid only while the key is.
 """
 
 from __future__ import annotations
@@ -20,46 +20,46 @@ from memorybase.auth.api_keys import Principal
 from memorybase.models import WebTicket
 from memorybase.services import Services
 
-LINK_LASTS = timedelta(hours=1)
+LINK_LIFETIME = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """A token, which is shown this once, and when it ends."""
+    """A token, which cannot be read again, and its expiry."""
 
     token: str = field(repr=False)
     expires_at: datetime
 
 
 def open_session(services: Services, secret: str) -> Ticket:
-    """A session for whoever has this API key; raises Unauthorized as `keys.authenticate` does."""
+    """Open a session with an API key; raises Unauthorized like `api_keys.authenticate`."""
     principal = api_keys.authenticate(services, secret)
     with services.database.transaction() as db:
-        return _issue(db, principal.key_id, "session", _session_lasts(services))
+        return _issue(db, principal.key_id, "session", _session_lifetime(services))
 
 
 def make_link(services: Services, principal: Principal) -> Ticket:
-    """For one use, within the hour."""
+    """Create a link that works once, within LINK_LIFETIME."""
     with services.database.transaction() as db:
-        return _issue(db, principal.key_id, "link", LINK_LASTS)
+        return _issue(db, principal.key_id, "link", LINK_LIFETIME)
 
 
 def enter(services: Services, token: str) -> Ticket:
-    """A session for the token of a link, which is used up; raises Unauthorized."""
+    """Exchange a link for a session; raises Unauthorized for a used or expired link."""
     with services.database.transaction() as db:
         key_id = queries.take_link(db, api_keys.hash_of(token), datetime.now(UTC))
         if key_id is None:
-            raise errors.Unauthorized("This link has been used or is too old. For a new one run: memorybase sign-in")
-        return _issue(db, key_id, "session", _session_lasts(services))
+            raise errors.Unauthorized("This link was used or has expired. Run `memorybase sign-in` for a new one")
+        return _issue(db, key_id, "session", _session_lifetime(services))
 
 
 def principal_of(services: Services, token: str) -> Principal:
-    """In whose name a session acts; raises Unauthorized, the same for an unknown, expired and closed one and for one
-    whose key no longer works."""
+    """The caller of a session; raises the same Unauthorized for an unknown, expired or closed session and for an
+    invalid key."""
     with services.database.reading(snapshot=False) as db:
         key = queries.key_of_session(db, api_keys.hash_of(token), datetime.now(UTC))
     if key is None:
-        raise errors.Unauthorized("You are not signed in, or no longer. Sign in again.")
+        raise errors.Unauthorized("You are not signed in. Sign in again.")
     return Principal(user_id=key.user_id, key_id=key.id, scopes=frozenset(key.scopes))
 
 
@@ -69,13 +69,13 @@ def close(services: Services, token: str) -> None:
         queries.delete_session(db, api_keys.hash_of(token))
 
 
-def _session_lasts(services: Services) -> timedelta:
+def _session_lifetime(services: Services) -> timedelta:
     return timedelta(hours=services.settings.web_session_hours)
 
 
-def _issue(db: OrmSession, key_id: UUID, kind: Literal["link", "session"], lasts: timedelta) -> Ticket:
+def _issue(db: OrmSession, key_id: UUID, kind: Literal["link", "session"], lifetime: timedelta) -> Ticket:
     now = datetime.now(UTC)
-    ticket = Ticket(token=secrets.token_urlsafe(32), expires_at=now + lasts)
+    ticket = Ticket(token=secrets.token_urlsafe(32), expires_at=now + lifetime)
     db.add(
         WebTicket(
             token_hash=api_keys.hash_of(ticket.token),

@@ -1,12 +1,12 @@
 """Conversation memory: what a model reads on its next turn.
 
     context              POST /context: summary, recalled memories and history within one budget
-    view/                the pure engine: records in, a view out; no SQL, no HTTP, no clock, no model
+    view/                build_view, the pure engine: records in, a view out; no SQL, HTTP, clock or model
     history/             POST /history: token buffers of a conversation or of one node, node executions (Dify)
-    chat_memory/         /chat-memories: logs of chats, their views, summaries and nodes (Splox)
+    chat_memory/         /chat-memories: logs of chats, with views, summaries and nodes (Splox)
     session_memory/      presets and summaries of captured sessions (FlowX)
-    summarizers/         who writes summaries: chat models, or sentences of the conversation itself
-    memory_use/          what each node's model was given, and what deletions take out of it
+    summarizers/         chat models and sentence extraction, and the job that runs them
+    memory_use/          what each node's model was given, and its redaction after deletions
     node_object_memory/  node memory as objects in a store, without a database
 
 One engine serves every kind of memory:
@@ -18,9 +18,9 @@ One engine serves every kind of memory:
         summary=Summary(text="...", from_seq=1, to_seq=40),
         predefined=[...],
     )
-    view.messages, view.sources, view.text, view.report; view.overflow is what to summarise next
+    view.messages, view.sources, view.text, view.report; view.overflow is to be summarized next
 
-A log is never changed by a view: a larger limit, an undo or a new summary later finds everything there.
+A view never changes the log: a larger limit, an undo or a new summary can still use every message.
 """
 
 from __future__ import annotations

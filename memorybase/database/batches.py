@@ -1,4 +1,4 @@
-"""Databases bound the parameters of one statement, and whoever waits for a lock bounds its length."""
+"""Split long lists and deletes: databases limit the parameters of a statement, and long statements hold locks."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ IDS_A_QUERY = 500
 
 
 def pages(values: Iterable[T], size: int = IDS_A_QUERY) -> Iterator[list[T]]:
-    """The values, as many at once as a statement takes for parameters; none for no values."""
-    listed = list(values)
-    return (listed[start : start + size] for start in range(0, len(listed), size))
+    """The values in lists of at most `size`, which fit into one statement as parameters."""
+    items = list(values)
+    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 class _Numbers(sa.TypeDecorator[list[int]]):
@@ -32,40 +32,40 @@ class _Numbers(sa.TypeDecorator[list[int]]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
-        of = postgresql.ARRAY(sa.BigInteger()) if dialect.name == "postgresql" else sa.JSON()
-        return dialect.type_descriptor(of)
+        array = postgresql.ARRAY(sa.BigInteger()) if dialect.name == "postgresql" else sa.JSON()
+        return dialect.type_descriptor(array)
 
 
 class _IsAmong(FunctionElement[Any]):
     name = "is_among"
     inherit_cache = True
-    type = sa.types.NullType()  # as a boolean, SQLite would get "= 1" behind it, and no index helps with that
+    type = sa.types.NullType()  # for a boolean, SQLAlchemy adds "= 1" on SQLite, which prevents the use of an index
 
 
 @compiles(_IsAmong)
 def _as_array(element: _IsAmong, compiler: SQLCompiler, **options: Any) -> str:
-    column, numbers = (compiler.process(each, **options) for each in element.clauses)
+    column, numbers = (compiler.process(clause, **options) for clause in element.clauses)
     return f"{column} = ANY ({numbers})"
 
 
 @compiles(_IsAmong, "sqlite")
 def _as_json(element: _IsAmong, compiler: SQLCompiler, **options: Any) -> str:
-    column, numbers = (compiler.process(each, **options) for each in element.clauses)
+    column, numbers = (compiler.process(clause, **options) for clause in element.clauses)
     return f"{column} IN (SELECT value FROM json_each({numbers}))"  # noqa: S608 - both are compiled SQL
 
 
 def is_among(column: Any, name: str) -> sa.ColumnElement[bool]:
-    """Whether a column of integers is one of the list that is the statement's parameter of this name.
+    """Whether an integer column is in the list given as the parameter `name`.
 
-    One parameter for hundreds of numbers: an IN with one for each takes longer to put together than to run.
+    One parameter for hundreds of numbers: building an IN with one parameter each takes longer than running it.
     """
     return _IsAmong(column, sa.bindparam(name, type_=_Numbers()))
 
 
 def delete_some(db: OrmSession, table: type[Any], which: sa.ColumnElement[bool], *, limit: int) -> bool:
-    """Delete up to `limit` of these rows; False: there were none."""
+    """Delete up to `limit` of these rows; False if there are none left."""
     key = sa.inspect(table).primary_key
-    doomed = sa.select(*key).where(which).limit(limit)
-    delete = sa.delete(table).where(sa.tuple_(*key).in_(doomed)).execution_options(synchronize_session=False)
+    page = sa.select(*key).where(which).limit(limit)
+    delete = sa.delete(table).where(sa.tuple_(*key).in_(page)).execution_options(synchronize_session=False)
     # Another process may have deleted the same page first: then nothing was deleted here, and more rows may be left.
     return rows_affected(db, delete) > 0 or db.scalar(sa.select(sa.exists().where(which))) is True

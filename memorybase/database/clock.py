@@ -1,4 +1,4 @@
-"""The database's clock: the only one that leases and idle times are read from."""
+"""The database's clock, the only one used for leases and idle times."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _POSTGRESQL = sa.text("SELECT clock_timestamp()")
 
 
 def now(db: OrmSession) -> datetime:
-    """The moment on the database's clock, aware, in UTC."""
+    """The time on the database's clock, in UTC with a time zone."""
     if db.get_bind().dialect.name == "sqlite":
-        return datetime.now(UTC)  # SQLite runs in this process: its clock is this one
+        return datetime.now(UTC)  # SQLite runs in this process and uses its clock
     moment: datetime = db.execute(_POSTGRESQL).scalar_one()
     return moment.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""Engine, transactions, callbacks after commit. The only place that commits."""
+"""Engine, transactions, callbacks after commit. Only this module commits."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from memorybase import errors
 
 AfterCommit = Callable[[], object]
 
-# A writer that cannot start within this long is stuck, not slow.
+# A writer that waits longer than this fails.
 SQLITE_BUSY_MILLISECONDS = 10_000
-# Between two looks whether another process's writer is done. SQLite's own waiting sleeps for up to 100 ms at a time.
-SQLITE_LOOK_SECONDS = 0.0005
-# Reading through the page cache of the system, as much as SQLite allows: a search reads hundreds of rows all over the
-# file, in a third of the time. Writes go the ordinary way.
+# Between two attempts while another process writes. SQLite itself would sleep for up to 100 ms at a time.
+SQLITE_POLL_SECONDS = 0.0005
+# Memory-map reads, as much as SQLite allows: a search reads hundreds of scattered rows in a third of the time. Writes
+# are not mapped.
 SQLITE_MAPPED_BYTES = 0x7FFF0000
 STATEMENT_TIMEOUT_MILLISECONDS = 30_000
 LOCK_TIMEOUT_MILLISECONDS = 10_000
 MAX_OVERFLOW = 20  # connections beyond the pool, under load
-PING_AFTER_SECONDS = 1.0  # a connection that rested no longer than this is taken for alive; no server restarts faster
+PING_AFTER_SECONDS = 1.0  # a connection idle for less is not pinged; no server restarts faster
 
 
 class Database:
     """One engine; `transaction()` writes and commits, `reading()` sees one snapshot and never writes."""
 
-    sqlite_sync: ClassVar = {True: "FULL", False: "NORMAL"}  # by whether a commit is to be durable
+    sqlite_sync: ClassVar = {True: "FULL", False: "NORMAL"}  # by `durable`
 
     def __init__(self, url: str, *, pool_size: int = 10) -> None:
         self.url = sa.make_url(url)
         self.engine = (_sqlite_engine if self.is_sqlite else _postgresql_engine)(self.url, pool_size)
-        self._writing = threading.Lock()  # SQLite has one writer: our own threads take turns without looking
+        self._writing = threading.Lock()  # SQLite has one writer: threads of this process wait here without polling
 
     @property
     def is_sqlite(self) -> bool:
@@ -46,14 +46,14 @@ class Database:
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[OrmSession]:
-        """A write transaction: committed at the end, rolled back on any error, then the callbacks run.
+        """A write transaction: commits at the end and then runs the callbacks, or rolls back on any error.
 
-        Without `durable`, SQLite does not wait for the disk: a power cut may undo the commit, until a durable one has
-        followed it. Commits are never undone out of their order.
+        Without `durable`, SQLite does not wait for the disk: a power cut may undo the commit until a durable one
+        follows. Commits are never undone out of order.
         """
-        with _translated(), self._turn(), OrmSession(self.engine, expire_on_commit=False) as db:
+        with _translate_errors(), self._writer_lock(), OrmSession(self.engine, expire_on_commit=False) as db:
             if self.is_sqlite:
-                # Taking the write lock at the start: a reader that turns writer fails at once under WAL.
+                # Take the write lock at the start: under WAL a reader that starts to write fails at once.
                 db.connection(execution_options={"begin_immediate": self.sqlite_sync[durable]})
             yield db
             db.commit()
@@ -62,12 +62,12 @@ class Database:
             callback()
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
+    def _writer_lock(self) -> Iterator[None]:
         if not self.is_sqlite:
             yield
             return
         if not self._writing.acquire(timeout=SQLITE_BUSY_MILLISECONDS / 1_000):
-            raise errors.DatabaseUnavailable("The database failed: another writer does not end")
+            raise errors.DatabaseUnavailable("The database failed: another writer holds it for too long")
         try:
             yield
         finally:
@@ -75,17 +75,17 @@ class Database:
 
     @contextmanager
     def reading(self, *, snapshot: bool = True) -> Iterator[OrmSession]:
-        """A read transaction; nothing in it is committed.
+        """A read transaction on one snapshot.
 
-        Without `snapshot` there is none, and each statement sees what is committed by then: for who asks one thing, a
-        round trip to the server where it would be three.
+        Without `snapshot` each statement sees what is committed by then. A single statement then takes one round trip
+        to the server instead of three.
         """
         options: dict[str, Any] = {"isolation_level": "AUTOCOMMIT"}
         if self.is_sqlite:
             options = {"begin": snapshot}
         elif snapshot:
             options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        with _translated(), OrmSession(self.engine, expire_on_commit=False) as db:
+        with _translate_errors(), OrmSession(self.engine, expire_on_commit=False) as db:
             db.connection(execution_options=options)
             yield db
 
@@ -99,7 +99,7 @@ class Database:
 
 
 def after_commit(db: OrmSession, callback: AfterCommit) -> None:
-    """Run the callback once the session's transaction has committed; forgotten on rollback."""
+    """Run the callback once the session's transaction has committed; drop it on rollback."""
     _callbacks(db).append(callback)
 
 
@@ -109,8 +109,8 @@ def _callbacks(db: OrmSession) -> list[AfterCommit]:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
-    """Errors of the driver as ours. The chain is cut: PostgreSQL quotes whole rows, and so message text, in its own."""
+def _translate_errors() -> Iterator[None]:
+    """Raise the driver's errors as ours, without the chain: PostgreSQL quotes whole rows, and so message text."""
     try:
         yield
     except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as exc:
@@ -134,19 +134,19 @@ def _first_line(exc: sa.exc.SQLAlchemyError) -> str:
 
 
 def _sqlite_engine(url: sa.URL, pool_size: int) -> sa.Engine:
-    # Connections are kept: whoever closes the last one pays for a checkpoint of the write-ahead log.
+    # Keep connections: closing the last one causes a checkpoint of the write-ahead log.
     engine = sa.create_engine(
         url,
         hide_parameters=True,
         poolclass=QueuePool,
         pool_size=pool_size,
         max_overflow=MAX_OVERFLOW,
-        connect_args={"check_same_thread": False},  # the pool hands one to one thread at a time
+        connect_args={"check_same_thread": False},  # the pool gives a connection to one thread at a time
     )
 
     @sa.event.listens_for(engine, "connect")
     def _connect(connection: sqlite3.Connection, _record: ConnectionPoolEntry) -> None:
-        connection.isolation_level = None  # the driver must not begin by itself
+        connection.isolation_level = None  # the driver must not begin transactions itself
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_MILLISECONDS}")
         cursor.execute("PRAGMA journal_mode = WAL")
@@ -166,7 +166,7 @@ def _sqlite_engine(url: sa.URL, pool_size: int) -> sa.Engine:
 
 
 def _begin_immediate(connection: sa.Connection, *, sync: str) -> None:
-    """Begin to write as soon as no other process does; `sync` is SQLite's `synchronous` for this transaction."""
+    """Begin as soon as no other process writes; `sync` is SQLite's `synchronous` for this transaction."""
     deadline = time.monotonic() + SQLITE_BUSY_MILLISECONDS / 1_000
     cursor = connection.connection.cursor()
     cursor.execute(f"PRAGMA synchronous = {sync}")
@@ -180,7 +180,7 @@ def _begin_immediate(connection: sa.Connection, *, sync: str) -> None:
                     raise sa.exc.OperationalError("BEGIN IMMEDIATE", None, error) from None
             else:
                 return
-            time.sleep(SQLITE_LOOK_SECONDS)
+            time.sleep(SQLITE_POLL_SECONDS)
     finally:
         cursor.execute(f"PRAGMA busy_timeout = {SQLITE_BUSY_MILLISECONDS}")
         cursor.close()
@@ -204,18 +204,18 @@ def _postgresql_engine(url: sa.URL, pool_size: int) -> sa.Engine:
         connect_args=arguments,
     )
 
-    # As the pool's own pre_ping does, but not for what was in use a moment ago: a ping is a round trip.
+    # Like the pool's pre_ping, but not for a connection used a moment ago: a ping is a round trip.
     @sa.event.listens_for(engine, "checkin")
     def _returned(_connection: object, record: ConnectionPoolEntry) -> None:
         record.info["returned"] = time.monotonic()
 
     @sa.event.listens_for(engine, "checkout")
     def _taken(connection: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
-        returned = record.info.get("returned")  # a new one has none
+        returned = record.info.get("returned")  # None for a new connection
         if returned is not None and time.monotonic() - returned > PING_AFTER_SECONDS:
             try:
                 engine.dialect.do_ping(connection)
             except engine.dialect.loaded_dbapi.Error:
-                raise sa.exc.InvalidatePoolError from None  # all of them: the pool connects anew
+                raise sa.exc.InvalidatePoolError from None  # the pool replaces all its connections
 
     return engine

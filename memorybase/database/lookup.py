@@ -1,4 +1,4 @@
-"""Rows by their primary keys, with statements that are built once."""
+"""Rows by primary key, with statements that are built once."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Entity = TypeVar("Entity", bound=Base)
 
 
 def get(db: OrmSession, entity: type[Entity], *key: Any) -> Entity | None:
-    """What `Session.get` gives, which builds its statement each time: known to the session, or else read."""
-    known: Entity | None = db.identity_map.get(identity_key(entity, key))
-    return known or db.scalar(_by_key(entity), {f"key_{index}": value for index, value in enumerate(key)})
+    """Like `Session.get`, which builds its statement each time: from the session's identity map, or read."""
+    cached: Entity | None = db.identity_map.get(identity_key(entity, key))
+    return cached or db.scalar(_by_key(entity), {f"key_{index}": value for index, value in enumerate(key)})
 
 
 @lru_cache

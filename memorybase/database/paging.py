@@ -1,4 +1,4 @@
-"""Pages of a list: by number, or by a cursor that names the last row seen and so survives inserts and deletes."""
+"""Pages of a list: by number, or by a cursor, which names the last row and is stable under inserts and deletes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ AnyRow = sa.Row[*tuple[Any, ...]]
 
 DEFAULT_SIZE = 50
 MAX_SIZE = 200
-MAX_SKIP = 10_000_000  # rows; beyond it a cursor is the way
+MAX_SKIP = 10_000_000  # rows; beyond this, use a cursor
 MAX_INTEGER = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Which part of a list: `offset` is added to the page's start; a cursor stands alone."""
+    """Which part of a list. `offset` is added to the page's start; a cursor excludes page and offset."""
 
     page: int = 1
     size: int = DEFAULT_SIZE
@@ -40,11 +40,11 @@ class PageRequest:
     cursor: str | None = None
 
     def __post_init__(self) -> None:
-        _bounded("page", self.page, 1, MAX_SKIP)
-        _bounded("size", self.size, 1, MAX_SIZE)
-        _bounded("offset", self.offset, 0, MAX_SKIP)
+        _check_bounds("page", self.page, 1, MAX_SKIP)
+        _check_bounds("size", self.size, 1, MAX_SIZE)
+        _check_bounds("offset", self.offset, 0, MAX_SKIP)
         if self.cursor is not None and (self.page != 1 or self.offset):
-            raise errors.InvalidRequest("A cursor stands alone, without page and offset", field="cursor")
+            raise errors.InvalidRequest("A cursor cannot be combined with page or offset", field="cursor")
 
     @property
     def skip(self) -> int:
@@ -53,7 +53,7 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
-    """A part of a list; `next_cursor` is there when more follows."""
+    """A part of a list; `next_cursor` is set if more items follow."""
 
     items: list[Item]
     total: int
@@ -64,7 +64,7 @@ class Page(Generic[Item]):
 
 @dataclass(frozen=True, slots=True)
 class Keyset:
-    """A list's order: unique together, so that no row is shown twice or never. The name keeps cursors apart."""
+    """The order of a list: columns that are unique together. The name distinguishes cursors of different lists."""
 
     name: str
     columns: Sequence[InstrumentedAttribute[Any]]
@@ -74,11 +74,11 @@ class Keyset:
         return [column.desc() if self.descending else column.asc() for column in self.columns]
 
     def beyond(self, cursor: str) -> sa.ColumnElement[bool]:
-        """The rows behind the cursor's; raises InvalidRequest for a cursor of another list."""
+        """The rows after the cursor's. Raises InvalidRequest for a cursor of another list."""
         values = self._decode(cursor)
-        here = sa.tuple_(*self.columns)
-        there = sa.tuple_(*(sa.literal(v, c.type) for v, c in zip(values, self.columns, strict=True)))
-        return here < there if self.descending else here > there
+        row_key = sa.tuple_(*self.columns)
+        cursor_key = sa.tuple_(*(sa.literal(v, c.type) for v, c in zip(values, self.columns, strict=True)))
+        return row_key < cursor_key if self.descending else row_key > cursor_key
 
     def encode(self, values: Sequence[Any]) -> str:
         plain = [v if isinstance(v, int) else v.isoformat() if isinstance(v, datetime) else str(v) for v in values]
@@ -91,9 +91,9 @@ class Keyset:
             label, *plain = json.loads(text)
             read = [_read(v, c.type) for v, c in zip(plain, self.columns, strict=True)]
         except (ValueError, TypeError, OverflowError, RecursionError, binascii.Error) as exc:
-            raise errors.InvalidRequest("This cursor is not of this list", field="cursor") from exc
+            raise errors.InvalidRequest("cursor is not valid; start again without one", field="cursor") from exc
         if label != self._label():
-            raise errors.InvalidRequest("This cursor is of another list", field="cursor")
+            raise errors.InvalidRequest("cursor is of another list or order; start again without one", field="cursor")
         return read
 
     def _label(self) -> str:
@@ -113,7 +113,7 @@ class Found:
 def fetch_page(
     db: OrmSession, statement: AnySelect, counting: AnySelect, keyset: Keyset, request: PageRequest
 ) -> Found:
-    """One page of the statement in the keyset's order; `counting` has the same conditions and no more than it needs."""
+    """One page of the statement, in the keyset's order. `counting` is a cheaper statement with the same rows."""
     total = db.execute(sa.select(sa.func.count()).select_from(counting.subquery())).scalar_one()
     labels = [f"key_{index}" for index in range(len(keyset.columns))]
     keyed = statement.add_columns(*(c.label(name) for c, name in zip(keyset.columns, labels, strict=True)))
@@ -130,23 +130,23 @@ def fetch_page(
 def _read(value: Any, kind: sa.types.TypeEngine[Any]) -> Any:
     if isinstance(kind, sa.Integer):
         if type(value) is not int or abs(value) > MAX_INTEGER:
-            raise ValueError("no number of ours")
+            raise ValueError("not an integer of 64 bits")
         return value
     if not isinstance(value, str):
-        raise TypeError("a string")
+        raise TypeError("not a string")
     if isinstance(kind, UtcDateTime):
         moment = datetime.fromisoformat(value)
         if moment.tzinfo is None:
-            raise ValueError("a time without a zone")
+            raise ValueError("a time without a time zone")
         return moment.astimezone(UTC)
     return UUID(value)
 
 
-def _bounded(name: str, value: int, low: int, high: int) -> None:
+def _check_bounds(name: str, value: int, low: int, high: int) -> None:
     if value < low:
-        raise errors.InvalidRequest(f"{name} is at least {low}", field=name, value=value, limit=low)
+        raise errors.InvalidRequest(f"{name} must be at least {low}", field=name, value=value, limit=low)
     if value > high:
-        raise errors.InvalidRequest(f"{name} is at most {high}", field=name, value=value, limit=high)
+        raise errors.InvalidRequest(f"{name} must be at most {high}", field=name, value=value, limit=high)
 
 
 View = TypeVar("View")

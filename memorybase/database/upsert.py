@@ -1,4 +1,4 @@
-"""Statements that both dialects spell alike but import apart."""
+"""INSERT ... ON CONFLICT for SQLite and PostgreSQL, and how many rows a statement wrote."""
 
 from __future__ import annotations
 
@@ -17,32 +17,31 @@ def insert(db: OrmSession, table: type[Any]) -> postgresql.Insert:
 
 
 def insert_into(dialect: str, table: type[Any] | sa.Table) -> postgresql.Insert:
-    """The same for a dialect by its name, for statements that are built once."""
-    # Same methods, same meaning; the two classes share no base that has them.
+    """The same for a dialect by name, for statements that are built once."""
+    # Both classes have the same methods but no common base class with them.
     return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)  # type: ignore[return-value]
 
 
 def core(table: type[Any]) -> sa.Table:
-    """The table without its mapped class: writing to it takes a third of the time."""
+    """The table without its mapped class: writing takes a third of the time."""
     found: sa.Table = table.__table__
     return found
 
 
-def insert_unless_there(
+def insert_if_absent(
     db: OrmSession, table: type[Any], values: Mapping[str, Any], *unique: str, where: sa.TextClause | None = None
 ) -> bool:
-    """Insert a row, by its columns' names, unless one with the same `unique` columns (`where` true) is there; whether
-    it was inserted."""
-    statement = _insert_unless_there(db.get_bind().dialect.name, core(table), unique, where)
+    """Insert a row unless one with the same `unique` columns (and `where` true) exists; whether it was inserted."""
+    statement = _insert_if_absent(db.get_bind().dialect.name, core(table), unique, where)
     return rows_affected(db, statement, values) == 1
 
 
 @lru_cache
-def _insert_unless_there(
+def _insert_if_absent(
     dialect: str, table: sa.Table, unique: tuple[str, ...], where: sa.TextClause | None
 ) -> sa.Executable:
-    unless = insert_into(dialect, table).on_conflict_do_nothing(index_elements=unique, index_where=where)
-    return unless.execution_options(preserve_rowcount=True)  # which no database owes of an INSERT
+    statement = insert_into(dialect, table).on_conflict_do_nothing(index_elements=unique, index_where=where)
+    return statement.execution_options(preserve_rowcount=True)  # not read by default after an INSERT
 
 
 def rows_affected(db: OrmSession, statement: sa.Executable, parameters: Mapping[str, Any] | None = None) -> int:
@@ -51,7 +50,7 @@ def rows_affected(db: OrmSession, statement: sa.Executable, parameters: Mapping[
 
 
 def new_id(db: OrmSession) -> sa.ColumnElement[Any]:
-    """A random UUID, another one for each row that an INSERT ... SELECT makes."""
+    """A random UUID, a new one for each row of an INSERT ... SELECT."""
     if db.get_bind().dialect.name == "sqlite":
         return sa.func.lower(sa.func.hex(sa.func.randomblob(16)))
     return sa.func.gen_random_uuid()

@@ -1,21 +1,23 @@
-"""Text to vectors: the Embedder protocol, its two adapters, and the registry that loads each model once a process.
+"""Text to vectors: the Embedder protocol, its two adapters, and the registry that loads each model once per process.
 
-    source     a model's name or path to its files, checked
-    prompts    what the model wants before a query and before a passage
-    export     those files to ONNX, once, in a process of its own, since torch takes seconds and 500 MB to load
-    exported   the exported models, kept in Settings.model_cache_dir
-    quantize   the exported model in whole numbers, which is the default, made in the same process
-    chunking   long texts cut to what the model reads
-    compatibility  whether a model's vectors compare with those that a store holds
-    onnx       the adapter for both: ONNX Runtime, no torch
-    reference  sentence-transformers itself
-    token_vectors  a vector for each token, from the same pass, packed
-    counting   tokens of a text, by a tokenizer alone
-    reranker   a cross-encoder, optional
-    background a model in a thread of low priority
-    once       each of them loaded once a process
+    protocol       Embedder and Reranker
+    registry       the embedder for a model, by the settings. Callers use `Embedders.get`
+    source         finds and checks a model's files, by name or path
+    prompts        the model's prompts for queries and passages
+    export         exports the files to ONNX once, in a child process, because torch takes seconds and 500 MB to load
+    exported       the exported models in Settings.model_cache_dir
+    quantize       the int8 form of an export, which is the default; built in the same process
+    onnx           the adapter for both forms: ONNX Runtime, no torch
+    reference      the adapter for sentence-transformers itself
+    tokens, counting  tokenizing; counting tokens without a model
+    token_vectors  packed vectors of tokens, from the same forward pass
+    chunking       splits long texts into chunks that the model reads fully
+    compatibility  the one check that a model's vectors compare with those in a store
+    reranker       an optional cross-encoder
+    background     a model in a thread of low priority
+    once           loads each model once per process
 
-The libraries are imported where they are used: importing this package loads no model and no torch.
+Libraries are imported where they are used: importing this package loads no model and no torch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A model that leaves the processor to captures and searches; on an idle machine it costs no throughput."""
+"""A model at low priority, so that captures and searches get the processor first; free on an idle machine."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ NICENESS = 10
 
 
 class BackgroundEmbedder:
-    """Loads and runs a model in a thread of low priority; the runtime's own threads, begun there, inherit it.
+    """Loads and runs a model in a thread of low priority, which the runtime's own threads inherit.
 
-    The rest of the process keeps its priority: a writer that waits for the processor would have everybody wait who
+    The rest of the process keeps its priority: a database writer that waits for the processor blocks everyone else who
     waits for the database.
     """
 
-    def __init__(self, make: Callable[[], Embedder]) -> None:
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="embedder", initializer=_be_nice)
-        self._embedder = self._thread.submit(make).result()
+    def __init__(self, load: Callable[[], Embedder]) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="embedder", initializer=_lower_priority)
+        self._embedder = self._thread.submit(load).result()
 
     @property
     def model(self) -> str:
@@ -65,6 +65,6 @@ class BackgroundEmbedder:
         return self._embedder.token_offsets(text)
 
 
-def _be_nice() -> None:
-    with suppress(OSError):  # only Linux gives threads priorities of their own
+def _lower_priority() -> None:
+    with suppress(OSError):  # only Linux has priorities per thread
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

@@ -1,4 +1,4 @@
-"""Text to chunks with deterministic ids. Pure: the caller passes in the tokenizer's offsets."""
+"""Splits text into chunks, deterministically. Pure: the caller passes the tokenizer's offsets."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from semantic_text_splitter import TextSplitter
 
 Offsets = Callable[[str], Sequence[tuple[int, int]]]
 
-# The splitter's time grows with the square of a text that has no sentence ends (200,000 Chinese characters: 31 s),
-# so it sees a window at a time. Eight chunks a window cost one chunk in eight twice and keep 1 MB to seconds.
+# The splitter's time grows with the square of a text without sentence ends (200,000 Chinese characters: 31 s), so it
+# gets one window at a time. With eight chunks per window one in eight is split twice, and 1 MB takes seconds.
 CHUNKS_PER_WINDOW = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a message's text, small enough for the model to read whole."""
+    """A part of a message's text that the model reads fully."""
 
     index: int
     text: str
 
 
 def split_text(text: str, offsets: Offsets, *, max_tokens: int, overlap: int) -> list[Chunk]:
-    """Chunks of at most max_tokens that together hold all of the text but outer whitespace; [] for blank text.
+    """Chunks of at most max_tokens that together hold all of the text except outer whitespace; [] for blank text.
 
     Cuts between paragraphs, else sentences, else words; neighbours share at most `overlap` tokens. Deterministic.
     """
@@ -33,10 +33,10 @@ def split_text(text: str, offsets: Offsets, *, max_tokens: int, overlap: int) ->
 
 
 def _pieces(text: str, offsets: Offsets, max_tokens: int, overlap: int) -> Iterator[tuple[int, str]]:
-    """Each chunk with the character that it begins at."""
+    """Each chunk with the position of its first character."""
     if not text:
         return
-    # No tokenizer makes more of such a text than a token a character and one before the first: it is not asked.
+    # No tokenizer gives more than one token per character plus one, so a short text needs no tokenizing.
     if len(text) < max_tokens and text.isascii():
         yield 0, text
         return
@@ -50,7 +50,7 @@ def _pieces(text: str, offsets: Offsets, max_tokens: int, overlap: int) -> Itera
 def _split_windows(
     text: str, starts: list[int], offsets: Offsets, max_tokens: int, overlap: int
 ) -> Iterator[tuple[int, str]]:
-    """Window by window; a window's last chunk was cut by its edge, so the next window begins where that one began."""
+    """Split window by window. A window's edge cut its last chunk, so the next window starts where that chunk did."""
     splitter = TextSplitter.from_callback(
         lambda piece: len(offsets(piece)), max_tokens, overlap=min(overlap, max_tokens // 2)
     )
@@ -61,7 +61,7 @@ def _split_windows(
         if end == len(text):
             yield from ((begin + start, piece) for start, piece in found)
             return
-        if len(found) < 2 or not found[-1][0]:  # one chunk: tokens merge when seen without their surroundings
+        if len(found) < 2 or not found[-1][0]:  # one chunk: without their context tokens merged
             width *= 2
             continue
         yield from ((begin + start, piece) for start, piece in found[:-1])
@@ -69,11 +69,11 @@ def _split_windows(
 
 
 def _window_end(text: str, starts: list[int], begin: int, width: int) -> int:
-    """Where the window that begins at this character has `width` of the whole text's tokens."""
+    """The end of the window that starts at this character and has `width` tokens of the text."""
     last = bisect_left(starts, begin) + width
     return starts[last] if last < len(starts) else len(text)
 
 
 def chunker_identity(max_tokens: int, overlap: int) -> str:
-    """Names the way of splitting; two jobs with the same identity make the same chunks of the same text."""
+    """Identifies the splitting: the same identity gives the same chunks of the same text."""
     return f"sentence-tokens/{max_tokens}/{overlap}"

@@ -1,7 +1,7 @@
-"""Whether a loaded model's vectors compare with those that a store holds.
+"""The one check that a loaded model's vectors compare with those in a store.
 
-The backend may differ: its vectors agree within a stated tolerance. Model and revision may not. The passage prompt
-decides what is stored: a query has none, so a store that was built behind another one is searched and not written.
+The backend may differ, since its vectors agree within a stated tolerance; model and revision may not. The passage
+prompt matters only for writes: a query has none, so a store with another one can be searched but not written.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from memorybase.errors import ModelUnavailable
 
 
 def check_searchable(embedder: Embedder, built_with: str, *, remedy: str) -> None:
-    """Raises ModelUnavailable, which names the remedy, when a query's vector would not compare with the store's."""
-    if _beyond_backend(without_passage_prompt(embedder.identity)) != _beyond_backend(
+    """Raises ModelUnavailable with the remedy if query vectors do not compare with the store's."""
+    if _without_backend(without_passage_prompt(embedder.identity)) != _without_backend(
         without_passage_prompt(built_with)
     ):
-        raise _differs(embedder, built_with, remedy)
+        raise _mismatch(embedder, built_with, remedy)
 
 
 def check_writable(embedder: Embedder, built_with: str, *, remedy: str) -> None:
-    """Raises ModelUnavailable, which names the remedy, when a passage's vector would not be like the store's."""
-    if _beyond_backend(embedder.identity) != _beyond_backend(built_with):
-        raise _differs(embedder, built_with, remedy)
+    """Raises ModelUnavailable with the remedy if passage vectors do not compare with the store's."""
+    if _without_backend(embedder.identity) != _without_backend(built_with):
+        raise _mismatch(embedder, built_with, remedy)
 
 
-def _beyond_backend(identity: str) -> str:
+def _without_backend(identity: str) -> str:
     return identity.partition("/")[2]
 
 
-def _differs(embedder: Embedder, built_with: str, remedy: str) -> ModelUnavailable:
+def _mismatch(embedder: Embedder, built_with: str, remedy: str) -> ModelUnavailable:
     return ModelUnavailable(
         f"The store was built with {built_with}, this process has {embedder.identity}: {remedy}",
         field="embedding_model",

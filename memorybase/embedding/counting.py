@@ -1,4 +1,4 @@
-"""How many tokens a text is to a model, by its tokenizer alone: no weights are needed or loaded."""
+"""Counts a text's tokens for a model with its tokenizer alone: no weights are loaded."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def text_counter(model: str) -> Callable[[str], int]:
-    """A function that counts a text's tokens for the default model, for a folder with a tokenizer.json or such a file,
-    or for a model that the hub or its local cache holds; raises ModelUnavailable."""
+    """A function that counts a text's tokens for the default model, a tokenizer.json or its folder, or a model of the
+    hub or its local cache; raises ModelUnavailable."""
     tokenizer = _load(_tokenizer_file(model), model)
 
     def count(text: str) -> int:
@@ -35,7 +35,7 @@ def _tokenizer_file(model: str) -> Path:
     if path.is_file():
         return path
     if model.startswith((".", "/", "~")):
-        raise ModelUnavailable(f"There is no tokenizer at {path}.", model=model)
+        raise ModelUnavailable(f"{path} must be a tokenizer file, but it does not exist.", model=model)
     return _from_hub(model)
 
 
@@ -44,9 +44,9 @@ def _from_hub(model: str) -> Path:
 
     try:
         return Path(hf_hub_download(model, TOKENIZER_FILE))
-    except Exception as error:  # the hub client raises its own, the transport's and the system's errors
+    except Exception as error:  # errors of the hub client, the transport and the system
         raise ModelUnavailable(
-            f"{model} is neither a folder with a {TOKENIZER_FILE} nor a model whose tokenizer the hub gives "
+            f"{model} must be a folder with a {TOKENIZER_FILE} or a model with a tokenizer on the hub "
             f"({type(error).__name__}).",
             model=model,
         ) from error

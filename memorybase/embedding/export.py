@@ -1,7 +1,7 @@
 """`python -m memorybase.embedding.export PRECISION SOURCE TARGET`: a sentence-transformers model to ONNX, checked.
 
-PRECISION is fp32, and SOURCE the model's folder; or int8, and SOURCE the folder of its fp32 export.
-A process of its own, so that neither the API nor a worker ever holds torch. The target appears whole or not at all.
+PRECISION is fp32 with the model's folder as SOURCE, or int8 with the folder of its fp32 export.
+It runs in its own process, so that neither the API nor a worker loads torch. The target appears atomically.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from memorybase.errors import ModelUnavailable
 
 OPSET = 17
 MINIMUM_COSINE = 0.9999
-MINIMUM_INT8_COSINE = 0.97  # to fp32; MiniLM's least of 1,040 chat messages is .982
+MINIMUM_INT8_COSINE = 0.97  # to fp32; MiniLM's minimum over 1,040 chat messages is .982
 POOLINGS = frozenset({"mean", "cls"})
-OTHER_BACKEND = "Set MEMORYBASE_EMBEDDING_BACKEND=sentence-transformers to use it all the same."
-# One word, cases, scripts, symbols, and more than any model reads: every way of padding and cutting.
+OTHER_BACKEND = "Set MEMORYBASE_EMBEDDING_BACKEND=sentence-transformers to use it anyway."
+# One word, cases, scripts, symbols, and more than any model reads: every kind of padding and truncation.
 CHECK_TEXTS = (
     "Hi",
     "The cursor moves only once the memory is stored.",
@@ -44,12 +44,12 @@ CHECK_TEXTS = (
 
 
 def main() -> int:
-    """Export; 0 when the target is there, REFUSED with the reason on the last line when it cannot be."""
+    """Export; returns 0 if the target exists, or REFUSED with the reason on the last line."""
     export = {"fp32": export_model, "int8": export_int8}[sys.argv[1]]
     source, target = map(Path, sys.argv[2:4])
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(target):
+        with _lock(target):
             if not target.is_dir():
                 _export_whole(export, source, target)
     except (ModelUnavailable, OSError) as error:
@@ -59,8 +59,8 @@ def main() -> int:
 
 
 @contextmanager
-def _alone(target: Path) -> Iterator[None]:
-    """Two processes that want the same export take turns; the lock goes with its process."""
+def _lock(target: Path) -> Iterator[None]:
+    """Lock the target against other exporting processes; the lock ends with its process."""
     with target.with_name(f"{target.name}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -68,7 +68,7 @@ def _alone(target: Path) -> Iterator[None]:
 
 def _export_whole(export: Callable[[Path, Path], None], source: Path, target: Path) -> None:
     for leftover in target.parent.glob(f"{target.name}.part-*"):
-        shutil.rmtree(leftover)  # of a process that died: the living one holds the lock
+        shutil.rmtree(leftover)  # of a dead process, because this one holds the lock
     part = Path(tempfile.mkdtemp(prefix=f"{target.name}.part-", dir=target.parent))
     try:
         part.chmod(0o755)
@@ -81,7 +81,7 @@ def _export_whole(export: Callable[[Path, Path], None], source: Path, target: Pa
 
 
 def _sync(folder: Path) -> None:
-    """On the disk before the name is: a power cut leaves no half a model behind a good name."""
+    """Sync before the rename, so that a power cut leaves no partial model under the final name."""
     for path in (*folder.glob("*"), folder):
         if path.is_file() or path == folder:
             handle = os.open(path, os.O_RDONLY)
@@ -92,7 +92,7 @@ def _sync(folder: Path) -> None:
 
 
 def export_model(source: Path, folder: Path) -> None:
-    """Write the model, its tokenizer and its manifest into the folder; raises ModelUnavailable if they do not agree."""
+    """Write model, tokenizer and manifest into the folder; raises ModelUnavailable if the export differs."""
     model = load_model(source, device="cpu", plain_attention=True).float().eval()
     pooling = _pooling(model)
     _write_graph(model, pooling, folder / MODEL_FILE)
@@ -107,7 +107,7 @@ def export_model(source: Path, folder: Path) -> None:
 
 
 def _pooling(model: Any) -> str:
-    """How the model makes one vector of its tokens'; raises ModelUnavailable for what the graph does not do."""
+    """The model's pooling; raises ModelUnavailable for one that the graph does not support."""
     modules = list(model)
     names = [type(module).__name__ for module in modules]
     if names[:2] != ["Transformer", "Pooling"] or set(names[2:]) - {"Normalize"}:
@@ -122,7 +122,7 @@ def _write_graph(model: Any, pooling: str, path: Path) -> None:
     import torch
 
     class Graph(torch.nn.Module):
-        """Token ids and mask to vectors of length 1, and to the state of each token that they are made of."""
+        """Token ids and mask to vectors of length 1 and the states of the tokens."""
 
         def __init__(self, transformer: torch.nn.Module) -> None:
             super().__init__()
@@ -143,8 +143,8 @@ def _write_graph(model: Any, pooling: str, path: Path) -> None:
     mask[1, 5:] = 0
     free = {0: "batch", 1: "tokens"}
     with warnings.catch_warnings(), torch.no_grad():
-        # The tracing exporter is deprecated, yet as exact as the new one, faster, and needs no further package. What
-        # it warns of in a graph (frozen conditions, negative indices) is what the check afterwards looks for.
+        # The tracing exporter is deprecated, but as exact as the new one, faster, and needs no other package. The check
+        # afterwards covers what it warns about (frozen conditions, negative indices).
         warnings.filterwarnings("ignore", "You are using the legacy TorchScript-based", DeprecationWarning)
         warnings.filterwarnings("ignore", module=r"torch\.onnx")
         warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)  # type: ignore[attr-defined]
@@ -159,8 +159,8 @@ def _write_graph(model: Any, pooling: str, path: Path) -> None:
                 opset_version=OPSET,
                 dynamo=False,
             )
-        except Exception as error:  # the exporter's errors share no base but this
-            raise ModelUnavailable(f"torch does not export it ({type(error).__name__}). {OTHER_BACKEND}") from error
+        except Exception as error:  # the exporter's errors have no other common base
+            raise ModelUnavailable(f"torch cannot export it ({type(error).__name__}). {OTHER_BACKEND}") from error
 
 
 def _write_tokenizer(source: Path, model: Any, path: Path) -> None:
@@ -172,7 +172,7 @@ def _write_tokenizer(source: Path, model: Any, path: Path) -> None:
 
 
 def _write_projection(source: Path, folder: Path) -> None:
-    """How this model's token vectors are made: the default model's is published, another's is fitted here."""
+    """Write the projection of token vectors: published for the default model, fitted here for others."""
     if is_default(source):
         shutil.copyfile(DEFAULT_PROJECTION, folder / PROJECTION_FILE)
     else:
@@ -181,14 +181,14 @@ def _write_projection(source: Path, folder: Path) -> None:
 
 
 def export_int8(exported: Path, folder: Path) -> None:
-    """Write the int8 form of an fp32 export into the folder; raises ModelUnavailable if they do not agree."""
+    """Write the int8 form of an fp32 export into the folder; raises ModelUnavailable if it differs."""
     quantize_model(exported, folder)
     vectors = [_exported(path, NO_PROMPTS).embed(CHECK_TEXTS) for path in (exported, folder)]
     worst = float((vectors[0] * vectors[1]).sum(axis=1).min())
-    if not worst > MINIMUM_INT8_COSINE:  # also when it is not a number
+    if not worst > MINIMUM_INT8_COSINE:  # also true for NaN
         raise ModelUnavailable(
             f"its int8 form differs from the model (cosine {worst:.4f}). "
-            "Set MEMORYBASE_EMBEDDING_BACKEND=onnx to use it all the same."
+            "Set MEMORYBASE_EMBEDDING_BACKEND=onnx to use the model anyway."
         )
 
 
@@ -199,7 +199,7 @@ def _exported(folder: Path, prompts: Prompts) -> OnnxEmbedder:
 
 
 def _check(model: Any, folder: Path, prompts: Prompts) -> None:
-    """The export against sentence-transformers, in one padded batch, one by one, and as queries."""
+    """Compare the export with sentence-transformers: in one padded batch, one by one, and as queries."""
     exported = _exported(folder, prompts)
     expected = model.encode_document(list(CHECK_TEXTS), prompt=prompts.passage, normalize_embeddings=True)
     queries = model.encode_query(list(CHECK_TEXTS), prompt=prompts.query, normalize_embeddings=True)
@@ -209,7 +209,7 @@ def _check(model: Any, folder: Path, prompts: Prompts) -> None:
         (np.vstack([exported.embed_query(text) for text in CHECK_TEXTS]) * queries).sum(axis=1),
     ]
     worst = float(np.min(cosines))
-    if not worst > MINIMUM_COSINE:  # also when it is not a number
+    if not worst > MINIMUM_COSINE:  # also true for NaN
         raise ModelUnavailable(f"its ONNX form differs from the model (cosine {worst:.4f}). {OTHER_BACKEND}")
 
 

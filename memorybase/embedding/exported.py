@@ -1,4 +1,4 @@
-"""The exported models: a folder each in the model cache, made whole or not at all."""
+"""The exported models: one folder each in the model cache, created atomically."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 MANIFEST_FILE = "manifest.json"
 
-EXPORTER_VERSION = 4  # raised when the exporter changes what it writes: older exports are then left alone
-EXPORT_SECONDS = 600  # MiniLM takes ten; below the job's own deadline, so that the error says what hung
-REFUSED = 3  # the exporter's exit status when it says why, on its last line
+EXPORTER_VERSION = 4  # increase it if the exporter's output changes; older exports are then unused
+EXPORT_SECONDS = 600  # MiniLM takes ten; below the job's deadline, so that the error names the export
+REFUSED = 3  # the exporter's exit status if its last line gives the reason
 
 Precision = Literal["fp32", "int8"]
 
@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What the runtime must know of an exported model."""
+    """What the runtime needs to know about an exported model."""
 
     dimension: int
     max_seq_length: int
@@ -46,20 +46,20 @@ class Manifest:
 
 
 def exported_folder(settings: Settings, source: ModelSource, precision: Precision = "fp32") -> Path:
-    """Where the export of these weights by this exporter is or will be."""
+    """The folder for the export of these weights by this exporter."""
     name = f"{source.label}-{source.revision[:16]}-v{EXPORTER_VERSION}"
     return settings.model_cache_dir.resolve() / (name if precision == "fp32" else f"{name}-{precision}")
 
 
 def ensure_exported(settings: Settings, source: ModelSource, precision: Precision = "fp32") -> Path:
-    """The exported model's folder, exported now if it is not there; raises ModelUnavailable."""
+    """The exported model's folder; exports the model if needed; raises ModelUnavailable."""
     folder = exported_folder(settings, source, precision)
     if folder.is_dir():
         return folder
     if precision == "fp32":
         source.check()
         origin = source.folder
-    else:  # it is made of the fp32 export, which has been compared with the model
+    else:  # from the fp32 export, which was compared with the model
         origin = ensure_exported(settings, source)
     began = time.monotonic()
     log.info("model_export_started", model=source.label, precision=precision)
@@ -71,7 +71,7 @@ def ensure_exported(settings: Settings, source: ModelSource, precision: Precisio
 def _export_in_child(settings: Settings, source: ModelSource, arguments: list[str], folder: Path) -> None:
     command = [sys.executable, "-m", "memorybase.embedding.export", *arguments]
     environment = settings.child_environment()
-    # The files are here by now, so nothing may be asked for.
+    # The files are local now, so no download is allowed.
     environment |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
     try:
         child = subprocess.run(  # noqa: S603 - our own interpreter and module, no shell
@@ -80,6 +80,6 @@ def _export_in_child(settings: Settings, source: ModelSource, arguments: list[st
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ModelUnavailable(f"The export of {source.label} did not finish.", model=source.label) from error
     if child.returncode != 0 or not folder.is_dir():
-        said = child.stdout if child.returncode == REFUSED else child.stderr
-        reason = (said.strip().splitlines() or [f"exit status {child.returncode}"])[-1]
+        output = child.stdout if child.returncode == REFUSED else child.stderr
+        reason = (output.strip().splitlines() or [f"exit status {child.returncode}"])[-1]
         raise ModelUnavailable(f"{source.label} cannot be exported to ONNX: {reason}", model=source.label)

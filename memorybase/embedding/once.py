@@ -1,4 +1,4 @@
-"""What is loaded once a process, when first asked for."""
+"""Loads each model once per process, on first use."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Generic, TypeVar
 
 from memorybase.errors import ModelUnavailable
 
-# Loading fails slowly (an export takes seconds), so callers within this time are told the same without another try.
+# Loading fails slowly (an export takes seconds), so callers within this time get the same error without a new attempt.
 FAILURE_SECONDS = 10.0
 
 Model = TypeVar("Model")
 
 
 class Once(Generic[Model]):
-    """Models by name; any number of threads may ask, one of them loads."""
+    """Models by name; for many threads, one of which loads."""
 
     def __init__(self, load: Callable[[str], Model]) -> None:
         self._load = load

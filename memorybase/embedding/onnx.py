@@ -1,4 +1,4 @@
-"""The default adapter: the exported model in ONNX Runtime, the tokenizer beside it, no torch."""
+"""The default adapter: the exported model in ONNX Runtime with its tokenizer, without torch."""
 
 from __future__ import annotations
 
@@ -17,34 +17,27 @@ from memorybase.embedding import token_vectors, tokens
 from memorybase.embedding.exported import MODEL_FILE, TOKENIZER_FILE, Manifest
 from memorybase.embedding.prompts import NO_PROMPTS, Prompts
 from memorybase.embedding.protocol import QueryTokens
-from memorybase.embedding.token_vectors import PROJECTION_FILE, Projection, Silent
+from memorybase.embedding.token_vectors import PROJECTION_FILE, Projection, TokenFilter
 from memorybase.errors import EmbeddingFailed, ModelUnavailable, TextRejected
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-VECTORS, STATES = "vectors", "states"  # the graph's outputs: of each text, of each token
-BATCHES_A_THREAD = 2  # at least: with one each, whoever has the long texts would have the others wait
+VECTORS, STATES = "vectors", "states"  # the graph's outputs: per text, per token
+BATCHES_PER_THREAD = 2  # at least: with one each, all threads would wait for the one with the long texts
 
 
 class OnnxEmbedder:
-    """An exported model; raises ModelUnavailable when its folder does not load."""
+    """An exported model; raises ModelUnavailable if its folder does not load."""
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        model: str,
-        identity: str,
-        batch_size: int,
-        threads: int,
-        prompts: Prompts = NO_PROMPTS,
+        self, folder: Path, *, model: str, identity: str, batch_size: int, threads: int, prompts: Prompts = NO_PROMPTS
     ) -> None:
         self.model = model
         self.identity = identity
         self._folder = folder
         self._batch_size = batch_size
-        # A batch each: threads that share one wait for each other at every operator.
+        # One batch per thread: threads that share a batch wait for each other at every operator.
         self._threads = threads or os.cpu_count() or 1
         self._running = ThreadPoolExecutor(self._threads, thread_name_prefix="onnx")
         self._prompts = prompts
@@ -52,11 +45,11 @@ class OnnxEmbedder:
             self._manifest = Manifest.read(folder)
             self._tokenizer = _load_tokenizer(folder, self._manifest.max_seq_length)
             self._session = _load_session(folder)
-            self._silent = Silent(self._tokenizer)
-        except Exception as error:  # the runtime's and the tokenizer's errors share no base but this
+            self._filter = TokenFilter(self._tokenizer)
+        except Exception as error:  # the runtime's and the tokenizer's errors have no other common base
             raise ModelUnavailable(
                 f"The exported model in {folder} does not load ({type(error).__name__}). "
-                "Delete that folder; the model is exported anew.",
+                "Delete that folder to export the model again.",
                 model=model,
             ) from error
         self.dimension = self._manifest.dimension
@@ -79,14 +72,14 @@ class OnnxEmbedder:
     ) -> tuple[NDArray[np.float32], dict[int, bytes]]:
         ids = tokens.ids(self._tokenizer, [self._prompts.passage + text for text in texts])
         before = tokens.count_before(self._tokenizer, self._prompts.passage)
-        vectors, states = self._embed(ids, {index: self._silent.kept(ids[index], before) for index in tokens_of})
+        vectors, states = self._embed(ids, {index: self._filter.kept(ids[index], before) for index in tokens_of})
         return vectors, {index: token_vectors.pack(self._projection.apply(found)) for index, found in states.items()}
 
     def embed_query_with_tokens(self, text: str, whole: str) -> tuple[NDArray[np.float32], QueryTokens]:
         prompt = self._prompts.query
-        asked = [prompt + text, prompt + whole] if text != whole else [prompt + text]  # one pass does for both
-        encodings = tokens.encodings(self._tokenizer, asked)
-        kept = self._silent.kept(encodings[-1].ids, tokens.count_before(self._tokenizer, prompt))
+        texts = [prompt + text, prompt + whole] if text != whole else [prompt + text]  # one pass for both
+        encodings = tokens.encodings(self._tokenizer, texts)
+        kept = self._filter.kept(encodings[-1].ids, tokens.count_before(self._tokenizer, prompt))
         vectors, states = self._embed([encoding.ids for encoding in encodings], {len(encodings) - 1: kept})
         (found,) = states.values()
         offsets = [encodings[-1].offsets[position] for position in kept]
@@ -94,9 +87,9 @@ class OnnxEmbedder:
         return vectors[0], QueryTokens(self._projection.apply(found), spans)
 
     def token_states(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The states of all these texts' tokens that say something, one below the other."""
+        """The states of the texts' tokens that carry meaning, concatenated."""
         ids = tokens.ids(self._tokenizer, texts)
-        _, states = self._embed(ids, {index: self._silent.kept(each) for index, each in enumerate(ids)})
+        _, states = self._embed(ids, {index: self._filter.kept(text_ids) for index, text_ids in enumerate(ids)})
         return np.concatenate(list(states.values()))
 
     @cached_property
@@ -108,36 +101,38 @@ class OnnxEmbedder:
 
     @cached_property
     def _whole_tokenizer(self) -> Tokenizer:
-        # Truncation belongs to the tokenizer, not to the call, so counting takes a second one; a process that only
-        # searches never loads it.
+        # Truncation is a property of the tokenizer, so counting needs a second one; a process that only searches never
+        # loads it.
         return _load_tokenizer(self._folder, None)
 
     def _embed(
         self, ids: Sequence[Sequence[int]], kept: Mapping[int, NDArray[np.intp]] | None = None
     ) -> tuple[NDArray[np.float32], dict[int, NDArray[np.float32]]]:
-        """A vector for each text; and of the texts at the places in `kept`, the states of the tokens named there."""
+        """A vector for each text, and for each text in `kept` the states of the tokens listed there."""
         vectors = np.empty((len(ids), self.dimension), dtype=np.float32)
         states: dict[int, NDArray[np.float32]] = {}
         batches = list(self._batches(ids))
         run = self._running.map if len(batches) > 1 else map
-        found = run(lambda indices: self._run([ids[index] for index in indices], with_states=bool(kept)), batches)
-        for indices, (rows, of_tokens) in zip(batches, found, strict=True):
+        results = run(lambda indices: self._run([ids[index] for index in indices], with_states=bool(kept)), batches)
+        for indices, (rows, token_states) in zip(batches, results, strict=True):
             vectors[indices] = rows
             for row, index in enumerate(indices):
-                if kept and of_tokens is not None and index in kept:
-                    states[index] = of_tokens[row, kept[index]]
+                if kept and token_states is not None and index in kept:
+                    states[index] = token_states[row, kept[index]]
         bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if bad.size:
-            raise TextRejected("The embedding model gave this text a vector that is not finite.", position=int(bad[0]))
+            raise TextRejected(
+                "The embedding model returned a vector that is not finite for this text.", position=int(bad[0])
+            )
         return vectors, states
 
     def _batches(self, ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-        """Places of texts of like length together: padding a short text to a long one costs 2.6 times the work.
+        """Batches of indices of texts of similar length: padding short texts to long ones costs 2.6 times the work.
 
-        As many batches for each thread, the longest first: no thread waits long for another at the end.
+        Each thread gets equally many batches, the longest first, so that no thread waits long at the end.
         """
         order = sorted(range(len(ids)), key=lambda index: len(ids[index]), reverse=True)
-        least = BATCHES_A_THREAD if self._threads > 1 else 1
+        least = BATCHES_PER_THREAD if self._threads > 1 else 1
         turns = max(least, math.ceil(len(order) / self._batch_size / self._threads))
         size = max(1, math.ceil(len(order) / turns / self._threads))
         for start in range(0, len(order), size):
@@ -156,7 +151,7 @@ class OnnxEmbedder:
             vectors, *states = self._session.run(
                 [VECTORS, STATES] if with_states else [VECTORS], {"input_ids": input_ids, "attention_mask": mask}
             )
-        except Exception as error:  # the runtime's errors share no base but this
+        except Exception as error:  # the runtime's errors have no other common base
             raise EmbeddingFailed(
                 f"The embedding model failed on a batch ({type(error).__name__}).", model=self.model, texts=len(batch)
             ) from error

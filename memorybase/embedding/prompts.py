@@ -1,4 +1,4 @@
-"""Prompts: the words that a model was trained to see before a query, and before a passage."""
+"""Prompts: the text that a model expects before a query or a passage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from memorybase.errors import ModelUnavailable
 
 CONFIG_FILE = "config_sentence_transformers.json"
-# Models name theirs differently; the first that says anything counts.
+# Models use different names; the first non-empty prompt counts.
 QUERY_NAMES = ("query",)
 PASSAGE_NAMES = ("document", "passage", "corpus")
 _MARK = "/passage-"
@@ -22,13 +22,13 @@ _SUFFIX = re.compile(rf"{_MARK}[0-9a-f]{{8}}$")
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """What stands before a query and before a passage; the passage's decides what is stored."""
+    """The text before a query and before a passage; the latter affects stored vectors."""
 
     query: str = ""
     passage: str = ""
 
     def suffix(self, own: Prompts) -> str:
-        """What these add to the identity of a model with prompts of its own, which its revision covers."""
+        """The suffix for a model's identity if the passage prompt is not the model's own."""
         if self.passage == own.passage:
             return ""
         return f"{_MARK}{hashlib.sha256(self.passage.encode()).hexdigest()[:8]}"
@@ -38,12 +38,12 @@ NO_PROMPTS = Prompts()
 
 
 def without_passage_prompt(identity: str) -> str:
-    """An embedder's identity less what a passage prompt of somebody's choice added to it."""
+    """An embedder's identity without the suffix of a custom passage prompt."""
     return _SUFFIX.sub("", identity)
 
 
 def prompts_in(folder: Path) -> Prompts:
-    """What the model in this folder wants; raises ModelUnavailable when its configuration cannot be read."""
+    """The prompts of the model in this folder; raises ModelUnavailable if its configuration cannot be read."""
     try:
         config = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))
         stated: Mapping[str, Any] = config.get("prompts") or {}
@@ -56,14 +56,14 @@ def prompts_in(folder: Path) -> Prompts:
         return NO_PROMPTS  # older models have no such file
     except (OSError, ValueError, AttributeError, TypeError) as error:
         raise ModelUnavailable(
-            f"{folder / CONFIG_FILE} does not say which prompts the model wants ({type(error).__name__}).",
+            f"{folder / CONFIG_FILE} must be a valid configuration with the model's prompts ({type(error).__name__}).",
             model=folder.name,
         ) from error
 
 
 def _chosen(stated: Mapping[str, Any], names: tuple[str, ...], others: tuple[str, ...], default: str | None) -> str:
     # sentence-transformers writes an empty "query" and "document" into every model that it saves, so an empty prompt
-    # says nothing. A default that is named for the other side is not meant for this one.
+    # means nothing. A default with the other side's name does not apply to this one.
     candidates = [*names, default] if default and default not in others else names
     found = next((stated[name] for name in candidates if stated.get(name)), "")
     if not isinstance(found, str):

@@ -1,3 +1,5 @@
+"""The protocols of embedding models and rerankers."""
+
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class QueryTokens:
-    """A query's tokens: vectors of length 1 (tokens, numbers), and the characters of the query that each is of."""
+    """A query's tokens: vectors of length 1 (tokens, dimensions), and each token's character span."""
 
     vectors: NDArray[np.float32]
     spans: Sequence[tuple[int, int]]
@@ -19,52 +21,52 @@ class QueryTokens:
 class Embedder(Protocol):
     """One loaded model, usable from many threads.
 
-    Raises TextRejected for a text that this model cannot encode, EmbeddingFailed when the model itself fails.
+    Raises TextRejected for a text that this model cannot encode, EmbeddingFailed if the model itself fails.
     """
 
     @property
     def model(self) -> str:
-        """The name or path that was asked for."""
+        """The requested name or path."""
 
     @property
     def identity(self) -> str:
-        """Backend, model, revision and, where it is not the model's own, the passage prompt.
+        """Backend, model, revision and, if it is not the model's own, the passage prompt.
 
         Vectors of different models or revisions do not compare.
         """
 
     @property
     def dimension(self) -> int:
-        """Numbers a vector."""
+        """The dimension of a vector."""
 
     @property
     def max_tokens(self) -> int:
-        """Tokens of text that the model reads; what it adds itself, and the prompt, are already taken off."""
+        """Tokens of text that the model reads, without special tokens and the prompt."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """A vector of length 1 for each passage, in order, read behind the passage prompt: (n, dimension)."""
+        """A vector of length 1 for each text with the passage prompt, in order: (n, dimension)."""
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """The vector to search with, of the text behind the query prompt: (dimension,)."""
+        """The vector of length 1 for the text with the query prompt: (dimension,)."""
 
     @property
     def token_encoding(self) -> str:
-        """Names how this model's token vectors are made and kept; different ones do not compare."""
+        """Identifies how token vectors are computed and stored; different encodings do not compare."""
 
     def embed_with_tokens(
         self, texts: Sequence[str], tokens_of: Collection[int]
     ) -> tuple[NDArray[np.float32], dict[int, bytes]]:
-        """What `embed` gives, and the packed token vectors of the texts at these positions, from the same pass."""
+        """The vectors of `embed`, and packed token vectors of the texts at these positions, from the same pass."""
 
     def embed_query_with_tokens(self, text: str, whole: str) -> tuple[NDArray[np.float32], QueryTokens]:
-        """What `embed_query` gives of the text, and the tokens of the whole query."""
+        """The vector of `embed_query` for the text, and the tokens of the whole query."""
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
-        """The character span of each token of the whole text, without what the model adds."""
+        """The character span of each token of the whole text, without special tokens."""
 
 
 class Reranker(Protocol):
-    """A model that reads query and text together; usable from many threads."""
+    """A model that reads query and text together, usable from many threads."""
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """How well each text answers the query, 0 to 1: (n,). Raises ModelUnavailable."""

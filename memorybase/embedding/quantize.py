@@ -1,8 +1,8 @@
-"""An fp32 export to int8: every product with the weights is computed in whole numbers, with a scale for each token.
+"""Quantizes an fp32 export to int8: products with weights use integers, with one scale per token.
 
-ONNX Runtime's own dynamic quantization has one scale for a whole batch, so that a text's vector depends on the texts
-beside it, and one token far out costs all others their precision. A scale for each token costs a few percent of the
-speed and has neither fault: whole numbers add up to the same sum in any order and on any processor.
+ONNX Runtime's dynamic quantization has one scale per batch, so a text's vector depends on the other texts of the batch,
+and one outlier token costs all others precision. One scale per token costs a few percent of speed and avoids both:
+integers add up to the same sum in any order and on any processor.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from memorybase.embedding.exported import MANIFEST_FILE, MODEL_FILE, TOKENIZER_F
 from memorybase.embedding.token_vectors import PROJECTION_FILE
 
 ACTIVATION_LEVELS = 127
-# Seven bits and not eight: processors without VNNI add two products in 16 bits, where eight would overflow unseen.
+# Seven bits, not eight: processors without VNNI add two products in 16 bits, where eight would overflow silently.
 WEIGHT_LEVELS = 63
-ZERO_POINT = 128  # unsigned activations are what the fast kernels take
-TINY = 1e-12  # a token of zeros alone has a scale too
-RUNTIME_DOMAIN = "com.microsoft"  # of the operators that only ONNX Runtime has
+ZERO_POINT = 128  # the fast kernels need unsigned activations
+TINY = 1e-12  # so that a token of zeros has a scale
+RUNTIME_DOMAIN = "com.microsoft"  # operators that only ONNX Runtime has
 
 
 def quantize_model(exported: Path, folder: Path) -> None:
-    """Write the int8 form of the exported model in the first folder into the second."""
+    """Write the int8 form of the exported model into the folder."""
     import onnx
 
     model = onnx.load(exported / MODEL_FILE)
@@ -41,9 +41,9 @@ def _quantize(model: Any) -> None:
     from onnx import helper, numpy_helper
 
     graph = model.graph
-    weights = {each.name: each for each in graph.initializer}
+    weights = {initializer.name: initializer for initializer in graph.initializer}
     constants = dict(_shared_constants())
-    quantized: set[str] = set()  # inputs: query, key and value read the same one
+    quantized: set[str] = set()  # inputs: query, key and value share one
     nodes: list[Any] = []
     for node in graph.node:
         if node.op_type != "MatMul" or node.input[1] not in weights:
@@ -59,8 +59,11 @@ def _quantize(model: Any) -> None:
         nodes.extend(_product(data, name, node.output[0]))
     _replace(graph.node, nodes)
     used = {name for node in nodes for name in node.input}
-    made = [numpy_helper.from_array(value, name) for name, value in constants.items()]
-    _replace(graph.initializer, [each for each in [*graph.initializer, *made] if each.name in used])
+    new_constants = [numpy_helper.from_array(value, name) for name, value in constants.items()]
+    _replace(
+        graph.initializer,
+        [initializer for initializer in [*graph.initializer, *new_constants] if initializer.name in used],
+    )
     model.opset_import.append(helper.make_opsetid(RUNTIME_DOMAIN, 1))
 
 
@@ -74,7 +77,7 @@ def _shared_constants() -> Iterator[tuple[str, NDArray[Any]]]:
 
 
 def _quantized_weight(name: str, weight: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
-    """The weight in whole numbers, and the scale of each of its columns."""
+    """The weight as integers, and the scale of each column."""
     scale = np.maximum(np.abs(weight).max(axis=0), TINY) / WEIGHT_LEVELS
     return {
         f"{name}/int8": np.rint(weight / scale).astype(np.int8),
@@ -84,7 +87,7 @@ def _quantized_weight(name: str, weight: NDArray[np.float32]) -> dict[str, NDArr
 
 
 def _quantize_tokens(data: str) -> Iterator[Any]:
-    """A row for each token, each divided by its own largest number."""
+    """One row per token, divided by its largest absolute value."""
     from onnx import TensorProto, helper
 
     zero_point = helper.make_tensor("zero_point", TensorProto.UINT8, [1], [ZERO_POINT])
@@ -106,7 +109,7 @@ def _quantize_tokens(data: str) -> Iterator[Any]:
 
 
 def _product(data: str, weight: str, output: str) -> Iterator[Any]:
-    """Rows times weight in whole numbers, scaled back, in the shape that the product had."""
+    """The integer product of rows and weight, scaled back to the original shape."""
     from onnx import helper
 
     factors = [f"{data}/int8", f"{weight}/int8", "int8/one", f"{weight}/scale", "int8/zero_point"]
@@ -117,7 +120,7 @@ def _product(data: str, weight: str, output: str) -> Iterator[Any]:
 
 
 def _replace(repeated: Any, values: list[Any]) -> None:
-    """The contents of a protocol buffer's list."""
+    """Replace the contents of a protocol buffer's list."""
     kept = [type(value).FromString(value.SerializeToString()) for value in values]
     del repeated[:]
     repeated.extend(kept)

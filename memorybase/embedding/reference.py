@@ -1,4 +1,4 @@
-"""The reference adapter: sentence-transformers itself, for models that the default cannot take and to check it by."""
+"""The reference adapter: sentence-transformers, for models without an export and to check the exports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memorybase.embedding import token_vectors, tokens
 from memorybase.embedding.prompts import NO_PROMPTS, Prompts
 from memorybase.embedding.protocol import QueryTokens
 from memorybase.embedding.source import is_default
-from memorybase.embedding.token_vectors import DEFAULT_PROJECTION, Projection, Silent
+from memorybase.embedding.token_vectors import DEFAULT_PROJECTION, Projection, TokenFilter
 from memorybase.errors import EmbeddingFailed, ModelUnavailable, TextRejected
 
 if TYPE_CHECKING:
@@ -22,17 +22,10 @@ if TYPE_CHECKING:
 
 
 class SentenceTransformerEmbedder:
-    """A model in sentence-transformers; raises ModelUnavailable when its folder does not load."""
+    """A model in sentence-transformers; raises ModelUnavailable if its folder does not load."""
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        model: str,
-        identity: str,
-        batch_size: int,
-        threads: int,
-        prompts: Prompts = NO_PROMPTS,
+        self, folder: Path, *, model: str, identity: str, batch_size: int, threads: int, prompts: Prompts = NO_PROMPTS
     ) -> None:
         self.model = model
         self.identity = identity
@@ -41,7 +34,7 @@ class SentenceTransformerEmbedder:
         self._folder = folder
         self._model = load_model(folder, threads=threads)
         self._tokenizer = load_tokenizer(self._model)
-        self._silent = Silent(self._tokenizer)
+        self._filter = TokenFilter(self._tokenizer)
         self.dimension = int(self._model.get_embedding_dimension())
         self.max_tokens = tokens.readable(self._tokenizer, max_seq_length(self._model), prompts.passage)
 
@@ -61,16 +54,16 @@ class SentenceTransformerEmbedder:
     def embed_with_tokens(
         self, texts: Sequence[str], tokens_of: Collection[int]
     ) -> tuple[NDArray[np.float32], dict[int, bytes]]:
-        wanted = sorted(tokens_of)
-        states = self._states(self._model.encode_document, [texts[index] for index in wanted], self._prompts.passage)
+        indices = sorted(tokens_of)
+        states = self._states(self._model.encode_document, [texts[index] for index in indices], self._prompts.passage)
         packed = [token_vectors.pack(self._projection.apply(each)) for each in states]
-        return self.embed(texts), dict(zip(wanted, packed, strict=True))
+        return self.embed(texts), dict(zip(indices, packed, strict=True))
 
     def embed_query_with_tokens(self, text: str, whole: str) -> tuple[NDArray[np.float32], QueryTokens]:
         prompt = self._prompts.query
         (states,) = self._states(self._model.encode_query, [whole], prompt)
         (encoding,) = tokens.encodings(self._tokenizer, [prompt + whole])
-        kept = self._silent.kept(encoding.ids, tokens.count_before(self._tokenizer, prompt))[: len(states)]
+        kept = self._filter.kept(encoding.ids, tokens.count_before(self._tokenizer, prompt))[: len(states)]
         spans = [tuple(offset - len(prompt) for offset in encoding.offsets[position]) for position in kept]
         return self.embed_query(text), QueryTokens(self._projection.apply(states), spans)
 
@@ -82,15 +75,15 @@ class SentenceTransformerEmbedder:
         return Projection.fitted(np.concatenate(self._states(self._model.encode_document, calibration, "")))
 
     def _states(self, encode: Callable[..., Any], texts: Sequence[str], prompt: str) -> list[NDArray[np.float32]]:
-        """Of each text, the states of the tokens that say something."""
-        found = self._call(encode, texts, prompt, output_value="token_embeddings") if texts else []
+        """For each text, the states of the tokens that carry meaning."""
+        all_states = self._call(encode, texts, prompt, output_value="token_embeddings") if texts else []
         before = tokens.count_before(self._tokenizer, prompt)
         encodings = tokens.encodings(self._tokenizer, [prompt + text for text in texts])
         states: list[NDArray[np.float32]] = []
-        for each, encoding in zip(found, encodings, strict=True):
-            of_text = each.float().cpu().numpy()
-            kept = self._silent.kept(encoding.ids, before)
-            states.append(of_text[kept[kept < len(of_text)]])
+        for text_states, encoding in zip(all_states, encodings, strict=True):
+            rows = text_states.float().cpu().numpy()
+            kept = self._filter.kept(encoding.ids, before)
+            states.append(rows[kept[kept < len(rows)]])
         return states
 
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
@@ -101,7 +94,9 @@ class SentenceTransformerEmbedder:
         result = np.asarray(vectors, dtype=np.float32)
         bad = np.flatnonzero(~np.isfinite(result).all(axis=1))
         if bad.size:
-            raise TextRejected("The embedding model gave this text a vector that is not finite.", position=int(bad[0]))
+            raise TextRejected(
+                "The embedding model returned a vector that is not finite for this text.", position=int(bad[0])
+            )
         return result
 
     def _call(self, encode: Callable[..., Any], texts: Sequence[str], prompt: str, **options: Any) -> Any:
@@ -109,16 +104,16 @@ class SentenceTransformerEmbedder:
             tokens.check_unicode(text, position)
         try:
             return encode(list(texts), prompt=prompt, batch_size=self._batch_size, show_progress_bar=False, **options)
-        except Exception as error:  # torch's and the library's errors share no base but this
+        except Exception as error:  # torch's and the library's errors have no other common base
             raise EmbeddingFailed(
                 f"The embedding model failed on a batch ({type(error).__name__}).", model=self.model, texts=len(texts)
             ) from error
 
 
 def load_model(folder: Path, *, device: str | None = None, threads: int = 0, plain_attention: bool = False) -> Any:
-    """The model, from these files alone: no hub is asked and no code of the model's is run.
+    """Load the model from these files alone: no request to a hub, no code from the model.
 
-    With plain_attention, attention is products and a softmax and not torch's own operator, whose export is larger.
+    plain_attention: use products and a softmax instead of torch's own operator, which exports to a larger graph.
     """
     try:
         import torch
@@ -135,14 +130,14 @@ def load_model(folder: Path, *, device: str | None = None, threads: int = 0, pla
             trust_remote_code=False,
             model_kwargs={"attn_implementation": "eager"} if plain_attention else None,
         )
-    except Exception as error:  # torch's and the library's errors share no base but this
+    except Exception as error:  # torch's and the library's errors have no other common base
         raise ModelUnavailable(
-            f"sentence-transformers does not load {folder} ({type(error).__name__}: {error})", model=folder.name
+            f"sentence-transformers cannot load {folder} ({type(error).__name__}: {error})", model=folder.name
         ) from error
 
 
 def load_tokenizer(model: Any) -> Tokenizer:
-    """A copy of the model's tokenizer that neither pads nor cuts; the model's own is set anew by every call."""
+    """A copy of the model's tokenizer without padding and truncation, because every call reconfigures the original."""
     from tokenizers import Tokenizer
 
     backend = getattr(model.tokenizer, "backend_tokenizer", None)
@@ -155,7 +150,7 @@ def load_tokenizer(model: Any) -> Tokenizer:
 
 
 def max_seq_length(model: Any) -> int:
-    """Tokens that the model reads in all; raises ModelUnavailable when it does not say."""
+    """The tokens that the model reads in total; raises ModelUnavailable if its configuration has no such number."""
     if not model.max_seq_length:
         raise ModelUnavailable("it does not say how many tokens it reads: set max_seq_length in its configuration.")
     return int(model.max_seq_length)

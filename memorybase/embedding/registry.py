@@ -1,4 +1,4 @@
-"""The embedder for a model, by the settings."""
+"""The registry of embedders, by the settings."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from memorybase.embedding.source import find_source
 from memorybase.errors import ModelUnavailable
 from memorybase.settings import Settings
 
-# The backends that run an export, and how exact theirs is.
+# The backends that run an export, and its precision.
 PRECISIONS: Mapping[str, Precision] = {"onnx": "fp32", "onnx-int8": "int8"}
 
 
 class Embedders:
-    """The process's models; any number of threads may ask, one of them loads.
+    """The process's models, for any number of threads; one thread loads each model.
 
-    In the `background` they leave the processor to whoever answers requests.
+    In the `background` models run at low priority, so that requests get the processor first.
     """
 
     def __init__(self, settings: Settings, *, background: bool = False) -> None:
@@ -31,7 +31,7 @@ class Embedders:
         self._models: Once[Embedder] = Once(self._load)
 
     def get(self, model: str | None = None) -> Embedder:
-        """The embedder for a model, or for the setting's; raises ModelUnavailable."""
+        """The embedder for a model, by default that of the setting; raises ModelUnavailable."""
         return self._models.get(model or self._settings.embedding_model)
 
     def _load(self, name: str) -> Embedder:
@@ -40,7 +40,7 @@ class Embedders:
         )
 
     def dimension(self, model: str | None = None) -> int:
-        """Numbers a vector, read beside the exported model where there is one; else loads it."""
+        """A model's dimension, from the export's manifest if there is one; else it loads the model."""
         name = model or self._settings.embedding_model
         precision = PRECISIONS.get(self._settings.embedding_backend)
         if name not in self._models and precision:
@@ -76,7 +76,7 @@ def load(settings: Settings, model: str) -> Embedder:
 
 
 def _prompts(settings: Settings, model: str, own: Prompts) -> Prompts:
-    # The settings speak of the default model: a store that was built with another one is searched as it was built.
+    # The settings apply to the default model; a store of another model keeps that model's prompts.
     if model != settings.embedding_model:
         return own
     query, passage = settings.embedding_query_prompt, settings.embedding_passage_prompt
@@ -84,7 +84,7 @@ def _prompts(settings: Settings, model: str, own: Prompts) -> Prompts:
 
 
 def is_prepared(settings: Settings) -> bool:
-    """Whether the setting's model loads without being exported first."""
+    """Whether the setting's model loads without an export first."""
     precision = PRECISIONS.get(settings.embedding_backend)
     if precision is None:
         return True

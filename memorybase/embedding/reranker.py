@@ -1,4 +1,4 @@
-"""A cross-encoder, which reads query and text together. Optional, and run by sentence-transformers."""
+"""An optional cross-encoder, which reads query and text together, on sentence-transformers."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ SETTING = "MEMORYBASE_RERANKER_MODEL"
 
 
 class CrossEncoderReranker:
-    """The setting's cross-encoder, loaded when first asked; raises ModelUnavailable, which names the setting."""
+    """The setting's cross-encoder, loaded on first use; raises ModelUnavailable with the setting's name."""
 
     def __init__(self, settings: Settings) -> None:
         self._name = settings.reranker_model
         self._batch_size = settings.embedding_batch_size
         self._models: Once[Any] = Once(_load)
-        self._using = threading.Lock()  # its tokenizer is set anew by every call, so calls take turns
+        self._using = threading.Lock()  # every call reconfigures its tokenizer, so calls must not overlap
 
     def scores(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """How well each text answers the query, 0 to 1: (n,)."""
@@ -34,16 +34,16 @@ class CrossEncoderReranker:
 
         pairs = [(query, text) for text in texts]
         try:
-            # Some models' own configuration leaves the logits as they are.
+            # Some models' configuration returns logits.
             with self._using:
                 found = model.predict(
                     pairs, batch_size=self._batch_size, activation_fn=torch.nn.Sigmoid(), show_progress_bar=False
                 )
-        except Exception as error:  # torch's and the library's errors share no base but this
+        except Exception as error:  # torch's and the library's errors have no other common base
             raise _unusable(self._name, f"fails on a batch ({type(error).__name__})") from error
         scores = np.asarray(found, dtype=np.float32)
         if not np.isfinite(scores).all():
-            raise _unusable(self._name, "gives scores that are not finite")
+            raise _unusable(self._name, "returns scores that are not finite")
         return scores
 
 
@@ -52,25 +52,25 @@ def _load(name: str) -> Any:
     model = _cross_encoder(name, folder)
     labels = int(model.config.num_labels)
     if labels != 1:
-        raise _unusable(name, f"gives {labels} scores for a text and not one")
+        raise _unusable(name, f"returns {labels} scores for a text instead of one")
     return model
 
 
 def _cross_encoder(name: str, folder: Path) -> Any:
-    """From these files alone: no hub is asked and no code of the model's is run."""
+    """Load from these files alone: no request to a hub, no code from the model."""
     try:
         from sentence_transformers import CrossEncoder
         from transformers.utils import logging as transformers_logging
 
         transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         return CrossEncoder(str(folder), local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # torch's and the library's errors share no base but this
+    except Exception as error:  # torch's and the library's errors have no other common base
         raise _unusable(name, f"does not load ({type(error).__name__})") from error
 
 
 def _unusable(name: str, why: str) -> ModelUnavailable:
     return ModelUnavailable(
-        f"The reranker {name} {why}. Set {SETTING} to another cross-encoder, or to nothing to do without one.",
+        f"The reranker {name} {why}. Set {SETTING} to another cross-encoder, or leave it empty for none.",
         field="reranker_model",
         value=name,
     )

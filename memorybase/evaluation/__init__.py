@@ -1,12 +1,12 @@
-"""How good a search is, measured on questions whose answering messages are known, and weights fitted to such questions.
+"""Measures searches on questions with known answers, and fits weights to such questions. Pure.
 
-    questions     a file of questions, each with the ids of the messages that answer it
-    metrics       NDCG, recall, and how far a figure may be off by chance
-    calibration   what scores are worth: right ones by score, false alarms and misses by min_score
-    fitting       the weights of the signals that put the answering messages first, with one group left out each time
-    tuning        the same for few questions, held near the default weights, and what it gains on questions not seen
+    questions     reads a file of questions, each with the ids of the messages that answer it
+    metrics       NDCG and recall with confidence intervals
+    calibration   how scores relate to right results: by score, and false alarms and misses by min_score
+    fitting       weights that rank the answering messages first, cross-validated by group
+    tuning        the same for few questions: weights near the default ones, and their gain on unseen questions
 
-Pure: what was found goes in, figures and weights come out. The benchmark and `memorybase evaluate` and `tune` use it.
+The benchmark, `memorybase evaluate` and `memorybase tune` use it.
 """
 
 from __future__ import annotations

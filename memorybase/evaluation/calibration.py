@@ -1,4 +1,4 @@
-"""What scores are worth: how many results of a score are right, and what a min_score keeps out and loses."""
+"""Calibration: how many results of a score are right, and which results a min_score removes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 EDGES = (0.0, 0.1, 0.3, 0.5, 0.7, 1.0)
 MIN_SCORES = (0.0, 0.05, 0.1, 0.2, 0.3)
 PERCENTS = (5, 50, 95)
-BINS = 10  # of a calibration error
+BINS = 10  # for the calibration error
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A question's results, best first, each with its score, and what answers it; empty: nothing does."""
+    """A question's results with scores, best first, and the messages that answer it (none if empty)."""
 
     evidence: frozenset[str]
     results: Sequence[tuple[str, float]]
@@ -28,7 +28,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Results with a score from `low` up to `high`, and how many of them answer their question."""
+    """The results with a score from `low` up to `high`, and how many of them are right."""
 
     low: float
     high: float
@@ -38,7 +38,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class BestScores:
-    """Percentiles of the best result's score, 5th, 50th and 95th."""
+    """The 5th, 50th and 95th percentile of the best result's score."""
 
     questions: int
     p5: float
@@ -48,10 +48,10 @@ class BestScores:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What a min_score does.
+    """The effect of a min_score.
 
-    `false_alarms`: the share of the questions that nothing answers of which a result is left. `missed`: the share of
-    the others of which no answering message is left. None without such questions.
+    `false_alarms`: the share of unanswerable questions that still have a result. `missed`: the share of answerable
+    questions without an answering message left. None without such questions.
     """
 
     min_score: float
@@ -73,13 +73,13 @@ def bands(scored: Sequence[Scored]) -> list[Band]:
 
 
 def calibration_error(scored: Sequence[Scored], *, first: int = 10) -> float:
-    """How far the scores of the first results are from the share that is right, in the mean over bands of scores."""
+    """The mean distance between the scores of the first results and the share that is right, by bands of scores."""
     rows = [(score, name in each.evidence) for each in scored for name, score in each.results[:first]]
     if not rows:
         return 0.0
     bins = [[row for row in rows if min(int(row[0] * BINS), BINS - 1) == position] for position in range(BINS)]
-    away = [abs(sum(score - right for score, right in each)) for each in bins]
-    return sum(away) / len(rows)
+    distances = [abs(sum(score - right for score, right in each)) for each in bins]
+    return sum(distances) / len(rows)
 
 
 def best_scores(scored: Sequence[Scored]) -> BestScores | None:
@@ -102,5 +102,5 @@ def cuts(scored: Sequence[Scored]) -> list[Cut]:
     ]
 
 
-def _share(those: Sequence[bool]) -> float | None:
-    return sum(those) / len(those) if those else None
+def _share(flags: Sequence[bool]) -> float | None:
+    return sum(flags) / len(flags) if flags else None

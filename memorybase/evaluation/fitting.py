@@ -1,9 +1,9 @@
-"""Weights of signals, fitted so that the messages that answer a question stand out among its candidates.
+"""Fits weights of signals so that the messages that answer a question rank first among its candidates.
 
-Listwise: the softmax over a question's candidates is to lie on the evidence (ListNet: Cao et al., "Learning to Rank",
-2007). Each question counts by 1 / sqrt(questions of its category), each corpus by its share, so that neither many
-questions of one kind nor a large corpus decides alone. The weights are then scaled so that the logistic function of the
-sum is the chance that a candidate is evidence.
+Listwise: the fit moves the softmax over a question's candidates onto the evidence (ListNet: Cao et al., "Learning to
+Rank", 2007). Each question counts 1 / sqrt(questions of its category) and each corpus its share, so that neither a
+frequent category nor a large corpus dominates. Then the weights are scaled so that the logistic function of the sum is
+the chance that a candidate is evidence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from memorybase.search import scoring
 Floats = NDArray[np.float64]
 
 TINY = 1e-6
-PENALTY = 1e-3  # on the squares of the weights, of signals divided by their standard deviation
+PENALTY = 1e-3  # on the squared weights of signals divided by their standard deviation
 # How far calibration may move from a prior: standard deviations of the slope, in proportion, and of the bias.
 SLOPE_DEVIATION = 0.5
 BIAS_DEVIATION = 1.0
@@ -30,9 +30,9 @@ BIAS_DEVIATION = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with its candidates: ids, the signals' values (candidates x signals), and what answers it.
+    """A question with its evidence and its candidates: ids and signals' values (candidates x signals).
 
-    `group`: what is left out together in a cross-validation.
+    A cross-validation leaves out the questions of one `group` together.
     """
 
     corpus: str
@@ -49,7 +49,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A weight a signal, and the bias, scaled so that a search with them gives chances."""
+    """A weight for each signal, and the bias, scaled so that scores are chances."""
 
     weights: Floats
     bias: float
@@ -59,9 +59,9 @@ class Fit:
         return [asked.found[position] for position in order]
 
     def chances(self, asked: Asked) -> Floats:
-        """The scores of the candidates, as a search gives them."""
+        """The candidates' scores, as a search computes them."""
         sums = asked.values @ self.weights
-        logits = sums + self.bias - scoring.CROWD * scoring.strength(sums)
+        logits = sums + self.bias - scoring.COMPETITION * scoring.log_sum(sums)
         return 1 / (1 + np.exp(-np.clip(logits, -500, 500)))
 
 
@@ -73,10 +73,10 @@ def fit(
     prior: Fit | None = None,
     calibrated: bool = True,
 ) -> Fit:
-    """Weights fitted on these questions. `shares`: what each corpus counts; by default all the same.
+    """Fit weights on these questions. `shares`: the share of each corpus; by default equal.
 
-    `penalty` is on the squared distance from nothing, or from the weights of `prior`: the stronger it is, the less
-    these questions change. Without `calibrated` the sums order candidates and are no chances: it takes half the time.
+    `penalty` is on the squared distance from zero, or from the weights of `prior`. Without `calibrated` the sums only
+    rank candidates and are no chances, in half the time.
     """
     usable = [each for each in asked if each.hits.any()]
     if not usable:
@@ -94,7 +94,7 @@ def fit(
     def curvature(weights: Floats) -> Floats:
         return lists.curvature(weights) + 2 * penalty * np.eye(len(weights))
 
-    # Convex, and few weights: with the curvature it takes ten steps instead of a hundred.
+    # Convex with few weights: with the curvature it takes ten steps instead of a hundred.
     weights = minimize(loss, center, jac=True, hess=curvature, method="trust-exact").x / deviation
     if not calibrated:
         return Fit(weights, 0.0)
@@ -104,10 +104,10 @@ def fit(
 
 @dataclass(frozen=True, slots=True)
 class _Lists:
-    """The candidates of all questions, one below the other."""
+    """The candidates of all questions, concatenated."""
 
     values: Floats
-    wanted: Floats  # 1 a question, spread over its evidence
+    wanted: Floats  # sums to 1 for each question, spread over its evidence
     starts: NDArray[np.int64]  # of each question's candidates
     question: NDArray[np.int64]  # of each candidate
     importance: Floats
@@ -124,27 +124,27 @@ class _Lists:
         )
 
     def loss(self, weights: Floats) -> tuple[float, Floats]:
-        """The cross entropy of the evidence and the softmax of the sums, and its slope."""
+        """The cross entropy of the evidence and the softmax of the sums, and its gradient."""
         logs = self._logs(weights)
         counts = self.importance[self.question]
         return -float((counts * self.wanted) @ logs), self.values.T @ (counts * (np.exp(logs) - self.wanted))
 
     def curvature(self, weights: Floats) -> Floats:
-        """The matrix of its second derivatives."""
+        """The Hessian of the loss."""
         chances = np.exp(self._logs(weights))[:, None] * self.values
         means = np.add.reduceat(chances, self.starts)
         spread: Floats = self.values.T @ (self.importance[self.question][:, None] * chances)
         return spread - means.T @ (self.importance[:, None] * means)
 
     def _logs(self, weights: Floats) -> Floats:
-        """Of the softmax over each question's candidates."""
+        """The log of the softmax over each question's candidates."""
         logs: Floats = self.values @ weights
         logs -= np.maximum.reduceat(logs, self.starts)[self.question]
         return logs - np.log(np.add.reduceat(np.exp(logs), self.starts))[self.question]
 
 
 def _scale(lists: _Lists, weights: Floats) -> float:
-    """How many times these weights fit best: a softmax and a chance need sums of different size."""
+    """The factor with which these weights fit best: a softmax and a chance need sums of different size."""
     found = minimize_scalar(
         lambda exponent: lists.loss(math.exp(exponent) * weights)[0], bounds=(-3, 3), method="bounded"
     )
@@ -152,7 +152,7 @@ def _scale(lists: _Lists, weights: Floats) -> float:
 
 
 def cross_validate(asked: Sequence[Asked], shares: Mapping[str, float] | None = None) -> list[list[str]]:
-    """Each question's candidates in the order of weights that were fitted without its group."""
+    """Each question's candidates, ranked by weights that were fitted without its group."""
     ranked: dict[int, list[str]] = {}
     for group in sorted({each.group for each in asked}):
         weights = fit([each for each in asked if each.group != group], shares)
@@ -165,12 +165,12 @@ def cross_validate(asked: Sequence[Asked], shares: Mapping[str, float] | None = 
 def _deviation(asked: Sequence[Asked]) -> Floats:
     values = np.concatenate([each.values for each in asked])
     deviation: Floats = values.std(axis=0)
-    # What differs by rounding alone is constant: divided by so little it would drown everything else.
+    # A signal that differs only by rounding is constant: dividing by so little would let it dominate.
     return np.where(deviation > TINY * np.abs(values).max(axis=0), deviation, 1.0)
 
 
 def _importance(asked: Sequence[Asked], shares: Mapping[str, float] | None) -> Floats:
-    """Of each question: 1 / sqrt(questions of its category), scaled to its corpus's share; 1 in all."""
+    """Each question's importance: 1 / sqrt(questions of its category), scaled to its corpus's share; sums to 1."""
     sizes = Counter((each.corpus, each.category) for each in asked)
     raw = np.array([1 / math.sqrt(sizes[each.corpus, each.category]) for each in asked])
     corpora = [each.corpus for each in asked]
@@ -188,7 +188,7 @@ def _calibrated(
 ) -> tuple[float, float]:
     """Slope and bias that turn sums into chances, over all candidates of all questions.
 
-    `toward`: slope and bias that few questions shall not move far.
+    `toward`: a slope and bias that few questions should not move far.
     """
     importance = _importance(asked, shares)
     some = [(each, counts) for each, counts in zip(asked, importance, strict=True) if len(each.found)]
@@ -200,8 +200,8 @@ def _calibrated(
 
     def loss(line: Floats) -> float:
         scaled = line[0] * sums
-        crowds = np.logaddexp(np.logaddexp.reduceat(scaled, starts), scoring.NOT_THERE)
-        logits = scaled + line[1] - scoring.CROWD * np.repeat(crowds, sizes)
+        log_sums = np.logaddexp(np.logaddexp.reduceat(scaled, starts), scoring.NO_ANSWER)
+        logits = scaled + line[1] - scoring.COMPETITION * np.repeat(log_sums, sizes)
         return float(counts @ (np.logaddexp(0, logits) - hits * logits)) + held(line)
 
     def held(line: Floats) -> float:

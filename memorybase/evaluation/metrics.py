@@ -12,22 +12,22 @@ import numpy as np
 TOP = 10
 RESAMPLES = 1_000
 CONFIDENCE = 0.95
-OTHERS = "others"  # categories of few questions, as one
+OTHERS = "others"  # the merged categories of few questions
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One question's figures."""
+    """The figures of one question."""
 
     category: str
     ndcg: float
     recall: float
-    first: bool  # an answering message comes first
+    first: bool  # whether an answering message ranks first
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The means of some questions."""
+    """The means over some questions."""
 
     questions: int
     ndcg: float
@@ -47,7 +47,7 @@ class Summary:
 
 
 def judge(category: str, found: Sequence[str], evidence: Collection[str]) -> Judged:
-    """What of the evidence is among the first ten; the evidence must not be empty."""
+    """The figures of one question, whose evidence must not be empty."""
     return Judged(category, ndcg(found, evidence), recall(found, evidence), bool(found) and found[0] in evidence)
 
 
@@ -63,7 +63,7 @@ def recall(found: Sequence[str], evidence: Collection[str]) -> float:
 
 
 def summarize(judged: Sequence[Judged], *, seed: int = 0) -> Summary:
-    """Means and intervals; raises ValueError without a question."""
+    """Means and intervals; raises ValueError without questions."""
     whole = _figures(judged)
     by_category: dict[str, list[Judged]] = defaultdict(list)
     for each in judged:
@@ -80,7 +80,7 @@ def summarize(judged: Sequence[Judged], *, seed: int = 0) -> Summary:
 
 
 def with_small_merged(judged: Sequence[Judged], *, at_least: int = 5) -> list[Judged]:
-    """The same with categories of fewer questions made one: a category of one question has no spread of its own."""
+    """Merge the categories with fewer questions: a category of one question has no spread."""
     sizes = Counter(each.category for each in judged)
     merged: set[str] = set()
     for name, size in sorted(sizes.items(), key=lambda item: (item[1], item[0])):
@@ -92,15 +92,15 @@ def with_small_merged(judged: Sequence[Judged], *, at_least: int = 5) -> list[Ju
     return [replace(each, category=OTHERS) if each.category in merged else each for each in judged]
 
 
-def difference(one: Sequence[Judged], other: Sequence[Judged], *, seed: int = 0) -> tuple[float, tuple[float, float]]:
-    """How much more macro NDCG the first has, paired question by question, and the interval of that."""
+def difference(left: Sequence[Judged], right: Sequence[Judged], *, seed: int = 0) -> tuple[float, tuple[float, float]]:
+    """The gain in macro NDCG of the left over the right, paired by question, and its interval."""
     pairs: dict[str, list[float]] = defaultdict(list)
-    for left, right in zip(one, other, strict=True):
-        pairs[left.category].append(left.ndcg - right.ndcg)
+    for one, other in zip(left, right, strict=True):
+        pairs[one.category].append(one.ndcg - other.ndcg)
     groups = [np.array(values) for values in pairs.values()]
-    drawn = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     means = [
-        float(np.mean([values[drawn.integers(len(values), size=len(values))].mean() for values in groups]))
+        float(np.mean([values[rng.integers(len(values), size=len(values))].mean() for values in groups]))
         for _ in range(RESAMPLES)
     ]
     return float(np.mean([values.mean() for values in groups])), _interval(means)
@@ -119,12 +119,12 @@ def _figures(judged: Sequence[Judged]) -> Figures:
 
 def _resampled(groups: Sequence[Sequence[Judged]], seed: int) -> tuple[list[float], list[float]]:
     """Macro NDCG and recall of samples drawn with replacement within each category."""
-    drawn = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     values = [np.array([(each.ndcg, each.recall) for each in group]) for group in groups]
     total = sum(map(len, values))
     macros, recalls = [], []
     for _ in range(RESAMPLES):
-        samples = [value[drawn.integers(len(value), size=len(value))] for value in values]
+        samples = [value[rng.integers(len(value), size=len(value))] for value in values]
         macros.append(float(np.mean([sample[:, 0].mean() for sample in samples])))
         recalls.append(float(sum(sample[:, 1].sum() for sample in samples) / total))
     return macros, recalls

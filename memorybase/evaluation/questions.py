@@ -1,4 +1,4 @@
-"""Questions with the messages that answer them, from JSON lines: one object a line, every problem named by its line."""
+"""Reads questions and the messages that answer them from JSON lines; errors name the line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memorybase import errors
 from memorybase.models import ID_LENGTH
 
 MAX_QUESTIONS = 10_000
-MAX_QUESTION_CHARS = 8_000  # as many as a search takes by default
+MAX_QUESTION_CHARS = 8_000  # the default limit of a search
 MAX_EVIDENCE = 100
 MAX_CATEGORY_CHARS = 100
 PROBLEMS_NAMED = 5
@@ -22,7 +22,7 @@ FIELDS = ("question", "evidence", "category", "session_id", "end_user_id")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`evidence`: the ids of the messages that answer it, as the caller knows them; empty: nothing does."""
+    """`evidence`: the caller's ids of the messages that answer the question; empty if none does."""
 
     line: int
     text: str
@@ -33,14 +33,14 @@ class Question:
 
 
 def read_questions(text: str) -> list[Question]:
-    """The questions of a file; raises InvalidRequest naming its first problems by line, field, value and bound."""
+    """The questions of a file; raises InvalidRequest with its first problems: line, field, value and bound."""
     problems: list[str] = []
     found: list[Question] = []
-    # At line feeds alone: a JSON string may hold other separators.
+    # Only at line feeds: a JSON string may contain other separators.
     for number, line in enumerate(text.removeprefix("\N{BYTE ORDER MARK}").split("\n"), start=1):
         if line.strip():
-            own, question = _read(number, line)
-            problems += [f"line {number}: {problem}" for problem in own]
+            line_problems, question = _read(number, line)
+            problems += [f"line {number}: {problem}" for problem in line_problems]
             if question is not None:
                 found.append(question)
     if problems:
@@ -51,7 +51,7 @@ def read_questions(text: str) -> list[Question]:
 
 
 def problems_found(problems: list[str]) -> errors.InvalidRequest:
-    """One error for all of them, with the first few in words."""
+    """One error for all problems, with the first few in its message."""
     more = len(problems) - PROBLEMS_NAMED
     named = "; ".join(problems[:PROBLEMS_NAMED]) + (f"; and {more} more" if more > 0 else "")
     count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
@@ -59,57 +59,57 @@ def problems_found(problems: list[str]) -> errors.InvalidRequest:
 
 
 def _read(number: int, line: str) -> tuple[list[str], Question | None]:
-    """What is wrong with a line, or its question."""
+    """A line's problems, or its question."""
     try:
-        given = json.loads(line)
+        fields = json.loads(line)
     except ValueError:
         return [f"it must be a JSON object (got {_shown(line)})"], None
-    if not isinstance(given, dict):
-        return [f"it must be a JSON object (got {_shown(given)})"], None
-    problems = list(_problems(given))
+    if not isinstance(fields, dict):
+        return [f"it must be a JSON object (got {_shown(fields)})"], None
+    problems = list(_problems(fields))
     if problems:
         return problems, None
     return [], Question(
         line=number,
-        text=given["question"],
-        evidence=tuple(dict.fromkeys(given["evidence"])),
-        category=given.get("category") or UNCATEGORIZED,
-        session_id=given.get("session_id"),
-        end_user_id=given.get("end_user_id"),
+        text=fields["question"],
+        evidence=tuple(dict.fromkeys(fields["evidence"])),
+        category=fields.get("category") or UNCATEGORIZED,
+        session_id=fields.get("session_id"),
+        end_user_id=fields.get("end_user_id"),
     )
 
 
-def _problems(given: dict[str, Any]) -> Iterator[str]:
-    for name in given.keys() - set(FIELDS):
-        yield f"{_shown(name)} is no field; the fields are {', '.join(FIELDS)}"
+def _problems(fields: dict[str, Any]) -> Iterator[str]:
+    for name in fields.keys() - set(FIELDS):
+        yield f"{_shown(name)} is an unknown field; the fields are {', '.join(FIELDS)}"
     for name, limit in (("question", MAX_QUESTION_CHARS), ("category", MAX_CATEGORY_CHARS),
                         ("session_id", ID_LENGTH), ("end_user_id", ID_LENGTH)):  # fmt: skip
-        value = given.get(name)
+        value = fields.get(name)
         if name == "question" or value is not None:
             yield from _text_problem(name, value, limit)
-    yield from _evidence_problems(given)
+    yield from _evidence_problems(fields)
 
 
 def _text_problem(name: str, value: Any, limit: int) -> Iterator[str]:
     if not isinstance(value, str) or not value.strip():
-        yield f"{name} must be a text (got {_shown(value)})"
+        yield f"{name} must be a non-empty string (got {_shown(value)})"
     elif len(value) > limit:
         yield f"{name} must have at most {limit} characters (got {len(value)})"
 
 
-def _evidence_problems(given: dict[str, Any]) -> Iterator[str]:
-    if "evidence" not in given:
+def _evidence_problems(fields: dict[str, Any]) -> Iterator[str]:
+    if "evidence" not in fields:
         yield "evidence is missing; it must be a list of message ids, empty if nothing answers the question"
         return
-    evidence = given["evidence"]
+    evidence = fields["evidence"]
     if not isinstance(evidence, list):
         yield f"evidence must be a list of message ids (got {_shown(evidence)})"
         return
     if len(evidence) > MAX_EVIDENCE:
         yield f"evidence must have at most {MAX_EVIDENCE} message ids (got {len(evidence)})"
-    for each in evidence:
-        if not isinstance(each, str) or not 1 <= len(each) <= ID_LENGTH:
-            yield f"evidence must be message ids of 1 to {ID_LENGTH} characters (got {_shown(each)})"
+    for message_id in evidence:
+        if not isinstance(message_id, str) or not 1 <= len(message_id) <= ID_LENGTH:
+            yield f"evidence must be message ids of 1 to {ID_LENGTH} characters (got {_shown(message_id)})"
 
 
 def _shown(value: Any) -> str:

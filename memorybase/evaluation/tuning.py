@@ -1,8 +1,8 @@
-"""Weights fitted to the questions of one memory base, and what they gain on questions that they have not seen.
+"""Fits weights to the questions of one memory base, and measures their gain on unseen questions.
 
-A user has tens of questions, seldom hundreds. So the fit starts from the default weights and is held near them; how
-near is chosen by cross-validation. What is reported is nested: the questions on which a gain is measured have taken
-part neither in the fit nor in that choice.
+A user has tens of questions, rarely hundreds. So the fit starts from the default weights and stays near them;
+cross-validation chooses how near. The reported gain is nested: its questions take part neither in the fit nor in that
+choice.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from memorybase.evaluation.fitting import Asked, Fit, fit
 from memorybase.evaluation.metrics import ndcg
 
 PARTS = 5
-# On the squared distance from the default weights; the strongest changes next to nothing.
+# Penalties on the squared distance from the default weights; the strongest changes next to nothing.
 STRENGTHS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 MIN_QUESTIONS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """`fit`: fitted on all questions. `left_out`: each question's candidates by weights that have not seen it."""
+    """`fit`: on all questions. `left_out`: each question's candidates, scored by weights that have not seen it."""
 
     fit: Fit
     strength: float
@@ -36,9 +36,9 @@ class Tuned:
 
 
 def split(groups: Mapping[str, str]) -> tuple[dict[str, int], bool]:
-    """Each question's part, and whether groups were kept together.
+    """Each question's part, and whether groups stay together.
 
-    They are where no group holds so many questions that little is left to learn from without it.
+    They do unless one group has so many questions that too few remain without it.
     """
     sizes = Counter(groups.values())
     if len(sizes) >= PARTS and max(sizes.values()) <= len(groups) / 2:
@@ -53,7 +53,7 @@ def split(groups: Mapping[str, str]) -> tuple[dict[str, int], bool]:
 
 
 def tune(asked: Sequence[Asked], default: Fit) -> Tuned:
-    """`group` of each question is its part. Raises ValueError where a part holds all that can be learned from."""
+    """Each question's `group` is its part. Raises ValueError if one part has all the usable questions."""
     left_out: dict[int, Scored] = {}
     for part in sorted({each.group for each in asked}):
         rest = [each for each in asked if each.group != part]
@@ -68,21 +68,21 @@ def tune(asked: Sequence[Asked], default: Fit) -> Tuned:
 
 
 def scored(asked: Asked, by: Fit) -> Scored:
-    """The candidates with the scores that a search with these weights would give them, best first."""
+    """The candidates with the scores of a search with these weights, best first."""
     scores = by.chances(asked)
     order = np.argsort(-scores, kind="stable")
     return Scored(asked.evidence, [(asked.found[position], float(scores[position])) for position in order])
 
 
 def usable(asked: Sequence[Asked]) -> int:
-    """How many questions have evidence among their candidates: only these say which weights are better."""
+    """How many questions have evidence among their candidates: only these can compare weights."""
     return sum(bool(each.hits.any()) for each in asked)
 
 
 def _strength(asked: Sequence[Asked], default: Fit) -> float:
-    """The strongest that is as good as the best on left-out questions, within one standard error of their difference.
+    """The strongest penalty within one standard error of the best one on left-out questions.
 
-    The best itself is chosen by chance too often: among equals it would be any.
+    The best itself would be chosen by chance among equals too often.
     """
     gains = [_left_out(asked, default, strength) for strength in STRENGTHS]
     best = max(gains, key=lambda each: float(each.mean()))
@@ -94,7 +94,7 @@ def _strength(asked: Sequence[Asked], default: Fit) -> float:
 
 
 def _left_out(asked: Sequence[Asked], default: Fit, strength: float) -> NDArray[np.float64]:
-    """NDCG of each question with evidence, by weights fitted without its part."""
+    """NDCG of each question with evidence, by weights that were fitted without its part."""
     found: list[float] = []
     for part in sorted({each.group for each in asked}):
         by = fit([each for each in asked if each.group != part], penalty=strength, prior=default, calibrated=False)

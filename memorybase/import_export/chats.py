@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
-from memorybase.conversation.chat_memory.memories import MemoryKey, config_of, found_memory
+from memorybase.conversation.chat_memory.memories import MemoryKey, config_of, require_memory
 from memorybase.conversation.chat_memory.message_log import ChatMessageView, message_view
 from memorybase.models import Chat, ChatMemory, Flow
 from memorybase.queries import chats
@@ -25,7 +25,7 @@ KINDS = ("chat_memories", "chats", "chat_messages")  # counted in the last line
 def export_memory(services: Services, key: MemoryKey, *, chat_id: str | None = None) -> Iterator[bytes]:
     """One memory, or one chat of it, and a last line of type end. Raises NotFound before the first line."""
     with services.database.reading() as db:
-        memory = found_memory(db, key)
+        memory = require_memory(db, key)
         flow = db.get_one(Flow, key.flow_id)
     return _whole(services, flow, memory, chat_id)
 

@@ -18,7 +18,7 @@ from memorybase.import_export import chats, lines, node_memory, queries
 from memorybase.import_export.lines import columns, pages, written
 from memorybase.import_export.queries import ExportedMessage
 from memorybase.models import Flow, Message, Run, Session
-from memorybase.queries import memory_bases, sessions
+from memorybase.queries.ownership import check_flow, require_memory_base
 from memorybase.services import Services
 
 FORMAT = 1
@@ -43,15 +43,13 @@ def resolve_scope(
 ) -> ExportScope:
     """Every id checked to be the user's; a memory base stands for its flow. Raises NotFound, InvalidRequest."""
     with services.database.reading() as db:
-        if flow_id is not None and not sessions.has_flow(db, user_id, flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+        if flow_id is not None:
+            check_flow(db, user_id, flow_id)
         if memory_base_id is not None:
-            base = memory_bases.fetch_base(db, user_id, memory_base_id)
-            if base is None:
-                raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(memory_base_id))
+            base = require_memory_base(db, user_id, memory_base_id)
             if flow_id not in {None, base.flow_id}:
                 raise errors.InvalidRequest(
-                    "flow_id is not the flow of this memory base", field="flow_id", value=str(flow_id)
+                    "flow_id is not the flow of this memory base", field="flow_id", value=flow_id
                 )
             flow_id = base.flow_id
     return ExportScope(user_id, flow_id, end_user_id)

@@ -15,7 +15,7 @@ from uuid import UUID
 from memorybase import errors
 from memorybase.conversation.chat_memory import memories, message_log
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
-from memorybase.conversation.chat_memory.memories import MemoryKey, Who
+from memorybase.conversation.chat_memory.memories import ChatSelector, MemoryKey
 from memorybase.import_export import node_memory
 from memorybase.import_export.exporter import FORMAT
 from memorybase.import_export.lines import ChatRef, Line, SessionRef
@@ -25,6 +25,7 @@ from memorybase.ingestion.capture import CapturedMessage, CaptureRequest
 from memorybase.messages import NewMessage
 from memorybase.models import NAME_LENGTH
 from memorybase.queries import sessions as session_queries
+from memorybase.queries.ownership import check_flow
 from memorybase.services import Services
 from memorybase.sessions import flows as session_flows
 
@@ -247,7 +248,7 @@ def _store_capture(
 def _store_chat_messages(services: Services, item: _ChatPost, answer: ImportAnswer) -> ImportAnswer:
     ref = item.ref
     posted = message_log.post_messages(
-        services, ref.key, Who(ref.chat_id), item.messages, run_id=item.run_id, end_user_id=ref.end_user_id
+        services, ref.key, ChatSelector(ref.chat_id), item.messages, run_id=item.run_id, end_user_id=ref.end_user_id
     )
     created = sum(message.created for message in posted.messages)
     before = answer.chat_messages
@@ -267,8 +268,7 @@ def _open_session(services: Services, user_id: UUID, item: _Session) -> None:
     """The session, made when new; metadata that it has stays."""
     ref = item.ref
     with services.database.transaction() as db:
-        if not session_queries.has_flow(db, user_id, ref.flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(ref.flow_id))
+        check_flow(db, user_id, ref.flow_id)
         session = session_queries.open_session(
             db, flow_id=ref.flow_id, session_id=ref.session_id, end_user_id=ref.end_user_id
         )

@@ -21,6 +21,7 @@ from memorybase.messages import NewMessage, message_fingerprint, text_bytes
 from memorybase.models import Session
 from memorybase.queries import deleted_messages, memory_bases, sessions
 from memorybase.queries.deleted_messages import Deleted
+from memorybase.queries.ownership import check_flow
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -82,8 +83,7 @@ def _capture(
     documents = index.analyze_all(services, messages)
     with services.database.transaction() as db:
         bases = memory_bases.share_bases_of_flow(db, flow_id)
-        if not sessions.has_flow(db, user_id, flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+        check_flow(db, user_id, flow_id)
         # From here to the commit only this transaction assigns seqs in the session: seq order is commit order.
         session = sessions.open_session(
             db,

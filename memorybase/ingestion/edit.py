@@ -33,7 +33,7 @@ def update_changed(
     now: datetime,
 ) -> None:
     """`on_conflict="update"`: edit each known message to the posted content. Raises MessageConflict."""
-    for message_id, stored in known.items():
+    for message_id in known:
         message = messages[message_id]
         current = sessions.message_by_id(db, message_id)
         if current is None or current_fingerprint(current) == message_fingerprint(message):
@@ -42,7 +42,7 @@ def update_changed(
             raise errors.MessageConflict(
                 "role and is_output of a message cannot change; nothing of this request was stored",
                 field="messages.id",
-                value=stored.external_id or str(message_id),
+                value=message.id or message_id,
             )
         changes = {name: getattr(message, name) for name in ("content", "files", "tool_calls", "tool_call_id", "name")}
         apply_edit(db, services, bases, session, current, changes, now)

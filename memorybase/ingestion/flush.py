@@ -12,17 +12,19 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.ingestion import lost_worker, scheduler
-from memorybase.models import IngestionJob, MemoryBase, SessionProgress
+from memorybase.models import IngestionJob, JobState, MemoryBase, SessionProgress
 from memorybase.queries import cursors, jobs, memory_bases, sessions
-from memorybase.queries.ownership import require_memory_base
+from memorybase.queries.ownership import require_memory_base, require_session
 from memorybase.services import Services
 
 
 @dataclass(frozen=True, slots=True)
 class JobBrief:
+    """A queued job; GET /jobs/{id} shows the rest."""
+
     id: UUID
     session_id: str
-    state: str
+    state: JobState
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,7 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
     with services.database.reading() as db:
         flow_id = require_memory_base(db, user_id, base_id).flow_id
         if session_id is not None:
-            found = sessions.fetch_session(db, flow_id, session_id)
-            if found is None or found.deleted_at is not None:
-                raise errors.NotFound("There is no such session", field="session_id", value=session_id)
+            require_session(db, flow_id, session_id)
     if session_id is not None:
         _flush_page(services, base_id, [session_id], result)
     else:
@@ -61,7 +61,7 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
             _flush_page(services, base_id, page, result)
     if result.conflicts and not result.jobs:
         conflicts = [{"session_id": c.session_id, "job_id": str(c.job_id), "state": c.state} for c in result.conflicts]
-        raise errors.IngestionActive(conflicts=conflicts)
+        raise errors.IngestionActive(field="memory_base_id", value=base_id, conflicts=conflicts)
     return result
 
 
@@ -103,7 +103,7 @@ def _flush_page(services: Services, base_id: UUID, session_ids: Sequence[str], r
                 if job is None and scheduler.pending_progress(db, base, session) is not None:
                     result.conflicts.append(JobConflict(session_id, active.id, str(active.state)))
             if job is not None:
-                result.jobs.append(JobBrief(job.id, session_id, str(job.state)))
+                result.jobs.append(JobBrief(job.id, session_id, JobState(job.state)))
 
 
 def _requeue_if_expired(

@@ -17,6 +17,7 @@ from memorybase.messages import NewMessage, message_fingerprint
 from memorybase.models import Message, Session
 from memorybase.queries import sessions
 from memorybase.queries.deleted_messages import Deleted
+from memorybase.queries.ownership import not_found
 from memorybase.queries.sessions import KnownMessage
 
 
@@ -80,14 +81,13 @@ def open_run(
     run = sessions.fetch_run(db, run_id)
     if run is None:
         raise errors.ConstraintViolated("The run was deleted between insert and read")
-    where = {"field": "run_id", "value": external_id or str(run_id)}
     if (run.flow_id, run.session_id) != (session.flow_id, session.session_id):
         if sessions.owner_of_flow(db, run.flow_id) != sessions.owner_of_flow(db, session.flow_id):
-            raise errors.NotFound("There is no such run", **where)
-        raise errors.RunConflict("The run belongs to another session", **where)
+            raise not_found("run", run_id)
+        raise errors.RunConflict("The run belongs to another session", field="run_id", value=run_id)
     if fingerprint is not None:
         if run.fingerprint not in (None, fingerprint):
-            raise errors.RunConflict(**where)
+            raise errors.RunConflict(field="run_id", value=run_id)
         run.fingerprint = fingerprint
     return False
 
@@ -115,9 +115,9 @@ def match_known(
     """
     known = sessions.known_messages(db, messages.keys())
     for message_id, stored in known.items():
+        shown_id = messages[message_id].id or message_id
         if stored.user_id != user_id:  # do not reveal the other user's external id
-            raise errors.NotFound("There is no such message", field="messages.id", value=str(message_id))
-        shown_id = stored.external_id or str(message_id)
+            raise not_found("message", shown_id, field="messages.id")
         if (stored.flow_id, stored.session_id) != (session.flow_id, session.session_id):
             raise errors.MessageConflict(
                 "The message belongs to another session; nothing of this request was stored",

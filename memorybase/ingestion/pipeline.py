@@ -247,13 +247,8 @@ def _store(services: Services, keeper: LeaseKeeper, collection: CollectionRef, i
             ours = {record.id for item, record in records if item.work.error is None}
             return [record for record in unreachable if record.id in ours]
 
-        write_records(
-            services.vectors,
-            collection,
-            [record for _, record in records],
-            missing=missing,
-            before_rewrite=still_ours,
-        )
+        written = [record for _, record in records]
+        write_records(services.vectors, collection, written, missing=missing, before_rewrite=still_ours)
     for item in _active(items):
         message, done = item.message, item.work.done
         done.held.append(Held(message.id, message.version, len(item.chunks)))

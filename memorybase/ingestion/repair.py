@@ -72,7 +72,7 @@ def _difference(services: Services, claim: Claim, lost: set[UUID]) -> Difference
             also=sorted(lost)[:limit],  # the next audit finds the rest
             limit=limit,
         )
-        deleted = ledger.entries_to_drop(db, claim.progress_id, limit=limit)
+        deleted = ledger.obsolete_entries(db, claim.progress_id, limit=limit)
         entries = ledger.entries(db, claim.progress_id, [m.id for m in write])
         orphaned = dead_letters.dead_letters_without_message(db, claim.progress_id)
     complete = len(write) < limit and len(deleted) < limit and len(lost) <= limit
@@ -86,7 +86,7 @@ def _audit(services: Services, claim: Claim) -> Audit:
         stored |= _late_writes(services, claim, former)
     with services.database.reading() as db:
         held = ledger.entries_of_session(db, claim.progress_id)
-        without_tokens = token_vectors.messages_without(db, claim.progress_id)
+        without_tokens = token_vectors.messages_without_tokens(db, claim.progress_id)
     expected = {
         chunk: entry.message_id
         for entry in held
@@ -140,7 +140,7 @@ def _record(
         progress, now = advanced.progress, advanced.now
         failed = {failure.message_id for failure in done.failures}
         removed = [*difference.deleted, *(held for held in difference.replaced if held.message_id in failed)]
-        ledger.forget(db, progress.id, [held.message_id for held in removed])
+        ledger.delete(db, progress.id, [held.message_id for held in removed])
         dead_letters.clear_dead_letters(db, progress.id, difference.orphaned)
         progress.total_processed -= len(removed)
         progress.total_chunks -= sum(held.chunks for held in removed)

@@ -123,7 +123,7 @@ class JobRunner:
         messages = size = 0
         try:
             with self._services.database.reading() as db:
-                waiting = jobs.jobs_to_do(db, clock.now(db), limit=MAX_BATCH_JOBS)
+                waiting = jobs.waiting_jobs(db, clock.now(db), limit=MAX_BATCH_JOBS)
             for job in waiting:
                 claim = self._claim(scheduler.job_message(job))
                 if isinstance(claim, JobOutcome):
@@ -207,7 +207,7 @@ def _find_waiting(services: Services, message: JobMessage) -> tuple[bool, bool]:
     with services.database.reading() as db:
         if jobs.is_queued(db, message.job_id):
             return True, True
-        return False, bool(jobs.jobs_to_do(db, clock.now(db), limit=1))
+        return False, bool(jobs.waiting_jobs(db, clock.now(db), limit=1))
 
 
 def _postpone_or_drop(services: Services, claim: Claim, error: Exception, *, wrote: bool) -> JobOutcome:

@@ -1,6 +1,6 @@
-"""A flow's memory as the integrations use it: over HTTP, or in the process that has the services.
+"""A flow's memory for the integrations: over HTTP, or in the process that has the services.
 
-Both speak in JSON and in the runtime's own ids. The flow is there already: PUT /flows/{flow_id} makes it.
+Both take and return JSON, with the runtime's own ids. The flow must exist: PUT /flows/{flow_id} creates it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from memorybase.client import Client, Json
 from memorybase.conversation import context
 from memorybase.conversation.chat_memory import memories, message_log, summaries, views
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
-from memorybase.conversation.chat_memory.memories import MemoryKey, Who
+from memorybase.conversation.chat_memory.memories import ChatSelector, MemoryKey
 from memorybase.conversation.chat_memory.message_log import DeletedRole, DeleteMode
 from memorybase.conversation.history import node_executions
-from memorybase.conversation.history.read import give_history
+from memorybase.conversation.history.read import read_history
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
 from memorybase.conversation.session_memory.presets import PRESETS
 from memorybase.ingestion import capture as ingestion
@@ -32,44 +32,44 @@ from memorybase.services import Services
 
 @runtime_checkable
 class FlowMemory(Protocol):
-    """What nodes, hooks and retrievers ask of memorybase. Views are {messages, sources, text, report}."""
+    """What nodes, hooks and retrievers call. Views are {messages, sources, text, report}."""
 
     def capture(self, session_id: str, run_id: str, messages: Sequence[Json], end_user_id: str | None = None) -> Json:
-        """Store a run's messages; repeating it is harmless."""
+        """Store a run's messages; safe to repeat."""
 
     def report(self, execution_id: str, execution: Json) -> Json:
-        """Store what a node gave out in a run."""
+        """Store the outputs of a node execution."""
 
-    def node_history(self, asked: Json) -> Json:
-        """The view of what a node has said and been told itself; the run under way first. `asked`: session_id, node_id,
-        run_id, max_tokens and, of the execution under way, execution_id and index: an earlier try of it is left out."""
+    def node_history(self, request: Json) -> Json:
+        """The view of a node's own prompts and answers; the current run first. `request`: session_id, node_id, run_id,
+        max_tokens; execution_id and index of the current execution leave out its earlier attempts."""
 
-    def context(self, asked: Json) -> Json:
-        """The view of history, summary and memories. `asked`: session_id, token_budget, preset and, if there is one,
-        query, run_id, node_id, end_user_id."""
+    def context(self, request: Json) -> Json:
+        """The view of history, summary and memories. `request`: session_id, token_budget, preset and optionally query,
+        run_id, node_id, end_user_id."""
 
     def search(self, query: str, *, top_k: int, session_id: str | None = None) -> list[Json]:
         """Messages of the flow's memory bases, best first."""
 
     def put_chat_memory(self, node_id: str, fields: Json) -> Json:
-        """Make or configure the memory of a Chat Memory node."""
+        """Create or configure the memory of a Chat Memory node."""
 
     def post_chat(self, node_id: str, chat_id: str, messages: Sequence[Json], run_id: str | None = None) -> Json:
         """Append to a chat."""
 
     def view_chat(self, node_id: str, chat_id: str, run_id: str | None = None) -> Json:
-        """The view of a chat; the run's own messages are left out."""
+        """The view of a chat, without the run's own messages."""
 
     def read_chat(self, node_id: str, chat_id: str, *, limit: int = 50, offset: int | None = None) -> Json:
-        """The chat's messages as they are stored."""
+        """The chat's stored messages."""
 
     def delete_chat(self, node_id: str, chat_id: str, *, mode: DeleteMode, roles: Sequence[DeletedRole]) -> Json:
-        """Delete what the run that wrote last has written, or all."""
+        """Delete the messages of the run that wrote last, or all."""
 
 
 @dataclass(frozen=True, slots=True)
 class OverHttp:
-    """Through a running stack."""
+    """Calls the HTTP API."""
 
     client: Client
     flow: str
@@ -81,44 +81,44 @@ class OverHttp:
     def report(self, execution_id: str, execution: Json) -> Json:
         return self._call("PUT", f"/node-executions/{_quoted(execution_id)}", {"flow_id": self.flow, **execution})
 
-    def node_history(self, asked: Json) -> Json:
-        return self._call("POST", "/history", {"flow_id": self.flow, "mode": "node", **asked})
+    def node_history(self, request: Json) -> Json:
+        return self._call("POST", "/history", {"flow_id": self.flow, "mode": "node", **request})
 
-    def context(self, asked: Json) -> Json:
-        return self._call("POST", "/context", {"flow_id": self.flow, **asked})
+    def context(self, request: Json) -> Json:
+        return self._call("POST", "/context", {"flow_id": self.flow, **request})
 
     def search(self, query: str, *, top_k: int, session_id: str | None = None) -> list[Json]:
-        asked = {"flow_id": self.flow, "query": query, "top_k": top_k, "session_id": session_id}
-        return cast("list[Json]", self._call("POST", "/search", asked)["results"])
+        body = {"flow_id": self.flow, "query": query, "top_k": top_k, "session_id": session_id}
+        return cast("list[Json]", self._call("POST", "/search", body)["results"])
 
     def put_chat_memory(self, node_id: str, fields: Json) -> Json:
-        return self._call("PUT", self._chats(node_id), fields)
+        return self._call("PUT", self._path(node_id), fields)
 
     def post_chat(self, node_id: str, chat_id: str, messages: Sequence[Json], run_id: str | None = None) -> Json:
-        posted = {"chat_id": chat_id, "messages": messages, "run_id": run_id}
-        return self._call("POST", f"{self._chats(node_id)}/messages", posted)
+        body = {"chat_id": chat_id, "messages": messages, "run_id": run_id}
+        return self._call("POST", f"{self._path(node_id)}/messages", body)
 
     def view_chat(self, node_id: str, chat_id: str, run_id: str | None = None) -> Json:
-        return self._call("POST", f"{self._chats(node_id)}/view", {"chat_id": chat_id, "run_id": run_id})
+        return self._call("POST", f"{self._path(node_id)}/view", {"chat_id": chat_id, "run_id": run_id})
 
     def read_chat(self, node_id: str, chat_id: str, *, limit: int = 50, offset: int | None = None) -> Json:
-        asked = {"chat_id": chat_id, "limit": limit} | ({} if offset is None else {"offset": offset})
-        return cast("Json", self.client.get(f"{self._chats(node_id)}/messages", **asked))
+        params = {"chat_id": chat_id, "limit": limit} | ({} if offset is None else {"offset": offset})
+        return cast("Json", self.client.get(f"{self._path(node_id)}/messages", **params))
 
     def delete_chat(self, node_id: str, chat_id: str, *, mode: DeleteMode, roles: Sequence[DeletedRole]) -> Json:
-        asked = {"chat_id": chat_id, "mode": mode, "roles": list(roles)}
-        return cast("Json", self.client.call("DELETE", f"{self._chats(node_id)}/messages", params=asked))
+        params = {"chat_id": chat_id, "mode": mode, "roles": list(roles)}
+        return cast("Json", self.client.call("DELETE", f"{self._path(node_id)}/messages", params=params))
 
     def _call(self, method: str, path: str, body: Json) -> Json:
         return cast("Json", self.client.call(method, path, json=body))
 
-    def _chats(self, node_id: str) -> str:
+    def _path(self, node_id: str) -> str:
         return f"/flows/{_quoted(self.flow)}/chat-memories/{_quoted(node_id)}"
 
 
 @dataclass(frozen=True, slots=True)
 class InProcess:
-    """By the domain itself."""
+    """Calls the domain."""
 
     services: Services
     user_id: UUID
@@ -152,22 +152,21 @@ class InProcess:
         )
         return _json(view)
 
-    def node_history(self, asked: Json) -> Json:
-        conversation = Conversation(self.services, self.user_id, self._flow_id, asked["session_id"])
-        execution_id = asked.get("execution_id")
-        request = HistoryRequest(
-            run_id=self._id("run", asked["run_id"]),
+    def node_history(self, request: Json) -> Json:
+        conversation = Conversation(self.services, self.user_id, self._flow_id, request["session_id"])
+        execution_id = request.get("execution_id")
+        history_request = HistoryRequest(
+            run_id=self._id("run", request["run_id"]),
             execution_id=None if execution_id is None else self._id("node_execution", execution_id),
-            index=asked.get("index"),
-            max_tokens=asked["max_tokens"],
+            index=request.get("index"),
+            max_tokens=request["max_tokens"],
         )
-        return give_history(conversation, request, mode="node", node_id=asked["node_id"]).view.as_dict()
+        return read_history(conversation, history_request, mode="node", node_id=request["node_id"]).view.as_dict()
 
-    def context(self, asked: Json) -> Json:
-        run_id = asked.get("run_id")
-        named = {"preset": PRESETS[asked["preset"]], "run_id": None if run_id is None else self._id("run", run_id)}
-        request = context.ContextRequest(flow_id=self._flow_id, **asked | named)
-        return context.build_context(self.services, self.user_id, request).as_dict()
+    def context(self, request: Json) -> Json:
+        resolved = {"preset": PRESETS[request["preset"]], "run_id": self._run_id(request.get("run_id"))}
+        context_request = context.ContextRequest(flow_id=self._flow_id, **request | resolved)
+        return context.build_context(self.services, self.user_id, context_request).as_dict()
 
     def search(self, query: str, *, top_k: int, session_id: str | None = None) -> list[Json]:
         request = search_request.SearchRequest(query=query, flow_id=self._flow_id, top_k=top_k, session_id=session_id)
@@ -179,14 +178,15 @@ class InProcess:
 
     def post_chat(self, node_id: str, chat_id: str, messages: Sequence[Json], run_id: str | None = None) -> Json:
         key = self._key(node_id)
-        run = None if run_id is None else self._id("run", run_id)
-        posted = message_log.post_messages(self.services, key, Who(chat_id), messages, run_id=run)
+        posted = message_log.post_messages(
+            self.services, key, ChatSelector(chat_id), messages, run_id=self._run_id(run_id)
+        )
         summaries.request_if_due(self.services, key, posted.chat_id)
         return _json(posted)
 
     def view_chat(self, node_id: str, chat_id: str, run_id: str | None = None) -> Json:
-        run = None if run_id is None else self._id("run", run_id)
-        return views.view_chat(self.services, self._key(node_id), Who(chat_id), run_id=run).as_dict()
+        selector = ChatSelector(chat_id)
+        return views.view_chat(self.services, self._key(node_id), selector, run_id=self._run_id(run_id)).as_dict()
 
     def read_chat(self, node_id: str, chat_id: str, *, limit: int = 50, offset: int | None = None) -> Json:
         return _json(message_log.read_messages(self.services, self._key(node_id), chat_id, limit=limit, offset=offset))
@@ -200,6 +200,9 @@ class InProcess:
 
     def _id(self, kind: IdKind, value: str) -> UUID:
         return resolve_id(self.user_id, kind, value)[0]
+
+    def _run_id(self, run_id: str | None) -> UUID | None:
+        return None if run_id is None else self._id("run", run_id)
 
     def _key(self, node_id: str) -> MemoryKey:
         return MemoryKey(self.user_id, self._flow_id, node_id)

@@ -1,4 +1,4 @@
-"""For LangChain: a chat's history, a retriever, and messages to and fro. Needs the extra `langgraph`."""
+"""For LangChain: a chat's history, a retriever, and conversion of messages. Needs the extra `langgraph`."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ from memorybase.messages import message_text
 
 
 def to_dicts(messages: Sequence[MessageLikeRepresentation]) -> list[Json]:
-    """As memorybase captures them, with the ids that they have."""
-    read = convert_to_messages(messages)
-    return convert_to_openai_messages(read, include_id=True)
+    """Messages in the format that memorybase captures, with their ids."""
+    return convert_to_openai_messages(convert_to_messages(messages), include_id=True)
 
 
 def to_messages(view: Json) -> list[BaseMessage]:
-    """A view's messages as LangChain's."""
+    """A view's messages as LangChain messages."""
     return convert_to_messages(view["messages"])
 
 
 class ChatHistory(BaseChatMessageHistory):
-    """A chat of a Chat Memory node; `fields` configure the node, whose limits decide what is shown."""
+    """A chat of a Chat Memory node. `fields` configure the node and its limits."""
 
     def __init__(self, memory: FlowMemory, node_id: str, chat_id: str, **fields: Any) -> None:
         self._memory = memory
@@ -38,7 +37,7 @@ class ChatHistory(BaseChatMessageHistory):
         memory.put_chat_memory(node_id, {"name": node_id, "chat_id": "{{ chat_id }}", **fields})
 
     @property
-    def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # a property, as the base's docstring has it
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # the base class documents a property
         """What the model reads."""
         return to_messages(self._memory.view_chat(self._node_id, self._chat_id))
 
@@ -53,7 +52,7 @@ class ChatHistory(BaseChatMessageHistory):
 
 
 class MemoryRetriever(BaseRetriever):
-    """Searches the memory bases of a flow; with a session, that one alone."""
+    """Searches the memory bases of a flow, or one session."""
 
     memory: FlowMemory
     top_k: int = 8
@@ -65,7 +64,7 @@ class MemoryRetriever(BaseRetriever):
 
 
 def _document(hit: Json) -> Document:
-    """The message's text; where it comes from as metadata."""
-    shown = ("message_id", "memory_base_id", "session_id", "run_id", "role", "timestamp", "score", "pending")
+    """The message's text, with its origin as metadata."""
+    names = ("message_id", "memory_base_id", "session_id", "run_id", "role", "timestamp", "score", "pending")
     text = message_text(hit["content"]) or hit["snippet"]
-    return Document(page_content=text, id=hit["message_id"], metadata={name: hit[name] for name in shown})
+    return Document(page_content=text, id=hit["message_id"], metadata={name: hit[name] for name in names})

@@ -5,8 +5,8 @@
     hook = RunHook(memory)
     graph.compile().invoke({"messages": [("user", "Hello")]}, hook.config("session-1"))
 
-The state is a TypedDict. Its values are what templates name, as in {{ messages[-1].content }}, and `session_id` and
-`run_id` beside them. What a node reads of memory it writes under the state's key `into`.
+The state is a TypedDict. Templates name its values, as in {{ messages[-1].content }}, and `session_id` and `run_id`. A
+node writes what it reads from memory under the state's key `into`.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ from memorybase.errors import InvalidRequest
 from memorybase.integrations.flow_memory import FlowMemory
 from memorybase.integrations.langchain import to_dicts, to_messages
 
-State = Any  # the graph's TypedDict: LangGraph's types have no name for all of them
+State = Any  # the graph's TypedDict; LangGraph has no common type for all
 ReadRun = Callable[[Any, Any], Sequence[BaseMessage]]
 
 LATEST_MESSAGE = "{{ messages[-1].content }}"
 
 
 class NodeCall(NamedTuple):
-    """The session and the run that a node is executed in, and which execution it is."""
+    """The session, run and execution of a node."""
 
     session_id: str
     run_id: str
     end_user_id: str | None
     step: int
     execution_id: str
-    is_nested: bool  # in a graph within a graph, whose steps begin anew each time
+    is_nested: bool  # in a nested graph; it restarts its steps each time
 
     @classmethod
     def of(cls, metadata: Mapping[str, Any]) -> Self:
-        """As RunHook.config has written it; raises InvalidRequest where the graph was invoked without."""
+        """From the metadata of RunHook.config; raises InvalidRequest without it."""
         for name in ("session_id", "run_id"):
             if not isinstance(metadata.get(name), str):
-                raise InvalidRequest("Invoke the graph with RunHook.config(session_id)", field=name)
+                raise InvalidRequest(f"{name} is missing: invoke the graph with RunHook.config(session_id)", field=name)
         run_id = metadata["run_id"]
-        # Equal for a task that is executed again, as after a crash; of any length where graphs are nested.
+        # The same when a task is retried, as after a crash; hashed because nested graphs make it long.
         path = metadata.get("langgraph_checkpoint_ns", "")
         task = f"{run_id}/{path}"
         execution_id = hashlib.sha256(task.encode()).hexdigest()
@@ -62,7 +62,7 @@ class NodeCall(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChatMemory:
-    """Chat Memory: puts what a model reads of the chat under `into`. `fields` as in PUT /chat-memories."""
+    """Chat Memory: puts the chat's view under `into`. `fields` as in PUT /chat-memories."""
 
     memory: FlowMemory
     node_id: str
@@ -74,7 +74,7 @@ class ChatMemory:
         self.memory.put_chat_memory(self.node_id, {"name": self.node_id, "chat_id": self.chat_id, **self.fields})
 
     def chat_in(self, state: State, config: RunnableConfig) -> str:
-        """The id of the chat that is meant here; a blank value in it raises InvalidRequest."""
+        """The chat's id in this call; a blank value in it raises InvalidRequest."""
         return render(self.chat_id, _variables(state, _call_of(config)), field="chat_id", blanks=False)
 
     def __call__(self, state: State, config: RunnableConfig) -> Json:
@@ -84,7 +84,7 @@ class ChatMemory:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AddMemory:
-    """Add Memory: appends one message to a chat. Executed again after a crash, it adds nothing twice."""
+    """Add Memory: appends one message to a chat. A retry adds nothing twice."""
 
     chat: ChatMemory
     role: Literal["user", "assistant"]
@@ -103,7 +103,7 @@ class AddMemory:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GetMemory:
-    """Get Memory Data: puts the chat's messages as they are stored, as JSON, under `into`."""
+    """Get Memory Data: puts the chat's stored messages under `into`, as JSON."""
 
     chat: ChatMemory
     into: str
@@ -118,7 +118,7 @@ class GetMemory:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DeleteMemory:
-    """Delete Memory: what the run that wrote last has written, or all, in these roles."""
+    """Delete Memory: deletes the messages of the run that wrote last, or all, in these roles."""
 
     chat: ChatMemory
     mode: DeleteMode = "latest_request"
@@ -132,7 +132,7 @@ class DeleteMemory:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recall:
-    """Puts the session's history, its summary and memories that fit the query under `into`, as messages."""
+    """Puts the session's history, summary and memories relevant to the query under `into`, as messages."""
 
     memory: FlowMemory
     node_id: str
@@ -144,17 +144,17 @@ class Recall:
     def __call__(self, state: State, config: RunnableConfig) -> Json:
         call = _call_of(config)
         query = render(self.query, _variables(state, call), field="query")
-        return {self.into: to_messages(self.memory.context({**_asked(self, call), "query": query}))}
+        return {self.into: to_messages(self.memory.context({**_context_request(self, call), "query": query}))}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Asking(ABC):
-    """Asks a chat model, which remembers where `use_memory` says so.
+class _ModelNode(ABC):
+    """Calls a chat model, with memory if `use_memory`.
 
     session     session memory, appended to the system prompt
-    node        what this node itself was told and has answered, in earlier runs and earlier rounds of a loop
+    node        the node's own prompts and answers in earlier runs and iterations of a loop
 
-    `reads` names keys of the state with more messages, such as those of ChatMemory and Recall.
+    `reads` names keys of the state with further messages, such as those of ChatMemory and Recall.
     """
 
     model: Runnable[Any, Any]
@@ -170,11 +170,11 @@ class _Asking(ABC):
     def __post_init__(self) -> None:
         check_template(self.prompt, "prompt")
         if self.use_memory and self.memory is None:
-            raise InvalidRequest("A node that uses memory needs one", field="memory")
+            raise InvalidRequest("memory must be given if use_memory is true", field="memory")
 
     @abstractmethod
     def instructions(self, variables: Json) -> str:
-        """The system prompt; empty is none."""
+        """The system prompt; empty for none."""
 
     def ask(self, state: State, config: RunnableConfig) -> BaseMessage:
         call = _call_of(config)
@@ -182,37 +182,36 @@ class _Asking(ABC):
         question = HumanMessage(render(self.prompt, variables, field="prompt"))
         system = self.instructions(variables)
         memory = self.memory if self.use_memory else None
-        own: list[BaseMessage] = []
+        history: list[BaseMessage] = []
         if memory is not None and self.remembers == "node":
-            own = to_messages(memory.node_history(self._history(call)))
+            history = to_messages(memory.node_history(self._history_request(call)))
         elif memory is not None:
-            system = f"{system}\n\n{memory.context(_asked(self, call))['text']}".strip()
-        given = [message for key in self.reads for message in convert_to_messages(state.get(key) or [])]
-        told = [SystemMessage(system)] if system else []
-        answer: BaseMessage = self.model.invoke([*told, *given, *own, question])
+            system = f"{system}\n\n{memory.context(_context_request(self, call))['text']}".strip()
+        state_messages = [message for key in self.reads for message in convert_to_messages(state.get(key) or [])]
+        system_messages = [SystemMessage(system)] if system else []
+        answer: BaseMessage = self.model.invoke([*system_messages, *state_messages, *history, question])
         if memory is not None and self.remembers == "node":
-            memory.report(call.execution_id, self._execution(call, [*own, question, answer]))
+            memory.report(call.execution_id, self._execution(call, [*history, question, answer]))
         return answer
 
-    def _history(self, call: NodeCall) -> Json:
-        """The node's own history is asked for by."""
-        asked = {
+    def _history_request(self, call: NodeCall) -> Json:
+        request = {
             "session_id": call.session_id, "run_id": call.run_id, "node_id": self.node_id,
             "max_tokens": self.token_budget, "execution_id": call.execution_id,
         }  # fmt: skip
-        return asked if call.is_nested else {**asked, "index": call.step}
+        return request if call.is_nested else {**request, "index": call.step}
 
     def _execution(self, call: NodeCall, context: Sequence[BaseMessage]) -> Json:
-        said = [{name: value for name, value in one.items() if name != "id"} for one in to_dicts(context)]
+        messages = [{name: value for name, value in message.items() if name != "id"} for message in to_dicts(context)]
         return {
             "session_id": call.session_id, "run_id": call.run_id, "node_id": self.node_id, "index": call.step,
-            "status": "succeeded", "outputs": {"text": context[-1].text, "context": said},
+            "status": "succeeded", "outputs": {"text": context[-1].text, "context": messages},
         }  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Agent(_Asking):
-    """Custom Agent: asks the model and puts its answer under `into`, as a message."""
+class Agent(_ModelNode):
+    """Custom Agent: calls the model and puts its answer under `into`, as a message."""
 
     system: str = ""
     into: str = "messages"
@@ -225,10 +224,10 @@ class Agent(_Asking):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class IntentClassification(_Asking):
-    """Intent Classification: puts the name of one of the intents under `into`; `otherwise` where the model names none.
+class IntentClassification(_ModelNode):
+    """Intent Classification: puts the name of an intent under `into`, or `otherwise` if the model names none.
 
-    `intents`: what each is about, by its name.
+    `intents`: descriptions by name.
     """
 
     intents: Mapping[str, str]
@@ -246,33 +245,34 @@ class IntentClassification(_Asking):
 
 
 def messages_of_run(inputs: Any, outputs: Any) -> list[BaseMessage]:
-    """The messages of the state at the run's end, from the run's first input on: before it stands what a checkpointer
-    has kept of earlier runs."""
-    said = convert_to_messages(outputs.get("messages") or [])
-    asked = convert_to_messages((inputs.get("messages") if isinstance(inputs, Mapping) else None) or [])
-    if not asked:
-        return said
-    indices = [index for index, one in enumerate(said) if (one.type, one.content) == (asked[0].type, asked[0].content)]
-    return said[indices[-1] :] if indices else said
+    """The messages of the final state, from the run's first input on; a checkpointer keeps those of earlier runs before
+    it."""
+    messages = convert_to_messages(outputs.get("messages") or [])
+    questions = convert_to_messages((inputs.get("messages") if isinstance(inputs, Mapping) else None) or [])
+    if not questions:
+        return messages
+    first = (questions[0].type, questions[0].content)
+    indices = [index for index, message in enumerate(messages) if (message.type, message.content) == first]
+    return messages[indices[-1] :] if indices else messages
 
 
 class RunHook(BaseCallbackHandler):
-    """Captures the messages of each run of a graph when it has ended; a run that fails is not captured.
+    """Captures the messages of each run of a graph when it ends; a failed run is not captured.
 
-    `read` chooses them from the graph's inputs and outputs.
+    `read` selects the messages from the graph's inputs and outputs.
     """
 
-    raise_error = True  # else LangChain would log what could not be captured and go on
+    raise_error = True  # otherwise LangChain would only log a failed capture
 
     def __init__(self, memory: FlowMemory, *, read: ReadRun = messages_of_run) -> None:
         self._memory = memory
         self._read = read
-        self._begun: dict[UUID, tuple[NodeCall, Any]] = {}
+        self._running: dict[UUID, tuple[NodeCall, Any]] = {}
 
     def config(self, session_id: str, *, run_id: str | None = None, end_user_id: str | None = None) -> RunnableConfig:
-        """What to invoke the graph with; the run's id is the runtime's own, or new."""
-        named = {"session_id": session_id, "run_id": run_id or str(uuid4()), "end_user_id": end_user_id}
-        return {"callbacks": [self], "metadata": named, "configurable": {"thread_id": session_id}}
+        """The config to invoke the graph with; `run_id` is the runtime's own, or new."""
+        metadata = {"session_id": session_id, "run_id": run_id or str(uuid4()), "end_user_id": end_user_id}
+        return {"callbacks": [self], "metadata": metadata, "configurable": {"thread_id": session_id}}
 
     def on_chain_start(
         self,
@@ -286,41 +286,40 @@ class RunHook(BaseCallbackHandler):
     ) -> None:
         del serialized
         if parent_run_id is None:
-            self._begun[run_id] = (NodeCall.of(metadata or {}), inputs)
+            self._running[run_id] = (NodeCall.of(metadata or {}), inputs)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
-        begun = self._begun.pop(run_id, None)
-        if begun is None:
+        running = self._running.pop(run_id, None)
+        if running is None:
             return
-        call, inputs = begun
-        said = self._read(inputs, outputs)
-        if said:
-            self._memory.capture(call.session_id, call.run_id, to_dicts(said), call.end_user_id)
+        call, inputs = running
+        messages = self._read(inputs, outputs)
+        if messages:
+            self._memory.capture(call.session_id, call.run_id, to_dicts(messages), call.end_user_id)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         del error
-        self._begun.pop(run_id, None)
+        self._running.pop(run_id, None)
 
 
 def _call_of(config: RunnableConfig) -> NodeCall:
     return NodeCall.of(config.get("metadata") or {})
 
 
-def _asked(node: Recall | _Asking, call: NodeCall) -> Json:
-    """What a context is asked for by."""
-    asked = {
+def _context_request(node: Recall | _ModelNode, call: NodeCall) -> Json:
+    request = {
         "session_id": call.session_id, "run_id": call.run_id, "node_id": node.node_id,
         "token_budget": node.token_budget, "preset": node.preset,
     }  # fmt: skip
-    return asked if call.end_user_id is None else {**asked, "end_user_id": call.end_user_id}
+    return request if call.end_user_id is None else {**request, "end_user_id": call.end_user_id}
 
 
 def _variables(state: State, call: NodeCall) -> Json:
-    """The state's values for templates, messages as JSON."""
-    shown = {key: _plain(value) for key, value in state.items()}
-    return {**shown, "session_id": call.session_id, "run_id": call.run_id}
+    """The state's values for templates, with messages as JSON."""
+    values = {key: _plain(value) for key, value in state.items()}
+    return {**values, "session_id": call.session_id, "run_id": call.run_id}
 
 
 def _plain(value: Any) -> Any:
-    is_messages = isinstance(value, list) and value and all(isinstance(one, BaseMessage) for one in value)
+    is_messages = isinstance(value, list) and value and all(isinstance(item, BaseMessage) for item in value)
     return to_dicts(value) if is_messages else value

@@ -1,10 +1,10 @@
-"""The inverted index in SQL, kept in the transaction that captures, edits or deletes a message.
+"""The inverted index in SQL. The transaction that captures, edits or deletes a message updates it.
 
-    analyzer   text to terms, and what a turn shows by its form (asks, tells a time or a number)
+    analyzer   text to terms and traits (asks a question, tells a time or a number)
     index      add, replace, remove and reindex messages
-    queries    postings, speakers and the counts that scores need
+    queries    postings, speakers and the counts for scores
 
-It holds exactly what SQL holds, for every memory base of a flow, and no query ever waits for a rebuild.
+It always matches the messages in SQL, for every memory base of a flow, so no query waits for a rebuild.
 """
 
 from __future__ import annotations

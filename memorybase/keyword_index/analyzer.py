@@ -1,7 +1,7 @@
-"""Words as keyword search sees them: text to terms, and what a turn is by its form. Pure.
+"""Text to terms for keyword search, and the traits of a turn's form. Pure.
 
-Terms are the words of Unicode, folded, without stop words, stemmed by Snowball (Porter, "An algorithm for suffix
-stripping", 1980, and its successors). Chinese, Japanese and Korean, which write no spaces, give pairs of characters.
+Terms are Unicode words, case-folded, without stop words, stemmed by Snowball (Porter, "An algorithm for suffix
+stripping", 1980, and its successors). Chinese, Japanese and Korean text, without spaces, gives pairs of characters.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from uuid import UUID
 
 import Stemmer
 
-MAX_TERMS = 1_000  # distinct ones of a message; more are no conversation, and the first ones say what it is about
+MAX_TERMS = (
+    1_000  # distinct terms of a message; longer texts are not conversation, and their first terms name the topic
+)
 MAX_TERM_CHARS = 40
 MAX_COUNT = 255
 
@@ -28,7 +30,7 @@ _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:'[^\W_{_CJK}]+)?")
 _IS_CJK = re.compile(rf"[{_CJK}]")
 
-# Words that say how something is said or asked, not what about. In other languages the rarity of a word decides alone.
+# Words without a topic of their own. In other languages only the rarity of a word counts.
 STOP_WORDS: Mapping[str, frozenset[str]] = {
     "english": frozenset(
         "a about after also am an and any are as at be because been before being between both but by can could did do "
@@ -51,7 +53,7 @@ _TIME = re.compile(
 _NUMBER = re.compile(
     r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|once|twice|few|several|many|couple)\b", re.IGNORECASE
 )
-# A wish that holds beyond the conversation in which it is stated. English.
+# A wish that holds beyond its conversation. English.
 _STANDING_WISH = re.compile(
     r"\b(?:always|never|whenever|from now on|every time|prefer\w*|i'd rather|make sure (?:to|you)|remember to)\b",
     re.IGNORECASE,
@@ -62,10 +64,10 @@ _ENDS_IN_QUESTION = re.compile(r"[?\uff1f\u061f][\s\"')\]]*(?:\n|$)")
 
 
 class Traits(IntFlag):
-    """What a turn is by its form."""
+    """What the form of a turn shows."""
 
-    ASKS = 1  # there is a question in it
-    ENDS_IN_QUESTION = 2  # its first paragraph, so that an attachment's description does not hide it
+    ASKS = 1  # contains a question
+    ENDS_IN_QUESTION = 2  # its first paragraph does, so an attachment's description does not hide it
     TELLS_TIME = 4
     TELLS_NUMBER = 8
     STATES_WISH = 16  # one that holds from then on; English only
@@ -73,38 +75,38 @@ class Traits(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A message as it is indexed. `length` counts every term, also beyond the bound on distinct ones."""
+    """A message as it is indexed. `length` counts all terms, also those beyond MAX_TERMS."""
 
     counts: dict[str, int]
     length: int
     traits: Traits
-    language: str  # that the terms are stemmed in
+    language: str  # of the stemmer
     first_person: int = 0  # words such as I, my, we; 0 outside English
     capitals: int = 0  # capitalized words inside a sentence, most of them names; 0 outside English
 
 
 class Analyzer:
-    """Text to terms in one language of Snowball's; "none" stems nothing."""
+    """Text to terms in one of Snowball's languages; "none" does not stem."""
 
     def __init__(self, language: str) -> None:
         self.language = language
         self._stop_words = STOP_WORDS.get(language, frozenset())
-        self._local = threading.local()  # a stemmer is one thread's
+        self._local = threading.local()  # a stemmer is not thread-safe
 
     def words(self, text: str) -> list[str]:
-        """The folded words, stop words and all."""
+        """The case-folded words, with stop words."""
         folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
-        found: list[str] = []
+        words: list[str] = []
         for match in WORD.finditer(folded):
             word = match[0]
             if _IS_CJK.match(word):
-                found += [word] if len(word) == 1 else [one + other for one, other in pairwise(word)]
+                words += [word] if len(word) == 1 else [left + right for left, right in pairwise(word)]
             else:
-                found.append(word.removesuffix("'s").replace("'", "")[:MAX_TERM_CHARS])
-        return found
+                words.append(word.removesuffix("'s").replace("'", "")[:MAX_TERM_CHARS])
+        return words
 
     def terms(self, text: str) -> list[str]:
-        """The stems of the words that carry meaning, in order."""
+        """The stems of the words that are no stop words, in order."""
         return self._stems([word for word in self.words(text) if word not in self._stop_words])
 
     def document(self, text: str) -> Document:
@@ -118,13 +120,10 @@ class Analyzer:
         if _STANDING_WISH.search(text.replace("\u2019", "'")):
             traits |= Traits.STATES_WISH
         return Document(
-            counted,
-            len(terms),
-            traits,
-            self.language,
+            counted, len(terms), traits, self.language,
             first_person=min(len(_FIRST_PERSON.findall(text)), MAX_COUNT),
             capitals=min(len(_CAPITALIZED_INSIDE.findall(text)), MAX_COUNT),
-        )
+        )  # fmt: skip
 
     def _stems(self, words: list[str]) -> list[str]:
         if self.language == "none":
@@ -155,11 +154,11 @@ def traits_of(text: str) -> Traits:
 
 
 def term_key(flow_id: UUID, term: str) -> int:
-    """The signed 64-bit number under which a flow's index keeps a term: no two flows share one, and it is no text."""
+    """A term's key in a flow's index, a signed 64-bit hash: different in each flow, and it reveals no text."""
     digest = hashlib.blake2b(flow_id.bytes + term.encode(), digest_size=8).digest()
     return int.from_bytes(digest, signed=True)
 
 
 def name_words(name: str | None) -> set[str]:
-    """The words by which a question may name a speaker."""
+    """The words of a question or name that may name a speaker."""
     return {word for word in analyzer("none").words(name or "") if len(word) > 1}

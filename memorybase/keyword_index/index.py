@@ -1,6 +1,6 @@
-"""Keeping the keyword index: in the transaction that captures, edits or deletes, under its session's lock.
+"""Updates of the keyword index, in the transaction that captures, edits or deletes, under the session's lock.
 
-So it holds exactly what SQL holds, whatever the store has, and nothing ever rebuilds it to answer a query.
+So the index always matches the messages in SQL, whatever the vector store holds.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from memorybase.models import Message, Session
 from memorybase.queries import sessions
 from memorybase.services import Services
 
-REINDEX_PAGE = 100  # messages a transaction: captures into the session wait so long, about 50 ms
+REINDEX_PAGE = 100  # messages in one transaction, about 50 ms, while captures into the session wait
 
-_NOTHING = Document({}, 0, analyzer.Traits(0), "none")
+_NO_TERMS = Document({}, 0, analyzer.Traits(0), "none")
 
 
 def analyze(services: Services, role: str, content: Any) -> Document:
-    """A message as it is indexed; what is no dialogue has no terms."""
+    """A message as it is indexed; only user and assistant messages have terms."""
     if role not in ("user", "assistant"):
-        return _NOTHING
+        return _NO_TERMS
     return analyzer.analyzer(services.settings.keyword_language).document(message_text(content))
 
 
 def analyze_all(services: Services, messages: Mapping[UUID, NewMessage]) -> dict[UUID, Document]:
-    """Before the transaction begins: a long text must not hold its locks."""
+    """Analyze before the transaction begins, so that a long text does not extend its locks."""
     return {message_id: analyze(services, message.role, message.content) for message_id, message in messages.items()}
 
 
 def columns(document: Document) -> dict[str, int]:
-    """What a message's row keeps of it."""
+    """The values of a message's row."""
     return {
         "terms": document.length,
         "traits": int(document.traits),
@@ -50,28 +50,28 @@ def columns(document: Document) -> dict[str, int]:
 def add(
     db: OrmSession, session: Session, rows: Iterable[Mapping[str, Any]], documents: Mapping[UUID, Document]
 ) -> None:
-    """Index messages that have just been inserted, by their rows."""
-    found: list[tuple[int, int, int]] = []
+    """Index newly inserted messages, given as rows."""
+    new_postings: list[tuple[int, int, int]] = []
     names: set[str] = set()
     for row in rows:
         document = documents[row["id"]]
         if not document.counts:
             continue
         names |= analyzer.name_words(row["sender_name"])
-        found += _postings(session.flow_id, row["position"], document)
-        _enter(session, document)
-    postings.add(db, found)
+        new_postings += _postings(session.flow_id, row["position"], document)
+        _count(session, document)
+    postings.add(db, new_postings)
     postings.add_speakers(db, session, names)
 
 
 def replace(db: OrmSession, services: Services, session: Session, message: Message) -> None:
-    """Index a message's new content in the place of its old."""
+    """Replace a message's old content in the index."""
     remove(db, session, message)
     document = analyze(services, message.role, message.content)
     for name, value in columns(document).items():
         setattr(message, name, value)
     postings.add(db, _postings(session.flow_id, message.position, document))
-    _enter(session, document)
+    _count(session, document)
 
 
 def remove(db: OrmSession, session: Session, message: Message) -> None:
@@ -81,21 +81,21 @@ def remove(db: OrmSession, session: Session, message: Message) -> None:
 
 
 def remove_all(db: OrmSession, session: Session) -> None:
-    """The whole session's."""
+    """Remove a session from the index."""
     postings.remove_session(db, session)
 
 
 def waiting_for_reindex(services: Services) -> Waiting:
-    """What is indexed in another language than the setting's."""
+    """Sessions and messages that are indexed in another language than the setting."""
     with services.database.reading() as db:
         return postings.in_other_language(db, services.settings.keyword_language)
 
 
 def reindex(services: Services) -> Iterator[int]:
-    """Index again what is indexed in another language than the setting's; how many messages, page by page.
+    """Reindex sessions in another language than the setting; yields the number of messages of each page.
 
-    Each page is a transaction under its session's lock, so that captures, edits and searches go on. Begun again after
-    an end halfway, it leaves out the sessions that are done.
+    Each page is one transaction under its session's lock, so captures, edits and searches continue. A restart skips
+    sessions that are done.
     """
     last: UUID | None = None
     while True:
@@ -109,8 +109,8 @@ def reindex(services: Services) -> Iterator[int]:
 
 
 def _reindex_session(services: Services, flow_id: UUID, session_id: str) -> Iterator[int]:
-    last, ended = 0, False
-    while not ended:
+    last, is_done = 0, False
+    while not is_done:
         with services.database.transaction() as db:
             session = sessions.lock_session(db, flow_id, session_id)
             if session is None:  # deleted or renamed meanwhile
@@ -119,17 +119,17 @@ def _reindex_session(services: Services, flow_id: UUID, session_id: str) -> Iter
             for message in messages:
                 replace(db, services, session, message)
                 last = message.seq
-            ended = len(messages) < REINDEX_PAGE
-            if ended:
+            is_done = len(messages) < REINDEX_PAGE
+            if is_done:
                 session.keyword_language = services.settings.keyword_language
         yield len(messages)
 
 
-def _enter(session: Session, document: Document) -> None:
-    """Count a document in, and note its language."""
+def _count(session: Session, document: Document) -> None:
+    """Add a document to the session's counts, and record its language."""
     if document.counts:
-        same = not session.documents or session.keyword_language == document.language
-        session.keyword_language = document.language if same else None
+        is_same = not session.documents or session.keyword_language == document.language
+        session.keyword_language = document.language if is_same else None
     session.documents += bool(document.counts)
     session.terms += document.length
 

@@ -1,4 +1,4 @@
-"""The keyword index: postings, who speaks, and the counts that scores need. Exact with every commit."""
+"""Statements of the keyword index: postings, speakers, and the counts for scores. Exact after every commit."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from memorybase.database.batches import is_among
 from memorybase.database.upsert import core, insert
 from memorybase.models import Posting, Session, Speaker
 
-INSERT_PAGE = 2_000  # rows a statement
-FLOW_PAGE = 200  # sessions a transaction
-
+INSERT_PAGE = 2_000  # rows in one statement
+FLOW_PAGE = 200  # sessions in one transaction
 
 _Table = Posting.__table__.c  # without the mapped class: a search reads thousands of these rows
-# For SQLite's driver as it is: of numbers alone there is nothing to convert, and looking takes as long as inserting.
+# Passed to SQLite's driver directly: numbers need no conversion, and checking for one takes as long as inserting.
 _INSERT_ROWS = "INSERT INTO postings (term, position, times) VALUES (?, ?, ?)"
-# Three arrays cost a process on PostgreSQL a third of what hundreds of rows do.
+# On PostgreSQL three arrays cost the process a third of what hundreds of rows do.
 _ARRAYS = sa.func.unnest(
     sa.bindparam("terms", type_=sa.ARRAY(_Table.term.type)),
     sa.bindparam("positions", type_=sa.ARRAY(_Table.position.type)),
@@ -36,7 +35,7 @@ _INSERT_ARRAYS = sa.insert(core(Posting)).from_select(
 
 
 class Occurrences(NamedTuple):
-    """Where a term occurs and how often, in the order of the places."""
+    """Where a term occurs and how often, ordered by position."""
 
     positions: NDArray[np.int64]
     times: NDArray[np.float64]
@@ -46,7 +45,7 @@ NOWHERE = Occurrences(np.empty(0, dtype=np.int64), np.empty(0))
 
 
 class Collected(NamedTuple):
-    """What is indexed of a flow."""
+    """The size of a flow's index."""
 
     sessions: int
     documents: int
@@ -54,14 +53,14 @@ class Collected(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """What is indexed in another language than it should be."""
+    """The amount that is indexed in another language than the setting."""
 
     sessions: int
     documents: int
 
 
 def add(db: OrmSession, postings: Sequence[tuple[int, int, int]]) -> None:
-    """(term's key, place, times) of messages."""
+    """Add postings: (term's key, position, times)."""
     in_arrays = db.get_bind().dialect.name == "postgresql"
     for start in range(0, len(postings), INSERT_PAGE):
         page = postings[start : start + INSERT_PAGE]
@@ -77,7 +76,7 @@ def remove(db: OrmSession, position: int) -> None:
 
 
 def remove_session(db: OrmSession, session: Session) -> None:
-    """Everything that the index has of a session, its counts too."""
+    """Remove a session's postings, speakers and counts."""
     first = session.first_position
     db.execute(sa.delete(Posting).where(Posting.position > first, Posting.position <= first + session.last_seq))
     db.execute(sa.delete(Speaker).where(Speaker.conversation_id == session.id))
@@ -85,7 +84,7 @@ def remove_session(db: OrmSession, session: Session) -> None:
 
 
 def remove_some_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:
-    """The postings of at least one session, of about `limit` messages; False once none is left."""
+    """Remove at least one session, up to about `limit` messages; False if none is left."""
     indexed = sa.select(Session).where(Session.flow_id == flow_id, Session.documents > 0).limit(FLOW_PAGE)
     removed = 0
     for session in db.scalars(indexed):
@@ -104,18 +103,18 @@ def add_speakers(db: OrmSession, session: Session, names: Collection[str]) -> No
 
 
 def speakers_among(db: OrmSession, flow_id: UUID, words: Collection[str]) -> set[str]:
-    """Which of the words name a speaker of the flow."""
-    asked = sorted(words)
-    if not asked:
+    """The words that name a speaker of the flow."""
+    ordered = sorted(words)
+    if not ordered:
         return set()
-    parameters = {"flow": flow_id} | {f"word_{number}": word for number, word in enumerate(asked)}
-    row = db.execute(_are_speakers(len(asked)), parameters).one()
-    return {word for word, there in zip(asked, row, strict=True) if there}
+    parameters = {"flow": flow_id} | {f"word_{number}": word for number, word in enumerate(ordered)}
+    row = db.execute(_are_speakers(len(ordered)), parameters).one()
+    return {word for word, is_speaker in zip(ordered, row, strict=True) if is_speaker}
 
 
 @lru_cache
 def _are_speakers(words: int) -> sa.Executable:
-    """Whether each word is one: by a look each, since a name may have any number of rows."""
+    """Whether each word is a speaker: one EXISTS each, because a name may have any number of rows."""
     flow = Speaker.flow_id == sa.bindparam("flow", type_=Speaker.flow_id.type)
     return sa.select(*(sa.exists().where(flow, Speaker.name == sa.bindparam(f"word_{n}")) for n in range(words)))
 
@@ -132,31 +131,27 @@ def collected(db: OrmSession, flow_id: UUID) -> Collected:
 
 
 def counts(db: OrmSession, terms: Collection[int], within: Sequence[tuple[int, int]] | None = None) -> dict[int, int]:
-    """In how many messages each term occurs, in all sessions or within those ranges of places, both ends included."""
-    statement = _COUNTS if within is None else _COUNTS.where(_inside(within))
+    """In how many messages each term occurs, in all sessions or within ranges of positions (ends included)."""
+    statement = _COUNTS if within is None else _COUNTS.where(_is_within(within))
     rows = db.execute(statement, {"terms": terms})
     return dict.fromkeys(terms, 0) | {row[0]: row[1] for row in rows}
 
 
 def occurrences(
-    db: OrmSession,
-    terms: Collection[int],
-    within: Sequence[tuple[int, int]] | None = None,
-    *,
-    limit: int | None = None,
+    db: OrmSession, terms: Collection[int], within: Sequence[tuple[int, int]] | None = None, *, limit: int | None = None
 ) -> dict[int, Occurrences]:
-    """The terms' postings, in all sessions or within those ranges; at most `limit` of them all."""
+    """The terms' postings, in all sessions or within the ranges; at most `limit` in total."""
     limited = limit is not None
-    statement = _anywhere(limited=limited) if within is None else _texts(_inside(within), limited=limited)
+    statement = _anywhere(limited=limited) if within is None else _as_text(_is_within(within), limited=limited)
     return _occurrences(db, statement, terms, {"limit": limit})
 
 
 def occurrences_at(db: OrmSession, terms: Collection[int], positions: Collection[int]) -> dict[int, Occurrences]:
-    """The terms' postings at these places."""
-    return _occurrences(db, _at_places(), terms, {"positions": list(positions)})
+    """The terms' postings at these positions."""
+    return _occurrences(db, _at_positions(), terms, {"positions": list(positions)})
 
 
-def _inside(within: Sequence[tuple[int, int]]) -> sa.ColumnElement[bool]:
+def _is_within(within: Sequence[tuple[int, int]]) -> sa.ColumnElement[bool]:
     return sa.or_(sa.false(), *(_Table.position.between(low, high) for low, high in within))
 
 
@@ -166,17 +161,17 @@ _COUNTS = sa.select(_Table.term, sa.func.count()).where(_OF_TERMS).group_by(_Tab
 
 @lru_cache
 def _anywhere(*, limited: bool) -> sa.Select[int, str]:
-    return _texts(limited=limited)
+    return _as_text(limited=limited)
 
 
 @lru_cache
-def _at_places() -> sa.Select[int, str]:
-    return _texts(is_among(_Table.position, "positions"), limited=False)
+def _at_positions() -> sa.Select[int, str]:
+    return _as_text(is_among(_Table.position, "positions"), limited=False)
 
 
-def _texts(*conditions: sa.ColumnElement[bool], limited: bool) -> sa.Select[int, str]:
-    """Each term's postings as one text of numbers, place and times in turn, for a third of the time that thousands of
-    rows would take."""
+def _as_text(*conditions: sa.ColumnElement[bool], limited: bool) -> sa.Select[int, str]:
+    """Each term's postings as one text of numbers, positions and times alternating: a third of the time of thousands of
+    rows."""
     rows = sa.select(_Table.term, _Table.position, _Table.times).where(_OF_TERMS, *conditions)
     if limited:
         rows = rows.limit(sa.bindparam("limit", type_=sa.Integer()))
@@ -186,45 +181,47 @@ def _texts(*conditions: sa.ColumnElement[bool], limited: bool) -> sa.Select[int,
 
 
 def _occurrences(
-    db: OrmSession, statement: sa.Select[int, str], terms: Collection[int], asked: Mapping[str, object]
+    db: OrmSession, statement: sa.Select[int, str], terms: Collection[int], parameters: Mapping[str, object]
 ) -> dict[int, Occurrences]:
     found = dict.fromkeys(terms, NOWHERE)
     if not terms:
         return found
-    for term, text in db.execute(statement, {"terms": terms, **asked}):
+    for term, text in db.execute(statement, {"terms": terms, **parameters}):
         positions, times = np.fromstring(text, dtype=np.int64, sep=" ").reshape(-1, 2).T
-        order = np.argsort(positions)  # no database promises one within an aggregate
+        order = np.argsort(positions)  # an aggregate has no guaranteed order
         found[term] = Occurrences(positions[order], times[order].astype(np.float64))
     return found
 
 
 def in_other_language(db: OrmSession, language: str) -> Waiting:
     row = db.execute(
-        sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(Session.documents), 0)).where(_in_other(language))
+        sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(Session.documents), 0)).where(
+            _is_in_other_language(language)
+        )
     ).one()
     return Waiting(*(int(value) for value in row))
 
 
 def sessions_in_other_language(db: OrmSession, language: str, *, after: UUID | None) -> list[tuple[UUID, UUID, str]]:
-    """A page of them, by id: (id, flow's id, session id)."""
+    """A page of them, ordered by id: (id, flow's id, session id)."""
     beyond = [] if after is None else [Session.id > after]
     rows = db.execute(
         sa.select(Session.id, Session.flow_id, Session.session_id)
-        .where(_in_other(language), *beyond)
+        .where(_is_in_other_language(language), *beyond)
         .order_by(Session.id)
         .limit(FLOW_PAGE)
     )
     return [(progress_id, flow_id, session_id) for progress_id, flow_id, session_id in rows]
 
 
-def _in_other(language: str) -> sa.ColumnElement[bool]:
+def _is_in_other_language(language: str) -> sa.ColumnElement[bool]:
     return sa.and_(Session.documents > 0, Session.keyword_language.is_distinct_from(language))
 
 
 def ranges_of(
     db: OrmSession, flow_id: UUID, *, session_id: str | None, end_user_id: str | None, at_most: int
 ) -> list[tuple[int, int]] | None:
-    """The places of a session or of an end user's sessions; None when these are more than `at_most`."""
+    """The ranges of positions of a session or an end user's sessions; None if there are more than `at_most`."""
     conditions = [Session.flow_id == flow_id]
     if session_id is not None:
         conditions.append(Session.session_id == session_id)

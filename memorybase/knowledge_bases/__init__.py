@@ -1,11 +1,11 @@
-"""Knowledge bases: the registry of all of them, and the documents of the ordinary ones.
+"""Knowledge bases: the registry of all, and the documents of ordinary ones.
 
-SQL is the truth here too: a document's row holds its text, and its chunks in the store can be made again from it. A
-memory base's knowledge base is listed with the others, but written, searched and deleted by the memory base alone.
+SQL is the source of truth: a document's row holds its text, and its chunks can be rebuilt from it. A memory base's
+knowledge base is listed here, but only the memory base writes, searches and deletes it.
 
-    registry    every knowledge base, listed; ordinary ones created, searched, rebuilt and deleted
-    documents   the documents of an ordinary one: chunked, embedded, written, found
-    queries     the rows of both
+    registry    list all; create, search, rebuild and delete ordinary ones. Callers use this module
+    documents   chunk, embed, write and find the documents of an ordinary one
+    queries     the statements
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Documents of an ordinary knowledge base: rows in SQL, chunks in its collection.
 
-A document's version says in its high bits which write it is, and in its low 16 what text: two writers with different
-texts never share chunk ids, no id is used a second time, and one that repeats itself after a crash overwrites its own.
+A version's high bits count the document's writes, and its low 16 bits are a hash of the text. So two writers with
+different texts never share chunk ids, no id is reused, and a writer that repeats a write after a crash overwrites its
+own chunks.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from memorybase.database import clock
 from memorybase.embedding.chunking import split_text
 from memorybase.embedding.compatibility import check_searchable, check_writable
 from memorybase.knowledge_bases import queries
-from memorybase.knowledge_bases.queries import DocumentFacts, StoredDocument
+from memorybase.knowledge_bases.queries import StoredDocument
 from memorybase.messages import check_json, check_text
 from memorybase.models import ID_LENGTH, KnowledgeBase
+from memorybase.queries.ownership import require
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors.chunk_ids import chunk_id, chunk_ids, parse_chunk_id
@@ -33,12 +35,12 @@ if TYPE_CHECKING:
 
 DocumentStatus = Literal["created", "replaced", "updated", "unchanged", "failed"]
 
-MAX_DOCUMENT_CHARS = 1_000_000  # the caller waits while it is embedded
-DOCUMENTS_A_WRITE = 16  # embedded, upserted and committed together: what a retry finds done
-WRITE_ATTEMPTS = 5  # while others keep replacing the same document
-WRITES_A_DOCUMENT = 2**15  # what the version's high bits can count; then it starts over
+MAX_DOCUMENT_CHARS = 1_000_000  # embedded while the caller waits
+WRITE_BATCH = 16  # documents embedded, upserted and committed together; a retry skips finished batches
+WRITE_ATTEMPTS = 5  # while other writers replace the same document
+WRITE_COUNT_LIMIT = 2**15  # the version's count of writes then starts over
 
-# Chunks of replaced documents are dropped after the store has answered, so ask for more than is wanted.
+# Chunks of replaced documents are dropped after the query, so fetch more than top_k.
 FIRST_FETCH = 32
 FETCH_GROWTH = 4
 FETCH_ROUNDS = 3
@@ -48,7 +50,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class NewDocument:
-    """A text to store; its id is any string of up to 128 characters. Metadata of None keeps what is stored."""
+    """A text to store; its id is any string of up to 128 characters. Metadata None keeps the stored metadata."""
 
     text: str
     id: str | None = None
@@ -57,7 +59,7 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class DocumentResult:
-    """What became of a document. updated: the same text with other metadata; failed: error_code says why."""
+    """The result for one document. updated: the same text with other metadata; failed: error_code has the reason."""
 
     id: str
     document_id: UUID
@@ -68,7 +70,7 @@ class DocumentResult:
 
 @dataclass(frozen=True, slots=True)
 class DocumentHit:
-    """A found chunk of a document; `id` is the caller's, or the document_id where none was given."""
+    """A chunk that a search found; `id` is the caller's id, or the document_id without one."""
 
     id: str
     document_id: UUID
@@ -82,37 +84,35 @@ class DocumentHit:
 
 
 def check(settings: Settings, new: Sequence[NewDocument]) -> None:
-    """Raises InvalidRequest naming the document's field."""
+    """Raises InvalidRequest with the document's field."""
     limit = settings.max_documents_per_request
     if not 1 <= len(new) <= limit:
-        raise errors.InvalidRequest(f"From 1 to {limit} documents", field="documents", value=len(new), limit=limit)
+        raise errors.InvalidRequest(
+            f"documents must have 1 to {limit} items (got {len(new)})", field="documents", value=len(new), limit=limit
+        )
     seen: set[str] = set()
     for index, document in enumerate(new):
         where = f"documents[{index}]"
-        _check_text(document.text, f"{where}.text")
+        _check_length(document.text, f"{where}.text", MAX_DOCUMENT_CHARS)
         check_json(document.metadata, f"{where}.metadata")
         if document.id is None:
             continue
-        _check_id(document.id, f"{where}.id")
+        _check_length(document.id, f"{where}.id", ID_LENGTH)
         if document.id in seen:
-            raise errors.InvalidRequest("This id appears twice", field=f"{where}.id", value=document.id)
+            raise errors.InvalidRequest(
+                f"{where}.id must be unique (got {document.id!r} twice)", field=f"{where}.id", value=document.id
+            )
         seen.add(document.id)
 
 
-def _check_text(text: str, field: str) -> None:
+def _check_length(text: str, field: str, limit: int) -> None:
     if not text.strip():
-        raise errors.InvalidRequest("The text is empty", field=field)
-    if len(text) > MAX_DOCUMENT_CHARS:
-        raise errors.InvalidRequest("The text is too long", field=field, value=len(text), limit=MAX_DOCUMENT_CHARS)
+        raise errors.InvalidRequest(f"{field} must not be empty", field=field)
+    if len(text) > limit:
+        raise errors.InvalidRequest(
+            f"{field} must have at most {limit} characters (got {len(text)})", field=field, value=len(text), limit=limit
+        )
     check_text(text, field)
-
-
-def _check_id(value: str, field: str) -> None:
-    if not value.strip():
-        raise errors.InvalidRequest("The id is empty", field=field)
-    if len(value) > ID_LENGTH:
-        raise errors.InvalidRequest("The id is too long", field=field, value=len(value), limit=ID_LENGTH)
-    check_text(value, field)
 
 
 # Adding.
@@ -120,7 +120,7 @@ def _check_id(value: str, field: str) -> None:
 
 @dataclass(slots=True)
 class _Plan:
-    """What is to be done with a few documents, given what is stored."""
+    """What to do with a batch of documents, given what is stored."""
 
     settled: dict[UUID, DocumentResult]
     updates: list[StoredDocument]  # metadata alone
@@ -128,22 +128,22 @@ class _Plan:
 
 
 def add(services: Services, entry: KnowledgeBase, new: Sequence[NewDocument]) -> list[DocumentResult]:
-    """Store and embed; a result each, in order. Committed in groups, so that a retry goes on where this stopped."""
-    wanted = {_document_id(entry.id, document): document for document in new}
+    """Store and embed documents; a result for each, in order. Commits in batches, so a retry skips finished ones."""
+    by_id = {_document_id(entry.id, document): document for document in new}
     results: dict[UUID, DocumentResult] = {}
-    ids = list(wanted)
-    for start in range(0, len(ids), DOCUMENTS_A_WRITE):
-        group = {id_: wanted[id_] for id_ in ids[start : start + DOCUMENTS_A_WRITE]}
+    ids = list(by_id)
+    for start in range(0, len(ids), WRITE_BATCH):
+        group = {id_: by_id[id_] for id_ in ids[start : start + WRITE_BATCH]}
         results |= _add_group(services, entry, group)
     return [results[_document_id(entry.id, document)] for document in new]
 
 
 def _document_id(kb_id: UUID, document: NewDocument) -> UUID:
-    """Of its id, else of what it says: sending it again is not another document."""
+    """A hash of the caller's id, else of text and metadata: sending a document again does not add another."""
     if document.id is not None:
         return uuid5(kb_id, f"id:{document.id}")
-    said = json.dumps([document.text, document.metadata or {}], sort_keys=True, separators=(",", ":"))
-    return uuid5(kb_id, f"text:{hashlib.sha256(said.encode()).hexdigest()}")
+    content = json.dumps([document.text, document.metadata or {}], sort_keys=True, separators=(",", ":"))
+    return uuid5(kb_id, f"text:{hashlib.sha256(content.encode()).hexdigest()}")
 
 
 def _add_group(services: Services, entry: KnowledgeBase, group: dict[UUID, NewDocument]) -> dict[UUID, DocumentResult]:
@@ -156,20 +156,20 @@ def _add_group(services: Services, entry: KnowledgeBase, group: dict[UUID, NewDo
         try:
             written, failed = _write(services, entry, plan.writes)
         except errors.CollectionMissing:
-            entry = _replaced(services, entry)
+            entry = _rebuilt(services, entry)
             continue
         results |= failed
-        entry, kept = _commit(services, entry, written, plan.updates, stored)
-        results |= kept
-        _sweep_chunks(services, entry, written, stored)
+        entry, committed = _commit(services, entry, written, plan.updates, stored)
+        results |= committed
+        _delete_stale_chunks(services, entry, written, stored)
         group = {id_: document for id_, document in group.items() if id_ not in results}
         if not group:
             return results
-    raise errors.Conflict("Others keep replacing these documents", field="documents")
+    raise errors.Conflict("Other writers keep replacing these documents; try again", field="documents")
 
 
-def _replaced(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
-    """The entry with its new collection, when a rebuild has made one; else its collection is missing indeed."""
+def _rebuilt(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
+    """The entry with its new collection after a rebuild; raises CollectionMissing if there was none."""
     with services.database.reading() as db:
         current = queries.fetch_living(db, entry.id)
     if current is None or current.collection_id == entry.collection_id:
@@ -193,7 +193,7 @@ def _plan(group: Mapping[UUID, NewDocument], stored: Mapping[UUID, StoredDocumen
 
 
 def _next_version(version: int, text: str) -> int:
-    count = (version >> 16) % (WRITES_A_DOCUMENT - 1) + 1
+    count = (version >> 16) % (WRITE_COUNT_LIMIT - 1) + 1
     return (count << 16) | int.from_bytes(hashlib.sha256(text.encode()).digest()[:2])
 
 
@@ -204,7 +204,7 @@ def _result(document: StoredDocument, status: DocumentStatus, error_code: str | 
 def _write(
     services: Services, entry: KnowledgeBase, documents: Sequence[StoredDocument]
 ) -> tuple[list[StoredDocument], dict[UUID, DocumentResult]]:
-    """The documents that are in the collection now, with their chunks counted; and those refused, one by one."""
+    """Write documents; returns those now in the collection, with their chunk counts, and those rejected."""
     if not documents:
         return [], {}
     try:
@@ -216,9 +216,9 @@ def _write(
     written: list[StoredDocument] = []
     failed: dict[UUID, DocumentResult] = {}
     for document in documents:
-        one, refused = _write(services, entry, [document])
-        written += one
-        failed |= refused
+        document_written, document_failed = _write(services, entry, [document])
+        written += document_written
+        failed |= document_failed
     return written, failed
 
 
@@ -253,60 +253,58 @@ def _commit(
     updates: Sequence[StoredDocument],
     stored: Mapping[UUID, StoredDocument],
 ) -> tuple[KnowledgeBase, dict[UUID, DocumentResult]]:
-    """Compare and set each row; the entry as it is now, and the documents that are done. The others try again."""
-    done: dict[UUID, DocumentResult] = {}
+    """Compare-and-set each row; returns the current entry and the finished documents. The others are retried."""
+    results: dict[UUID, DocumentResult] = {}
     if not written and not updates:
-        return entry, done
+        return entry, results
     with services.database.transaction() as db:
-        current = queries.share_knowledge_base(db, entry.id)
-        if current is None:
-            raise errors.NotFound("There is no such knowledge base", field="name", value=entry.name)
-        moved = current.collection_id != entry.collection_id  # rebuilt meanwhile: these chunks are in the old one
+        current = require(queries.share_knowledge_base(db, entry.id), "knowledge base", entry.name)
+        moved = current.collection_id != entry.collection_id  # a rebuild: these chunks are in the old collection
         for document in [] if moved else written:
             old = stored.get(document.id)
             if old is None and queries.insert_document(db, entry.id, document, clock.now(db)):
-                done[document.id] = _result(document, "created")
+                results[document.id] = _result(document, "created")
             elif old is not None and queries.compare_and_replace(db, document, old.version):
-                done[document.id] = _result(document, "replaced")
+                results[document.id] = _result(document, "replaced")
         for document in updates:
             if queries.compare_and_replace(db, document, document.version):
-                done[document.id] = _result(document, "updated")
-    return current, done
+                results[document.id] = _result(document, "updated")
+    return current, results
 
 
-def _sweep_chunks(
+def _delete_stale_chunks(
     services: Services,
     entry: KnowledgeBase,
     written: Sequence[StoredDocument],
     stored: Mapping[UUID, StoredDocument],
 ) -> None:
-    """Remove the chunks of versions that are no longer, or never became, the document. Search drops them anyway."""
+    """Delete chunks of versions that were replaced or never committed. Searches ignore them anyway."""
     if not written:
         return
     with services.database.reading() as db:
         current = queries.document_facts(db, [document.id for document in written])
     candidates = [*written, *(stored[document.id] for document in written if document.id in stored)]
-    doomed = [
+    stale = [
         chunk
         for document in candidates
         if document.id not in current or current[document.id].version != document.version
         for chunk in chunk_ids(entry.id, document.id, document.version, document.chunks)
     ]
-    if not doomed:
+    if not stale:
         return
     try:
-        services.vectors.delete(_collection(entry), doomed)
+        services.vectors.delete(_collection(entry), stale)
     except errors.EnvironmentFailure as exc:
-        # The new version is committed and searchable: what is left over costs room only.
-        log.warning("old_chunks_left", knowledge_base_id=str(entry.id), chunks=len(doomed), error_code=exc.code)
+        # The new version is committed and searchable; leftover chunks only take space.
+        log.warning("old_chunks_left", knowledge_base_id=str(entry.id), chunks=len(stale), error_code=exc.code)
 
 
 def write_all(services: Services, entry: KnowledgeBase) -> int:
-    """Every document into the entry's collection, from SQL; how many."""
+    """Write every document from SQL into the entry's collection; returns how many."""
     count, last = 0, None
     while True:
         with services.database.reading() as db:
-            page = queries.documents_after(db, entry.id, last, limit=DOCUMENTS_A_WRITE)
+            page = queries.documents_after(db, entry.id, last, limit=WRITE_BATCH)
         if not page:
             return count
         written, _ = _write(services, entry, page)
@@ -322,7 +320,7 @@ def write_all(services: Services, entry: KnowledgeBase) -> int:
 def nearest(
     services: Services, entry: KnowledgeBase, query: str, *, top_k: int, min_score: float, metadata: Mapping[str, Any]
 ) -> list[DocumentHit]:
-    """The best chunks whose document is stored in just this version and has this metadata."""
+    """The best chunks of documents with this metadata, in their current version."""
     embedder = services.embedders.get(entry.embedding_model)
     check_searchable(embedder, entry.embedder, remedy="rebuild")
     try:
@@ -350,22 +348,18 @@ def _verified(
     if not chunks:
         return []
     with services.database.reading() as db:
-        known = queries.document_facts(db, {chunk.message_id for chunk, _ in chunks})
+        facts_of = queries.document_facts(db, {chunk.message_id for chunk, _ in chunks})
     found: list[DocumentHit] = []
     for chunk, hit in chunks:
-        facts = known.get(chunk.message_id)
-        if facts is None or not _is_current(entry, facts, chunk.version, chunk.index):
+        facts = facts_of.get(chunk.message_id)
+        if facts is None or (facts.knowledge_base_id, facts.version) != (entry.id, chunk.version):
             continue
-        if has_metadata(facts.metadata, metadata):
+        if chunk.index < facts.chunks and has_metadata(facts.metadata, metadata):
             id_ = facts.external_id or str(facts.id)
             found.append(
                 DocumentHit(id_, facts.id, chunk.index, hit.text, round(hit.score, SCORE_DIGITS), facts.metadata)
             )
     return found
-
-
-def _is_current(entry: KnowledgeBase, facts: DocumentFacts, version: int, index: int) -> bool:
-    return facts.knowledge_base_id == entry.id and facts.version == version and index < facts.chunks
 
 
 def _collection(entry: KnowledgeBase) -> CollectionRef:

@@ -1,4 +1,4 @@
-"""Knowledge bases and their documents."""
+"""Statements on knowledge bases and their documents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KNOWLEDGE_BASES = Keyset("knowledge-bases", (KnowledgeBase.created_at, Knowledg
 
 
 class StoredDocument(NamedTuple):
-    """A document as far as writing and finding it needs."""
+    """A document's row."""
 
     id: UUID
     external_id: str | None
@@ -31,7 +31,7 @@ class StoredDocument(NamedTuple):
 
 
 class DocumentFacts(NamedTuple):
-    """What decides whether a chunk of a document may be a hit."""
+    """What decides whether a document's chunk may be a hit."""
 
     id: UUID
     knowledge_base_id: UUID
@@ -42,7 +42,7 @@ class DocumentFacts(NamedTuple):
 
 
 def fetch_knowledge_base(db: OrmSession, user_id: UUID, name: str) -> KnowledgeBase | None:
-    """The user's knowledge base of that name, also one that is being deleted: its name is not free yet."""
+    """The user's knowledge base of this name, even if it is being deleted: its name is not free yet."""
     return db.scalar(sa.select(KnowledgeBase).where(KnowledgeBase.user_id == user_id, KnowledgeBase.name == name))
 
 
@@ -62,7 +62,7 @@ def fetch_living(db: OrmSession, knowledge_base_id: UUID) -> KnowledgeBase | Non
 
 
 def share_knowledge_base(db: OrmSession, knowledge_base_id: UUID) -> KnowledgeBase | None:
-    """The knowledge base unless it is being deleted, share-locked: it stays until this transaction ends."""
+    """The knowledge base unless it is being deleted, share-locked until this transaction ends."""
     return db.scalar(
         sa.select(KnowledgeBase)
         .where(KnowledgeBase.id == knowledge_base_id, KnowledgeBase.deleting_at.is_(None))
@@ -72,7 +72,7 @@ def share_knowledge_base(db: OrmSession, knowledge_base_id: UUID) -> KnowledgeBa
 
 
 def lock_knowledge_base(db: OrmSession, knowledge_base_id: UUID) -> KnowledgeBase | None:
-    """The knowledge base, living or being deleted, locked against every writer."""
+    """The knowledge base, even if it is being deleted, locked against every writer."""
     return db.scalar(
         sa.select(KnowledgeBase)
         .where(KnowledgeBase.id == knowledge_base_id)
@@ -82,7 +82,7 @@ def lock_knowledge_base(db: OrmSession, knowledge_base_id: UUID) -> KnowledgeBas
 
 
 def add_knowledge_base(db: OrmSession, knowledge_base: KnowledgeBase) -> bool:
-    """False when the user has one of that name; the transaction goes on either way."""
+    """False if the user has one of this name; the transaction continues either way."""
     try:
         with db.begin_nested():
             db.add(knowledge_base)
@@ -95,7 +95,7 @@ def add_knowledge_base(db: OrmSession, knowledge_base: KnowledgeBase) -> bool:
 
 
 def delete_knowledge_base(db: OrmSession, knowledge_base_id: UUID) -> None:
-    """Its documents go with it."""
+    """Deletes its documents too."""
     db.execute(sa.delete(KnowledgeBase).where(KnowledgeBase.id == knowledge_base_id))
 
 
@@ -112,7 +112,7 @@ def knowledge_base_view(db: OrmSession, user_id: UUID, name: str) -> AnyRow | No
 
 
 def _visible(user_id: UUID) -> list[sa.ColumnElement[bool]]:
-    # A memory base is gone for its user once its deletion began, and its knowledge base with it.
+    # Once its deletion begins, a memory base and its knowledge base are hidden from the user.
     return [KnowledgeBase.user_id == user_id, MemoryBase.deleting_at.is_(None)]
 
 
@@ -158,7 +158,7 @@ def stored_documents(db: OrmSession, knowledge_base_id: UUID, ids: Collection[UU
 
 
 def documents_after(db: OrmSession, knowledge_base_id: UUID, after: UUID | None, *, limit: int) -> list[StoredDocument]:
-    """The next documents by id: pages for work over all of them."""
+    """The next page of documents, by id."""
     statement = _document_columns().where(Document.knowledge_base_id == knowledge_base_id)
     if after is not None:
         statement = statement.where(Document.id > after)
@@ -176,7 +176,7 @@ def document_facts(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, Document
 
 
 def insert_document(db: OrmSession, knowledge_base_id: UUID, document: StoredDocument, now: datetime) -> bool:
-    """False when somebody else was first."""
+    """False if another writer was first."""
     added = db.scalar(
         insert(db, Document)
         .values(
@@ -190,7 +190,7 @@ def insert_document(db: OrmSession, knowledge_base_id: UUID, document: StoredDoc
 
 
 def compare_and_replace(db: OrmSession, document: StoredDocument, old_version: int) -> bool:
-    """False when somebody else has replaced or deleted it since."""
+    """False if another writer replaced or deleted it since."""
     replace = (
         sa.update(Document)
         .where(Document.id == document.id, Document.version == old_version)
@@ -200,7 +200,7 @@ def compare_and_replace(db: OrmSession, document: StoredDocument, old_version: i
 
 
 def set_chunks(db: OrmSession, counts: Sequence[tuple[UUID, int, int]]) -> None:
-    """(document, version, chunks): how many chunks that version has."""
+    """Record (document, version, chunks): how many chunks that version has."""
     for document_id, version, chunks in counts:
         db.execute(
             sa.update(Document).where(Document.id == document_id, Document.version == version).values(chunks=chunks)

@@ -1,4 +1,4 @@
-"""The registry of all knowledge bases, and the calls of the ordinary ones."""
+"""The registry of all knowledge bases, and the operations on ordinary ones."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from memorybase.knowledge_bases import documents, queries
 from memorybase.knowledge_bases.documents import DocumentHit, DocumentResult, NewDocument
 from memorybase.messages import check_text
 from memorybase.models import NAME_LENGTH, KnowledgeBase
+from memorybase.queries.ownership import not_found, require
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors.search import check_query
@@ -36,9 +37,9 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeBaseView:
-    """One entry of the list. `documents`: of a memory base, the messages in its serving ledger.
+    """A knowledge base in the list. `documents`: for a memory base, the messages in its serving ledger.
 
-    status: pending while a memory base owes ingestion, or an ordinary one has no collection yet.
+    status: pending while a memory base has messages to ingest, or an ordinary one has no collection yet.
     """
 
     id: UUID
@@ -53,7 +54,7 @@ class KnowledgeBaseView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentQuery:
-    """What to look for. metadata: each named key of the document's metadata has exactly this value."""
+    """A search. metadata: each key must have exactly this value in the document's metadata."""
 
     query: str
     top_k: int = 10
@@ -63,7 +64,7 @@ class DocumentQuery:
 
 @dataclass(frozen=True, slots=True)
 class DocumentAnswer:
-    """Chunks, best first; ties by document and place in it."""
+    """Chunks, best first; ties by document and index."""
 
     results: list[DocumentHit]
     took_ms: float
@@ -73,7 +74,7 @@ class DocumentAnswer:
 
 
 def id_of_name(db: OrmSession, user_id: UUID, name: str) -> UUID | None:
-    """The user's knowledge base of that name, also one that is being deleted."""
+    """The user's knowledge base of this name, even if it is being deleted."""
     found = queries.fetch_knowledge_base(db, user_id, name)
     return found.id if found else None
 
@@ -94,7 +95,7 @@ def register_memory_base(
     chunker: str,
     created_at: datetime,
 ) -> KnowledgeBase:
-    """A memory base's entry, inside the caller's transaction; raises NameTaken with existing_id."""
+    """Register a memory base, inside the caller's transaction; raises NameTaken with existing_id."""
     entry = KnowledgeBase(
         id=kb_id, user_id=user_id, name=name, memory_base_id=memory_base_id, embedding_model=embedding_model,
         embedder=embedder, chunker=chunker, created_at=created_at,
@@ -110,7 +111,7 @@ def _add(db: OrmSession, entry: KnowledgeBase, name_field: str) -> None:
 
 
 def write_metadata(services: Services, entry: KnowledgeBase) -> None:
-    """The entry's embedding_metadata.json, whole or not at all; SQL stays the truth when the disk refuses it."""
+    """Write embedding_metadata.json atomically. SQL is the source of truth, so a disk error is only logged."""
     content = {
         "id": str(entry.id),
         "name": entry.name,
@@ -130,49 +131,46 @@ def write_metadata(services: Services, entry: KnowledgeBase) -> None:
 
 
 def remove_metadata(services: Services, kb_id: UUID) -> None:
-    """Remove the entry's file and its folder; already gone is fine."""
+    """Remove the entry's file and folder if they exist."""
     folder = services.settings.knowledge_dir / str(kb_id)
     (folder / METADATA_FILE).unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # somebody else's file may lie beside it
+    with contextlib.suppress(OSError):  # the folder may hold other files
         folder.rmdir()
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Written beside, synced, renamed: a reader sees the old file or the new one."""
-    beside = path.with_name(f".{path.name}.{uuid4().hex}")
+    """Write a temporary file, sync and rename it: a reader sees the old file or the new one."""
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
-        with beside.open("xb") as file:
+        with temporary.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(path)
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-# The calls.
+# Operations.
 
 
 def list_knowledge_bases(
     services: Services, user_id: UUID, page: PageRequest, *, for_retrieval: bool = False
 ) -> Page[KnowledgeBaseView]:
-    """The user's knowledge bases, oldest first; for_retrieval leaves out those of memory bases."""
+    """The user's knowledge bases, oldest first; for_retrieval excludes those of memory bases."""
     with services.database.reading() as db:
         found = queries.knowledge_bases_page(db, user_id, page, for_retrieval=for_retrieval)
     return Page([_view(row) for row in found.rows], found.total, page.page, page.size, found.next_cursor)
 
 
 def get_knowledge_base(services: Services, user_id: UUID, name: str) -> KnowledgeBaseView:
-    """One of them; raises NotFound."""
+    """One knowledge base; raises NotFound."""
     with services.database.reading() as db:
-        row = queries.knowledge_base_view(db, user_id, name)
-    if row is None:
-        raise errors.NotFound("There is no such knowledge base", field="name", value=name)
-    return _view(row)
+        return _view(require(queries.knowledge_base_view(db, user_id, name), "knowledge base", name))
 
 
 def create(services: Services, user_id: UUID, *, name: str, embedding_model: str | None = None) -> KnowledgeBaseView:
-    """An ordinary knowledge base; raises NameTaken with existing_id, ModelUnavailable, VectorStoreUnavailable."""
+    """Create an ordinary one; raises NameTaken with existing_id, ModelUnavailable, VectorStoreUnavailable."""
     check_name(name, "name")
     settings = services.settings
     embedder = services.embedders.get(services.settings.allowed_model(embedding_model))
@@ -187,7 +185,7 @@ def create(services: Services, user_id: UUID, *, name: str, embedding_model: str
     try:
         _with_collection(services, entry)
     except errors.EnvironmentFailure:
-        # Refused whole: the name is free again. After a crash here the first add makes the collection.
+        # Free the name again. After a crash here the first add creates the collection.
         with services.database.transaction() as db:
             queries.delete_knowledge_base(db, kb_id)
         raise
@@ -196,19 +194,18 @@ def create(services: Services, user_id: UUID, *, name: str, embedding_model: str
 
 
 def delete(services: Services, user_id: UUID, name: str) -> None:
-    """The collection, then the rows. With the store away nothing is lost: VectorStoreUnavailable, and try again."""
+    """Delete the collection, then the rows. Changes nothing if it raises VectorStoreUnavailable: try again."""
     with services.database.transaction() as db:
-        entry = queries.lock_knowledge_base(db, _ordinary(db, user_id, name, deleting=True).id)
-        if entry is None:
-            raise errors.NotFound("There is no such knowledge base", field="name", value=name)
-        entry.deleting_at = clock.now(db)  # no document is added from here on
+        found = _ordinary(db, user_id, name, deleting=True)
+        entry = require(queries.lock_knowledge_base(db, found.id), "knowledge base", name)
+        entry.deleting_at = clock.now(db)  # from here on no document can be added
     try:
         services.vectors.delete_collection(entry.collection_name or _collection_name(entry.id))
     except errors.EnvironmentFailure:
         with services.database.transaction() as db:
-            kept = queries.lock_knowledge_base(db, entry.id)
-            if kept is not None:
-                kept.deleting_at = None
+            current = queries.lock_knowledge_base(db, entry.id)
+            if current is not None:
+                current.deleting_at = None
         raise
     with services.database.transaction() as db:
         queries.delete_knowledge_base(db, entry.id)
@@ -217,11 +214,11 @@ def delete(services: Services, user_id: UUID, name: str) -> None:
 
 
 def add_documents(services: Services, user_id: UUID, name: str, new: Sequence[NewDocument]) -> list[DocumentResult]:
-    """Store documents and make them searchable; a result each, in order.
+    """Store documents and make them searchable; a result for each, in order.
 
-    One without an id is known by its text and metadata. Adding an equal id and text again changes nothing but the
-    metadata, where given; another text replaces the old one. A text that cannot be embedded fails alone. After an
-    environment error part of them may be stored: send them again.
+    A document without an id is identified by text and metadata. The same id and text again changes only the metadata,
+    if given; another text replaces the old one. A text that cannot be embedded fails alone. After an environment error
+    some documents may be stored: send all again.
     Raises InvalidRequest, NotFound, MemoryBaseOnly, VectorStoreUnavailable, CollectionMissing, ModelUnavailable.
     """
     documents.check(services.settings, new)
@@ -229,27 +226,23 @@ def add_documents(services: Services, user_id: UUID, name: str, new: Sequence[Ne
 
 
 def search(services: Services, user_id: UUID, name: str, query: DocumentQuery) -> DocumentAnswer:
-    """The nearest chunks of the documents as they are now.
+    """The nearest chunks of the current documents.
 
     Raises InvalidRequest, NotFound, MemoryBaseOnly, VectorStoreUnavailable, CollectionMissing, ModelUnavailable.
     """
     started = time.perf_counter()
     check_query(services.settings, query.query, top_k=query.top_k, min_score=query.min_score, metadata=query.metadata)
+    entry = _ready(services, user_id, name)
     results = documents.nearest(
-        services,
-        _ready(services, user_id, name),
-        query.query,
-        top_k=query.top_k,
-        min_score=query.min_score or 0.0,
-        metadata=query.metadata,
+        services, entry, query.query, top_k=query.top_k, min_score=query.min_score or 0.0, metadata=query.metadata
     )
     return DocumentAnswer(results=results, took_ms=round((time.perf_counter() - started) * 1_000, 3))
 
 
 def rebuild(services: Services, user_id: UUID, name: str) -> int:
-    """A new collection made from the documents in SQL, for one that is lost or damaged; how many documents.
+    """Rebuild a lost or damaged collection from the documents in SQL; returns how many documents.
 
-    Search sees the new collection at once and so finds more and more. Safe to repeat.
+    Searches use the new collection at once, while it fills. Safe to repeat.
     """
     with services.database.reading() as db:
         old = _ordinary(db, user_id, name)
@@ -258,42 +251,42 @@ def rebuild(services: Services, user_id: UUID, name: str) -> int:
     with services.database.transaction() as db:
         entry = queries.lock_knowledge_base(db, old.id)
         if entry is None or entry.deleting_at is not None:
-            raise errors.NotFound("There is no such knowledge base", field="name", value=name)
-        replaced = entry.collection_name
+            raise not_found("knowledge base", name)
+        old_collection = entry.collection_name
         entry.collection_name, entry.collection_id, entry.embedder = collection.name, collection.id, embedder.identity
     count = documents.write_all(services, entry)
     write_metadata(services, entry)
     try:
-        services.vectors.delete_collection(replaced or _collection_name(old.id))
+        services.vectors.delete_collection(old_collection or _collection_name(old.id))
     except errors.EnvironmentFailure as exc:
-        # Nothing reads it any more: it costs room only.
+        # No search reads it any more; it only takes space.
         log.warning("old_collection_left", knowledge_base_id=str(entry.id), error_code=exc.code)
     return count
 
 
 def _ready(services: Services, user_id: UUID, name: str) -> KnowledgeBase:
-    """An ordinary knowledge base with its collection."""
+    """An ordinary knowledge base; creates its collection if missing."""
     with services.database.reading() as db:
         entry = _ordinary(db, user_id, name)
     return entry if entry.collection_id else _with_collection(services, entry)
 
 
 def _with_collection(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
-    # By name: whoever comes second gets the same one.
+    # By name, so that a concurrent caller gets the same collection.
     collection = services.vectors.create_collection(entry.collection_name or _collection_name(entry.id), {})
     with services.database.transaction() as db:
-        kept = queries.lock_knowledge_base(db, entry.id)
-        if kept is None or kept.deleting_at is not None:
-            raise errors.NotFound("There is no such knowledge base", field="name", value=entry.name)
-        if kept.collection_id is None:
-            kept.collection_name, kept.collection_id = collection.name, collection.id
-    return kept
+        current = queries.lock_knowledge_base(db, entry.id)
+        if current is None or current.deleting_at is not None:
+            raise not_found("knowledge base", entry.name)
+        if current.collection_id is None:
+            current.collection_name, current.collection_id = collection.name, collection.id
+    return current
 
 
 def _ordinary(db: OrmSession, user_id: UUID, name: str, *, deleting: bool = False) -> KnowledgeBase:
     found = queries.fetch_knowledge_base(db, user_id, name)
     if found is None or (found.deleting_at is not None and not deleting):
-        raise errors.NotFound("There is no such knowledge base", field="name", value=name)
+        raise not_found("knowledge base", name)
     if found.memory_base_id is not None:
         raise errors.MemoryBaseOnly(field="name", value=name, memory_base_id=str(found.memory_base_id))
     return found
@@ -304,14 +297,17 @@ def _collection_name(kb_id: UUID) -> str:
 
 
 def check_name(name: str, field: str) -> None:
-    """Raises InvalidRequest for what no knowledge base, and no memory base, may be called."""
+    """Raises InvalidRequest for names that no knowledge base or memory base may have."""
     if not name.strip():
-        raise errors.InvalidRequest("The name is empty", field=field)
-    # Clients take these out of an address, so nobody could ask for it; and a tool that makes a folder of it is misled.
+        raise errors.InvalidRequest(f"{field} must not be empty", field=field)
+    # Clients remove these from a URL, so no request could name it; tools that create folders by name would fail too.
     if name in {".", ".."}:
-        raise errors.InvalidRequest("The name cannot stand in a path", field=field, value=name)
+        raise errors.InvalidRequest(f"{field} must be usable in a path (got {name!r})", field=field, value=name)
     if len(name) > NAME_LENGTH:
-        raise errors.InvalidRequest("The name is too long", field=field, value=len(name), limit=NAME_LENGTH)
+        raise errors.InvalidRequest(
+            f"{field} must have at most {NAME_LENGTH} characters (got {len(name)})",
+            field=field, value=len(name), limit=NAME_LENGTH,
+        )  # fmt: skip
     check_text(name, field)
 
 

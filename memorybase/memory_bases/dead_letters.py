@@ -6,11 +6,11 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
 from memorybase.database import clock
 from memorybase.ingestion import scheduler
 from memorybase.models import DeadLetter, MemoryBase, SessionProgress
 from memorybase.queries import cursors, dead_letters, memory_bases
+from memorybase.queries.ownership import not_found
 from memorybase.services import Services
 
 
@@ -43,10 +43,10 @@ def _locked_dead_letter(
     """A dead letter, with its session's rows locked: a job that writes or clears it has ended, or waits."""
     base = memory_bases.share_base(db, base_id)
     if base is None or base.user_id != user_id or base.deleting_at is not None:
-        raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
+        raise not_found("memory base", base_id)
     session_id = dead_letters.session_of_dead_letter(db, base_id, dead_letter_id)
     locked = cursors.lock_session_progress(db, [base_id], session_id) if session_id is not None else []
     letter = dead_letters.fetch_dead_letter(db, base_id, dead_letter_id)
     if letter is None or letter.state == "discarded":
-        raise errors.NotFound("There is no such dead letter", field="dead_letter_id", value=str(dead_letter_id))
+        raise not_found("dead letter", dead_letter_id)
     return base, letter, locked

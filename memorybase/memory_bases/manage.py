@@ -16,6 +16,7 @@ from memorybase.embedding import Embedder, chunking
 from memorybase.knowledge_bases import registry
 from memorybase.models import Capture, Generation, GenerationState, MemoryBase
 from memorybase.queries import cursors, memory_bases, sessions
+from memorybase.queries.ownership import check_flow, not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors.store import CollectionRef
@@ -57,7 +58,7 @@ def create_memory_base(services: Services, user_id: UUID, new: NewMemoryBase) ->
         with services.database.transaction() as db:
             flow = sessions.lock_flow(db, new.flow_id)
             if flow is None or flow.user_id != user_id or flow.deleting_at is not None:
-                raise errors.NotFound("There is no such flow", field="flow_id", value=str(new.flow_id))
+                raise not_found("flow", new.flow_id)
             _insert(db, services, user_id, base_id, new, embedder, ref)
     except errors.ConstraintViolated as exc:
         services.vectors.delete_collection(ref.name)
@@ -127,8 +128,7 @@ def new_generation(
 
 
 def _check_free(db: OrmSession, user_id: UUID, new: NewMemoryBase) -> None:
-    if not sessions.has_flow(db, user_id, new.flow_id):
-        raise errors.NotFound("There is no such flow", field="flow_id", value=str(new.flow_id))
+    check_flow(db, user_id, new.flow_id)
     existing = memory_bases.base_of_name(db, user_id, new.name)
     if existing is not None:
         raise errors.NameTaken(field="name", value=new.name, existing_id=str(existing))
@@ -188,9 +188,7 @@ def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes
     _check_bounds(services, threshold=changes.get("threshold"), idle_after=changes.get("idle_after"))
     try:
         with services.database.transaction() as db:
-            base = memory_bases.fetch_base(db, user_id, base_id) and memory_bases.lock_base(db, base_id)
-            if base is None:
-                raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
+            base = require_memory_base(db, user_id, base_id, lock=True)
             for name, value in changes.items():
                 setattr(base, name, value)
             db.flush()

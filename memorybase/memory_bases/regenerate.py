@@ -23,7 +23,7 @@ from memorybase.models import (
     MemoryBase,
 )
 from memorybase.queries import cursors, jobs, memory_bases
-from memorybase.queries.ownership import require_memory_base
+from memorybase.queries.ownership import not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors.store import CollectionRef
@@ -53,7 +53,7 @@ def regenerate(
     """
     with services.database.reading() as db:
         base = require_memory_base(db, user_id, base_id)
-        _refuse_active_build(db, base)
+        _refuse_active_build(db, base, base_id)
         serving = memory_bases.fetch_generation(db, base_id, base.serving)
         number = memory_bases.last_generation(db, base_id) + 1
     # The current model may no longer be in the list of allowed models; only check a new one.
@@ -73,13 +73,15 @@ def regenerate(
     return RegenerateResult(number, scheduled)
 
 
-def _refuse_active_build(db: OrmSession, base: MemoryBase) -> None:
+def _refuse_active_build(db: OrmSession, base: MemoryBase, base_id: UUID) -> None:
     if base.building is None:
         return
     active = jobs.active_jobs_of_base(db, base.id)
     building = [job for job in active if job.generation == base.building]
     if building:
-        raise errors.BuildActive(generation=base.building, active_jobs=len(building))
+        raise errors.BuildActive(
+            field="memory_base_id", value=base_id, generation=base.building, active_jobs=len(building)
+        )
 
 
 def _start_build(
@@ -93,11 +95,13 @@ def _start_build(
 ) -> list[IngestionJob]:
     base = memory_bases.lock_base(db, base_id)  # no capture, claim or advance of this base until the commit
     if base is None or base.deleting_at is not None:
-        raise errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))
+        raise not_found("memory base", base_id)
     now = clock.now(db)
-    _refuse_active_build(db, base)
+    _refuse_active_build(db, base, base_id)
     if memory_bases.last_generation(db, base_id) + 1 != number:
-        raise errors.BuildActive("Another regenerate started first", generation=base.building)
+        raise errors.BuildActive(
+            "Another regenerate started first", field="memory_base_id", value=base_id, generation=base.building
+        )
     if base.building is not None:
         _abandon(db, base, now)
     db.add(new_generation(services, base_id, number, GenerationState.BUILDING, capture, embedder, ref, now))
@@ -133,15 +137,15 @@ def cancel_job(services: Services, user_id: UUID, job_id: UUID) -> None:
         found = jobs.fetch_owned_job(db, user_id, job_id)
         base = memory_bases.lock_base(db, found.memory_base_id) if found else None
         if found is None or base is None:
-            raise errors.NotFound("There is no such job", field="job_id", value=str(job_id))
+            raise not_found("job", job_id)
         locked = cursors.lock_session_progress(db, [base.id], found.session_id)
         job = jobs.lock_job(db, job_id)
         if job is None or job.state not in (JobState.QUEUED, JobState.RUNNING):
-            raise errors.Conflict("The job has ended", field="job_id", value=str(job_id))
+            raise errors.Conflict("The job has ended", field="job_id", value=job_id)
         # Any job of a build abandons it, even a repair: a stuck build may have no other job left.
         if job.kind == JobKind.REPAIR and job.generation != base.building:
             raise errors.Conflict("A repair cannot be cancelled: the store must match the messages",
-                                  field="job_id", value=str(job_id))  # fmt: skip
+                                  field="job_id", value=job_id)  # fmt: skip
         now = clock.now(db)
         jobs.cancel_jobs(db, [job_id], now, "cancelled by request")
         if job.generation == base.building:

@@ -1,4 +1,11 @@
-"""Tables and constraints, no logic. SQLite and PostgreSQL from the same models.
+"""Tables and constraints, without logic, for SQLite and PostgreSQL.
+
+    accounts       users, API keys, links to the web page
+    sessions       flows, sessions, runs, messages, the keyword index
+    memory_bases   memory bases, generations, the progress of each session
+    jobs           ingestion jobs, the ledger, token vectors, dead letters, heartbeats
+    knowledge      knowledge bases and documents
+    chat_memories, node_memory, summaries   conversation memory
 
 Lock order, everywhere: memory_bases, then sessions (the seq counter), then session_progress by id, then jobs.
 """

@@ -1,4 +1,4 @@
-"""Who may call: users and their keys."""
+"""Users, their API keys, and links to the web page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class User(Base):
 
 
 class ApiKey(Base):
-    """Only the SHA-256 of a key is kept; its prefix names it to people."""
+    """An API key: only its SHA-256 is stored, and a prefix to recognise it by."""
 
     __tablename__ = "api_keys"
 
@@ -37,8 +37,10 @@ class ApiKey(Base):
 
 
 class WebTicket(Base):
-    """What opens the web page in a key's name: a link, for one use, or the session that it becomes. Only the SHA-256
-    of its token is kept."""
+    """Access to the web page with the rights of a key: a link for one use, or the session that it opens.
+
+    Only the SHA-256 of its token is stored.
+    """
 
     __tablename__ = "web_tickets"
     __table_args__ = (CheckConstraint("kind IN ('link', 'session')", name="kind"),)

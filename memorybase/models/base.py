@@ -1,4 +1,4 @@
-"""What all tables share: column types, states, naming of constraints."""
+"""Shared by all tables: column types, states, names of constraints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODEL_LENGTH = 512
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """An aware UTC timestamp; SQLite keeps it without a zone, so the zone is put back on reading."""
+    """A UTC timestamp with a time zone. SQLite stores it without one, so reading adds it."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -26,7 +26,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         if value is None:
             return None
         if value.tzinfo is None:
-            raise ValueError("timestamps carry a zone")
+            raise ValueError("a timestamp must have a time zone")
         value = value.astimezone(UTC)
         return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
 
@@ -63,13 +63,13 @@ class JobState(enum.StrEnum):
 
 
 ACTIVE_STATES = (JobState.QUEUED, JobState.RUNNING)
-# In the words of the partial index on active jobs: with parameters in their place SQLite does not recognise it.
-# Without a type, or SQLite is sent "= 1" behind it.
+# Exactly the condition of the partial index on active jobs: with parameters SQLite would not use the index. Without a
+# type, or SQLAlchemy adds "= 1" on SQLite.
 IS_ACTIVE: ColumnElement[Any] = literal_column("ingestion_jobs.state IN ('queued', 'running')")
 
 
 class GenerationState(enum.StrEnum):
-    """A collection's life: filled, served, replaced."""
+    """The life of a collection: being filled, searched, replaced."""
 
     BUILDING = "building"
     SERVING = "serving"

@@ -1,7 +1,7 @@
 """Chat memories: the configuration of a flow's Chat Memory nodes, and the log of each of their chats.
 
-A log of its own: nothing of it is counted, listed among messages, or embedded. A chat's row is locked alone, never
-beside a session.
+These logs are separate from captured messages: never counted, listed among messages, or embedded. No transaction locks
+a chat and a session together.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base, Json
 
 
 class ChatMemory(Base):
-    """A Chat Memory node of a flow: what it is called and how it keeps memory."""
+    """A Chat Memory node of a flow: its name and configuration."""
 
     __tablename__ = "chat_memories"
     __table_args__ = (
@@ -30,18 +30,17 @@ class ChatMemory(Base):
     node_id: Mapped[str] = mapped_column(String(ID_LENGTH))
     name: Mapped[str] = mapped_column(String(NAME_LENGTH))
     options: Mapped[dict[str, Any]] = mapped_column(Json)  # the other fields of ChatMemoryConfig
-    # Raised by each change of what a threshold cuts by: places that were cut by an older one mean nothing.
+    # Incremented when an option changes that decides where a threshold cuts; cuts of older revisions are ignored.
     revision: Mapped[int] = mapped_column(Integer)
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
 
 
 class Chat(Base):
-    """One chat of a memory. `last_seq` is the counter that gives every record its place; its row lock makes seq order
-    commit order.
+    """One chat of a memory. `last_seq` numbers its records; the row's lock makes seq order commit order.
 
-    What views leave out is kept as places, since nothing of the log goes: up to `trimmed_seq` by a call, and from
-    `head_seq` up to `cut_seq` by a threshold."""
+    The log is never trimmed. Views leave out the records up to `trimmed_seq` (trim and summarize calls), and those
+    after `head_seq` up to `cut_seq` (a threshold)."""
 
     __tablename__ = "chats"
     __table_args__ = (
@@ -62,20 +61,20 @@ class Chat(Base):
     trimmed_seq: Mapped[int] = mapped_column(BigInteger, default=0)
     head_seq: Mapped[int] = mapped_column(BigInteger, default=0)
     cut_seq: Mapped[int] = mapped_column(BigInteger, default=0)
-    cut_revision: Mapped[int] = mapped_column(Integer, default=0)  # chat_memories.revision when it was cut
-    predefined_left: Mapped[int | None] = mapped_column(Integer)  # of the predefined messages, by that cut; null: all
+    cut_revision: Mapped[int] = mapped_column(Integer, default=0)  # chat_memories.revision at the time of the cut
+    predefined_left: Mapped[int | None] = mapped_column(Integer)  # predefined messages that this cut kept; null: all
     summary: Mapped[str | None] = mapped_column(Text)
     summary_from_seq: Mapped[int] = mapped_column(BigInteger, default=0)
     summary_to_seq: Mapped[int] = mapped_column(BigInteger, default=0)
-    notify_at: Mapped[datetime | None]  # a summary is owed, and the sweeper rings then
-    # Raised by whatever makes a summary under way wrong: a deletion, a trim, another summary.
+    notify_at: Mapped[datetime | None]  # a summary is pending, and the sweeper notifies a worker then
+    # Incremented by a deletion, a trim and a new summary: a summary begun before is not stored.
     revision: Mapped[int] = mapped_column(Integer, default=0)
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
 
 
 class ChatRecord(Base):
-    """A message of a chat. Written once, and deleted only by request."""
+    """A message of a chat. Never changed, and deleted only by request."""
 
     __tablename__ = "chat_records"
     __table_args__ = (
@@ -90,7 +89,7 @@ class ChatRecord(Base):
     message_id: Mapped[UUID]
     external_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
     run_id: Mapped[UUID | None]
-    request_id: Mapped[UUID]  # the run, or where none was named the one call that wrote it
+    request_id: Mapped[UUID]  # the run's id, or a new one for a call without a run
     role: Mapped[str] = mapped_column(String(16))
     content: Mapped[Any] = mapped_column(Json, nullable=True)
     tool_calls: Mapped[list[Any] | None] = mapped_column(Json)

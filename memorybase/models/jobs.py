@@ -1,4 +1,4 @@
-"""What there is to do and what came of it: jobs, the ledger, dead letters, signs of life."""
+"""Ingestion jobs, the ledger, token vectors, dead letters, heartbeats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from memorybase.models.base import ID_LENGTH, MODEL_LENGTH, Base, JobKind, JobSt
 
 
 class IngestionJob(Base):
-    """One bounded piece of work on one session: the truth and the outbox; Celery is the doorbell."""
+    """One bounded piece of work on one session. The row is the outbox; Celery only notifies a worker."""
 
     __tablename__ = "ingestion_jobs"
     __table_args__ = (
@@ -55,7 +55,7 @@ class IngestionJob(Base):
     cursor_id: Mapped[UUID | None]
     embedder: Mapped[str] = mapped_column(String(MODEL_LENGTH))
     chunker: Mapped[str] = mapped_column(String(64))
-    audit: Mapped[bool] = mapped_column(default=False)  # a repair that also compares the store's own ids
+    audit: Mapped[bool] = mapped_column(default=False)  # a repair that also compares the ids in the store
     total: Mapped[int] = mapped_column(default=0)
     processed: Mapped[int] = mapped_column(default=0)
     epoch: Mapped[int] = mapped_column(BigInteger, default=0)
@@ -76,8 +76,11 @@ class IngestionJob(Base):
 
 
 class LedgerEntry(Base):
-    """What a generation holds of a session's message: this version, in so many chunks. No foreign key to the message,
-    since the entry must outlive it until the store has followed; by then the id may be a message of another session."""
+    """A message that a generation holds: its version and its number of chunks.
+
+    No foreign key to the message: the entry must outlive it until the store is repaired. By then another session may
+    have a message with that id.
+    """
 
     __tablename__ = "ledger"
     __table_args__ = (
@@ -91,14 +94,14 @@ class LedgerEntry(Base):
     generation: Mapped[int]
     version: Mapped[int]
     chunks: Mapped[int]
-    # When the memory base first held the message, in whichever generation; None: a regenerate brought it in.
+    # When the memory base first held the message, in any generation; None: a regenerate added it.
     ingested_at: Mapped[datetime | None]
 
 
 class TokenVectors(Base):
-    """The token vectors of a message that a generation holds, of its first chunk; they go with their ledger entry.
+    """The token vectors of a message's first chunk in a generation, deleted with their ledger entry.
 
-    `place` as in messages: a search reads those of its candidates and of the turns around them.
+    `position` as in messages: a search reads those of its candidates and of the neighbouring turns.
     """
 
     __tablename__ = "token_vectors"
@@ -115,11 +118,11 @@ class TokenVectors(Base):
     generation: Mapped[int]
     position: Mapped[int] = mapped_column(BigInteger)
     version: Mapped[int]
-    vectors: Mapped[bytes] = mapped_column(LargeBinary)  # as the generation's token_encoding says
+    vectors: Mapped[bytes] = mapped_column(LargeBinary)  # encoded by the generation's token_encoding
 
 
 class DeadLetter(Base):
-    """A message that could not be embedded. `state`: dead, retrying (a repair tries it again), discarded."""
+    """A message that could not be embedded. `state`: dead, retrying (a repair retries it) or discarded."""
 
     __tablename__ = "dead_letters"
     __table_args__ = (
@@ -142,7 +145,7 @@ class DeadLetter(Base):
 
 
 class Heartbeat(Base):
-    """A worker's or sweeper's sign of life. In SQL, so that it works while Redis is away."""
+    """A worker's or sweeper's heartbeat. In SQL, so that it works while Redis is unavailable."""
 
     __tablename__ = "heartbeats"
 

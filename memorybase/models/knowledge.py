@@ -1,4 +1,4 @@
-"""Ordinary knowledge bases."""
+"""Knowledge bases and their documents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memorybase.models.base import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Base, J
 
 
 class KnowledgeBase(Base):
-    """The registry of all knowledge bases; a memory base's collection is its serving generation's."""
+    """The registry of all knowledge bases. For a memory base, the collection is its serving generation's."""
 
     __tablename__ = "knowledge_bases"
     __table_args__ = (
@@ -39,7 +39,7 @@ class KnowledgeBase(Base):
 
 
 class Document(Base):
-    """A text document of an ordinary knowledge base: the truth from which its chunks can be made again."""
+    """A text document of an ordinary knowledge base: the source from which its chunks can be rebuilt."""
 
     __tablename__ = "documents"
     __table_args__ = (Index("ix_documents_knowledge_base", "knowledge_base_id", "created_at"),)

@@ -45,13 +45,13 @@ class MemoryBase(Base):
     building: Mapped[int | None]
     mismatch: Mapped[bool | None]  # None: never compared
     mismatch_checked_at: Mapped[datetime | None]
-    # Deferred: every capture reads the row, and only a search needs these.
+    # Deferred: every capture reads the row, but only searches need these.
     search_weights: Mapped[dict[str, Any] | None] = mapped_column(Json, deferred=True)  # None: the default ones
     previous_search_weights: Mapped[dict[str, Any] | None] = mapped_column(Json, deferred=True)
 
 
 class Generation(Base):
-    """One projection of a memory base: a collection and what filled it."""
+    """One projection of a memory base: a collection, with the model and the capture that filled it."""
 
     __tablename__ = "generations"
 
@@ -62,12 +62,12 @@ class Generation(Base):
     embedding_model: Mapped[str] = mapped_column(String(MODEL_LENGTH))
     embedder: Mapped[str] = mapped_column(String(MODEL_LENGTH))  # the embedder's identity: backend, model, revision
     chunker: Mapped[str] = mapped_column(String(64))
-    token_encoding: Mapped[str | None] = mapped_column(String(64))  # of its token vectors; None: it has none
+    token_encoding: Mapped[str | None] = mapped_column(String(64))  # of its token vectors; None: without
     dimension: Mapped[int]
     collection_name: Mapped[str] = mapped_column(String(128))
     collection_id: Mapped[UUID]
     created_at: Mapped[datetime]
-    retired_at: Mapped[datetime | None]  # None again once its collection is dropped
+    retired_at: Mapped[datetime | None]  # None again once its collection is deleted
 
 
 class SessionProgress(Base):
@@ -88,7 +88,7 @@ class SessionProgress(Base):
         UniqueConstraint("memory_base_id", "session_id", "generation"),
         CheckConstraint("cursor_seq >= start_seq", name="cursor"),
         Index("ix_session_progress_session", "flow_id", "session_id"),
-        # What the sweeper looks for is rare; these stay as small as what is owed.
+        # Partial indexes for the sweeper, as small as the pending work.
         Index("ix_session_progress_pending", "id", postgresql_where=text("target_seq > cursor_seq"),
               sqlite_where=text("target_seq > cursor_seq")),
         Index("ix_session_progress_dirty", "id", postgresql_where=text("dirty > repaired"),
@@ -105,20 +105,20 @@ class SessionProgress(Base):
     generation: Mapped[int]
     flow_id: Mapped[UUID]
     session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
-    start_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # start "now" skips what is at or below
+    start_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # start "now" skips messages up to this one
     cursor_id: Mapped[UUID | None]
     cursor_seq: Mapped[int] = mapped_column(BigInteger, default=0)
-    target_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # how far ingestion is owed
-    build_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # a build is complete once every cursor is there
+    target_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # messages up to here are due
+    build_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # a build is complete once every cursor reaches it
     total_processed: Mapped[int] = mapped_column(BigInteger, default=0)
     total_chunks: Mapped[int] = mapped_column(BigInteger, default=0)
     last_sync_at: Mapped[datetime | None]
     epoch: Mapped[int] = mapped_column(BigInteger, default=0)  # the fencing token
     lease_until: Mapped[datetime | None]
     lease_owner: Mapped[str | None] = mapped_column(Text)
-    dirty: Mapped[int] = mapped_column(default=0)  # times marked by edits and deletes
-    repaired: Mapped[int] = mapped_column(default=0)  # the mark that the last finished repair had seen
-    renamed_from: Mapped[list[str] | None] = mapped_column(Json)  # a late write may still arrive under these
-    audit_at: Mapped[datetime | None]  # compare the store's ids with the ledger then
-    job_cap: Mapped[int | None]  # counted messages a job after workers were lost; doubles with success
+    dirty: Mapped[int] = mapped_column(default=0)  # counts edits and deletes
+    repaired: Mapped[int] = mapped_column(default=0)  # the count that the last complete repair had read
+    renamed_from: Mapped[list[str] | None] = mapped_column(Json)  # former ids, under which late writes may arrive
+    audit_at: Mapped[datetime | None]  # when to compare the store with the ledger
+    job_cap: Mapped[int | None]  # counted messages in a job after workers were lost; doubles with each success
     idle_due_at: Mapped[datetime | None]

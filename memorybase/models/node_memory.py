@@ -1,4 +1,4 @@
-"""Memory of nodes: what their executions gave out, and what a model was given for a node of a run."""
+"""Node memory: the outputs of node executions, and what each node's model was given in a run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from memorybase.models.base import ID_LENGTH, Base, Json
 
 
 class MemoryUse(Base):
-    """The view that a model was given for one node of a run, as it was sent.
+    """The view that the model of a run's node was given, as it was sent.
 
-    The run may be captured later or never: no foreign key to it. `session_id` is null for a view of another log, and
-    of a session that did not exist yet."""
+    No foreign key to the run, which may be captured later or never. `session_id` is null for a view of a chat and of a
+    session that did not exist yet."""
 
     __tablename__ = "memory_uses"
     __table_args__ = (
@@ -43,8 +43,8 @@ class MemoryUse(Base):
 
 
 class MemoryUseMessage(Base):
-    """Which uses hold a message's words: what is deleted must not live on in them. No foreign key to the message, which
-    may be of any log."""
+    """Which uses hold a message's text, so that a deletion can redact it. No foreign key: the id may be that of a
+    captured message, a chat record, a summary or an execution."""
 
     __tablename__ = "memory_use_messages"
     __table_args__ = (Index("ix_memory_use_messages_use", "use_id"),)
@@ -55,9 +55,9 @@ class MemoryUseMessage(Base):
 
 
 class NodeExecution(Base):
-    """One execution of a node in a run, with what it gave out; a loop executes a node several times in one run.
+    """One execution of a node in a run, with its outputs; a loop executes a node several times in one run.
 
-    The run may be captured later: no foreign key to it."""
+    No foreign key to the run, which may be captured later."""
 
     __tablename__ = "node_executions"
     __table_args__ = (

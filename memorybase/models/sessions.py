@@ -1,4 +1,4 @@
-"""What was said: flows, sessions, runs, messages, and the keyword index over them."""
+"""Flows, sessions, runs, messages, and the keyword index over them."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ class Flow(Base):
 
 
 class Session(Base):
-    """A conversation of a flow. `last_seq` is the counter that gives every message its place; its row lock makes
-    seq order commit order."""
+    """A session of a flow. `last_seq` is the counter of its messages; the row lock makes seq order commit order."""
 
     __tablename__ = "sessions"
     __table_args__ = (
@@ -48,24 +47,24 @@ class Session(Base):
         Index("ix_sessions_page", "flow_id", "created_at", "id"),
         Index("ix_sessions_end_user", "flow_id", "end_user_id"),
         Index("ix_sessions_deleted", "deleted_at"),
-        Index("ix_sessions_recent", "flow_id", "last_captured_at"),  # a search looks at the latest for what is pending
+        Index("ix_sessions_recent", "flow_id", "last_captured_at"),  # a search reads pending messages of the latest
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id", ondelete="CASCADE"))
     session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
     end_user_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
-    # The keyword index knows a message by one number, its place: the session's first_position + seq. First places are
-    # random and far apart; should two sessions meet all the same, who reads a place compares the session too.
+    # The keyword index identifies a message by its position: the session's first_position + seq. First positions are
+    # random and far apart. In case two sessions overlap, readers of a position also compare the session.
     first_position: Mapped[int] = mapped_column(BigInteger, default=lambda: secrets.randbits(62))
     last_seq: Mapped[int] = mapped_column(BigInteger)
     documents: Mapped[int] = mapped_column(BigInteger, default=0)  # messages in the keyword index
-    terms: Mapped[int] = mapped_column(BigInteger, default=0)  # their lengths together
-    keyword_language: Mapped[str | None] = mapped_column(String(32))  # that their words are stemmed in; None: several
+    terms: Mapped[int] = mapped_column(BigInteger, default=0)  # their lengths in total
+    keyword_language: Mapped[str | None] = mapped_column(String(32))  # the stemming of all its messages; None: several
     created_at: Mapped[datetime]
     last_captured_at: Mapped[datetime]
-    deleted_at: Mapped[datetime | None]  # its messages are gone; the row goes when every store has followed
-    # "metadata" is taken on declarative classes.
+    deleted_at: Mapped[datetime | None]  # its messages are deleted; the row follows once every store is repaired
+    # Declarative classes reserve the name "metadata".
     meta: Mapped[dict[str, Any]] = mapped_column("metadata", Json, default=dict)
 
 
@@ -88,7 +87,7 @@ class Run(Base):
     flow_id: Mapped[UUID]
     session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
     external_id: Mapped[str | None] = mapped_column(String(ID_LENGTH))
-    # SHA-256 of the first body that came without message ids: an equal body replays, another conflicts.
+    # SHA-256 of the first body without message ids: an equal body is a replay, another one a conflict.
     fingerprint: Mapped[bytes | None] = mapped_column(LargeBinary(32))
     created_at: Mapped[datetime]
 
@@ -110,7 +109,7 @@ class Message(Base):
         Index("ix_messages_dialogue", "flow_id", "session_id", "is_dialogue", "seq"),
         Index("ix_messages_run", "run_id", "seq"),
         Index("ix_messages_page", "flow_id", "captured_at", "id"),
-        # Whether a conversation has branches, and from where on.
+        # Whether a session has branches, and from which message on.
         Index(
             "ix_messages_parents",
             "flow_id",
@@ -119,7 +118,7 @@ class Message(Base):
             postgresql_where=text("parent_message_id IS NOT NULL"),
             sqlite_where=text("parent_message_id IS NOT NULL"),
         ),
-        # What answers a message: the branches from there.
+        # The replies to a message: the branches from there.
         Index(
             "ix_messages_children",
             "parent_message_id",
@@ -149,9 +148,9 @@ class Message(Base):
     meta: Mapped[dict[str, Any]] = mapped_column("metadata", Json, default=dict)
     status: Mapped[str] = mapped_column(String(16))
     version: Mapped[int] = mapped_column(Integer, default=1)
-    text_bytes: Mapped[int] = mapped_column(Integer)  # of the text parts: jobs are cut by it
-    terms: Mapped[int] = mapped_column(Integer, default=0)  # length for keyword search; 0: not in its index
-    traits: Mapped[int] = mapped_column(SmallInteger, default=0)  # keywords.Traits
+    text_bytes: Mapped[int] = mapped_column(Integer)  # of the text parts; limits the size of jobs
+    terms: Mapped[int] = mapped_column(Integer, default=0)  # length for keyword search; 0: not in the index
+    traits: Mapped[int] = mapped_column(SmallInteger, default=0)  # keyword_index.analyzer.Traits
     first_person: Mapped[int] = mapped_column(SmallInteger, default=0)  # words such as I, my, we
     capitals: Mapped[int] = mapped_column(SmallInteger, default=0)  # capitalized words inside a sentence
     fingerprint: Mapped[bytes] = mapped_column(LargeBinary(32))  # SHA-256 of the content as captured
@@ -161,7 +160,7 @@ class Message(Base):
 
 
 class Posting(Base):
-    """How many times a term occurs in the message at a place. The term is a number, of one flow, and no text."""
+    """How many times a term occurs in the message at a position. A term is a number, hashed for one flow, not text."""
 
     __tablename__ = "postings"
     __table_args__ = (Index("ix_postings_position", "position"), {"sqlite_with_rowid": False})
@@ -172,7 +171,7 @@ class Posting(Base):
 
 
 class Speaker(Base):
-    """A word by which the sender of some message in a session is named, folded. Goes with the session."""
+    """A word of a sender's name in a session, folded. Deleted with the session."""
 
     __tablename__ = "speakers"
     __table_args__ = (Index("ix_speakers_conversation", "conversation_id"),)
@@ -183,8 +182,11 @@ class Speaker(Base):
 
 
 class DeletedMessage(Base):
-    """What is left of a deleted message: its id and its last version. `kept_out`: deleted by itself, and posted again
-    with its session it is not stored. No foreign key to the session: the version must outlive it."""
+    """The id and the last version of a deleted message.
+
+    `stays_deleted`: it was deleted by itself; a capture that posts it again in its session does not store it. No
+    foreign key to the session: the version must outlive it.
+    """
 
     __tablename__ = "deleted_messages"
     __table_args__ = (
@@ -194,8 +196,8 @@ class DeletedMessage(Base):
 
     flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id", ondelete="CASCADE"), primary_key=True)
     message_id: Mapped[UUID] = mapped_column(primary_key=True)
-    conversation_id: Mapped[UUID]  # sessions.id, which a rename leaves as it is
+    conversation_id: Mapped[UUID]  # sessions.id, which a rename does not change
     seq: Mapped[int] = mapped_column(BigInteger)
     version: Mapped[int]
     stays_deleted: Mapped[bool]
-    expires_at: Mapped[datetime | None]  # set once the session is gone
+    expires_at: Mapped[datetime | None]  # set once the session is removed

@@ -1,4 +1,4 @@
-"""Summaries of sessions: what stands in a model's context for the beginning of a conversation."""
+"""Summaries of sessions, which replace the older messages in a model's context."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from memorybase.models.base import ID_LENGTH, NAME_LENGTH, Base
 
 
 class SessionSummary(Base):
-    """The summary of a session's messages 1 to to_seq, and the outbox of the one that is to follow it.
+    """The summary of a session's messages 1 to to_seq, and the outbox entry of the next one.
 
-    The id follows from the session, the preset and the summarizer, so that a summary made anew has the old one's.
-    Whoever writes raises `version`; what was begun before that is not stored."""
+    The id is derived from session, preset and summarizer, so a rebuilt summary keeps it. Each write increments
+    `version`; a job that began before is not stored."""
 
     __tablename__ = "summaries"
     __table_args__ = (
@@ -35,17 +35,17 @@ class SessionSummary(Base):
     session_id: Mapped[str] = mapped_column(String(ID_LENGTH))
     preset: Mapped[str] = mapped_column(String(32))
     summarizer: Mapped[str] = mapped_column(String(NAME_LENGTH))
-    text: Mapped[str | None] = mapped_column(Text)  # null: none is made yet, or what it covered was deleted
+    text: Mapped[str | None] = mapped_column(Text)  # null: not made yet, or a covered message was deleted
     to_seq: Mapped[int] = mapped_column(BigInteger, default=0)
-    last_message_id: Mapped[UUID | None]  # the newest message covered; a thread that does not pass it is another one
-    stale: Mapped[bool] = mapped_column(default=False)  # a message that it covers was edited
-    rebuilt_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # covered when it was last made from the beginning
-    requested_seq: Mapped[int] = mapped_column(BigInteger)  # to be covered
-    requested_message_id: Mapped[UUID | None]  # the message that the thread to be covered ends with
+    last_message_id: Mapped[UUID | None]  # the newest message covered; other threads do not contain it
+    stale: Mapped[bool] = mapped_column(default=False)  # a covered message was edited
+    rebuilt_seq: Mapped[int] = mapped_column(BigInteger, default=0)  # covered when it was last rebuilt
+    requested_seq: Mapped[int] = mapped_column(BigInteger)  # covered by the next summary
+    requested_message_id: Mapped[UUID | None]  # the last message of the thread to summarize
     version: Mapped[int] = mapped_column(BigInteger, default=0)
     lease_until: Mapped[datetime | None]
-    notify_at: Mapped[datetime | None]  # something is owed, and the sweeper rings then
-    attempts: Mapped[int] = mapped_column(default=0)  # since it last succeeded
+    notify_at: Mapped[datetime | None]  # a summary is pending, and the sweeper notifies a worker then
+    attempts: Mapped[int] = mapped_column(default=0)  # since the last success
     error: Mapped[str | None] = mapped_column(Text)  # of the last attempt
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]

@@ -1,10 +1,10 @@
-"""Running it: the sweeper's pass, heartbeats, health and metrics.
+"""Operations: the sweeper's pass, heartbeats, health and metrics.
 
-sweeper      one pass over what nobody else came back for: the steps of every package, in order
-heartbeats   signs of life of workers and sweepers
-health       readiness, doctor, and what lags behind
+sweeper      one pass of recovery and cleanup: the steps of every package, in order
+heartbeats   heartbeats of workers and sweepers
+health       readiness, the state of each component, ingestion lag
 exposition   metrics as Prometheus text
-queries      what a diagnosis asks of the whole database
+queries      statements over the whole database, for health and metrics
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Metrics as Prometheus text: counters of every process, and gauges that SQL answers."""
+"""Metrics as Prometheus text: this process's counters, and gauges read from SQL."""
 
 from __future__ import annotations
 
@@ -17,26 +17,30 @@ from memorybase.operations.health import Vitals
 from memorybase.services import Services
 
 CONTENT_TYPE = exposition.CONTENT_TYPE_PLAIN_0_0_4
-KEEP_SECONDS = 2.0  # scrapers come every few seconds; more of them, or a storm, cost nothing
+KEEP_SECONDS = 2.0  # gauges are read from SQL at most this often, however many scrapers there are
 
 
-# name: (help, the fields of Vitals that it shows, each under its label value or alone)
+# name: (help, label, fields of Vitals by label value; "" without a label)
 GAUGES: dict[str, tuple[str, str, dict[str, str]]] = {
-    "memorybase_pending_sessions": ("Sessions owed an ingestion.", "", {"": "pending_sessions"}),
-    "memorybase_pending_messages": ("Counted messages owed an ingestion.", "", {"": "pending_messages"}),
+    "memorybase_pending_sessions": ("Sessions with pending ingestion.", "", {"": "pending_sessions"}),
+    "memorybase_pending_messages": ("Counted messages with pending ingestion.", "", {"": "pending_messages"}),
     "memorybase_oldest_pending_message_age_seconds": (
-        "Since the capture of the oldest message owed an ingestion; 0 without one.",
+        "Age of the oldest message with pending ingestion; 0 without one.",
         "",
         {"": "oldest_pending_seconds"},
     ),
     "memorybase_jobs": ("Active jobs.", "state", {"queued": "jobs_queued", "running": "jobs_running"}),
     "memorybase_oldest_job_age_seconds": (
-        "Since the oldest active job was made; 0 without one.",
+        "Age of the oldest active job; 0 without one.",
         "",
         {"": "oldest_job_seconds"},
     ),
     "memorybase_stuck_jobs": ("Jobs queued and due for more than a minute.", "", {"": "stuck_jobs"}),
-    "memorybase_queue_stalled": ("1 when jobs are stuck and none was begun for a minute.", "", {"": "queue_stalled"}),
+    "memorybase_queue_stalled": (
+        "1 when jobs are stuck and none was started for a minute.",
+        "",
+        {"": "queue_stalled"},
+    ),
     "memorybase_dead_letters": ("Messages that could not be embedded.", "", {"": "dead_letters"}),
     "memorybase_mismatched_memory_bases": (
         "Memory bases whose store differs from the ledger.",
@@ -52,61 +56,61 @@ DATABASE_UP = "memorybase_database_up"
 
 
 class Exposition:
-    """What a process shows to whoever scrapes it. SQL is asked once in a while, however many scrape, however often."""
+    """A process's metrics for scrapers. Reads SQL at most once in `keep_seconds`."""
 
     def __init__(self, *, keep_seconds: float = KEEP_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
         self.keep_seconds = keep_seconds
         self._clock = clock
-        self._asking = threading.Lock()
-        self._asked_at: float | None = None
-        self._seen: Vitals | None = None
+        self._mutex = threading.Lock()
+        self._read_at: float | None = None
+        self._vitals: Vitals | None = None
 
     def text(self, services: Services) -> bytes:
-        """Everything, in the text format. The database away: what this process counted, and that it is away."""
+        """All metrics as text. While the database is unavailable: this process's counters, and `database_up` 0."""
         now = CollectorRegistry(auto_describe=False)
-        now.register(_Now(self._vitals(services)))
+        now.register(_SqlGauges(self._read_vitals(services)))
         return exposition.generate_latest(_OF_THIS_PROCESS) + exposition.generate_latest(now)
 
-    def _vitals(self, services: Services) -> Vitals | None:
-        with self._asking:
-            if self._asked_at is None or self._clock() - self._asked_at >= self.keep_seconds:
+    def _read_vitals(self, services: Services) -> Vitals | None:
+        with self._mutex:
+            if self._read_at is None or self._clock() - self._read_at >= self.keep_seconds:
                 try:
-                    self._seen = health.read_vitals(services)
+                    self._vitals = health.read_vitals(services)
                 except errors.EnvironmentFailure:
-                    self._seen = None
-                # Behind the answer: those who waited for it take it, and a database that is away is not asked by each.
-                self._asked_at = self._clock()
-            return self._seen
+                    self._vitals = None
+                # Set after the answer: waiting scrapers use it, and do not each query an unavailable database.
+                self._read_at = self._clock()
+            return self._vitals
 
 
-class _Now:
-    """A collector of what SQL has said."""
+class _SqlGauges:
+    """A collector of the gauges read from SQL."""
 
-    def __init__(self, seen: Vitals | None) -> None:
-        self._seen = seen
+    def __init__(self, vitals: Vitals | None) -> None:
+        self._vitals = vitals
 
     def collect(self) -> Iterator[Metric]:
-        seen = self._seen
-        if seen is None:
+        vitals = self._vitals
+        if vitals is None:
             yield GaugeMetricFamily(DATABASE_UP, "Whether the database answered this scrape.", 0)
             return
         yield GaugeMetricFamily(DATABASE_UP, "Whether the database answered this scrape.", 1)
-        yield from _gauges(seen)
-        yield from _processes(seen)
+        yield from _gauges(vitals)
+        yield from _processes(vitals)
 
 
-def _gauges(seen: Vitals) -> Iterator[Metric]:
+def _gauges(vitals: Vitals) -> Iterator[Metric]:
     for name, (text, label, fields) in GAUGES.items():
         family = GaugeMetricFamily(name, text, labels=[label] if label else [])
         for value, field in fields.items():
-            family.add_metric([value] if label else [], float(getattr(seen, field) or 0))
+            family.add_metric([value] if label else [], float(getattr(vitals, field) or 0))
         yield family
 
 
-def _processes(seen: Vitals) -> Iterator[Metric]:
-    count = GaugeMetricFamily(PROCESSES, "Processes that have shown life lately.", labels=["kind"])
-    age = GaugeMetricFamily(HEARTBEAT_AGE, "Since the last sign of life; absent without any.", labels=["kind"])
-    for kind, liveness in (("worker", seen.worker), ("sweeper", seen.sweeper)):
+def _processes(vitals: Vitals) -> Iterator[Metric]:
+    count = GaugeMetricFamily(PROCESSES, "Processes with a recent heartbeat.", labels=["kind"])
+    age = GaugeMetricFamily(HEARTBEAT_AGE, "Age of the latest heartbeat; absent without one.", labels=["kind"])
+    for kind, liveness in (("worker", vitals.worker), ("sweeper", vitals.sweeper)):
         count.add_metric([kind], liveness.alive)
         if liveness.age_seconds is not None:
             age.add_metric([kind], liveness.age_seconds)

@@ -1,4 +1,4 @@
-"""Is the work getting done, and is every part there? What the metrics, the doctor and the readiness check say."""
+"""Is ingestion running, and does every component answer? For metrics, `memorybase doctor` and readiness."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from uuid import UUID
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.operations import queries as doctor
+from memorybase.operations import queries
 from memorybase.services import Services
 
-# A part that takes longer than this to answer is not there, whatever it says then.
+# A component that takes longer to answer counts as unavailable.
 CHECK_SECONDS = 3.0
 PART_NAMES = ("database", "redis", "chroma", "worker", "sweeper")
 
-# Jobs are taken within seconds; one that is due for this long waits for something that does not come.
+# Workers take jobs within seconds; a job that is due for this long is stuck.
 STUCK_AFTER = timedelta(minutes=1)
 
-# Threads of their own: hanging checks must not take those that requests need.
-_threads = ThreadPoolExecutor(max_workers=20, thread_name_prefix="vitals")
+# A separate pool: hanging checks must not occupy the threads of requests.
+_threads = ThreadPoolExecutor(max_workers=20, thread_name_prefix="health")
 
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """Processes of one kind: how many live, and how long ago the last one said so."""
+    """Processes of one kind: how many are alive, and the age of the latest heartbeat."""
 
     alive: int
     age_seconds: float | None
@@ -37,8 +37,10 @@ class Liveness:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the stack. `problem` is what is wrong in words, None where `ok`. `latency_seconds`: how long it took to
-    answer. Of processes instead how many live, and how long ago the last one said so."""
+    """A component of the stack. `problem` is None if `ok`.
+
+    A service has a latency. Workers and sweepers have a count, and the age of the latest heartbeat.
+    """
 
     name: str
     ok: bool
@@ -50,7 +52,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Vitals:
-    """Counts end at 100,000. Ages are in seconds on the database's clock; None where there is nothing to be old."""
+    """Counts stop at 100,000. Ages are in seconds on the database's clock; None if there is nothing to measure."""
 
     pending_sessions: int
     pending_messages: int
@@ -67,13 +69,13 @@ class Vitals:
 
 
 def read_vitals(services: Services) -> Vitals:
-    """Read all of it from one snapshot. Raises DatabaseUnavailable."""
+    """Read everything from one snapshot. Raises DatabaseUnavailable."""
     with services.database.reading() as db:
         now = clock.now(db)
-        pending = doctor.pending(db)
-        jobs = doctor.active_jobs(db, now - STUCK_AFTER)
+        pending = queries.pending(db)
+        jobs = queries.active_jobs(db, now - STUCK_AFTER)
         stale = timedelta(seconds=services.settings.heartbeat_stale_seconds)
-        by_kind = {each.kind: Liveness(each.living, _age(now, each.last)) for each in doctor.alive(db, now - stale)}
+        by_kind = {row.kind: Liveness(row.alive, _age(now, row.last)) for row in queries.heartbeats(db, now - stale)}
         return Vitals(
             pending_sessions=pending.sessions,
             pending_messages=pending.messages,
@@ -82,59 +84,61 @@ def read_vitals(services: Services) -> Vitals:
             jobs_running=jobs.running,
             oldest_job_seconds=_age(now, jobs.oldest),
             stuck_jobs=jobs.stuck,
-            queue_stalled=_stands(jobs.stuck, doctor.last_started(db), now),
-            dead_letters=doctor.dead_letters(db),
-            mismatched_memory_bases=doctor.mismatched_bases(db),
+            queue_stalled=_is_stalled(jobs.stuck, queries.last_started(db), now),
+            dead_letters=queries.dead_letters(db),
+            mismatched_memory_bases=queries.mismatched_bases(db),
             worker=by_kind.get("worker", Liveness(0, None)),
             sweeper=by_kind.get("sweeper", Liveness(0, None)),
         )
 
 
 def check_parts(services: Services) -> list[Part]:
-    """Every part, asked all at once; whichever does not answer in time is not ok. Raises nothing of ours."""
-    asked: list[Future[Part]] = [
-        _threads.submit(contextvars.copy_context().run, _examined, services, name) for name in PART_NAMES
+    """Check every component at once. One that does not answer in time is not ok. Raises no MemorybaseError."""
+    checks: list[Future[Part]] = [
+        _threads.submit(contextvars.copy_context().run, _check_part, services, name) for name in PART_NAMES
     ]
-    wait_for(asked, timeout=CHECK_SECONDS)
-    late = f"No answer within {CHECK_SECONDS:g} s"
+    wait_for(checks, timeout=CHECK_SECONDS)
+    timed_out = f"No answer within {CHECK_SECONDS:g} s"
     return [
-        Part(name, ok=False, problem=late) if each.cancel() or not each.done() else each.result()
-        for name, each in zip(PART_NAMES, asked, strict=True)
+        Part(name, ok=False, problem=timed_out) if check.cancel() or not check.done() else check.result()
+        for name, check in zip(PART_NAMES, checks, strict=True)
     ]
 
 
 def liveness(services: Services, kind: str) -> Liveness:
-    """The living processes of one kind. Raises NotReady, saying since when there is none, and DatabaseUnavailable."""
+    """The live processes of one kind. Raises NotReady if there is none, and DatabaseUnavailable."""
     with services.database.reading() as db:
         now = clock.now(db)
         stale = timedelta(seconds=services.settings.heartbeat_stale_seconds)
-        seen = {each.kind: each for each in doctor.alive(db, now - stale)}.get(kind)
-    if seen is None:
+        row = {row.kind: row for row in queries.heartbeats(db, now - stale)}.get(kind)
+    if row is None:
         raise errors.NotReady(f"no {kind} is running")
-    age = max((now - seen.last).total_seconds(), 0.0)
-    if not seen.living:
-        raise errors.NotReady(f"no sign of life from a {kind} for {age:.0f} s")
-    return Liveness(seen.living, age)
+    age = max((now - row.last).total_seconds(), 0.0)
+    if not row.alive:
+        raise errors.NotReady(f"no heartbeat from a {kind} for {age:.0f} s")
+    return Liveness(row.alive, age)
 
 
 def oldest_pending_seconds(services: Services, user_id: UUID) -> float | None:
-    """How long the oldest message of the user's is owed to a memory base; None while nothing is. Messages that wait for
-    their threshold are owed nothing. Raises DatabaseUnavailable."""
+    """Age of the user's oldest message with pending ingestion; None without one. Raises DatabaseUnavailable.
+
+    Messages below their threshold do not count.
+    """
     with services.database.reading() as db:
-        return _age(clock.now(db), doctor.oldest_pending(db, user_id))
+        return _age(clock.now(db), queries.oldest_pending(db, user_id))
 
 
-def _examined(services: Services, name: str) -> Part:
-    begun = time.monotonic()
+def _check_part(services: Services, name: str) -> Part:
+    started = time.monotonic()
     try:
         if name in {"worker", "sweeper"}:
-            seen = liveness(services, name)
-            return Part(name, ok=True, alive=seen.alive, age_seconds=seen.age_seconds)
+            processes = liveness(services, name)
+            return Part(name, ok=True, alive=processes.alive, age_seconds=processes.age_seconds)
         _PINGS[name](services)
     except errors.MemorybaseError as error:
         alive = 0 if isinstance(error, errors.NotReady) else None
         return Part(name, ok=False, problem=error.message, alive=alive)
-    return Part(name, ok=True, latency_seconds=time.monotonic() - begun)
+    return Part(name, ok=True, latency_seconds=time.monotonic() - started)
 
 
 def _ping_redis(services: Services) -> None:
@@ -150,16 +154,16 @@ _PINGS: dict[str, Callable[[Services], None]] = {
 
 
 def why_degraded(services: Services) -> str | None:
-    """Why the queue counts as standing still; None while it moves. Raises DatabaseUnavailable."""
+    """Why the queue counts as stalled; None if it does not. Raises DatabaseUnavailable."""
     with services.database.reading() as db:
         now = clock.now(db)
-        stuck = doctor.active_jobs(db, now - STUCK_AFTER).stuck
-        stands = _stands(stuck, doctor.last_started(db), now)
-    return f"{stuck} jobs are due for more than a minute, and no job was begun in that time" if stands else None
+        stuck = queries.active_jobs(db, now - STUCK_AFTER).stuck
+        is_stalled = _is_stalled(stuck, queries.last_started(db), now)
+    return f"{stuck} jobs are due for more than a minute, and no job was started in that time" if is_stalled else None
 
 
-def _stands(stuck: int, last_started: datetime | None, now: datetime) -> bool:
-    # A long queue has jobs that wait for a minute; while workers go on taking jobs, it moves.
+def _is_stalled(stuck: int, last_started: datetime | None, now: datetime) -> bool:
+    # In a long queue jobs wait for a minute too; while workers take jobs, it is not stalled.
     return stuck > 0 and (last_started is None or last_started <= now - STUCK_AFTER)
 
 

@@ -1,4 +1,4 @@
-"""What a diagnosis asks of the whole database, across users. Every question is bounded: a scrape stays cheap."""
+"""Statements over the whole database, for all users. Each is bounded: a scrape stays cheap."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from memorybase.models import (
 Progress = SessionProgress
 Job = IngestionJob
 
-COUNT_TO = 100_000  # counting ends here; whoever has more needs no exact number
-LOOK_AT = 1_000  # sessions whose oldest message is looked up
+COUNT_TO = 100_000  # counts stop here
+MAX_SESSIONS = 1_000  # sessions searched for the oldest message
 
 
 class Pending(NamedTuple):
-    """What the threshold, a flush or the idle rule made due and no job has ingested yet."""
+    """Messages that the threshold, a flush or the idle rule made due, and that no job has ingested yet."""
 
     sessions: int
     messages: int
@@ -39,7 +39,7 @@ class Pending(NamedTuple):
 
 
 class Jobs(NamedTuple):
-    """Active jobs; `stuck` of them are queued and were due before the moment asked about."""
+    """Active jobs; `stuck` counts queued jobs that were due before the given time."""
 
     queued: int
     running: int
@@ -47,14 +47,16 @@ class Jobs(NamedTuple):
     oldest: datetime | None
 
 
-class Alive(NamedTuple):
+class Heartbeats(NamedTuple):
+    """Of one kind of process: how many are alive, and their latest heartbeat."""
+
     kind: str
-    living: int
+    alive: int
     last: datetime
 
 
 def pending(db: OrmSession) -> Pending:
-    """How much is owed, and when the first of it was captured."""
+    """How much is pending, and when the oldest message of it was captured."""
     rows = _pending_sessions().limit(COUNT_TO).subquery()
     sessions = db.scalar(sa.select(sa.func.count()).select_from(rows)) or 0
     if not sessions:
@@ -66,31 +68,31 @@ def pending(db: OrmSession) -> Pending:
 
 
 def oldest_pending(db: OrmSession, user_id: UUID | None = None) -> datetime | None:
-    """When the first message was captured that is owed to all, or to one user's memory bases."""
+    """When the oldest pending message was captured, of all memory bases or of one user's."""
     rows = _pending_sessions()
     if user_id is not None:
         rows = rows.where(MemoryBase.user_id == user_id)
-    looked_at = rows.limit(LOOK_AT).subquery()
+    sessions = rows.limit(MAX_SESSIONS).subquery()
     first = (
         sa.select(Message.captured_at)
         .where(
-            Message.flow_id == looked_at.c.flow_id,
-            Message.session_id == looked_at.c.session_id,
-            Message.seq > looked_at.c.cursor_seq,
-            _counted(looked_at.c.capture),
+            Message.flow_id == sessions.c.flow_id,
+            Message.session_id == sessions.c.session_id,
+            Message.seq > sessions.c.cursor_seq,
+            _counted(sessions.c.capture),
         )
         .order_by(Message.seq)
         .limit(1)
-        .correlate(looked_at)
+        .correlate(sessions)
         .scalar_subquery()
     )
-    firsts = sa.select(first.label("first")).select_from(looked_at).subquery()
+    firsts = sa.select(first.label("first")).select_from(sessions).subquery()
     oldest: datetime | None = db.scalar(sa.select(sa.func.min(firsts.c.first)))
     return oldest
 
 
 def active_jobs(db: OrmSession, due_before: datetime) -> Jobs:
-    """Jobs that are queued or running, and when the oldest of them was made."""
+    """Queued, running and stuck jobs, and when the oldest was created."""
     found = sa.select(Job.state, Job.created_at, Job.available_at).where(IS_ACTIVE).limit(COUNT_TO).subquery()
     queued = found.c.state == JobState.QUEUED
     statement = sa.select(
@@ -103,12 +105,12 @@ def active_jobs(db: OrmSession, due_before: datetime) -> Jobs:
 
 
 def last_started(db: OrmSession) -> datetime | None:
-    """When a worker last took a job."""
+    """When a worker last started a job."""
     return db.scalar(sa.select(sa.func.max(Job.started_at)))
 
 
 def dead_letters(db: OrmSession) -> int:
-    """Messages set aside, those tried again too, in generations that are served or built."""
+    """Dead letters of serving and building generations, without discarded ones."""
     shown = (
         sa.select(DeadLetter.id)
         .join(MemoryBase, MemoryBase.id == DeadLetter.memory_base_id)
@@ -118,23 +120,23 @@ def dead_letters(db: OrmSession) -> int:
             MemoryBase.deleting_at.is_(None),
         )
     )
-    return _counted_to(db, shown)
+    return _bounded_count(db, shown)
 
 
 def mismatched_bases(db: OrmSession) -> int:
-    """Memory bases whose store was last seen to differ from the ledger."""
+    """Memory bases whose last comparison found a mismatch."""
     differing = sa.select(MemoryBase.id).where(MemoryBase.mismatch == sa.true(), MemoryBase.deleting_at.is_(None))
-    return _counted_to(db, differing)
+    return _bounded_count(db, differing)
 
 
-def alive(db: OrmSession, since: datetime) -> Sequence[Alive]:
-    """Of each kind of process: how many have shown life since then, and when the last one did."""
+def heartbeats(db: OrmSession, since: datetime) -> Sequence[Heartbeats]:
+    """Heartbeats by kind of process; alive are those with a heartbeat since then."""
     statement = sa.select(Heartbeat.kind, _count_if(Heartbeat.beat_at >= since), sa.func.max(Heartbeat.beat_at))
-    return [Alive(*row) for row in db.execute(statement.group_by(Heartbeat.kind))]
+    return [Heartbeats(*row) for row in db.execute(statement.group_by(Heartbeat.kind))]
 
 
 def _pending_sessions() -> sa.Select[*tuple[Any, ...]]:
-    fed = Progress.generation == sa.func.coalesce(MemoryBase.building, MemoryBase.serving)
+    is_written = Progress.generation == sa.func.coalesce(MemoryBase.building, MemoryBase.serving)
     return (
         sa.select(Progress.flow_id, Progress.session_id, Progress.cursor_seq, Progress.target_seq, Generation.capture)
         .join(MemoryBase, MemoryBase.id == Progress.memory_base_id)
@@ -142,7 +144,7 @@ def _pending_sessions() -> sa.Select[*tuple[Any, ...]]:
             Generation,
             sa.and_(Generation.memory_base_id == Progress.memory_base_id, Generation.generation == Progress.generation),
         )
-        .where(Progress.target_seq > Progress.cursor_seq, fed, MemoryBase.deleting_at.is_(None))
+        .where(Progress.target_seq > Progress.cursor_seq, is_written, MemoryBase.deleting_at.is_(None))
     )
 
 
@@ -159,7 +161,7 @@ def _pending_messages(*columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
 
 
 def _counted(capture: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
-    """As each row's generation counts."""
+    """Whether a message counts, by the row's generation."""
     return sa.case((capture == Capture.OUTPUTS, Message.is_output), else_=Message.is_dialogue)
 
 
@@ -167,5 +169,5 @@ def _count_if(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
     return sa.func.coalesce(sa.func.sum(sa.case((condition, 1), else_=0)), 0)
 
 
-def _counted_to(db: OrmSession, statement: sa.Select[Any]) -> int:
+def _bounded_count(db: OrmSession, statement: sa.Select[Any]) -> int:
     return db.scalar(sa.select(sa.func.count()).select_from(statement.limit(COUNT_TO).subquery())) or 0

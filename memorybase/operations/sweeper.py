@@ -1,7 +1,6 @@
-"""Sweep: what nobody else came back for. The last part of the flow that ingestion.py begins.
+"""The sweeper's pass: recover lost jobs, ingest idle sessions, finish deletions and builds.
 
-Any number of sweepers, each in a process of its own; every step is its own short transactions. No threshold is
-evaluated here.
+Any number of sweeper processes may run. Every step uses short transactions of its own. No threshold is evaluated here.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ log = get_logger(__name__)
 
 @dataclass(slots=True)
 class SweepReport:
-    """What one pass found to do."""
+    """How much one pass did, by step."""
 
     requeued: int = 0
     idle: int = 0
@@ -47,11 +46,11 @@ class SweepReport:
     failed_steps: list[str] = field(default_factory=list)
 
 
-TICKETS_LIMIT = 5_000  # any key may make links, faster than a pass is long
+TICKETS_LIMIT = 5_000  # in one pass: API keys may create links at any rate
 
 
 def sweep(services: Services) -> SweepReport:
-    """One pass. A step whose surroundings fail is named in the report and tried again in the next pass."""
+    """Run one pass. A step that fails is named in the report; the next pass runs it again."""
     report = SweepReport()
     steps: dict[str, Callable[[Services], int]] = {
         "requeued": requeue_expired,
@@ -65,7 +64,7 @@ def sweep(services: Services) -> SweepReport:
         "ids_forgotten": session_deletion.delete_expired_ids,
         "mismatches": consistency.compare_counts,
         "summaries": summary_job.enqueue_due,
-        "tickets_forgotten": forget_tickets,
+        "tickets_forgotten": delete_expired_tickets,
         "node_memory": node_objects.enqueue_clean_up,
     }
     for name, step in steps.items():
@@ -74,22 +73,22 @@ def sweep(services: Services) -> SweepReport:
         except errors.EnvironmentFailure as error:
             log.warning("sweep_step_failed", step=name, error_code=error.code)
             report.failed_steps.append(name)
-        except Exception:  # the pass's edge: one step's defect must not keep deletions and rings waiting
+        except Exception:  # a defect in one step must not block the others
             log.exception("sweep_step_broken", step=name)
             report.failed_steps.append(name)
     return report
 
 
-def forget_tickets(services: Services) -> int:
-    """Links and sessions of the web page that are over; how many are forgotten now."""
+def delete_expired_tickets(services: Services) -> int:
+    """Delete expired links and sessions of the web page; how many."""
     with services.database.transaction() as db:
         return queries.forget_expired(db, clock.now(db), limit=TICKETS_LIMIT)
 
 
 def finish_deletions(services: Services) -> int:
-    """Finish what requests left behind; how many memory bases and flows are gone now."""
+    """Finish deletions that requests left unfinished; how many memory bases and flows."""
     with services.database.reading() as db:
-        doomed_bases = memory_bases.bases_in_deletion(db)
-        doomed_flows = sessions.flows_in_deletion(db)
-    finished = sum(finish_deletion(services, base_id) for base_id in doomed_bases)
-    return finished + sum(finish_flow_deletion(services, flow_id) for flow_id in doomed_flows)
+        base_ids = memory_bases.bases_in_deletion(db)
+        flow_ids = sessions.flows_in_deletion(db)
+    finished = sum(finish_deletion(services, base_id) for base_id in base_ids)
+    return finished + sum(finish_flow_deletion(services, flow_id) for flow_id in flow_ids)

@@ -1,1 +1,8 @@
-"""Every SQL statement, a function per question, by noun. Session first, domain values after; none commits."""
+"""SQL statements of several packages, one function each, by table. The session comes first; none commits.
+
+sessions, deleted_messages           flows, sessions, runs, messages
+memory_bases, cursors                memory bases, generations, the progress of sessions
+jobs, ledger, dead_letters, token_vectors, heartbeats   ingestion
+ownership                            the row that a user owns, or NotFound
+threads, summaries, chats, memory_uses, node_executions   conversation memory
+"""

@@ -19,15 +19,15 @@ _MEMORIES = Keyset("chat-memories", (ChatMemory.created_at, ChatMemory.id))
 _CHATS = Keyset("chats", (Chat.created_at, Chat.id))
 
 
-class Known(NamedTuple):
-    """A stored record, as far as a second post of its id needs it."""
+class StoredRecord(NamedTuple):
+    """A stored record, to compare with a repeated post of its id."""
 
     message_id: UUID
     seq: int
     fingerprint: bytes
 
 
-class Gone(NamedTuple):
+class DeletedRecord(NamedTuple):
     """A record that was deleted."""
 
     seq: int
@@ -36,18 +36,18 @@ class Gone(NamedTuple):
 
 
 def fetch_memory(db: OrmSession, user_id: UUID, flow_id: UUID, node_id: str) -> ChatMemory | None:
-    """The memory of a node, in a living flow of the user's."""
+    """The memory of a node, in a user's flow that is not being deleted."""
     return db.scalar(
         sa.select(ChatMemory)
         .join(Flow, Flow.id == ChatMemory.flow_id)
-        .where(ChatMemory.flow_id == flow_id, ChatMemory.node_id == node_id, *_living(user_id))
+        .where(ChatMemory.flow_id == flow_id, ChatMemory.node_id == node_id, *_not_deleting(user_id))
     )
 
 
 def share_memory(db: OrmSession, memory_id: UUID) -> bool:
-    """Whether the memory is there still, and stays until this transaction ends."""
-    locked = sa.select(ChatMemory.id).where(ChatMemory.id == memory_id).with_for_update(read=True, key_share=True)
-    return db.scalar(locked) is not None
+    """Lock the memory against deletion until the transaction ends; False if it does not exist."""
+    statement = sa.select(ChatMemory.id).where(ChatMemory.id == memory_id).with_for_update(read=True, key_share=True)
+    return db.scalar(statement) is not None
 
 
 def lock_memory(db: OrmSession, flow_id: UUID, node_id: str) -> ChatMemory | None:
@@ -60,10 +60,10 @@ def lock_memory(db: OrmSession, flow_id: UUID, node_id: str) -> ChatMemory | Non
 
 
 def insert_memory(db: OrmSession, values: dict[str, Any]) -> bool:
-    """Whether it was new."""
+    """False if the node has a memory already."""
     statement = insert(db, ChatMemory).values(**values)
-    made = statement.on_conflict_do_nothing(index_elements=["flow_id", "node_id"]).returning(ChatMemory.id)
-    return db.scalar(made) is not None
+    created = statement.on_conflict_do_nothing(index_elements=["flow_id", "node_id"]).returning(ChatMemory.id)
+    return db.scalar(created) is not None
 
 
 def memories_page(db: OrmSession, flow_id: UUID, request: PageRequest) -> Found:
@@ -73,7 +73,7 @@ def memories_page(db: OrmSession, flow_id: UUID, request: PageRequest) -> Found:
 
 
 def delete_rows_of_memory(db: OrmSession, memory_id: UUID, *, limit: int) -> bool:
-    """Up to `limit` rows of its chats; False once nothing is left."""
+    """Delete up to `limit` rows of its chats; False once nothing is left."""
     chats = Chat.chat_memory_id == memory_id
     records = ChatRecord.chat_row_id.in_(sa.select(Chat.id).where(chats))
     return batches.delete_some(db, ChatRecord, records, limit=limit) or batches.delete_some(
@@ -109,14 +109,14 @@ def lock_chat(db: OrmSession, memory_id: UUID, chat_id: str) -> Chat | None:
 
 
 def share_chat(db: OrmSession, chat_row_id: UUID) -> Chat | None:
-    """The chat; nothing of it is deleted until the transaction ends."""
+    """The chat, locked against deletions until the transaction ends."""
     return db.scalar(sa.select(Chat).where(Chat.id == chat_row_id).with_for_update(read=True))
 
 
 def open_chat(db: OrmSession, memory: ChatMemory, chat_id: str, now: datetime) -> Chat:
-    """The chat, made when new, its row locked: from here to the commit, this transaction alone gives out seqs."""
+    """The chat, created if it is new, locked: until the commit only this transaction assigns seqs."""
     opened: Chat | None = None
-    while opened is None:  # another transaction may empty the chat, and with it take its row, between the two
+    while opened is None:  # another transaction may delete the chat between the two statements
         db.execute(
             insert(db, Chat)
             .values(id=uuid4(), flow_id=memory.flow_id, chat_memory_id=memory.id, chat_id=chat_id,
@@ -152,14 +152,14 @@ def fetch_with_memory(db: OrmSession, chat_row_id: UUID) -> tuple[Chat, ChatMemo
 
 
 def schedule_summary(db: OrmSession, chat_row_id: UUID, notify_at: datetime | None, *, if_scheduled: bool) -> bool:
-    """Say when the sweeper rings for a chat's summary; only where it is owed already, or only where it is not."""
-    known = Chat.notify_at.is_not(None) if if_scheduled else Chat.notify_at.is_(None)
-    statement = sa.update(Chat).where(Chat.id == chat_row_id, known).values(notify_at=notify_at).returning(Chat.id)
+    """Set when the sweeper notifies a worker, if the chat is (not) scheduled already; returns whether it was set."""
+    condition = Chat.notify_at.is_not(None) if if_scheduled else Chat.notify_at.is_(None)
+    statement = sa.update(Chat).where(Chat.id == chat_row_id, condition).values(notify_at=notify_at).returning(Chat.id)
     return db.scalar(statement.execution_options(synchronize_session=False)) is not None
 
 
 def due_summaries(db: OrmSession, now: datetime, *, limit: int) -> list[Chat]:
-    """Chats to ring for, locked; no other sweeper waits for them."""
+    """Chats to enqueue again, locked; other sweepers skip them."""
     statement = sa.select(Chat).where(Chat.notify_at <= now).order_by(Chat.notify_at).limit(limit)
     return list(db.scalars(statement.with_for_update(skip_locked=True, key_share=True)))
 
@@ -172,24 +172,24 @@ def delete_chat(db: OrmSession, chat: Chat) -> None:
 # Records.
 
 
-def known_records(db: OrmSession, chat: Chat, ids: Collection[UUID]) -> dict[UUID, Known]:
-    """Which of the ids are in the chat."""
-    found: dict[UUID, Known] = {}
-    for some in batches.pages(ids):
+def stored_records(db: OrmSession, chat: Chat, ids: Collection[UUID]) -> dict[UUID, StoredRecord]:
+    """The chat's records with these ids."""
+    found: dict[UUID, StoredRecord] = {}
+    for page in batches.pages(ids):
         rows = db.execute(
             sa.select(ChatRecord.message_id, ChatRecord.seq, ChatRecord.fingerprint).where(
-                ChatRecord.chat_row_id == chat.id, ChatRecord.message_id.in_(some)
+                ChatRecord.chat_row_id == chat.id, ChatRecord.message_id.in_(page)
             )
         )
-        found.update({row.message_id: Known(*row) for row in rows})
+        found.update({row.message_id: StoredRecord(*row) for row in rows})
     return found
 
 
 def present(db: OrmSession, chat_row_id: UUID, ids: Collection[UUID]) -> set[UUID]:
     """Which of these are messages of the chat."""
     found: set[UUID] = set()
-    for some in batches.pages(ids):
-        mine = (ChatRecord.chat_row_id == chat_row_id, ChatRecord.message_id.in_(some))
+    for page in batches.pages(ids):
+        mine = (ChatRecord.chat_row_id == chat_row_id, ChatRecord.message_id.in_(page))
         found.update(db.scalars(sa.select(ChatRecord.message_id).where(*mine)))
     return found
 
@@ -200,7 +200,7 @@ def insert_records(db: OrmSession, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def newest(db: OrmSession, chat: Chat, *, limit: int, after: int = 0, before: int | None = None) -> list[ChatRecord]:
-    """The last records behind `after` and before `before`, the newest first."""
+    """The last records after `after` and before `before`, newest first."""
     statement = sa.select(ChatRecord).where(ChatRecord.chat_row_id == chat.id, ChatRecord.seq > after)
     if before is not None:
         statement = statement.where(ChatRecord.seq < before)
@@ -210,15 +210,15 @@ def newest(db: OrmSession, chat: Chat, *, limit: int, after: int = 0, before: in
 def oldest(
     db: OrmSession, chat: Chat, *, limit: int, after: int = 0, to: int | None = None, offset: int = 0
 ) -> list[ChatRecord]:
-    """The first records behind `after`, up to and with `to`, in seq order."""
+    """The first records after `after` up to `to`, in seq order."""
     statement = sa.select(ChatRecord).where(ChatRecord.chat_row_id == chat.id, ChatRecord.seq > after)
     if to is not None:
         statement = statement.where(ChatRecord.seq <= to)
     return list(db.scalars(statement.order_by(ChatRecord.seq).limit(limit).offset(offset)))
 
 
-def count_behind(db: OrmSession, chat: Chat, after: int, to: int | None = None) -> int:
-    """How many records lie behind `after`, up to and with `to`."""
+def count_after(db: OrmSession, chat: Chat, after: int, to: int | None = None) -> int:
+    """How many records follow `after`, up to `to`."""
     statement = sa.select(sa.func.count()).where(ChatRecord.chat_row_id == chat.id, ChatRecord.seq > after)
     if to is not None:
         statement = statement.where(ChatRecord.seq <= to)
@@ -226,13 +226,13 @@ def count_behind(db: OrmSession, chat: Chat, after: int, to: int | None = None) 
 
 
 def newest_request(db: OrmSession, chat: Chat) -> UUID | None:
-    """The request that wrote last."""
+    """The request that wrote the newest record."""
     statement = sa.select(ChatRecord.request_id).where(ChatRecord.chat_row_id == chat.id)
     return db.scalar(statement.order_by(ChatRecord.seq.desc()).limit(1))
 
 
 def calls_of(db: OrmSession, chat: Chat, request_id: UUID) -> list[tuple[int, list[Any]]]:
-    """The seq and the tool calls of each of a request's messages that has some."""
+    """Seq and tool calls of a request's messages that have tool calls."""
     rows = db.execute(
         sa.select(ChatRecord.seq, ChatRecord.tool_calls)
         .where(ChatRecord.chat_row_id == chat.id, ChatRecord.request_id == request_id, ChatRecord.role == "assistant")
@@ -243,40 +243,40 @@ def calls_of(db: OrmSession, chat: Chat, request_id: UUID) -> list[tuple[int, li
 
 def delete_records(
     db: OrmSession, chat: Chat, *, roles: Collection[str] | None = None, request_id: UUID | None = None
-) -> list[Gone]:
-    """Records of these roles, or all; of one request, or all."""
+) -> list[DeletedRecord]:
+    """Delete records of these roles, or all; of one request, or all."""
     conditions: list[sa.ColumnElement[bool]] = [] if roles is None else [ChatRecord.role.in_(roles)]
     if request_id is not None:
         conditions.append(ChatRecord.request_id == request_id)
     return _delete(db, chat, *conditions)
 
 
-def delete_results(db: OrmSession, chat: Chat, call_ids: Collection[str], *, after: int) -> list[Gone]:
-    """The tool results behind `after` of these calls."""
-    which = (ChatRecord.role == "tool", ChatRecord.seq > after)
+def delete_results(db: OrmSession, chat: Chat, call_ids: Collection[str], *, after: int) -> list[DeletedRecord]:
+    """Delete the tool results of these calls after `after`."""
+    conditions = (ChatRecord.role == "tool", ChatRecord.seq > after)
     return [
-        gone
-        for some in batches.pages(call_ids)
-        for gone in _delete(db, chat, *which, ChatRecord.tool_call_id.in_(some))
+        record
+        for page in batches.pages(call_ids)
+        for record in _delete(db, chat, *conditions, ChatRecord.tool_call_id.in_(page))
     ]
 
 
-def _delete(db: OrmSession, chat: Chat, *which: sa.ColumnElement[bool]) -> list[Gone]:
+def _delete(db: OrmSession, chat: Chat, *conditions: sa.ColumnElement[bool]) -> list[DeletedRecord]:
     rows = db.execute(
         sa.delete(ChatRecord)
-        .where(ChatRecord.chat_row_id == chat.id, *which)
+        .where(ChatRecord.chat_row_id == chat.id, *conditions)
         .returning(ChatRecord.seq, ChatRecord.message_id, ChatRecord.tokens),
         execution_options={"synchronize_session": False},
     )
-    return sorted(Gone(*row) for row in rows)
+    return sorted(DeletedRecord(*row) for row in rows)
 
 
 def chats_of_end_user(db: OrmSession, user_id: UUID, end_user_id: str, *, limit: int) -> list[tuple[UUID, str]]:
-    """(memory, chat id) of some chats of an end user, in all of the user's flows."""
+    """(memory id, chat id) of up to `limit` chats of an end user, in all of the user's flows."""
     statement = (
         sa.select(Chat.chat_memory_id, Chat.chat_id)
         .join(Flow, Flow.id == Chat.flow_id)
-        .where(Chat.end_user_id == end_user_id, *_living(user_id))
+        .where(Chat.end_user_id == end_user_id, *_not_deleting(user_id))
         .order_by(Chat.id)
         .limit(limit)
     )
@@ -291,5 +291,5 @@ def memories_after(db: OrmSession, flow_id: UUID, after: UUID | None, *, limit: 
     return list(db.scalars(statement.order_by(ChatMemory.id).limit(limit)))
 
 
-def _living(user_id: UUID) -> tuple[sa.ColumnElement[bool], ...]:
+def _not_deleting(user_id: UUID) -> tuple[sa.ColumnElement[bool], ...]:
     return (Flow.user_id == user_id, Flow.deleting_at.is_(None))

@@ -1,4 +1,4 @@
-"""Memory base sessions: cursors, targets, leases, marks."""
+"""Progress of sessions in generations: cursors, targets, leases, edit counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import lookup
 from memorybase.database.batches import pages
-from memorybase.database.upsert import core, insert, insert_unless_there, new_id, rows_affected
+from memorybase.database.upsert import core, insert, insert_if_absent, new_id, rows_affected
 from memorybase.models import (
     IS_ACTIVE,
     DeletedMessage,
@@ -35,28 +35,28 @@ Progress = SessionProgress
 def ensure_progress(
     db: OrmSession, *, base_id: UUID, generation: int, flow_id: UUID, session_id: str, start_seq: int = 0
 ) -> None:
-    """The session's row in a generation, made when there is none."""
+    """Insert the session's row in a generation if there is none."""
     new = {
         "id": uuid4(), "memory_base_id": base_id, "generation": generation, "flow_id": flow_id,
         "session_id": session_id, "start_seq": start_seq, "cursor_seq": start_seq, "target_seq": start_seq,
         "build_seq": 0, "total_processed": 0, "total_chunks": 0, "epoch": 0, "dirty": 0, "repaired": 0,
     }  # fmt: skip
-    insert_unless_there(db, Progress, new, "memory_base_id", "session_id", "generation")
+    insert_if_absent(db, Progress, new, "memory_base_id", "session_id", "generation")
 
 
 def begin_build(db: OrmSession, base_id: UUID, serving: int, building: int) -> None:
-    """A row of the build for each of the serving generation, at its beginning, with what is covered now for target.
+    """Copy the serving generation's rows to the build, with the cursor at the start and the target at what is covered.
 
-    One statement: it runs under the base's lock. What a running job is about to cover has to be in the new generation
-    too before that serves.
+    One statement, since it runs under the base's lock. What a running job is about to cover must be in the new
+    generation too before that serves.
     """
     covered = sa.case((Progress.target_seq > Progress.cursor_seq, Progress.target_seq), else_=Progress.cursor_seq)
-    db.execute(_copied_progress(db, base_id, serving, building, target_seq=covered, build_seq=covered))
+    db.execute(_copy_progress(db, base_id, serving, building, target_seq=covered, build_seq=covered))
 
 
 def end_build(db: OrmSession, base_id: UUID, serving: int, building: int) -> None:
-    """What the build was owed is owed to the serving generation from now on. One statement, as to begin it."""
-    copied = _copied_progress(db, base_id, building, serving, target_seq=Progress.target_seq, build_seq=sa.literal(0))
+    """Move the pending work of an abandoned build to the serving generation, in one statement."""
+    copied = _copy_progress(db, base_id, building, serving, target_seq=Progress.target_seq, build_seq=sa.literal(0))
     pending = copied.excluded.target_seq
     db.execute(
         copied.on_conflict_do_update(
@@ -69,7 +69,7 @@ def end_build(db: OrmSession, base_id: UUID, serving: int, building: int) -> Non
     )
 
 
-def _copied_progress(
+def _copy_progress(
     db: OrmSession,
     base_id: UUID,
     source: int,
@@ -78,21 +78,21 @@ def _copied_progress(
     target_seq: sa.SQLColumnExpression[int],
     build_seq: sa.SQLColumnExpression[int],
 ) -> postgresql.Insert:
-    """A row in a generation for each that another has, with nothing ingested."""
-    nothing = sa.literal(0)
+    """An INSERT that copies rows of one generation to another, with nothing ingested."""
+    zero = sa.literal(0)
     values: dict[str, Any] = {
         "id": new_id(db), "memory_base_id": Progress.memory_base_id, "generation": sa.literal(generation),
         "flow_id": Progress.flow_id, "session_id": Progress.session_id, "start_seq": Progress.start_seq,
         "cursor_seq": Progress.start_seq, "target_seq": target_seq, "build_seq": build_seq,
-        "total_processed": nothing, "total_chunks": nothing,
-        "epoch": nothing, "dirty": nothing, "repaired": nothing, "idle_due_at": Progress.idle_due_at,
+        "total_processed": zero, "total_chunks": zero,
+        "epoch": zero, "dirty": zero, "repaired": zero, "idle_due_at": Progress.idle_due_at,
     }  # fmt: skip
-    there = sa.select(*values.values()).where(Progress.memory_base_id == base_id, Progress.generation == source)
-    return insert(db, Progress).from_select(list(values), there)
+    rows = sa.select(*values.values()).where(Progress.memory_base_id == base_id, Progress.generation == source)
+    return insert(db, Progress).from_select(list(values), rows)
 
 
 def sessions_to_build(db: OrmSession, base_id: UUID, generation: int, *, limit: int) -> list[Progress]:
-    """Rows of a build that are owed something."""
+    """Rows of a build with pending messages."""
     return list(
         db.scalars(
             sa.select(Progress)
@@ -110,11 +110,11 @@ def sessions_to_build(db: OrmSession, base_id: UUID, generation: int, *, limit: 
 def lock_session_progress(
     db: OrmSession, base_ids: Sequence[UUID], session_id: str, *, skip_locked: bool = False
 ) -> list[Progress]:
-    """The session's rows in the serving and building generations of the bases, locked in id order."""
+    """Lock the session's rows in the serving and building generations of the bases, in id order."""
     if not base_ids:
         return []
-    asked = {"base_ids": base_ids, "session_id": session_id}
-    return list(db.scalars(_rows_of_session(skip_locked), asked))
+    parameters = {"base_ids": base_ids, "session_id": session_id}
+    return list(db.scalars(_rows_of_session(skip_locked), parameters))
 
 
 @lru_cache
@@ -134,23 +134,23 @@ def _rows_of_session(skip_locked: bool) -> sa.Select[Progress]:
 
 
 def try_lock_session_progress(db: OrmSession, base: MemoryBase, session_id: str, *, wait: bool) -> bool:
-    """The same locks, without waiting for anybody unless told to; False: somebody holds one of the rows."""
+    """The same, without waiting unless `wait`; False if another transaction holds one of the rows."""
     locked = lock_session_progress(db, [base.id], session_id, skip_locked=not wait)
-    there = sa.select(sa.func.count()).where(
+    count = sa.select(sa.func.count()).where(
         Progress.memory_base_id == base.id,
         Progress.session_id == session_id,
         Progress.generation.in_([base.serving, base.building]),
     )
-    return len(locked) == db.scalar(there)
+    return len(locked) == db.scalar(count)
 
 
 def request_audit(db: OrmSession, progress_id: UUID, now: datetime) -> bool:
-    """Have the store's ids of this session compared with the ledger by its next job; False: the row is gone."""
+    """Let the session's next job compare its store with the ledger; False if the row is deleted."""
     return rows_affected(db, sa.update(Progress).where(Progress.id == progress_id).values(audit_at=now)) == 1
 
 
 def busy_sessions(db: OrmSession, base_id: UUID, generation: int) -> set[UUID]:
-    """Rows whose part of the store is about to change: an active job, a repair that is owed, an audit that waits."""
+    """Rows that are about to change the store: with an active job, a pending repair or a scheduled audit."""
     active = sa.select(IngestionJob.progress_id).where(
         IngestionJob.memory_base_id == base_id, IngestionJob.generation == generation, IS_ACTIVE
     )
@@ -161,12 +161,12 @@ def busy_sessions(db: OrmSession, base_id: UUID, generation: int) -> set[UUID]:
 
 
 def is_repair_pending() -> sa.ColumnElement[bool]:
-    """A repair is owed, or an audit waits for its time."""
+    """A repair is pending, or an audit is scheduled."""
     return sa.or_(Progress.audit_at.is_not(None), Progress.dirty > Progress.repaired)
 
 
 def sessions_of_messages(db: OrmSession, base: MemoryBase, message_ids: Iterable[UUID]) -> dict[UUID, UUID]:
-    """The serving generation's session row of each message that SQL still knows of, if only as a deleted one."""
+    """The serving generation's session row of each message that is stored, in the ledger, or recorded as deleted."""
     found: dict[UUID, UUID] = {}
     for some in pages(message_ids):
         found.update(_sessions_of_some(db, base, some))
@@ -180,7 +180,7 @@ def _sessions_of_some(db: OrmSession, base: MemoryBase, message_ids: Sequence[UU
         .join(Progress, sa.and_(serving, Progress.session_id == Message.session_id))
         .where(Message.flow_id == base.flow_id, Message.id.in_(message_ids))
     )
-    remembered = sa.select(LedgerEntry.message_id, LedgerEntry.progress_id).where(
+    in_ledger = sa.select(LedgerEntry.message_id, LedgerEntry.progress_id).where(
         LedgerEntry.memory_base_id == base.id,
         LedgerEntry.generation == base.serving,
         LedgerEntry.message_id.in_(message_ids),
@@ -191,7 +191,7 @@ def _sessions_of_some(db: OrmSession, base: MemoryBase, message_ids: Sequence[UU
         .join(Progress, sa.and_(serving, Progress.session_id == Session.session_id))
         .where(DeletedMessage.flow_id == base.flow_id, DeletedMessage.message_id.in_(message_ids))
     )
-    return {progress[0]: progress[1] for progress in db.execute(stored.union(remembered, deleted))}
+    return {row[0]: row[1] for row in db.execute(stored.union(in_ledger, deleted))}
 
 
 def lock_progress(db: OrmSession, progress_id: UUID, *, skip_locked: bool = False) -> Progress | None:
@@ -231,9 +231,9 @@ def compare_and_advance(
     cursor_id: UUID | None,
     now: datetime,
 ) -> Progress | None:
-    """Move the cursor if nothing has changed since the claim; the row as it is now, or None: somebody else did it.
+    """Move the cursor if zero has changed since the claim; the updated row, or None if the claim is lost.
 
-    A cursor_id of None keeps the old one. With to_seq = from_seq (a repair) the cursor stays.
+    A cursor_id of None keeps the old one. With to_seq = from_seq (a repair) the cursor does not move.
     """
     moved = rows_affected(
         db,
@@ -258,8 +258,11 @@ def renew_lease(db: OrmSession, *, progress_id: UUID, epoch: int, until: datetim
 
 
 def release_lease(db: OrmSession, *, progress_id: UUID, epoch: int, audit_at: datetime | None, written_as: str) -> None:
-    """Give the lease back, if it is still this claim's; what may have been written is audited then, in any case, and
-    under the name that the session had for the claim."""
+    """Release the lease if this claim still holds it.
+
+    With `audit_at`, schedule an audit even if it does not: the claim may have written chunks, under the session id of
+    that time.
+    """
     db.execute(
         sa.update(Progress)
         .where(Progress.id == progress_id, Progress.epoch == epoch)
@@ -279,7 +282,7 @@ def expired_leases(db: OrmSession, now: datetime, *, limit: int) -> list[UUID]:
 
 
 def leases_of(db: OrmSession, owner_prefix: str) -> list[tuple[UUID, str]]:
-    """Rows leased by owners of that prefix."""
+    """Leased rows with an owner of this prefix."""
     rows = db.execute(
         sa.select(Progress.id, Progress.lease_owner).where(
             Progress.lease_until.is_not(None), Progress.lease_owner.startswith(owner_prefix, autoescape=True)
@@ -289,7 +292,7 @@ def leases_of(db: OrmSession, owner_prefix: str) -> list[tuple[UUID, str]]:
 
 
 def leased_until(db: OrmSession, base_id: UUID) -> datetime | None:
-    """The latest lease on any session of the base; None when no worker holds one."""
+    """The latest lease on any session of the base; None without one."""
     return db.scalar(
         sa.select(sa.func.max(Progress.lease_until)).where(
             Progress.memory_base_id == base_id, Progress.lease_until.is_not(None)
@@ -298,13 +301,13 @@ def leased_until(db: OrmSession, base_id: UUID) -> datetime | None:
 
 
 def sessions_with_pending_work(db: OrmSession, now: datetime, *, limit: int) -> list[tuple[UUID, str]]:
-    """(base, session) pairs with something owed (a target ahead, a mark, a due audit) and no active job."""
-    fed = Progress.generation == sa.func.coalesce(MemoryBase.building, MemoryBase.serving)
+    """(base, session) pairs without an active job and with a target ahead, unrepaired edits or a due audit."""
+    is_written = Progress.generation == sa.func.coalesce(MemoryBase.building, MemoryBase.serving)
     current = Progress.generation.in_([MemoryBase.serving, MemoryBase.building])
     pairs: dict[tuple[UUID, str], None] = {}
-    # Three questions, each along an index that holds only what is owed.
+    # Three statements, each on a partial index of pending rows.
     for pending in (
-        sa.and_(Progress.target_seq > Progress.cursor_seq, fed),
+        sa.and_(Progress.target_seq > Progress.cursor_seq, is_written),
         sa.and_(Progress.dirty > Progress.repaired, current),
         sa.and_(Progress.audit_at <= now, current),
     ):
@@ -330,23 +333,27 @@ def _has_active_job() -> sa.Exists:
     )
 
 
-def sessions_to_flush(db: OrmSession, base: MemoryBase, fed: Generation, *, after: str, limit: int) -> Sequence[str]:
-    """Sessions of the flow with anything pending for that generation, or a job of the base, by session id in the
-    database's order. Those at rest are passed over here: there are thousands of them."""
-    own = (
+def sessions_to_flush(
+    db: OrmSession, base: MemoryBase, generation: Generation, *, after: str, limit: int
+) -> Sequence[str]:
+    """Sessions of the flow with pending messages in that generation or an active job of the base, by session id.
+
+    Filtered in SQL: thousands of sessions may have zero pending.
+    """
+    of_generation = (
         Progress.memory_base_id == base.id,
-        Progress.generation == fed.generation,
+        Progress.generation == generation.generation,
         Progress.session_id == Session.session_id,
     )
     pending = sa.exists().where(
         Message.flow_id == Session.flow_id,
         Message.session_id == Session.session_id,
-        counted(fed.capture),
+        counted(generation.capture),
         Message.seq > sa.func.coalesce(Progress.cursor_seq, 0),
     )
     return db.scalars(
         sa.select(Session.session_id)
-        .outerjoin(Progress, sa.and_(*own))
+        .outerjoin(Progress, sa.and_(*of_generation))
         .where(Session.flow_id == base.flow_id, Session.deleted_at.is_(None), Session.session_id > after)
         .where(pending | jobs.is_active_in_session(base.id))
         .order_by(Session.session_id)
@@ -355,19 +362,19 @@ def sessions_to_flush(db: OrmSession, base: MemoryBase, fed: Generation, *, afte
 
 
 def idle_sessions(db: OrmSession, now: datetime, *, limit: int) -> list[Progress]:
-    """Rows whose silence may have lasted long enough."""
+    """Rows whose idle time may have passed."""
     return list(
         db.scalars(sa.select(Progress).where(Progress.idle_due_at <= now).order_by(Progress.idle_due_at).limit(limit))
     )
 
 
 def recheck_idle_sessions(db: OrmSession, base_id: UUID, now: datetime) -> None:
-    """After idle_after or auto_capture changed, the sweeper works out every session's time anew."""
+    """After a change of idle_after or auto_capture: the sweeper computes the idle time of every session again."""
     db.execute(sa.update(Progress).where(Progress.memory_base_id == base_id).values(idle_due_at=now))
 
 
 def build_is_complete(db: OrmSession, base_id: UUID, generation: int) -> bool:
-    """Every session of the build has reached what the old generation covered, and no edit waits."""
+    """Whether every session of the build has reached what the old generation covered, and no repair is pending."""
     behind = sa.select(sa.literal(1)).where(
         Progress.memory_base_id == base_id, Progress.generation == generation, Progress.cursor_seq < Progress.build_seq
     )
@@ -378,7 +385,7 @@ def build_is_complete(db: OrmSession, base_id: UUID, generation: int) -> bool:
 
 
 def build_progress(db: OrmSession, base_id: UUID, generation: int) -> tuple[int, int, int, int]:
-    """Of a build: its sessions, those that have reached what was covered, and the same in messages."""
+    """The progress of a build: sessions in total and done, then messages in total and done."""
     passed = sa.case((Progress.cursor_seq < Progress.build_seq, Progress.cursor_seq), else_=Progress.build_seq)
     reached = sa.case((Progress.cursor_seq < Progress.build_seq, 0), else_=1)
     statement = sa.select(sa.func.count(), sa.func.sum(reached), sa.func.sum(Progress.build_seq), sa.func.sum(passed))
@@ -388,7 +395,7 @@ def build_progress(db: OrmSession, base_id: UUID, generation: int) -> tuple[int,
 
 
 def chunks_of_generation(db: OrmSession, base_id: UUID, generation: int) -> int:
-    """How many chunks the generation's collection should hold."""
+    """How many chunks the generation's collection must hold."""
     total = db.scalar(
         sa.select(sa.func.sum(Progress.total_chunks)).where(
             Progress.memory_base_id == base_id, Progress.generation == generation
@@ -398,5 +405,5 @@ def chunks_of_generation(db: OrmSession, base_id: UUID, generation: int) -> int:
 
 
 def delete_progress_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> None:
-    """In every generation, with their jobs, ledger entries and dead letters."""
+    """Delete the session's rows in every generation, with their jobs, ledger entries and dead letters."""
     db.execute(sa.delete(Progress).where(Progress.flow_id == flow_id, Progress.session_id == session_id))

@@ -1,4 +1,4 @@
-"""Dead letters: what a generation could not hold, and why."""
+"""Dead letters: messages that a generation could not embed, and why."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SETTLED_OF_IDS = sa.select(DeadLetter.message_id, DeadLetter.version).where(
 
 
 def settled_dead_letters(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> set[tuple[UUID, int]]:
-    """Which messages are settled dead letters, by id and version."""
+    """The settled dead letters among these messages, by id and version."""
     rows = db.execute(_SETTLED_OF_IDS, {"progress_id": progress_id, "ids": list(ids)})
     return {(message_id, version) for message_id, version in rows}
 
@@ -70,7 +70,7 @@ _CLEAR = sa.delete(core(DeadLetter)).where(
 
 
 def clear_dead_letters(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> None:
-    """Messages that made it, or are gone, are no dead letters."""
+    """Delete the dead letters of messages that are now embedded or deleted."""
     for some in pages(ids):
         db.execute(_CLEAR, {"progress_id": progress_id, "ids": some})
 

@@ -1,4 +1,4 @@
-"""Deleted messages: their ids, so that none comes back unasked, and their versions, so that none is given twice."""
+"""Deleted messages: their ids, which a replay must not restore, and their versions, which must not be reused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memorybase.models import DeletedMessage, Message, Session
 
 
 class Deleted(NamedTuple):
-    """A deleted message as a capture of its id finds it. `conversation_id` is the primary key of its session."""
+    """A deleted message, for a capture of its id. `conversation_id` is `sessions.id`."""
 
     message_id: UUID
     conversation_id: UUID
@@ -25,12 +25,12 @@ class Deleted(NamedTuple):
 
 
 def remember_message(db: OrmSession, session: Session, message: Message) -> None:
-    """One message is about to be deleted: while its session lives, its id stays deleted."""
+    """Record one message before it is deleted: its id stays deleted as long as its session exists."""
     _remember(db, session, Message.id == message.id, stays_deleted=True)
 
 
 def remember_session(db: OrmSession, session: Session) -> None:
-    """A whole session is about to be emptied: whoever posts it again begins it anew, in further versions."""
+    """Record a session's messages before they are deleted: posted again, they are stored with higher versions."""
     _remember(db, session, Message.session_id == session.session_id, stays_deleted=False)
     db.execute(
         sa.update(DeletedMessage).where(DeletedMessage.conversation_id == session.id).values(stays_deleted=False)
@@ -38,12 +38,12 @@ def remember_session(db: OrmSession, session: Session) -> None:
 
 
 def _remember(db: OrmSession, session: Session, which: sa.ColumnElement[bool], *, stays_deleted: bool) -> None:
-    doomed = sa.select(
+    messages = sa.select(
         Message.flow_id, Message.id, sa.literal(session.id, sa.Uuid()), Message.seq, Message.version,
         sa.literal(stays_deleted),
     ).where(Message.flow_id == session.flow_id, which)  # fmt: skip
     columns = ["flow_id", "message_id", "conversation_id", "seq", "version", "stays_deleted"]
-    db.execute(insert(db, DeletedMessage).from_select(columns, doomed))
+    db.execute(insert(db, DeletedMessage).from_select(columns, messages))
 
 
 _OF_IDS = sa.select(
@@ -56,13 +56,13 @@ _OF_IDS = sa.select(
 
 
 def fetch(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Deleted]:
-    """Which of the ids were messages of this flow."""
+    """The deleted messages of this flow among these ids."""
     rows = db.execute(_OF_IDS, {"flow_id": flow_id, "ids": list(ids)})
     return {row.message_id: Deleted(*row) for row in rows}
 
 
 def delete(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> None:
-    """These are messages again, and carry their versions themselves."""
+    """These ids are messages again."""
     if ids:
         db.execute(
             sa.delete(DeletedMessage).where(DeletedMessage.flow_id == flow_id, DeletedMessage.message_id.in_(ids))
@@ -70,16 +70,16 @@ def delete(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> None:
 
 
 def set_expiry(db: OrmSession, session: Session, when: datetime) -> None:
-    """The session is gone from SQL and from every store; its versions matter until no late write can come."""
+    """The session is removed from SQL and every store: keep its versions until no late write can arrive."""
     db.execute(sa.update(DeletedMessage).where(DeletedMessage.conversation_id == session.id).values(expires_at=when))
 
 
 def delete_expired(db: OrmSession, now: datetime, *, limit: int) -> int:
-    """How many went, at most `limit`."""
-    doomed = (
+    """Delete up to `limit` expired rows; how many."""
+    expired = (
         sa.select(DeletedMessage.flow_id, DeletedMessage.message_id).where(DeletedMessage.expires_at < now).limit(limit)
     )
-    pairs = db.execute(doomed).all()
+    pairs = db.execute(expired).all()
     for flow_id in {pair.flow_id for pair in pairs}:
         delete(db, flow_id, [pair.message_id for pair in pairs if pair.flow_id == flow_id])
     return len(pairs)

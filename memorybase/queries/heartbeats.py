@@ -1,4 +1,4 @@
-"""Signs of life of workers and sweepers, and when one of them last began what is done now and then."""
+"""Heartbeats of workers and sweepers, and turns at periodic tasks."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.database.upsert import insert
 from memorybase.models import Heartbeat
 
-FORGET_AFTER = timedelta(days=1)  # a process that was killed never takes its own away
+DELETE_AFTER = timedelta(days=1)  # a killed process never deletes its own
 
 
 def beat(db: OrmSession, name: str, kind: str, now: datetime) -> None:
-    """Sign life; signs of long ago go."""
-    db.execute(sa.delete(Heartbeat).where(Heartbeat.beat_at < now - FORGET_AFTER))
+    """Write a heartbeat; delete old ones."""
+    db.execute(sa.delete(Heartbeat).where(Heartbeat.beat_at < now - DELETE_AFTER))
     statement = insert(db, Heartbeat).values(name=name, kind=kind, started_at=now, beat_at=now)
     db.execute(statement.on_conflict_do_update(index_elements=["name"], set_={"beat_at": statement.excluded.beat_at}))
 
 
 def take_turn(db: OrmSession, name: str, now: datetime, every: timedelta) -> bool:
-    """Whether it is this process that begins what is done by one of all, so often."""
+    """Whether this process is the one to run a task that runs once in `every`, whatever the number of processes."""
     statement = insert(db, Heartbeat).values(name=name, kind="turn", started_at=now, beat_at=now)
     statement = statement.on_conflict_do_update(
         index_elements=["name"], set_={"beat_at": statement.excluded.beat_at}, where=Heartbeat.beat_at <= now - every

@@ -1,4 +1,4 @@
-"""Ingestion jobs: the outbox, claims and their ends."""
+"""Ingestion jobs: insert, claim, find, update, cancel."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import lookup
-from memorybase.database.upsert import core, insert_unless_there, rows_affected
+from memorybase.database.upsert import core, insert_if_absent, rows_affected
 from memorybase.models import IS_ACTIVE, IngestionJob, JobKind, JobState, MemoryBase, Session
 
 Job = IngestionJob
 _ACTIVE = sa.text("state IN ('queued', 'running')")
-# What every job asks is built once: building a statement takes several times as long as running it.
+# Statements of every job are built once: building takes several times as long as running.
 _THIS = Job.id == sa.bindparam("id")
 _ACTIVE_OF_SESSION = (
     sa.select(Job)
@@ -24,7 +24,7 @@ _ACTIVE_OF_SESSION = (
     .execution_options(populate_existing=True)
 )
 _STATE = sa.select(Job.state).where(_THIS)
-_ALONE = sa.select(Job).where(_THIS).with_for_update(key_share=True).execution_options(populate_existing=True)
+_FOR_UPDATE = sa.select(Job).where(_THIS).with_for_update(key_share=True).execution_options(populate_existing=True)
 _RUNNING = sa.select(Job.id, Job.epoch).where(
     Job.id.in_(sa.bindparam("ids", expanding=True)), Job.state == JobState.RUNNING
 )
@@ -34,7 +34,7 @@ _UPDATE_CLAIMED = sa.update(core(Job)).where(
     _COLUMNS.state == JobState.RUNNING,
     _COLUMNS.epoch == sa.bindparam("claimed_epoch"),
 )
-_TO_DO = (
+_WAITING = (
     sa.select(Job)
     .where(
         Job.state == JobState.QUEUED,
@@ -48,8 +48,8 @@ _TO_DO = (
 
 
 def insert_job(db: OrmSession, values: dict[str, Any]) -> Job | None:
-    """The new job, or None: this session of the memory base has an active one. The partial unique index decides."""
-    if not insert_unless_there(db, Job, values, "memory_base_id", "session_id", where=_ACTIVE):
+    """The new job, or None if this session of the memory base has an active one. A partial unique index decides."""
+    if not insert_if_absent(db, Job, values, "memory_base_id", "session_id", where=_ACTIVE):
         return None
     return lookup.get(db, Job, values["id"])
 
@@ -59,7 +59,7 @@ def active_job(db: OrmSession, base_id: UUID, session_id: str) -> Job | None:
 
 
 def is_active_in_session(base_id: UUID) -> sa.ColumnElement[bool]:
-    """Whether a job of the base is active in the `Session` of the statement around."""
+    """Whether the base has an active job in the outer statement's `Session`."""
     active = sa.select(Job.id).where(Job.memory_base_id == base_id, Job.session_id == Session.session_id, IS_ACTIVE)
     return active.correlate(Session).exists()
 
@@ -88,7 +88,7 @@ def fetch_owned_job(db: OrmSession, user_id: UUID, job_id: UUID) -> Job | None:
 
 
 def lock_job(db: OrmSession, job_id: UUID) -> Job | None:
-    return db.scalar(_ALONE, {"id": job_id})
+    return db.scalar(_FOR_UPDATE, {"id": job_id})
 
 
 def running_job_of_session(db: OrmSession, progress_id: UUID) -> Job | None:
@@ -101,12 +101,12 @@ def running_job_of_session(db: OrmSession, progress_id: UUID) -> Job | None:
 
 
 def update_claimed(db: OrmSession, *, job_id: UUID, epoch: int, **values: Any) -> bool:
-    """Write to a job that this claim still runs; False: the claim is lost."""
+    """Update a job under its claim; False if the claim is lost."""
     return rows_affected(db, _UPDATE_CLAIMED, {"claimed_id": job_id, "claimed_epoch": epoch, **values}) == 1
 
 
 def claims_that_hold(db: OrmSession, claims: Collection[tuple[UUID, int]]) -> set[tuple[UUID, int]]:
-    """Which of these jobs still run under the epoch that they were claimed with."""
+    """The claims among these that still hold: the job runs, under the same epoch."""
     if not claims:
         return set()
     ids = {job_id for job_id, _ in claims}
@@ -115,7 +115,7 @@ def claims_that_hold(db: OrmSession, claims: Collection[tuple[UUID, int]]) -> se
 
 
 def mark_embedding_started(db: OrmSession, totals: Mapping[tuple[UUID, int], int], *, batched: bool) -> None:
-    """These claimed jobs have so many messages to embed, and are worked on at one time or alone."""
+    """Write that embedding started, with each job's number of messages, in one batch or alone."""
     db.execute(
         _UPDATE_CLAIMED,
         [
@@ -126,13 +126,13 @@ def mark_embedding_started(db: OrmSession, totals: Mapping[tuple[UUID, int], int
     )  # fmt: skip
 
 
-def jobs_to_do(db: OrmSession, now: datetime, *, limit: int) -> list[Job]:
-    """Queued jobs whose time has come, the oldest first: those that any worker may do beside others."""
-    return list(db.scalars(_TO_DO, {"now": now, "at_most": limit}))
+def waiting_jobs(db: OrmSession, now: datetime, *, limit: int) -> list[Job]:
+    """Queued jobs that are due and may run in a batch, oldest first."""
+    return list(db.scalars(_WAITING, {"now": now, "at_most": limit}))
 
 
 def cancel_jobs(db: OrmSession, ids: Sequence[UUID], now: datetime, reason: str) -> None:
-    """Close active jobs; a worker that runs one finds its claim gone at its next check."""
+    """Cancel active jobs; a running worker finds its claim lost at its next check."""
     if ids:
         _cancel(db, Job.id.in_(ids), now, reason)
 
@@ -140,12 +140,12 @@ def cancel_jobs(db: OrmSession, ids: Sequence[UUID], now: datetime, reason: str)
 def cancel_jobs_of_base(
     db: OrmSession, base_id: UUID, now: datetime, reason: str, *, which: sa.ColumnElement[bool] | None = None
 ) -> None:
-    """The same for all active jobs of a base, or for those of them that are meant."""
+    """Cancel the active jobs of a base, or those that match `which`."""
     _cancel(db, sa.and_(Job.memory_base_id == base_id, sa.true() if which is None else which), now, reason)
 
 
 def _cancel(db: OrmSession, which: sa.ColumnElement[bool], now: datetime, reason: str) -> None:
-    # Locked in id order, as by a worker that marks several of its jobs at once.
+    # Lock in id order, as a worker does that updates several jobs at once.
     ids = sa.select(Job.id).where(which, IS_ACTIVE).order_by(Job.id).with_for_update(key_share=True)
     db.execute(
         sa.update(Job)
@@ -155,7 +155,7 @@ def _cancel(db: OrmSession, which: sa.ColumnElement[bool], now: datetime, reason
 
 
 def waits_to_ingest() -> sa.ColumnElement[bool]:
-    """A job that nobody runs, and that is no repair."""
+    """A queued job that is not a repair."""
     return sa.and_(Job.state == JobState.QUEUED, Job.kind != JobKind.REPAIR)
 
 
@@ -164,7 +164,7 @@ def of_generation(generation: int) -> sa.ColumnElement[bool]:
 
 
 def jobs_to_notify(db: OrmSession, now: datetime, *, notified_before: datetime | None, limit: int) -> list[Job]:
-    """Queued jobs whose time has come; with `notified_before` all that were last rung before it, due or not."""
+    """Queued jobs whose `notify_at` has passed; also those due and last notified before `notified_before`."""
     due: sa.ColumnElement[bool] = Job.notify_at <= now
     if notified_before is not None:
         due = sa.or_(due, sa.and_(Job.available_at <= now, Job.notified_at < notified_before))

@@ -1,4 +1,4 @@
-"""The ledger: what each generation holds. And the dead letters: what it cannot hold."""
+"""The ledger: which messages each generation holds, in which version and in how many chunks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memorybase.models import Capture, DeadLetter, Generation, LedgerEntry, Memo
 from memorybase.queries.sessions import CountedMessage, counted, counted_columns
 
 Entry = LedgerEntry
-# A dead letter stands in the way of another attempt unless somebody asked for one.
+# Dead letters in these states are not tried again.
 SETTLED = ("dead", "discarded")
 
 
@@ -31,7 +31,7 @@ class Held(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A collection that holds some of the messages, and in how many chunks each."""
+    """A collection that holds some of the messages, with their numbers of chunks."""
 
     memory_base_id: UUID
     collection_name: str
@@ -49,21 +49,21 @@ def record(
     now: datetime,
     repaired: bool,
 ) -> tuple[int, int]:
-    """Write entries; how many messages and how many chunks the ledger has gained by it.
+    """Write entries; how many messages and chunks the ledger gained.
 
-    They count as ingested now. What is repaired keeps its time, as what a build takes over does; an entry that an
-    ingestion finds is of the message's life before a deletion.
+    `ingested_at` is now. A repair keeps the entry's time, and a build takes over the serving generation's. An ingestion
+    overwrites it: an existing entry dates from before the message was deleted.
     """
     if not held:
         return 0, 0
     ids = [h.message_id for h in held]
-    since = {} if generation == base.serving else held_since(db, progress_id=progress_id, serving=base.serving, ids=ids)
+    times = {} if generation == base.serving else held_since(db, progress_id=progress_id, serving=base.serving, ids=ids)
     before = entries(db, progress_id, ids)
     db.execute(
         _record(db.get_bind().dialect.name, repaired),
         [
             {"memory_base_id": base.id, "generation": generation, "progress_id": progress_id, **h._asdict(),
-             "ingested_at": since.get(h.message_id, now)}
+             "ingested_at": times.get(h.message_id, now)}
             for h in held
         ],
     )  # fmt: skip
@@ -82,34 +82,34 @@ def _record(dialect: str, repaired: bool) -> sa.Executable:
 def held_since(
     db: OrmSession, *, progress_id: UUID, serving: int, ids: Collection[UUID]
 ) -> dict[UUID, datetime | None]:
-    """What a build takes over: when the serving generation ingested these messages of the session that the row is of.
+    """When the serving generation ingested these messages of a build's session.
 
-    None for those that its cursor has passed without holding them. What it has not come to yet is not among them.
+    None for messages that its cursor has passed without holding them. Messages beyond its cursor are left out.
     """
-    own, served = aliased(SessionProgress), aliased(SessionProgress)
+    target, serving_row = aliased(SessionProgress), aliased(SessionProgress)
     found: dict[UUID, datetime | None] = {}
     for some in pages(ids):
         rows = db.execute(
             sa.select(Message.id, Entry.ingested_at)
-            .select_from(own)
+            .select_from(target)
             .join(
-                served,
+                serving_row,
                 sa.and_(
-                    served.memory_base_id == own.memory_base_id,
-                    served.session_id == own.session_id,
-                    served.generation == serving,
+                    serving_row.memory_base_id == target.memory_base_id,
+                    serving_row.session_id == target.session_id,
+                    serving_row.generation == serving,
                 ),
             )
             .join(
                 Message,
                 sa.and_(
-                    Message.flow_id == own.flow_id,
-                    Message.session_id == own.session_id,
-                    Message.seq <= served.cursor_seq,
+                    Message.flow_id == target.flow_id,
+                    Message.session_id == target.session_id,
+                    Message.seq <= serving_row.cursor_seq,
                 ),
             )
-            .outerjoin(Entry, sa.and_(Entry.progress_id == served.id, Entry.message_id == Message.id))
-            .where(own.id == progress_id, Message.id.in_(some))
+            .outerjoin(Entry, sa.and_(Entry.progress_id == serving_row.id, Entry.message_id == Message.id))
+            .where(target.id == progress_id, Message.id.in_(some))
         )
         found.update((message_id, ingested_at) for message_id, ingested_at in rows)
     return found
@@ -129,7 +129,7 @@ def entries(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> dict[UU
 
 
 def entries_of_session(db: OrmSession, progress_id: UUID) -> list[Held]:
-    """Everything the ledger says of one session in one generation."""
+    """All entries of one session in one generation."""
     rows = db.execute(sa.select(Entry.message_id, Entry.version, Entry.chunks).where(Entry.progress_id == progress_id))
     return [Held(*row) for row in rows]
 
@@ -137,11 +137,11 @@ def entries_of_session(db: OrmSession, progress_id: UUID) -> list[Held]:
 def sources(
     db: OrmSession, *, progress_id: UUID, embedder: str, chunker: str, versions: Mapping[UUID, int], limit: int
 ) -> list[Source]:
-    """Other generations that hold these versions of this session's messages, made alike; those that hold most first."""
-    asked = {"progress_id": progress_id, "embedder": embedder, "chunker": chunker, "at_most": limit}
+    """Other generations with the same embedder and chunker that hold these messages; those that hold most first."""
+    parameters = {"progress_id": progress_id, "embedder": embedder, "chunker": chunker, "at_most": limit}
     found: dict[UUID, Source] = {}
     for some in pages(versions):
-        rows = db.execute(_sources(), {**asked, "ids": some})
+        rows = db.execute(_sources(), {**parameters, "ids": some})
         for source_id, base_id, name, collection_id, message_id, version, chunks in rows:
             if version == versions[message_id]:
                 source = found.setdefault(source_id, Source(base_id, name, collection_id, {}))
@@ -151,7 +151,7 @@ def sources(
 
 @lru_cache
 def _sources() -> sa.Select[UUID, UUID, str, UUID, UUID, int, int]:
-    own = aliased(SessionProgress)
+    target = aliased(SessionProgress)
     alike = (
         sa.select(
             SessionProgress.id,
@@ -159,7 +159,10 @@ def _sources() -> sa.Select[UUID, UUID, str, UUID, UUID, int, int]:
             Generation.collection_name,
             Generation.collection_id,
         )
-        .join(own, sa.and_(own.flow_id == SessionProgress.flow_id, own.session_id == SessionProgress.session_id))
+        .join(
+            target,
+            sa.and_(target.flow_id == SessionProgress.flow_id, target.session_id == SessionProgress.session_id),
+        )
         .join(
             Generation,
             sa.and_(
@@ -168,7 +171,7 @@ def _sources() -> sa.Select[UUID, UUID, str, UUID, UUID, int, int]:
             ),
         )
         .where(
-            own.id == sa.bindparam("progress_id"),
+            target.id == sa.bindparam("progress_id"),
             SessionProgress.id != sa.bindparam("progress_id"),
             Generation.embedder == sa.bindparam("embedder"),
             Generation.chunker == sa.bindparam("chunker"),
@@ -185,7 +188,7 @@ def _sources() -> sa.Select[UUID, UUID, str, UUID, UUID, int, int]:
 
 
 def entries_of_generation(db: OrmSession, base_id: UUID, generation: int) -> Iterator[tuple[UUID, Held]]:
-    """(session row, entry) of every message, streamed."""
+    """Every entry with its session row, streamed."""
     rows = db.execute(
         sa.select(Entry.progress_id, Entry.message_id, Entry.version, Entry.chunks)
         .where(Entry.memory_base_id == base_id, Entry.generation == generation)
@@ -195,7 +198,7 @@ def entries_of_generation(db: OrmSession, base_id: UUID, generation: int) -> Ite
         yield progress_id, Held(message_id, version, chunks)
 
 
-def forget(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> None:
+def delete(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> None:
     for some in pages(ids):
         db.execute(sa.delete(Entry).where(Entry.progress_id == progress_id, Entry.message_id.in_(some)))
 
@@ -212,9 +215,9 @@ def messages_to_write(
     also: Collection[UUID] = (),
     limit: int,
 ) -> list[CountedMessage]:
-    """Counted messages at or below the cursor that the ledger lacks or has in another version, in seq order.
+    """Counted messages up to the cursor that are missing in the ledger or have another version there, in seq order.
 
-    `also` are written whatever the ledger says. Settled dead letters of the same version are left out.
+    Messages in `also` are included whatever the ledger says. Settled dead letters of the same version are left out.
     """
     rows = db.execute(
         counted_columns()
@@ -234,10 +237,10 @@ def messages_to_write(
     return [CountedMessage(*row) for row in rows]
 
 
-def entries_to_drop(db: OrmSession, progress_id: UUID, *, limit: int) -> list[Held]:
-    """What the ledger holds of messages that are gone, or that are settled dead letters in a later version.
+def obsolete_entries(db: OrmSession, progress_id: UUID, *, limit: int) -> list[Held]:
+    """Entries of messages that are deleted, or that are settled dead letters in their current version.
 
-    A message beyond the cursor came back after its deletion: what is held is of its life before.
+    Also of messages beyond the cursor: they were deleted and captured again, and the entry is the old one.
     """
     rows = db.execute(
         sa.select(Entry.message_id, Entry.version, Entry.chunks)
@@ -253,7 +256,7 @@ def entries_to_drop(db: OrmSession, progress_id: UUID, *, limit: int) -> list[He
 
 
 def _is_message(message_id: sa.SQLColumnExpression[UUID]) -> sa.ColumnElement[bool]:
-    """The message of that id in the session of the joined row; in another session it is another message."""
+    """The message with that id, in the session of the joined row."""
     return sa.and_(
         Message.id == message_id,
         Message.flow_id == SessionProgress.flow_id,
@@ -275,7 +278,7 @@ def _settled(progress_id: UUID | sa.SQLColumnExpression[UUID]) -> sa.Exists:
 
 
 def chunks_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
-    """How many chunks the ledgers of all generations say there are of a session."""
+    """How many chunks of a session all generations hold, according to the ledger."""
     row = SessionProgress
     total = db.scalar(
         sa.select(sa.func.sum(LedgerEntry.chunks))

@@ -26,55 +26,55 @@ from memorybase.models import (
 )
 from memorybase.queries import cursors, jobs
 
-COMPARE_EVERY_SECONDS = 60  # a base at rest is looked at this often
+COMPARE_EVERY_SECONDS = 60  # for each base without active work
 COMPARE_LIMIT = 50
 
 # Statements of every capture, claim and advance are built once, with `id` to be filled in.
 _THIS = MemoryBase.id == sa.bindparam("id")
-_LIVING_OF_FLOW = sa.and_(MemoryBase.flow_id == sa.bindparam("id"), MemoryBase.deleting_at.is_(None))
+_BASES_OF_FLOW = sa.and_(MemoryBase.flow_id == sa.bindparam("id"), MemoryBase.deleting_at.is_(None))
 
 
 def share_bases_of_flow(db: OrmSession, flow_id: UUID) -> list[MemoryBase]:
-    """The flow's living memory bases, share-locked: none is regenerated or deleted until this transaction ends."""
-    _queue_up(db, _LIVING_OF_FLOW, flow_id)
-    return list(db.scalars(_locked(_LIVING_OF_FLOW, alone=False), {"id": flow_id}))
+    """The flow's memory bases, share-locked: none is regenerated or deleted until this transaction ends."""
+    _take_turn(db, _BASES_OF_FLOW, flow_id)
+    return list(db.scalars(_locked(_BASES_OF_FLOW, exclusive=False), {"id": flow_id}))
 
 
 def share_base(db: OrmSession, base_id: UUID) -> MemoryBase | None:
-    """The memory base, living or being deleted, share-locked."""
-    _queue_up(db, _THIS, base_id)
-    return db.scalar(_locked(_THIS, alone=False), {"id": base_id})
+    """The memory base, share-locked, even while it is being deleted."""
+    _take_turn(db, _THIS, base_id)
+    return db.scalar(_locked(_THIS, exclusive=False), {"id": base_id})
 
 
 def lock_base(db: OrmSession, base_id: UUID) -> MemoryBase | None:
-    """The memory base, locked against every capture, claim and advance."""
-    _queue_up(db, _THIS, base_id, alone=True)
-    return db.scalar(_locked(_THIS, alone=True), {"id": base_id})
+    """The memory base, locked exclusively against every capture, claim and advance."""
+    _take_turn(db, _THIS, base_id, exclusive=True)
+    return db.scalar(_locked(_THIS, exclusive=True), {"id": base_id})
 
 
 @lru_cache
-def _locked(which: sa.ColumnElement[bool], *, alone: bool) -> sa.Select[MemoryBase]:
+def _locked(which: sa.ColumnElement[bool], *, exclusive: bool) -> sa.Select[MemoryBase]:
     found = sa.select(MemoryBase).where(which).order_by(MemoryBase.id)
-    return found.with_for_update(read=not alone, key_share=alone).execution_options(populate_existing=True)
+    return found.with_for_update(read=not exclusive, key_share=exclusive).execution_options(populate_existing=True)
 
 
-def _queue_up(db: OrmSession, which: sa.ColumnElement[bool], ident: UUID, *, alone: bool = False) -> None:
-    """Wait for one's turn at the memory bases.
+def _take_turn(db: OrmSession, which: sa.ColumnElement[bool], key: UUID, *, exclusive: bool = False) -> None:
+    """Take advisory locks first, which PostgreSQL grants in order.
 
-    PostgreSQL lets share locks on a row overtake whoever waits to have the row alone: under steady captures a
-    regenerate, a deletion or a build's last advance would wait without end. Advisory locks are granted in order.
+    Share locks on a row overtake a waiting exclusive lock: under steady captures a regenerate, a deletion or a build's
+    last advance would wait for ever.
     """
     if db.get_bind().dialect.name == "sqlite":
         return
-    db.execute(_take_turn(which, alone), {"id": ident})
+    db.execute(_advisory_lock(which, exclusive), {"id": key})
 
 
 @lru_cache
-def _take_turn(which: sa.ColumnElement[bool], alone: bool) -> sa.Select[Any]:
-    take = sa.func.pg_advisory_xact_lock if alone else sa.func.pg_advisory_xact_lock_shared
-    wanted = sa.select(MemoryBase.id).where(which).order_by(MemoryBase.id).subquery()
-    key = sa.func.hashtextextended(sa.cast(wanted.c.id, sa.Text), 0)
-    return sa.select(take(key)).select_from(wanted)
+def _advisory_lock(which: sa.ColumnElement[bool], exclusive: bool) -> sa.Select[Any]:
+    take = sa.func.pg_advisory_xact_lock if exclusive else sa.func.pg_advisory_xact_lock_shared
+    bases = sa.select(MemoryBase.id).where(which).order_by(MemoryBase.id).subquery()
+    key = sa.func.hashtextextended(sa.cast(bases.c.id, sa.Text), 0)
+    return sa.select(take(key)).select_from(bases)
 
 
 def fetch_base(db: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase | None:
@@ -87,12 +87,12 @@ def fetch_base(db: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase | Non
 
 
 def base_of_name(db: OrmSession, user_id: UUID, name: str) -> UUID | None:
-    """Also of a base that is being deleted: the name is free when its last row is gone."""
+    """The id of the base with this name. A base in deletion keeps its name until its last row is deleted."""
     return db.scalar(sa.select(MemoryBase.id).where(MemoryBase.user_id == user_id, MemoryBase.name == name))
 
 
 def base_ids_of_flow(db: OrmSession, flow_id: UUID) -> list[UUID]:
-    """Every memory base of the flow, those being deleted too."""
+    """Every memory base of the flow, including those in deletion."""
     return list(db.scalars(sa.select(MemoryBase.id).where(MemoryBase.flow_id == flow_id).order_by(MemoryBase.id)))
 
 
@@ -109,12 +109,12 @@ def bases_in_build(db: OrmSession) -> list[UUID]:
 
 
 def fetch_any_base(db: OrmSession, base_id: UUID) -> MemoryBase | None:
-    """The memory base, whoever it belongs to and whether or not it is being deleted."""
+    """The memory base of any user, even while it is being deleted."""
     return db.get(MemoryBase, base_id, populate_existing=True)
 
 
 def begin_deletion(db: OrmSession, base_id: UUID, now: datetime) -> None:
-    """From this commit on the base is gone for its user, and its jobs are cancelled."""
+    """From this commit on the base is not found, and its jobs are cancelled."""
     base = lock_base(db, base_id)
     if base is not None and base.deleting_at is None:
         base.deleting_at = now
@@ -123,23 +123,23 @@ def begin_deletion(db: OrmSession, base_id: UUID, now: datetime) -> None:
 
 
 def delete_rows_of_base(db: OrmSession, base_id: UUID, *, limit: int) -> bool:
-    """Up to `limit` rows of what hangs on a base; False once only its generations are left."""
+    """Delete up to `limit` rows of a base; False once only its generations are left."""
     return _delete_some_of(db, lambda table: table.memory_base_id == base_id, limit)
 
 
 def _delete_some_of(db: OrmSession, which: Callable[[type[Any]], sa.ColumnElement[bool]], limit: int) -> bool:
-    # The session's row last: by then nothing refers to it, and its deletion takes nothing else along.
+    # The session's row last: by then nothing refers to it, and its deletion cascades to nothing.
     tables = (TokenVectors, LedgerEntry, DeadLetter, IngestionJob, SessionProgress)
     return any(batches.delete_some(db, table, which(table), limit=limit) for table in tables)
 
 
 def delete_base(db: OrmSession, base_id: UUID) -> None:
-    """The base and what still hangs on it: its generations and its entry in the registry."""
+    """Delete the base, its generations and its registry entry."""
     db.execute(sa.delete(MemoryBase).where(MemoryBase.id == base_id))
 
 
 def bases_to_compare(db: OrmSession, now: datetime) -> list[UUID]:
-    """Living bases at rest whose last comparison is a minute old."""
+    """Bases without active work whose last comparison is `COMPARE_EVERY_SECONDS` old."""
     busy = sa.exists().where(IngestionJob.memory_base_id == MemoryBase.id, IS_ACTIVE)
     marked = sa.exists().where(
         SessionProgress.memory_base_id == MemoryBase.id,
@@ -167,7 +167,7 @@ def bases_to_compare(db: OrmSession, now: datetime) -> list[UUID]:
 def fetch_generation(db: OrmSession, base_id: UUID, generation: int) -> Generation:
     found = lookup.get(db, Generation, base_id, generation)
     if found is None:
-        raise sa.exc.NoResultFound("a memory base without that generation")
+        raise sa.exc.NoResultFound("the memory base has no such generation")
     return found
 
 
@@ -178,9 +178,9 @@ def generations(db: OrmSession, base_id: UUID) -> list[Generation]:
 
 
 def is_collection_needed(db: OrmSession, base_id: UUID, generation: int) -> bool:
-    """Whether a collection of that base and number is filled, served or yet to be dropped, or may be soon.
+    """Whether the collection of this generation is in use, is still to be deleted, or may be used soon.
 
-    A number beyond the last one of a living base is what its next regenerate takes.
+    The number after a base's last generation belongs to its next regenerate.
     """
     base, found = db.get(MemoryBase, base_id), db.get(Generation, (base_id, generation))
     if found is not None:
@@ -209,7 +209,7 @@ def retired_generations(db: OrmSession, before: datetime) -> list[Generation]:
 
 
 def set_serving(db: OrmSession, base_id: UUID, generation: int) -> None:
-    """The generation serves from this commit on; the knowledge base's registry entry follows."""
+    """The generation serves from this commit on; also updates the registry entry."""
     chosen = fetch_generation(db, base_id, generation)
     chosen.state = GenerationState.SERVING
     db.execute(
@@ -225,7 +225,7 @@ def set_serving(db: OrmSession, base_id: UUID, generation: int) -> None:
 
 
 def set_mismatch(db: OrmSession, base_id: UUID, serving: int, mismatch: bool, now: datetime) -> None:
-    """Remember a comparison, unless another generation serves by now."""
+    """Store the result of a comparison, unless another generation serves by now."""
     db.execute(
         sa.update(MemoryBase)
         .where(MemoryBase.id == base_id, MemoryBase.serving == serving)
@@ -234,17 +234,17 @@ def set_mismatch(db: OrmSession, base_id: UUID, serving: int, mismatch: bool, no
 
 
 def delete_rows_of_generation(db: OrmSession, base_id: UUID, generation: int, *, limit: int) -> bool:
-    """Up to `limit` rows of what hangs on a generation; False once nothing is left."""
+    """Delete up to `limit` rows of a generation; False once nothing is left."""
     return _delete_some_of(
         db, lambda table: sa.and_(table.memory_base_id == base_id, table.generation == generation), limit
     )
 
 
 def mark_collection_deleted(db: OrmSession, base_id: UUID, generation: int) -> None:
-    """A retired generation's collection is gone, and all that hung on it.
+    """A retired generation's collection and rows are deleted.
 
-    Its own row stays, so that its number, and with it the collection's name, is never given again: a sweeper that is
-    late with dropping it must not hit a newer one.
+    The generation's own row stays, so that its number and its collection's name are never reused: a late sweeper must
+    not delete a newer collection.
     """
     db.execute(
         sa.update(Generation)

@@ -1,4 +1,4 @@
-"""What models were given, by run and node."""
+"""Memory uses: what models were given, by run and node."""
 
 from __future__ import annotations
 
@@ -16,41 +16,43 @@ from memorybase.models import MemoryUse, MemoryUseMessage, Message, Run
 DELETED = "[deleted]"
 
 Messages = Collection[UUID] | sa.Select[UUID]
-Shown = Mapping[str, Any]  # a message of a view, or its source
+ViewItem = Mapping[str, Any]  # a message of a view, or its source
 
 
-def ids_in(sources: Sequence[Shown]) -> set[UUID]:
-    """What is stored by itself and has words in a view: messages, summaries, executions, chats for their summaries."""
-    found: set[UUID] = set()
-    for named in (each for source in sources for each in source["message_ids"]):
-        with suppress(ValueError):  # a predefined message is of the configuration
-            found.add(UUID(named.partition(":")[0]))  # behind the colon, the place in an execution
-    return found
+def ids_in(sources: Sequence[ViewItem]) -> set[UUID]:
+    """The ids of what a view shows: messages, summaries, executions, and chats for their summaries."""
+    ids: set[UUID] = set()
+    for source_id in (source_id for source in sources for source_id in source["message_ids"]):
+        with suppress(ValueError):  # a predefined message belongs to the configuration and has no UUID
+            ids.add(UUID(source_id.partition(":")[0]))  # after the colon: the index in an execution's context
+    return ids
 
 
-def without(told: Sequence[Shown], sources: Sequence[Shown], ids: Collection[UUID]) -> list[Any]:
-    """The messages of a view, of which some no longer say what they said."""
+def redact_messages(messages: Sequence[ViewItem], sources: Sequence[ViewItem], ids: Collection[UUID]) -> list[Any]:
+    """The messages of a view; those with a source in `ids` have their content replaced."""
     return [
         _redacted(message) if ids_in([source]).intersection(ids) else message
-        for message, source in zip(told, sources, strict=True)
+        for message, source in zip(messages, sources, strict=True)
     ]
 
 
 def put_use(db: OrmSession, values: Mapping[str, Any], message_ids: Collection[UUID], *, replace: bool = True) -> bool:
-    """Keep a use; one of the same run and node is replaced, or stays, and this says False."""
+    """Store a use. If its run and node have one, replace it, or keep it and return False."""
     changes = {name: value for name, value in values.items() if name not in {"flow_id", "run_id", "node_id"}}
     statement = insert(db, MemoryUse).values(id=uuid4(), **values)
-    one_a_node = ["flow_id", "run_id", "node_id"]
+    unique = ["flow_id", "run_id", "node_id"]
     if replace:
-        statement = statement.on_conflict_do_update(index_elements=one_a_node, set_=changes)
+        statement = statement.on_conflict_do_update(index_elements=unique, set_=changes)
     else:
-        statement = statement.on_conflict_do_nothing(index_elements=one_a_node)
+        statement = statement.on_conflict_do_nothing(index_elements=unique)
     use_id = db.execute(statement.returning(MemoryUse.id)).scalar()
     if use_id is None:
         return False
     db.execute(sa.delete(MemoryUseMessage).where(MemoryUseMessage.use_id == use_id))
     if message_ids:
-        rows = [{"message_id": each, "use_id": use_id, "flow_id": values["flow_id"]} for each in message_ids]
+        rows = [
+            {"message_id": message_id, "use_id": use_id, "flow_id": values["flow_id"]} for message_id in message_ids
+        ]
         db.execute(sa.insert(MemoryUseMessage), rows)
     return True
 
@@ -67,7 +69,7 @@ def uses_of_run(db: OrmSession, flow_id: UUID, run_id: UUID) -> list[MemoryUse]:
 
 
 def edited_since(db: OrmSession, flow_id: UUID, run_id: UUID) -> set[UUID]:
-    """A run's uses of which a message has been edited since."""
+    """The uses of a run that hold a message edited since."""
     return set(
         db.scalars(
             sa.select(MemoryUse.id)
@@ -78,17 +80,17 @@ def edited_since(db: OrmSession, flow_id: UUID, run_id: UUID) -> set[UUID]:
     )
 
 
-def holding(db: OrmSession, flow_id: UUID, session_id: str, plain: str | None) -> list[MemoryUse]:
-    """A session's uses in whose messages these letters stand, or all."""
+def uses_with_text(db: OrmSession, flow_id: UUID, session_id: str, text: str | None) -> list[MemoryUse]:
+    """A session's uses whose messages contain the text, or all."""
     statement = sa.select(MemoryUse).where(*_of_session(flow_id, session_id))
-    if plain is not None:
-        statement = statement.where(sa.cast(MemoryUse.messages, sa.Text).contains(plain))
+    if text is not None:
+        statement = statement.where(sa.cast(MemoryUse.messages, sa.Text).contains(text))
     return list(db.scalars(statement))
 
 
 def delete_uses_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> int:
-    """The uses of a session's runs, and its messages' words in the uses of others. Before its messages and runs go. How
-    many uses went."""
+    """Delete the uses of a session's runs, and redact its messages in other uses; returns how many were deleted. To be
+    called before its messages and runs are deleted."""
     deleted = rows_affected(db, sa.delete(MemoryUse).where(*_of_session(flow_id, session_id)))
     redact_uses(db, sa.select(Message.id).where(Message.flow_id == flow_id, Message.session_id == session_id))
     return deleted
@@ -101,23 +103,23 @@ def _of_session(flow_id: UUID, session_id: str) -> tuple[sa.ColumnElement[bool],
 
 
 def delete_uses_of_node(db: OrmSession, flow_id: UUID, node_id: str) -> None:
-    """What a node's models were given: its memory is deleted."""
+    """Delete what a node's models were given, when its memory is deleted."""
     db.execute(sa.delete(MemoryUse).where(MemoryUse.flow_id == flow_id, MemoryUse.node_id == node_id))
 
 
 def redact_uses(db: OrmSession, message_ids: Messages) -> None:
-    """Take what these messages say out of every use that holds it: they are deleted."""
-    which = MemoryUseMessage.message_id.in_(message_ids)
-    links = db.execute(sa.select(MemoryUseMessage.use_id, MemoryUseMessage.message_id).where(which)).all()
-    gone: dict[UUID, set[UUID]] = {}
+    """Redact deleted messages in every use that holds them."""
+    condition = MemoryUseMessage.message_id.in_(message_ids)
+    links = db.execute(sa.select(MemoryUseMessage.use_id, MemoryUseMessage.message_id).where(condition)).all()
+    ids_by_use: dict[UUID, set[UUID]] = {}
     for use_id, message_id in links:
-        gone.setdefault(use_id, set()).add(message_id)
-    for use_id, ids in gone.items():
+        ids_by_use.setdefault(use_id, set()).add(message_id)
+    for use_id, ids in ids_by_use.items():
         use = db.get_one(MemoryUse, use_id)
-        use.messages = without(use.messages, use.sources, ids)
+        use.messages = redact_messages(use.messages, use.sources, ids)
         use.memory_use_summary = None
     db.flush()
-    db.execute(sa.delete(MemoryUseMessage).where(which), execution_options={"synchronize_session": False})
+    db.execute(sa.delete(MemoryUseMessage).where(condition), execution_options={"synchronize_session": False})
 
 
 def _redacted(message: Mapping[str, Any]) -> dict[str, Any]:

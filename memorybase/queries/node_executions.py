@@ -1,4 +1,4 @@
-"""Executions of nodes, by id and by the runs of a session."""
+"""Node executions, by id and by the runs of a session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUCCEEDED = "succeeded"
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A finished execution, without what it gave out."""
+    """A finished execution, without its outputs."""
 
     id: UUID
     run_id: UUID
@@ -27,7 +27,7 @@ class Ran:
 
 
 def fetch_any(db: OrmSession, execution_id: UUID) -> tuple[NodeExecution, UUID] | None:
-    """Whoever's it is, and whose."""
+    """An execution of any user, and the user's id."""
     row = db.execute(
         sa.select(NodeExecution, Flow.user_id)
         .join(Flow, Flow.id == NodeExecution.flow_id)
@@ -37,7 +37,7 @@ def fetch_any(db: OrmSession, execution_id: UUID) -> tuple[NodeExecution, UUID] 
 
 
 def fetch(db: OrmSession, user_id: UUID, execution_id: UUID) -> NodeExecution | None:
-    """The user's, unless its flow is being deleted."""
+    """A user's execution, unless its flow is being deleted."""
     return db.scalar(
         sa.select(NodeExecution)
         .join(Flow, Flow.id == NodeExecution.flow_id)
@@ -54,33 +54,33 @@ def succeeded_in(db: OrmSession, flow_id: UUID, session_id: str, node_id: str, r
 def newest_succeeded(
     db: OrmSession, flow_id: UUID, session_id: str, node_id: str, *, but_of: UUID | None = None
 ) -> Ran | None:
-    """A node's latest successful execution in a session, whatever its run, or of any but that one."""
-    found = _succeeded(flow_id, session_id, node_id)
+    """A node's latest successful execution in a session, except those of the run `but_of`."""
+    statement = _succeeded(flow_id, session_id, node_id)
     if but_of is not None:
-        found = found.where(NodeExecution.run_id != but_of)
+        statement = statement.where(NodeExecution.run_id != but_of)
     row = db.execute(
-        found.order_by(NodeExecution.created_at.desc(), NodeExecution.index.desc(), NodeExecution.id).limit(1)
+        statement.order_by(NodeExecution.created_at.desc(), NodeExecution.index.desc(), NodeExecution.id).limit(1)
     ).first()
     return None if row is None else Ran(*row)
 
 
-def holding(db: OrmSession, flow_id: UUID, session_id: str, plain: str | None) -> list[NodeExecution]:
-    """A session's executions in whose outputs these letters stand, or all."""
+def executions_with_text(db: OrmSession, flow_id: UUID, session_id: str, text: str | None) -> list[NodeExecution]:
+    """A session's executions whose outputs contain the text, or all."""
     statement = sa.select(NodeExecution).where(*_of_session(flow_id, session_id))
-    if plain is not None:
-        statement = statement.where(sa.cast(NodeExecution.outputs, sa.Text).contains(plain))
+    if text is not None:
+        statement = statement.where(sa.cast(NodeExecution.outputs, sa.Text).contains(text))
     return list(db.scalars(statement))
 
 
 def delete_executions_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
-    """How many there were, and how many messages their contexts held."""
-    mine = _of_session(flow_id, session_id)
+    """How many were deleted, and how many messages their contexts held."""
+    condition = _of_session(flow_id, session_id)
     if db.get_bind().dialect.name == "sqlite":
-        held = sa.func.json_array_length(NodeExecution.outputs, "$.context")
+        context_length = sa.func.json_array_length(NodeExecution.outputs, "$.context")
     else:
-        held = sa.func.jsonb_array_length(NodeExecution.outputs["context"])
-    messages = db.scalar(sa.select(sa.func.sum(held)).where(*mine)) or 0
-    return rows_affected(db, sa.delete(NodeExecution).where(*mine)), int(messages)
+        context_length = sa.func.jsonb_array_length(NodeExecution.outputs["context"])
+    messages = db.scalar(sa.select(sa.func.sum(context_length)).where(*condition)) or 0
+    return rows_affected(db, sa.delete(NodeExecution).where(*condition)), int(messages)
 
 
 def _of_session(flow_id: UUID, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:

@@ -1,27 +1,69 @@
-"""The row that a user owns, or NotFound."""
+"""The row that a user owns, or NotFound. Every "There is no such ..." error is built by `not_found`."""
 
 from __future__ import annotations
 
+from typing import Literal, TypeVar
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.models import Flow, MemoryBase
+from memorybase.models import Flow, MemoryBase, Session
 from memorybase.queries import memory_bases, sessions
+
+Row = TypeVar("Row")
+Kind = Literal[
+    "chat memory",
+    "dead letter",
+    "flow",
+    "job",
+    "key",
+    "knowledge base",
+    "memory base",
+    "message",
+    "node execution",
+    "run",
+    "session",
+    "summary",
+]
+_FIELDS = {"chat memory": "node_id", "knowledge base": "name", "node execution": "execution_id"}  # else <kind>_id
+
+
+def not_found(kind: Kind, value: object, *, field: str | None = None) -> errors.NotFound:
+    """The error for a row that is missing or belongs to somebody else; `field` where it is not the usual one."""
+    field = field or _FIELDS.get(kind) or f"{kind.replace(' ', '_')}_id"
+    return errors.NotFound(f"There is no such {kind}", field=field, value=value)
+
+
+def require(row: Row | None, kind: Kind, value: object, *, field: str | None = None) -> Row:
+    """The row; raises NotFound for None."""
+    if row is None:
+        raise not_found(kind, value, field=field)
+    return row
+
+
+def check_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> None:
+    """Raises NotFound. Cheaper than `require_flow`: it reads no row."""
+    if not sessions.has_flow(db, user_id, flow_id):
+        raise not_found("flow", flow_id)
 
 
 def require_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> Flow:
-    """Raises NotFound."""
-    flow = sessions.fetch_flow(db, user_id, flow_id)
-    if flow is None:
-        raise errors.NotFound("There is no such flow", field="flow_id", value=flow_id)
-    return flow
+    """The user's flow, unless it is being deleted; raises NotFound."""
+    return require(sessions.fetch_flow(db, user_id, flow_id), "flow", flow_id)
 
 
-def require_memory_base(db: OrmSession, user_id: UUID, base_id: UUID) -> MemoryBase:
-    """Raises NotFound."""
+def require_session(db: OrmSession, flow_id: UUID, session_id: str, *, lock: bool = False) -> Session:
+    """A session that is not deleted; raises NotFound. The flow must have been checked."""
+    session = (sessions.lock_session if lock else sessions.fetch_session)(db, flow_id, session_id)
+    if session is None or session.deleted_at is not None:
+        raise not_found("session", session_id)
+    return session
+
+
+def require_memory_base(db: OrmSession, user_id: UUID, base_id: UUID, *, lock: bool = False) -> MemoryBase:
+    """The user's memory base, unless it is being deleted; raises NotFound."""
     base = memory_bases.fetch_base(db, user_id, base_id)
-    if base is None:
-        raise errors.NotFound("There is no such memory base", field="memory_base_id", value=base_id)
-    return base
+    if base is not None and lock:
+        base = memory_bases.lock_base(db, base_id)
+    return require(base, "memory base", base_id)

@@ -1,4 +1,4 @@
-"""Flows, sessions, runs and messages: what capture, edits and deletes ask."""
+"""Flows, sessions, runs and messages, for captures, edits and deletions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import batches, clock, lookup
-from memorybase.database.upsert import core, insert_unless_there, rows_affected
+from memorybase.database.upsert import core, insert_if_absent, rows_affected
 from memorybase.models import (
     Capture,
     Chat,
@@ -32,7 +32,7 @@ from memorybase.models import (
 
 
 class KnownMessage(NamedTuple):
-    """A stored message, as far as a second capture of its id needs it."""
+    """What a repeated capture needs to know of a stored message."""
 
     id: UUID
     user_id: UUID
@@ -62,14 +62,14 @@ class Sizes(NamedTuple):
 
 
 def counted(capture: Capture) -> sa.ColumnElement[bool]:
-    """Whether a message counts: outputs, or every user and assistant message."""
+    """Whether a message counts: outputs only, or every user and assistant message."""
     return Message.is_output == sa.true() if capture == Capture.OUTPUTS else Message.is_dialogue == sa.true()
 
 
-# What every capture asks is built once: building a statement takes several times as long as running it.
+# Statements of every capture are built once: building takes several times as long as running.
 _OF_USER = sa.and_(Flow.id == bindparam("flow_id"), Flow.user_id == bindparam("user_id"), Flow.deleting_at.is_(None))
 _FLOW, _FLOW_IS_THERE = sa.select(Flow).where(_OF_USER), sa.select(Flow.id).where(_OF_USER)
-_SESSION_ALONE = (
+_SESSION_FOR_UPDATE = (
     sa.select(Session)
     .where(Session.flow_id == bindparam("flow_id"), Session.session_id == bindparam("session_id"))
     .with_for_update(key_share=True)
@@ -87,7 +87,7 @@ def fetch_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> Flow | None:
 
 
 def has_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> bool:
-    """Whether it is the user's flow, and not being deleted."""
+    """Whether the user has this flow, and it is not being deleted."""
     return db.scalar(_FLOW_IS_THERE, {"flow_id": flow_id, "user_id": user_id}) is not None
 
 
@@ -101,7 +101,7 @@ def lock_flow(db: OrmSession, flow_id: UUID) -> Flow | None:
 
 
 def open_session(db: OrmSession, *, flow_id: UUID, session_id: str, end_user_id: str | None) -> Session:
-    """The session, made when new, its row locked: from here to the commit, this transaction alone gives out seqs."""
+    """Insert the session if it is new, and lock it: until the commit only this transaction assigns its seqs."""
     opened = lock_session(db, flow_id, session_id)
     if opened is not None:
         return opened
@@ -110,39 +110,39 @@ def open_session(db: OrmSession, *, flow_id: UUID, session_id: str, end_user_id:
         "id": uuid4(), "flow_id": flow_id, "session_id": session_id, "end_user_id": end_user_id,
         "last_seq": 0, "created_at": now, "last_captured_at": now, "metadata": {},
     }  # fmt: skip
-    insert_unless_there(db, Session, new, "flow_id", "session_id")
+    insert_if_absent(db, Session, new, "flow_id", "session_id")
     opened = lock_session(db, flow_id, session_id)
-    if opened is None:  # the row was there when the insert looked and is gone now: a delete in between
-        raise errors.ConstraintViolated("The session vanished between insert and lock")
+    if opened is None:  # deleted between insert and lock
+        raise errors.ConstraintViolated("The session was deleted between insert and lock")
     return opened
 
 
 def lock_session(db: OrmSession, flow_id: UUID, session_id: str) -> Session | None:
-    return db.scalar(_SESSION_ALONE, {"flow_id": flow_id, "session_id": session_id})
+    return db.scalar(_SESSION_FOR_UPDATE, {"flow_id": flow_id, "session_id": session_id})
 
 
 def share_sessions_of_messages(
     db: OrmSession, flow_id: UUID, session_id: str | None, message_ids: Collection[UUID]
 ) -> None:
-    """Nothing of this session is deleted until the transaction ends, nor of those that the messages are of."""
+    """Share-lock this session and those of the messages: nothing of them is deleted until the transaction ends."""
     names = {session_id} if session_id is not None else set()
     for some in batches.pages(message_ids):
         mine = (Message.flow_id == flow_id, Message.id.in_(some))
         names.update(db.scalars(sa.select(Message.session_id).where(*mine).distinct()))
-    for name in sorted(names):  # in the order in which everybody takes them
+    for name in sorted(names):  # the common lock order
         which = (Session.flow_id == flow_id, Session.session_id == name)
         db.execute(sa.select(Session.id).where(*which).with_for_update(read=True))
 
 
 def has_identical_message(db: OrmSession, message: Message) -> bool:
-    """Whether another message of the session is the same, word for word."""
+    """Whether another message of the session has identical content."""
     others = (Message.flow_id == message.flow_id, Message.session_id == message.session_id, Message.id != message.id)
     same = sa.exists().where(*others, Message.fingerprint == message.fingerprint)
     return db.scalar(sa.select(same)) is True
 
 
 def present(db: OrmSession, flow_id: UUID, message_ids: Collection[UUID]) -> set[UUID]:
-    """Which of these are messages of the flow."""
+    """The ids among these that are messages of the flow."""
     found: set[UUID] = set()
     for some in batches.pages(message_ids):
         found.update(db.scalars(sa.select(Message.id).where(Message.flow_id == flow_id, Message.id.in_(some))))
@@ -154,7 +154,7 @@ def fetch_session(db: OrmSession, flow_id: UUID, session_id: str) -> Session | N
 
 
 def dialogue_after(db: OrmSession, flow_id: UUID, session_id: str, seq: int, *, limit: int) -> Sequence[Message]:
-    """The session's next messages of users and assistants, in their order."""
+    """The session's next user and assistant messages, in order."""
     return db.scalars(
         sa.select(Message)
         .where(
@@ -177,8 +177,8 @@ def fetch_run(db: OrmSession, run_id: UUID) -> Run | None:
 
 
 def add_run(db: OrmSession, values: dict[str, Any]) -> bool:
-    """False: the run is there already."""
-    return insert_unless_there(db, Run, values, "id")
+    """Insert a run; False if it exists."""
+    return insert_if_absent(db, Run, values, "id")
 
 
 def owner_of_flow(db: OrmSession, flow_id: UUID) -> UUID | None:
@@ -190,7 +190,7 @@ def message_by_id(db: OrmSession, message_id: UUID) -> Message | None:
 
 
 def known_messages(db: OrmSession, ids: Iterable[UUID]) -> dict[UUID, KnownMessage]:
-    """Which of the ids are stored, whoever they belong to."""
+    """The stored messages among these ids, of any user."""
     rows = db.execute(
         sa.select(
             Message.id, Flow.user_id, Message.flow_id, Message.session_id, Message.external_id,
@@ -203,7 +203,7 @@ def known_messages(db: OrmSession, ids: Iterable[UUID]) -> dict[UUID, KnownMessa
 
 
 def ids_in_session(db: OrmSession, flow_id: UUID, session_id: str, ids: Iterable[UUID]) -> set[UUID]:
-    """Which of the ids are messages of that session."""
+    """The ids among these that are messages of the session."""
     found: set[UUID] = set()
     for some in batches.pages(ids):
         found.update(
@@ -217,7 +217,7 @@ def ids_in_session(db: OrmSession, flow_id: UUID, session_id: str, ids: Iterable
 
 
 def edited_since(db: OrmSession, ids: Iterable[UUID], moment: datetime) -> set[UUID]:
-    """Which of these messages have been edited after that moment."""
+    """The messages among these that were edited after that time."""
     found: set[UUID] = set()
     for some in batches.pages(ids):
         found.update(db.scalars(sa.select(Message.id).where(Message.id.in_(some), Message.edited_at > moment)))
@@ -225,7 +225,7 @@ def edited_since(db: OrmSession, ids: Iterable[UUID], moment: datetime) -> set[U
 
 
 def insert_messages(db: OrmSession, rows: Sequence[dict[str, Any]]) -> None:
-    """Rows by the columns' names."""
+    """Insert messages, given by column names."""
     if rows:
         db.execute(_INSERT_MESSAGES, rows)
 
@@ -241,9 +241,9 @@ def fetch_message(db: OrmSession, user_id: UUID, message_id: UUID) -> Message | 
 def count_counted(
     db: OrmSession, *, flow_id: UUID, session_id: str, capture: Capture, after_seq: int, at_most: int
 ) -> int:
-    """How many counted messages lie beyond a seq, counting no further than `at_most`: the cost is bounded by it."""
-    asked = {"flow_id": flow_id, "session_id": session_id, "after_seq": after_seq, "at_most": at_most}
-    return db.scalar(_count_counted(capture), asked) or 0
+    """How many counted messages lie beyond a seq; counts up to `at_most`, which bounds the cost."""
+    parameters = {"flow_id": flow_id, "session_id": session_id, "after_seq": after_seq, "at_most": at_most}
+    return db.scalar(_count_counted(capture), parameters) or 0
 
 
 @lru_cache
@@ -274,10 +274,10 @@ def sizes_after(
     at_most: int,
 ) -> list[Sizes]:
     """Seq and size of the next counted messages, in order."""
-    asked = {
+    parameters = {
         "flow_id": flow_id, "session_id": session_id, "after_seq": after_seq, "to_seq": to_seq, "at_most": at_most
     }  # fmt: skip
-    return [Sizes(*row) for row in db.execute(_sizes_after(capture), asked)]
+    return [Sizes(*row) for row in db.execute(_sizes_after(capture), parameters)]
 
 
 @lru_cache
@@ -297,7 +297,7 @@ def _sizes_after(capture: Capture) -> sa.Select[int, int]:
 
 
 def counted_columns() -> sa.Select[UUID, UUID, int, str, Any, int, datetime, int]:
-    """What embedding needs of a message."""
+    """The columns of CountedMessage."""
     return sa.select(
         Message.id,
         Message.run_id,
@@ -314,8 +314,8 @@ def fetch_range(
     db: OrmSession, *, flow_id: UUID, session_id: str, capture: Capture, from_seq: int, to_seq: int
 ) -> list[CountedMessage]:
     """The counted messages of (from_seq, to_seq], in seq order."""
-    asked = {"flow_id": flow_id, "session_id": session_id, "from_seq": from_seq, "to_seq": to_seq}
-    return [CountedMessage(*row) for row in db.execute(_range(capture), asked)]
+    parameters = {"flow_id": flow_id, "session_id": session_id, "from_seq": from_seq, "to_seq": to_seq}
+    return [CountedMessage(*row) for row in db.execute(_range(capture), parameters)]
 
 
 @lru_cache
@@ -357,16 +357,16 @@ def ids_of_run(db: OrmSession, run_id: UUID) -> list[UUID]:
 
 
 def delete_messages_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> tuple[int, int]:
-    """Every message and run of a session; how many of each."""
-    # One statement each, however long the session: the whole of it goes in one transaction, for everybody at once. One
-    # that is too long for the statement timeout is refused as a whole; then its flow's deletion goes in pages.
+    """Delete every message and run of a session; how many of each."""
+    # One statement each: a session is deleted in one transaction, whatever its length. If it exceeds the statement
+    # timeout, nothing is deleted; the deletion of its flow works in pages.
     messages = sa.delete(Message).where(Message.flow_id == flow_id, Message.session_id == session_id)
     runs = sa.delete(Run).where(Run.flow_id == flow_id, Run.session_id == session_id)
     return rows_affected(db, messages), rows_affected(db, runs)
 
 
 def raise_versions(db: OrmSession, flow_id: UUID, session_id: str) -> None:
-    """A new version for every dialogue message of a session, so that every store writes it anew."""
+    """Raise the version of every dialogue message of a session: every store writes them again."""
     db.execute(
         sa.update(Message)
         .where(Message.flow_id == flow_id, Message.session_id == session_id, Message.is_dialogue == sa.true())
@@ -391,8 +391,8 @@ def flows_in_deletion(db: OrmSession) -> list[UUID]:
 
 
 def delete_rows_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:
-    """Up to `limit` rows of what hangs on a flow whose memory bases are gone; False once nothing is left."""
-    # Each behind what refers to it, so that its deletion takes nothing else along.
+    """Delete up to `limit` rows of a flow without memory bases; False once nothing is left."""
+    # Each table after those that refer to it: the deletions cascade to nothing.
     tables: tuple[type[Any], ...] = (
         MemoryUse, NodeExecution, SessionSummary, ChatRecord, Chat, ChatMemory, Message, Run, DeletedMessage, Session
     )  # fmt: skip
@@ -400,7 +400,7 @@ def delete_rows_of_flow(db: OrmSession, flow_id: UUID, *, limit: int) -> bool:
 
 
 def delete_flow(db: OrmSession, flow_id: UUID) -> None:
-    """The flow, and what a capture that began before the deletion has left behind us."""
+    """Delete the flow, and what a capture that started before the deletion has stored since."""
     db.execute(sa.delete(Flow).where(Flow.id == flow_id))
 
 
@@ -409,12 +409,12 @@ def delete_session(db: OrmSession, session: Session) -> None:
 
 
 def rename_session(db: OrmSession, session: Session, new_session_id: str) -> None:
-    """Messages, runs and memory base sessions follow by their foreign keys."""
+    """Rename it; foreign keys rename its messages, runs and progress rows."""
     db.execute(sa.update(Session).where(Session.id == session.id).values(session_id=new_session_id))
 
 
 def sessions_of_end_user(db: OrmSession, user_id: UUID, end_user_id: str, *, limit: int) -> list[tuple[UUID, str]]:
-    """(flow, session id) of some sessions of an end user, in all of the user's flows."""
+    """(flow, session id) of up to `limit` sessions of an end user, in all of the user's flows."""
     statement = (
         sa.select(Session.flow_id, Session.session_id)
         .join(Flow, Flow.id == Session.flow_id)

@@ -1,4 +1,4 @@
-"""Summaries of sessions: what is stored, what is owed, and what an edit or a deletion takes back."""
+"""Summaries of sessions: stored, requested, due, and invalidated by edits and deletions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memorybase.database.upsert import insert, rows_affected
 from memorybase.models import SessionSummary
 from memorybase.queries.memory_uses import redact_uses
 
-# What a summary is once nothing of it may be told any more.
+# A summary after a covered message was deleted.
 _EMPTY: dict[str, Any] = {
     "text": None, "to_seq": 0, "last_message_id": None, "stale": False, "rebuilt_seq": 0, "error": None,
 }  # fmt: skip
@@ -36,7 +36,7 @@ def fetch_by_id(db: OrmSession, summary_id: UUID) -> SessionSummary | None:
 
 
 def texts(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, str | None]:
-    """What those of the ids say that are summaries."""
+    """The texts of those ids that are summaries."""
     found: dict[UUID, str | None] = {}
     for some in batches.pages(ids):
         rows = db.execute(sa.select(SessionSummary.id, SessionSummary.text).where(SessionSummary.id.in_(some)))
@@ -44,13 +44,13 @@ def texts(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, str | None]:
     return found
 
 
-def request(db: OrmSession, values: Mapping[str, Any], *, anew: bool) -> bool:
-    """Ask for a summary up to `requested_seq`; False when it is asked for already. `anew`: whatever is there."""
+def request(db: OrmSession, values: Mapping[str, Any], *, rebuild: bool) -> bool:
+    """Request a summary up to `requested_seq`; False if it is requested already, unless `rebuild`."""
     changes = {name: values[name] for name in ("requested_seq", "requested_message_id", "notify_at")}
     statement = insert(db, SessionSummary).values(**values)
     further = SessionSummary.requested_seq < statement.excluded.requested_seq
-    if anew:
-        # What is covered already may be more than this; the range only grows.
+    if rebuild:
+        # The range never shrinks.
         is_more = SessionSummary.requested_seq > statement.excluded.requested_seq
         changes = {
             "requested_seq": sa.case((is_more, SessionSummary.requested_seq), else_=statement.excluded.requested_seq),
@@ -62,18 +62,18 @@ def request(db: OrmSession, values: Mapping[str, Any], *, anew: bool) -> bool:
             "version": SessionSummary.version + 1,
             "lease_until": None,
         }
-    asked = db.execute(
+    requested = db.execute(
         statement.on_conflict_do_update(
             index_elements=["flow_id", "session_id", "preset", "summarizer"],
             set_=changes,
-            where=None if anew else further,
+            where=None if rebuild else further,
         ).returning(SessionSummary.id)
     )
-    return asked.scalar() is not None
+    return requested.scalar() is not None
 
 
 def write(db: OrmSession, summary_id: UUID, *, version: int, session_id: str, values: Mapping[str, Any]) -> bool:
-    """The compare-and-set: False when the row has moved on since that version, or its session got another id."""
+    """Compare-and-set: False if the row's version has changed, or its session was renamed."""
     update = (
         sa.update(SessionSummary)
         .where(
@@ -88,7 +88,7 @@ def write(db: OrmSession, summary_id: UUID, *, version: int, session_id: str, va
 
 
 def due(db: OrmSession, now: datetime, *, limit: int) -> list[SessionSummary]:
-    """Rows to ring, locked; no other sweeper waits for them."""
+    """Summaries to enqueue again, locked; other sweepers skip them."""
     return list(
         db.scalars(
             sa.select(SessionSummary)
@@ -104,22 +104,22 @@ def due(db: OrmSession, now: datetime, *, limit: int) -> list[SessionSummary]:
 
 
 def mark_edited(db: OrmSession, flow_id: UUID, session_id: str, seq: int, now: datetime) -> None:
-    """A message says something else: summaries that cover it are stale, and those under way are not stored."""
+    """After an edit: summaries that cover the message become stale, and running jobs are not stored."""
     covered = SessionSummary.to_seq >= seq
     db.execute(
         sa.update(SessionSummary)
         .where(_of_session(flow_id, session_id), SessionSummary.requested_seq >= seq)
         .values(
             stale=sa.case((covered, sa.true()), else_=SessionSummary.stale),
-            **_taken_back(now),
+            **_invalidated(now),
         )
         .execution_options(synchronize_session=False)
     )
 
 
 def mark_deleted(db: OrmSession, flow_id: UUID, session_id: str, seq: int, now: datetime) -> None:
-    """A message is gone: so is every summary that covers it, also where a model's use of it is on record."""
-    told = db.scalars(
+    """After a deletion: empty the summaries that cover the message, and redact them in memory uses."""
+    ids = db.scalars(
         sa.update(SessionSummary)
         .where(_of_session(flow_id, session_id), SessionSummary.requested_seq >= seq)
         .values(
@@ -130,33 +130,33 @@ def mark_deleted(db: OrmSession, flow_id: UUID, session_id: str, seq: int, now: 
                 )
                 for name, value in _EMPTY.items()
             },
-            **_taken_back(now),
+            **_invalidated(now),
         )
         .returning(SessionSummary.id)
         .execution_options(synchronize_session=False)
     ).all()
-    if told:
-        redact_uses(db, told)
+    if ids:
+        redact_uses(db, ids)
 
 
 def delete_of_session(
     db: OrmSession, flow_id: UUID, session_id: str, *, preset: str | None = None, summarizer: str | None = None
 ) -> int:
-    """Every summary of a session, or those of a preset or summarizer; how many."""
+    """Delete the summaries of a session, or those of a preset or summarizer; returns how many."""
     where = [_of_session(flow_id, session_id)]
     if preset is not None:
         where.append(SessionSummary.preset == preset)
     if summarizer is not None:
         where.append(SessionSummary.summarizer == summarizer)
-    gone: Sequence[UUID] = db.scalars(sa.delete(SessionSummary).where(*where).returning(SessionSummary.id)).all()
-    if gone:
-        redact_uses(db, gone)
-    return len(gone)
+    ids: Sequence[UUID] = db.scalars(sa.delete(SessionSummary).where(*where).returning(SessionSummary.id)).all()
+    if ids:
+        redact_uses(db, ids)
+    return len(ids)
 
 
 def _of_session(flow_id: UUID, session_id: str) -> sa.ColumnElement[bool]:
     return sa.and_(SessionSummary.flow_id == flow_id, SessionSummary.session_id == session_id)
 
 
-def _taken_back(now: datetime) -> dict[str, Any]:
+def _invalidated(now: datetime) -> dict[str, Any]:
     return {"version": SessionSummary.version + 1, "lease_until": None, "notify_at": now, "attempts": 0}

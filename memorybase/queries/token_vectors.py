@@ -1,4 +1,4 @@
-"""Token vectors: written with the ledger, read by place, taken over by a generation that is made alike."""
+"""Token vectors: written with the ledger, read by position, copied by a generation with the same encoding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memorybase.models import Generation, LedgerEntry, MemoryBase, SessionProgre
 
 
 class TokensOf(NamedTuple):
-    """A message's packed token vectors, and where the message stands."""
+    """A message's packed token vectors, and the message's position."""
 
     message_id: UUID
     version: int
@@ -26,17 +26,17 @@ class TokensOf(NamedTuple):
 
 
 class TokensAt(NamedTuple):
-    """Packed token vectors as a search reads them."""
+    """Packed token vectors at a position."""
 
     version: int
     vectors: bytes
 
 
 def record(db: OrmSession, *, base_id: UUID, generation: int, progress_id: UUID, tokens: Sequence[TokensOf]) -> None:
-    """Write them beside the ledger's entries, which must be there."""
+    """Write token vectors; their ledger entries must exist."""
     if tokens:
         where = {"memory_base_id": base_id, "generation": generation, "progress_id": progress_id}
-        db.execute(_record(db.get_bind().dialect.name), [{**where, **each._asdict()} for each in tokens])
+        db.execute(_record(db.get_bind().dialect.name), [{**where, **item._asdict()} for item in tokens])
 
 
 @lru_cache
@@ -54,7 +54,7 @@ _AT = sa.select(TokenVectors.position, TokenVectors.version, TokenVectors.vector
 
 
 def at_positions(db: OrmSession, *, base_id: UUID, generation: int, positions: Collection[int]) -> dict[int, TokensAt]:
-    """What a generation has at these places, in one statement."""
+    """A generation's token vectors at these positions, in one statement."""
     rows = db.execute(_AT, {"base": base_id, "generation": generation, "positions": list(positions)})
     return {position: TokensAt(version, vectors) for position, version, vectors in rows}
 
@@ -62,17 +62,17 @@ def at_positions(db: OrmSession, *, base_id: UUID, generation: int, positions: C
 def of_other_generations(
     db: OrmSession, *, progress_id: UUID, embedder: str, encoding: str, versions: Mapping[UUID, int]
 ) -> dict[UUID, bytes]:
-    """The token vectors of these versions of this session's messages in other generations that are made alike."""
-    asked = {"progress_id": progress_id, "embedder": embedder, "encoding": encoding}
+    """The token vectors of these message versions in other generations with the same embedder and encoding."""
+    parameters = {"progress_id": progress_id, "embedder": embedder, "encoding": encoding}
     found: dict[UUID, bytes] = {}
     for some in pages(versions):
-        rows = db.execute(_others(), {**asked, "ids": some})
+        rows = db.execute(_in_other_generations(), {**parameters, "ids": some})
         found.update((id_, vectors) for id_, version, vectors in rows if version == versions[id_])
     return found
 
 
 @lru_cache
-def _others() -> sa.Select[UUID, int, bytes]:
+def _in_other_generations() -> sa.Select[UUID, int, bytes]:
     own, alike = aliased(SessionProgress), aliased(SessionProgress)
     return (
         sa.select(TokenVectors.message_id, TokenVectors.version, TokenVectors.vectors)
@@ -92,15 +92,15 @@ def _others() -> sa.Select[UUID, int, bytes]:
     )
 
 
-def messages_without(db: OrmSession, progress_id: UUID) -> set[UUID]:
-    """Messages of one session in one generation that are held without their token vectors."""
-    return set(db.scalars(_lacking(LedgerEntry.message_id).where(LedgerEntry.progress_id == progress_id)))
+def messages_without_tokens(db: OrmSession, progress_id: UUID) -> set[UUID]:
+    """Messages that one session row holds without token vectors."""
+    return set(db.scalars(_entries_without(LedgerEntry.message_id).where(LedgerEntry.progress_id == progress_id)))
 
 
 def count_missing_by_session(db: OrmSession, base_id: UUID, generation: int) -> dict[UUID, int]:
-    """How many messages of each session row of a generation are held without their token vectors."""
+    """How many messages without token vectors each session row of a generation has."""
     rows = db.execute(
-        _lacking(LedgerEntry.progress_id)
+        _entries_without(LedgerEntry.progress_id)
         .add_columns(sa.func.count().label("messages"))
         .where(LedgerEntry.memory_base_id == base_id, LedgerEntry.generation == generation)
         .group_by(LedgerEntry.progress_id)
@@ -109,13 +109,13 @@ def count_missing_by_session(db: OrmSession, base_id: UUID, generation: int) -> 
 
 
 def count_missing(db: OrmSession) -> int:
-    """How many messages all serving generations hold without their token vectors."""
+    """How many messages all serving generations hold without token vectors."""
     serving = sa.exists().where(MemoryBase.id == Generation.memory_base_id, MemoryBase.serving == Generation.generation)
-    return db.scalar(_lacking(sa.func.count()).where(serving)) or 0
+    return db.scalar(_entries_without(sa.func.count()).where(serving)) or 0
 
 
 def count_bases_without(db: OrmSession) -> int:
-    """How many memory bases are served by a generation that was made without token vectors."""
+    """How many memory bases have a serving generation without token vectors."""
     return (
         db.scalar(
             sa.select(sa.func.count())
@@ -130,7 +130,7 @@ def count_bases_without(db: OrmSession) -> int:
     )
 
 
-def _lacking(what: Any) -> sa.Select[Any]:
+def _entries_without(what: Any) -> sa.Select[Any]:
     return (
         sa.select(what)
         .select_from(LedgerEntry)

@@ -1,4 +1,4 @@
-"""What came in and what was ingested, over time."""
+"""Messages captured and ingested over time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """From `at` on, for the activity's bucket_seconds. The delay is of what was ingested then; null for nothing."""
+    """`bucket_seconds` from `at` on. The delays are those of the messages ingested then; null without any."""
 
     at: datetime
     captured: int
@@ -34,7 +34,7 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """The window as it was widened to whole buckets, and these, oldest first and without a gap."""
+    """The window, widened to whole buckets, and its buckets, oldest first without gaps."""
 
     since: datetime
     until: datetime
@@ -51,14 +51,14 @@ def activity(
     until: datetime | None = None,
     buckets: int = DEFAULT_BUCKETS,
 ) -> Activity:
-    """Messages captured that the memory base counts, messages ingested, and how long these had waited.
+    """Count captured messages that the memory base counts, ingested messages, and ingestion delays.
 
-    A message counts as ingested once, when the memory base first held it: edits, repairs and regenerates change no
-    time, and what only a regenerate brought in (by another capture rule) is left out. The delay begins with the
-    capture, or with the memory base where that was made later. Deleted messages are in neither.
+    A message is ingested once, when the memory base first held it: edits, repairs and regenerates do not change that
+    time, and messages that only a regenerate added (by another capture rule) are left out. The delay starts at the
+    capture, or at the creation of the memory base if that is later. Deleted messages are not counted.
 
-    `until` is now at the latest. Buckets begin at whole multiples of their length, so that a window that moves on keeps
-    them: where its ends lie between, there are one or two more than asked for. Raises NotFound, InvalidRequest.
+    `until` is at most now. Buckets start at multiples of their length, so that a moving window keeps its buckets; there
+    may be one or two more buckets than requested. Raises NotFound, InvalidRequest.
     """
     with services.database.reading() as db:
         base = require_memory_base(db, user_id, base_id)
@@ -86,16 +86,18 @@ def _bucket(at: datetime, captured: int, ingested: Ingested | None) -> Bucket:
 def _window(since: datetime, until: datetime, buckets: int) -> Window:
     if not 1 <= buckets <= MAX_BUCKETS:
         limit = MAX_BUCKETS if buckets > MAX_BUCKETS else 1
-        raise errors.InvalidRequest(f"buckets is from 1 to {MAX_BUCKETS}", field="buckets", value=buckets, limit=limit)
+        raise errors.InvalidRequest(
+            f"buckets must be from 1 to {MAX_BUCKETS}", field="buckets", value=buckets, limit=limit
+        )
     if since < _EPOCH:
-        raise _refused(since, "since is 1970 or later", _EPOCH)
+        raise _refused(since, "since must be 1970 or later", _EPOCH)
     if since >= until:
-        raise _refused(since, "since is before until, and before now", until)
+        raise _refused(since, "since must be before until and before now", until)
     if until - since > MAX_WINDOW:
-        raise _refused(since, f"The window is at most {MAX_WINDOW.days} days", until - MAX_WINDOW)
-    # A second more is no other length: whoever asks for the hour up to now is a moment late.
-    asked = max((until - since) // timedelta(seconds=1), 1)
-    length = -(-asked // buckets)
+        raise _refused(since, f"since must be at most {MAX_WINDOW.days} days before until", until - MAX_WINDOW)
+    # Whole seconds: a request for the last hour, sent a moment late, must get the same bucket length.
+    seconds = max((until - since) // timedelta(seconds=1), 1)
+    length = -(-seconds // buckets)
     first = int((since - _EPOCH) // timedelta(seconds=1)) // length * length
     end = -(-(until - _EPOCH) // timedelta(seconds=length)) * length
     return Window(_EPOCH + timedelta(seconds=first), _EPOCH + timedelta(seconds=end), length)

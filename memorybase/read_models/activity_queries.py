@@ -1,4 +1,4 @@
-"""How much was captured for a memory base and how much of it ingested, by time; read no further than the window."""
+"""Captured and ingested messages of a memory base by time. Queries read no further than the window."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Instant = sa.ColumnElement[datetime]
 
 
 class Window(NamedTuple):
-    """Buckets of whole seconds that begin at a whole second; `until` is where the last one ends."""
+    """Buckets of whole seconds, starting at a whole second; `until` is the end of the last one."""
 
     since: datetime
     until: datetime
@@ -23,7 +23,7 @@ class Window(NamedTuple):
 
 
 class Ingested(NamedTuple):
-    """Messages ingested in one bucket, and how long they had waited."""
+    """Messages ingested in one bucket, and their delays."""
 
     messages: int
     delay_mean_seconds: float
@@ -31,7 +31,7 @@ class Ingested(NamedTuple):
 
 
 def captured(db: OrmSession, base: MemoryBase, capture: Capture, window: Window) -> dict[int, int]:
-    """How many counted messages of the flow were captured, by the bucket's place; buckets without any are left out."""
+    """Number of counted messages captured, by bucket index; empty buckets are left out."""
     bucket = _bucket(db, Message.captured_at, window)
     found = sa.select(bucket.label("bucket")).where(
         Message.flow_id == base.flow_id,
@@ -45,16 +45,17 @@ def captured(db: OrmSession, base: MemoryBase, capture: Capture, window: Window)
 
 
 def ingested(db: OrmSession, base: MemoryBase, window: Window) -> dict[int, Ingested]:
-    """The same of messages that the serving generation holds, by when the memory base first held them."""
+    """Messages that the serving generation holds, by bucket index of the time when the memory base first held them."""
     at = LedgerEntry.ingested_at
-    # Nobody waited before there was a memory base. What was deleted and captured again may look ingested before that.
-    begin = sa.case(
+    # A delay starts no earlier than the memory base. A message that was deleted and captured again may have been
+    # ingested before that capture: its delay is 0.
+    start = sa.case(
         (Message.captured_at < base.created_at, sa.literal(base.created_at, UtcDateTime())),
         (Message.captured_at > at, at),
         else_=Message.captured_at,
     )
     found = (
-        sa.select(_bucket(db, at, window).label("bucket"), _seconds(db, begin, at).label("delay"))
+        sa.select(_bucket(db, at, window).label("bucket"), _seconds(db, start, at).label("delay"))
         .join(Message, sa.and_(Message.id == LedgerEntry.message_id, Message.flow_id == base.flow_id))
         .where(
             LedgerEntry.memory_base_id == base.id,
@@ -69,18 +70,18 @@ def ingested(db: OrmSession, base: MemoryBase, window: Window) -> dict[int, Inge
 
 
 def _bucket(db: OrmSession, at: sa.SQLColumnExpression[datetime | None], window: Window) -> sa.ColumnElement[int]:
-    """Whole seconds decide, so that both databases draw the same line."""
+    """Computed from whole seconds, so that both databases choose the same bucket."""
     epoch: sa.ColumnElement[int]
     if db.get_bind().dialect.name == "sqlite":
-        # strftime rounds to milliseconds: the fraction goes before.
-        whole = sa.func.substr(sa.type_coerce(at, sa.Text()), 1, 19)
-        epoch = sa.cast(sa.func.strftime("%s", whole), sa.Integer())
+        # strftime rounds to milliseconds, so the fraction is cut first.
+        whole_seconds = sa.func.substr(sa.type_coerce(at, sa.Text()), 1, 19)
+        epoch = sa.cast(sa.func.strftime("%s", whole_seconds), sa.Integer())
     else:
         epoch = sa.cast(sa.func.floor(sa.extract("epoch", at)), sa.BigInteger())
     return (epoch - int(window.since.timestamp())) // window.seconds
 
 
-def _seconds(db: OrmSession, begin: Instant, end: sa.SQLColumnExpression[datetime | None]) -> sa.ColumnElement[float]:
+def _seconds(db: OrmSession, start: Instant, end: sa.SQLColumnExpression[datetime | None]) -> sa.ColumnElement[float]:
     if db.get_bind().dialect.name == "sqlite":
-        return (sa.func.julianday(end) - sa.func.julianday(begin)) * 86_400.0
-    return sa.cast(sa.extract("epoch", end) - sa.extract("epoch", begin), sa.Float())
+        return (sa.func.julianday(end) - sa.func.julianday(start)) * 86_400.0
+    return sa.cast(sa.extract("epoch", end) - sa.extract("epoch", start), sa.Float())

@@ -1,4 +1,4 @@
-"""Jobs and dead letters as they are shown, and whether jobs have ended."""
+"""Jobs and dead letters as the API shows them, and whether jobs have ended."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from memorybase import errors
 from memorybase.database.batches import pages
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import ACTIVE_STATES, DeadLetter, IngestionJob, JobKind, JobState
-from memorybase.queries.ownership import require_memory_base
+from memorybase.queries.ownership import require, require_memory_base
 from memorybase.read_models import memory_base_queries as queries
 from memorybase.read_models.sessions import MessageView, message_view
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """One bounded piece of work on one session: the messages in (from_seq, to_seq]."""
+    """A job: it ingests the messages of one session in (from_seq, to_seq]."""
 
     id: UUID
     kind: JobKind
@@ -52,7 +52,7 @@ class DeadLetterError:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterView:
-    """A message that could not be embedded; `message` is null when it was deleted meanwhile."""
+    """A message that could not be embedded; `message` is null if it was deleted since."""
 
     id: UUID
     memory_base_id: UUID
@@ -69,10 +69,7 @@ class DeadLetterView:
 def get_job(services: Services, user_id: UUID, job_id: UUID) -> JobView:
     """Raises NotFound."""
     with services.database.reading() as db:
-        row = queries.fetch_job_view(db, user_id, job_id)
-    if row is None:
-        raise errors.NotFound("There is no such job", field="job_id", value=job_id)
-    return _job(row)
+        return _job(require(queries.fetch_job_view(db, user_id, job_id), "job", job_id))
 
 
 def list_jobs(
@@ -84,7 +81,7 @@ def list_jobs(
     state: JobState | None = None,
     session_id: str | None = None,
 ) -> Page[JobView]:
-    """Of one memory base, or of all the user's; newest first. Raises NotFound."""
+    """Jobs of one memory base or of all, newest first. Raises NotFound."""
     with services.database.reading() as db:
         if base_id is not None:
             require_memory_base(db, user_id, base_id)
@@ -93,14 +90,14 @@ def list_jobs(
 
 
 def list_dead_letters(services: Services, user_id: UUID, base_id: UUID, request: PageRequest) -> Page[DeadLetterView]:
-    """Oldest first, without the discarded; raises NotFound."""
+    """Dead letters that are not discarded, oldest first; raises NotFound."""
     with services.database.reading() as db:
         base = require_memory_base(db, user_id, base_id)
         return page_of(queries.dead_letters_page(db, base, request), _dead_letter)
 
 
 def job_states(services: Services, job_ids: Sequence[UUID]) -> dict[UUID, JobState]:
-    """The states of jobs that the caller was given."""
+    """The states of these jobs. It does not check their user."""
     states: dict[UUID, JobState] = {}
     with services.database.reading() as db:
         for some in pages(job_ids):
@@ -109,7 +106,7 @@ def job_states(services: Services, job_ids: Sequence[UUID]) -> dict[UUID, JobSta
 
 
 def pending_targets(services: Services, user_id: UUID, base_id: UUID, session_ids: Sequence[str]) -> dict[str, int]:
-    """How far ingestion is owed to these sessions now."""
+    """The target seq of each session in the generation that captures feed."""
     targets: dict[str, int] = {}
     with services.database.reading() as db:
         base = require_memory_base(db, user_id, base_id)
@@ -119,7 +116,7 @@ def pending_targets(services: Services, user_id: UUID, base_id: UUID, session_id
 
 
 def jobs_pending(services: Services, base_id: UUID, targets: dict[str, int]) -> bool:
-    """Whether a job is active that still works toward one of these targets; later captures do not count."""
+    """Whether an active job still works toward one of these targets; later captures are ignored."""
     with services.database.reading() as db:
         return any(
             from_seq < targets[session_id]
@@ -129,38 +126,17 @@ def jobs_pending(services: Services, base_id: UUID, targets: dict[str, int]) -> 
 
 
 def _job(row: AnyRow) -> JobView:
-    """Of a row with IngestionJob and memory_base_name."""
     job: IngestionJob = row.IngestionJob
-    return JobView(
-        id=job.id,
-        kind=JobKind(job.kind),
-        memory_base_id=job.memory_base_id,
-        memory_base_name=row.memory_base_name,
-        session_id=job.session_id,
-        state=JobState(job.state),
-        from_seq=job.from_seq,
-        to_seq=job.to_seq,
-        processed=job.processed,
-        total=job.total,
-        attempts=job.attempts,
-        error=job.error,
-        created_at=job.created_at,
-        started_at=job.started_at,
-        finished_at=job.finished_at,
-    )
+    kind, state = JobKind(job.kind), JobState(job.state)
+    return view_of(JobView, job, kind=kind, state=state, memory_base_name=row.memory_base_name)
 
 
 def _dead_letter(row: AnyRow) -> DeadLetterView:
     letter: DeadLetter = row.DeadLetter
-    return DeadLetterView(
-        id=letter.id,
-        memory_base_id=letter.memory_base_id,
+    return view_of(
+        DeadLetterView,
+        letter,
         session_id=row.session_id,
-        message_id=letter.message_id,
         message=None if row.Message is None else message_view(row),
-        state=letter.state,
         error=DeadLetterError(letter.error_code, letter.error),
-        attempts=letter.attempts,
-        created_at=letter.created_at,
-        updated_at=letter.updated_at,
     )

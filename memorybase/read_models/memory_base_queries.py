@@ -1,4 +1,4 @@
-"""What the lists of memory bases, their sessions, jobs and dead letters read. The number of queries never grows."""
+"""SQL for lists of memory bases, their sessions, jobs and dead letters. Each page is a fixed number of queries."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def fetch_base_view(db: OrmSession, user_id: UUID, base_id: UUID, *, count_to: i
 
 
 def base_sessions_page(db: OrmSession, base: Base, capture: Capture, request: PageRequest) -> Found:
-    """Every session of the flow, tracked or not, with its row in the serving generation."""
+    """Every session of the flow, tracked or not, with its progress in the serving generation."""
     conditions = [Session.flow_id == base.flow_id, Session.deleted_at.is_(None)]
     counting = sa.select(Session.id).where(*conditions)
     return fetch_page(db, _base_sessions(base, capture).where(*conditions), counting, _SESSIONS, request)
@@ -70,13 +70,13 @@ def jobs_page(
     state: JobState | None,
     session_id: str | None,
 ) -> Found:
-    """Of one memory base, or of all the user's."""
+    """Jobs of one memory base, or of all memory bases of the user."""
     conditions = [_own_base(user_id)]
     if base_id is not None:
         conditions.append(Job.memory_base_id == base_id)
     if state is not None:
         conditions.append(Job.state == state)
-    if state in ACTIVE_STATES:  # few among many: by the index on them
+    if state in ACTIVE_STATES:  # few rows: use the index on active jobs
         conditions += [IS_ACTIVE, Job.session_id >= ""]
     if session_id is not None:
         conditions.append(Job.session_id == session_id)
@@ -97,7 +97,7 @@ def jobs_of_ids(db: OrmSession, ids: list[UUID]) -> list[Job]:
 
 
 def active_ranges(db: OrmSession, base_id: UUID, session_ids: list[str]) -> list[tuple[str, int]]:
-    """(session, from_seq) of the jobs that these sessions have active."""
+    """(session, from_seq) of the active jobs of these sessions."""
     statement = sa.select(Job.session_id, Job.from_seq).where(
         Job.memory_base_id == base_id, Job.session_id.in_(session_ids), IS_ACTIVE
     )
@@ -105,7 +105,7 @@ def active_ranges(db: OrmSession, base_id: UUID, session_ids: list[str]) -> list
 
 
 def pending_targets(db: OrmSession, base: Base, session_ids: list[str]) -> dict[str, int]:
-    """How far ingestion is owed to these sessions, in the generation that is fed."""
+    """The target seq of each session in the generation that captures feed."""
     fed = base.serving if base.building is None else base.building
     statement = sa.select(Progress.session_id, Progress.target_seq).where(
         Progress.memory_base_id == base.id, Progress.generation == fed, Progress.session_id.in_(session_ids)
@@ -114,7 +114,7 @@ def pending_targets(db: OrmSession, base: Base, session_ids: list[str]) -> dict[
 
 
 def dead_letters_page(db: OrmSession, base: Base, request: PageRequest) -> Found:
-    """Of what is served and what is being built; the message is null when it is gone meanwhile."""
+    """Dead letters of the serving and the building generation; the message is null if it was deleted since."""
     conditions = _shown_dead_letters(base.id, base.serving, base.building)
     statement = (
         sa.select(DeadLetter, Progress.session_id, Message, Session.end_user_id, sa.null().label("ingested"))
@@ -164,14 +164,14 @@ def _bases(db: OrmSession, count_to: int) -> AnySelect:
         _sessions_of_flow().label("sessions"),
         _dead_letters().label("dead_letters"),
         _has_job().label("active"),
-        # A queued job that went back to the queue because something around it was away.
+        # A queued job that was postponed by an outage.
         _has_job(Job.state == JobState.QUEUED, Job.outages > 0, Job.error.is_not(None)).label("waiting"),
     ).join(Generation, served)
 
 
 def _pending(count_to: int, *, is_sqlite: bool) -> sa.ColumnElement[int]:
-    """Counted messages beyond the cursors, counting no further than told; a session in step costs one look."""
-    # One of the two is evaluated; each of them reads an index alone.
+    """Counted messages beyond the cursors, up to `count_to`; a session without any costs one index look-up."""
+    # The database evaluates one of the two; each reads only an index.
     return sa.case(
         (Generation.capture == Capture.OUTPUTS, _pending_of(Capture.OUTPUTS, count_to, is_sqlite=is_sqlite)),
         else_=_pending_of(Capture.ALL, count_to, is_sqlite=is_sqlite),
@@ -186,8 +186,8 @@ def _pending_of(capture: Capture, count_to: int, *, is_sqlite: bool) -> sa.Colum
         Progress.session_id == Session.session_id,
     )
     beyond = (
-        # Said in a way that no planner follows to a constant: it must go from the sessions that are behind to their
-        # messages, and not through the flow's whole history.
+        # The coalesce hides the constant flow_id from the planner: it must go from the sessions that are behind to
+        # their messages, and not through the flow's whole history.
         Message.flow_id == sa.func.coalesce(Session.flow_id, Session.flow_id),
         Message.session_id == Session.session_id,
         counted(capture),
@@ -197,7 +197,7 @@ def _pending_of(capture: Capture, count_to: int, *, is_sqlite: bool) -> sa.Colum
     if is_sqlite:
         found = found.join(Message, sa.and_(*beyond))
     else:
-        # PostgreSQL is held to that order by what it cannot pull up; SQLite knows no LATERAL, and keeps to it.
+        # PostgreSQL keeps that order because it cannot pull up an OFFSET; SQLite has no LATERAL and keeps it anyway.
         messages = sa.select(Message.seq).where(*beyond).correlate(Session, Progress).offset(0).lateral()
         found = found.join(messages, sa.true())
     limited = (
@@ -235,7 +235,7 @@ def _shown_dead_letters(base_id: Any, serving: Any, building: Any) -> list[sa.Co
 
 
 def _has_job(*conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    # A bound on its second column draws SQLite to the index on active jobs, and away from the one on all jobs.
+    # The condition on its second column makes SQLite choose the index on active jobs, not the one on all jobs.
     return (
         sa.select(Job.id)
         .where(Job.memory_base_id == Base.id, Job.session_id >= "", IS_ACTIVE, *conditions)

@@ -7,12 +7,12 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from memorybase import errors
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import Capture, MemoryBase
 from memorybase.queries import cursors, memory_bases
-from memorybase.queries.ownership import require_flow, require_memory_base
+from memorybase.queries.ownership import require, require_flow, require_memory_base
 from memorybase.read_models import memory_base_queries as queries
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
 # How far pending messages are counted, so that a look costs the same beside any backlog.
@@ -40,7 +40,7 @@ class SessionState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemoryBaseView:
-    """A memory base and how far it is; with `pending_capped`, at least so many are pending."""
+    """A memory base and its progress. `pending_capped`: `pending_messages` is a lower bound."""
 
     id: UUID
     name: str
@@ -66,7 +66,7 @@ class MemoryBaseView:
 
 @dataclass(frozen=True, slots=True)
 class BaseSessionView:
-    """How far one session is; without an id it is not tracked yet, and all of it is pending."""
+    """The progress of one session. Without an `id` it is not tracked yet and all its messages are pending."""
 
     id: UUID | None
     session_id: str
@@ -82,7 +82,7 @@ class BaseSessionView:
 def list_memory_bases(
     services: Services, user_id: UUID, request: PageRequest, *, flow_id: UUID | None = None
 ) -> Page[MemoryBaseView]:
-    """Oldest first; raises NotFound for a flow that is not the user's."""
+    """Oldest first; raises NotFound for the flow."""
     with services.database.reading() as db:
         if flow_id is not None:
             require_flow(db, user_id, flow_id)
@@ -94,13 +94,11 @@ def get_memory_base(services: Services, user_id: UUID, base_id: UUID) -> MemoryB
     """Raises NotFound."""
     with services.database.reading() as db:
         row = queries.fetch_base_view(db, user_id, base_id, count_to=COUNT_TO)
-    if row is None:
-        raise errors.NotFound("There is no such memory base", field="memory_base_id", value=base_id)
-    return _base(row, COUNT_TO)
+    return _base(require(row, "memory base", base_id), COUNT_TO)
 
 
 def list_base_sessions(services: Services, user_id: UUID, base_id: UUID, request: PageRequest) -> Page[BaseSessionView]:
-    """Every session of the flow, oldest first, also those not tracked yet; raises NotFound."""
+    """Every session of the flow, tracked or not, oldest first; raises NotFound."""
     with services.database.reading() as db:
         base = require_memory_base(db, user_id, base_id)
         capture = Capture(memory_bases.fetch_generation(db, base.id, base.serving).capture)
@@ -112,34 +110,22 @@ def get_base_session(services: Services, user_id: UUID, base_id: UUID, session_i
     with services.database.reading() as db:
         base = require_memory_base(db, user_id, base_id)
         capture = Capture(memory_bases.fetch_generation(db, base.id, base.serving).capture)
-        row = queries.fetch_base_session(db, base, capture, session_id)
-    if row is None:
-        raise errors.NotFound("There is no such session", field="session_id", value=session_id)
-    return _session(row)
+        return _session(require(queries.fetch_base_session(db, base, capture, session_id), "session", session_id))
 
 
 def _base(row: AnyRow, counted_to: int) -> MemoryBaseView:
     base: MemoryBase = row.MemoryBase
-    return MemoryBaseView(
-        id=base.id,
-        name=base.name,
-        flow_id=base.flow_id,
-        user_id=base.user_id,
-        kb_name=base.kb_name,
-        threshold=base.threshold,
-        auto_capture=base.auto_capture,
+    return view_of(
+        MemoryBaseView,
+        base,
         capture=Capture(row.capture),
-        idle_after=base.idle_after,
         embedding_model=row.embedding_model,
-        created_at=base.created_at,
         status=_status(row),
         pending_messages=row.pending_messages,
         pending_capped=row.pending_messages >= counted_to,
         total_processed=int(row.total_processed),
         last_sync_at=row.last_sync_at,
         sessions=row.sessions,
-        mismatch=base.mismatch,
-        mismatch_checked_at=base.mismatch_checked_at,
         dead_letters=row.dead_letters,
     )
 
@@ -162,22 +148,13 @@ def _session(row: AnyRow) -> BaseSessionView:
         state = SessionState.FAILED
     else:
         state = SessionState.PENDING if row.pending_messages else SessionState.SYNCED
-    return BaseSessionView(
-        id=row.id,
-        session_id=row.session_id,
-        cursor_id=row.cursor_id,
-        cursor_seq=row.cursor_seq or 0,
-        total_messages=row.total_messages,
-        total_processed=row.total_processed or 0,
-        pending_messages=row.pending_messages,
-        last_sync_at=row.last_sync_at,
-        state=state,
-    )
+    processed = row.total_processed or 0
+    return view_of(BaseSessionView, row, cursor_seq=row.cursor_seq or 0, total_processed=processed, state=state)
 
 
 @dataclass(frozen=True, slots=True)
 class BuildView:
-    """A generation that is being built. `messages`: all that its sessions hold up to where it will serve."""
+    """A generation that is being built. `messages`: the messages that it must pass before it serves."""
 
     generation: int
     sessions: int
@@ -188,7 +165,7 @@ class BuildView:
 
 @dataclass(frozen=True, slots=True)
 class GenerationsView:
-    """The generation that is searched, and the one that is being built, if any."""
+    """The serving generation, and the one that is being built, if any."""
 
     serving: int
     building: BuildView | None

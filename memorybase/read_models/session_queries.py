@@ -1,4 +1,4 @@
-"""What the lists of flows, runs, sessions and messages read. All of it within one user's flows."""
+"""SQL for lists of flows, runs, sessions and messages, always within one user's flows."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _SESSIONS = Keyset("sessions", (Session.created_at, Session.id))
 
 
 @dataclass(frozen=True, slots=True)
-class MessageFilter:
-    """Which messages: everything that is not None must hold. `base` is the memory base that `ingested` asks about."""
+class MessageQuery:
+    """Which messages: those that match every field that is not None. `since` and `until` are inclusive."""
 
     flow_id: UUID | None = None
+    memory_base_id: UUID | None = None
     session_id: str | None = None
     run_id: UUID | None = None
     end_user_id: str | None = None
@@ -33,7 +34,6 @@ class MessageFilter:
     since: datetime | None = None
     until: datetime | None = None
     order: Literal["asc", "desc"] = "asc"
-    base: MemoryBase | None = None
 
 
 def flows_page(db: OrmSession, user_id: UUID, request: PageRequest) -> Found:
@@ -42,7 +42,7 @@ def flows_page(db: OrmSession, user_id: UUID, request: PageRequest) -> Found:
 
 
 def flows_by_id(db: OrmSession, user_id: UUID, ids: Collection[UUID]) -> Sequence[Flow]:
-    """Those of a page, so no more than a page holds."""
+    """The user's flows among these ids; at most a page of ids."""
     return db.scalars(sa.select(Flow).where(_own_flow(user_id), Flow.id.in_(ids))).all()
 
 
@@ -75,19 +75,21 @@ def fetch_session(db: OrmSession, flow_id: UUID, session_id: str) -> AnyRow | No
 
 
 def flows_with_session(db: OrmSession, user_id: UUID, session_id: str) -> list[UUID]:
-    """At most two: whether a session id alone says which session is meant."""
+    """At most two flows that have this session id: one means that the id is unambiguous."""
     statement = sa.select(Session.flow_id).join(Flow, Flow.id == Session.flow_id)
     statement = statement.where(_own_flow(user_id), Session.session_id == session_id).limit(2)
     return list(db.scalars(statement))
 
 
-def messages_page(db: OrmSession, user_id: UUID, wanted: MessageFilter, request: PageRequest) -> Found:
-    conditions = _message_conditions(user_id, wanted)
-    statement = sa.select(Message, Session.end_user_id, _ingested(wanted.base).label("ingested")).join(
+def messages_page(
+    db: OrmSession, user_id: UUID, query: MessageQuery, base: MemoryBase | None, request: PageRequest
+) -> Found:
+    conditions = _message_conditions(user_id, query, base)
+    statement = sa.select(Message, Session.end_user_id, _ingested(base).label("ingested")).join(
         Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
     )
     counting = sa.select(Message.id).where(*conditions)
-    return fetch_page(db, statement.where(*conditions), counting, _message_order(wanted), request)
+    return fetch_page(db, statement.where(*conditions), counting, _message_order(query), request)
 
 
 def fetch_message(db: OrmSession, user_id: UUID, message_id: UUID) -> AnyRow | None:
@@ -112,49 +114,49 @@ def _runs() -> AnySelect:
 
 
 def _sessions() -> AnySelect:
-    same = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
-    messages = sa.select(sa.func.count()).select_from(Message).where(same).correlate(Session).scalar_subquery()
+    of_session = sa.and_(Message.flow_id == Session.flow_id, Message.session_id == Session.session_id)
+    messages = sa.select(sa.func.count()).select_from(Message).where(of_session).correlate(Session).scalar_subquery()
     return sa.select(Session, messages.label("messages"))
 
 
-def _message_order(wanted: MessageFilter) -> Keyset:
-    """Within one session by seq, which is its order; across sessions by the time of capture."""
-    descending = wanted.order == "desc"
-    if wanted.run_id is not None or (wanted.flow_id is not None and wanted.session_id is not None):
+def _message_order(query: MessageQuery) -> Keyset:
+    """By seq within one session, by time of capture across sessions."""
+    descending = query.order == "desc"
+    if query.run_id is not None or (query.flow_id is not None and query.session_id is not None):
         return Keyset("messages-of-session", (Message.seq,), descending)
     return Keyset("messages", (Message.captured_at, Message.seq, Message.id), descending)
 
 
-def _message_conditions(user_id: UUID, wanted: MessageFilter) -> list[sa.ColumnElement[bool]]:
-    if wanted.flow_id is not None:
-        conditions = [Message.flow_id == wanted.flow_id]
+def _message_conditions(user_id: UUID, query: MessageQuery, base: MemoryBase | None) -> list[sa.ColumnElement[bool]]:
+    if query.flow_id is not None:
+        conditions = [Message.flow_id == query.flow_id]
     else:
         conditions = [Message.flow_id.in_(sa.select(Flow.id).where(_own_flow(user_id)))]
     exact = (
-        (Message.session_id, wanted.session_id),
-        (Message.run_id, wanted.run_id),
-        (Message.role, wanted.role),
-        (Message.is_output, wanted.is_output),
+        (Message.session_id, query.session_id),
+        (Message.run_id, query.run_id),
+        (Message.role, query.role),
+        (Message.is_output, query.is_output),
     )
     conditions += [column == value for column, value in exact if value is not None]
-    if wanted.since is not None:
-        conditions.append(Message.timestamp >= wanted.since)
-    if wanted.until is not None:
-        conditions.append(Message.timestamp <= wanted.until)
-    if wanted.end_user_id is not None:
+    if query.since is not None:
+        conditions.append(Message.timestamp >= query.since)
+    if query.until is not None:
+        conditions.append(Message.timestamp <= query.until)
+    if query.end_user_id is not None:
         of_user = sa.select(Session.id).where(
             Session.flow_id == Message.flow_id,
             Session.session_id == Message.session_id,
-            Session.end_user_id == wanted.end_user_id,
+            Session.end_user_id == query.end_user_id,
         )
         conditions.append(of_user.correlate(Message).exists())
-    if wanted.ingested is not None:
-        conditions.append(_ingested(wanted.base) if wanted.ingested else sa.not_(_ingested(wanted.base)))
+    if query.ingested is not None:
+        conditions.append(_ingested(base) if query.ingested else sa.not_(_ingested(base)))
     return conditions
 
 
 def _ingested(base: MemoryBase | None) -> sa.ColumnElement[Any]:
-    """Whether the serving generation's ledger has the message; null without a memory base to ask about."""
+    """Whether the ledger of the serving generation has the message; null without a memory base."""
     if base is None:
         return sa.null()
     held = sa.select(LedgerEntry.message_id).where(

@@ -1,11 +1,11 @@
-"""Flows, runs, sessions and messages as they are shown."""
+"""Flows, runs, sessions and messages as the API shows them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import Field
@@ -13,15 +13,17 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
-from memorybase.models import Flow, Message
-from memorybase.queries.ownership import require_flow, require_memory_base
+from memorybase.models import Flow, MemoryBase, Message, Run, Session
+from memorybase.queries.ownership import not_found, require, require_flow, require_memory_base
 from memorybase.read_models import session_queries as queries
+from memorybase.read_models.session_queries import MessageQuery
+from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
 
 @dataclass(frozen=True, slots=True)
 class FlowView:
-    """A flow; `external_id` is the id that its owner gave it, where that is no UUID."""
+    """A flow. `external_id` is the id that the caller chose; null if that is a UUID."""
 
     id: UUID
     external_id: str | None
@@ -31,7 +33,7 @@ class FlowView:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """One invocation of a flow; `messages` is how many it has."""
+    """One run of a flow. `messages`: number of messages."""
 
     run_id: UUID
     external_id: str | None
@@ -44,7 +46,7 @@ class RunView:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A conversation of a flow; `messages` is how many it has."""
+    """A session of a flow. `messages`: number of messages."""
 
     id: UUID
     flow_id: UUID
@@ -58,7 +60,7 @@ class SessionView:
 
 @dataclass(frozen=True, slots=True)
 class MessageView:
-    """A message as it is stored; `ingested` is there when a memory base was asked about."""
+    """A stored message. `ingested` is present if the request named a memory base."""
 
     id: UUID
     external_id: str | None
@@ -85,39 +87,22 @@ class MessageView:
     ingested: Annotated[bool | None, Field(exclude_if=lambda value: value is None)] = None
 
 
-@dataclass(frozen=True, slots=True)
-class MessageQuery:
-    """Which messages are asked for; everything that is not None must hold. `since` and `until` are inclusive."""
-
-    flow_id: UUID | None = None
-    memory_base_id: UUID | None = None
-    session_id: str | None = None
-    run_id: UUID | None = None
-    end_user_id: str | None = None
-    role: str | None = None
-    is_output: bool | None = None
-    ingested: bool | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    order: Literal["asc", "desc"] = "asc"
-
-
 def list_flows(services: Services, user_id: UUID, request: PageRequest) -> Page[FlowView]:
     """Oldest first."""
     with services.database.reading() as db:
-        return page_of(queries.flows_page(db, user_id, request), lambda row: _flow(row.Flow))
+        return page_of(queries.flows_page(db, user_id, request), lambda row: flow_view(row.Flow))
 
 
 def get_flow(services: Services, user_id: UUID, flow_id: UUID) -> FlowView:
     """Raises NotFound."""
     with services.database.reading() as db:
-        return _flow(require_flow(db, user_id, flow_id))
+        return flow_view(require_flow(db, user_id, flow_id))
 
 
 def get_flows(services: Services, user_id: UUID, flow_ids: Collection[UUID]) -> dict[UUID, FlowView]:
-    """By id, those of one page of something; one that is gone is left out."""
+    """The flows of one page by id, without those that no longer exist."""
     with services.database.reading() as db:
-        return {flow.id: _flow(flow) for flow in queries.flows_by_id(db, user_id, flow_ids)}
+        return {flow.id: flow_view(flow) for flow in queries.flows_by_id(db, user_id, flow_ids)}
 
 
 def list_runs(services: Services, user_id: UUID, flow_id: UUID, request: PageRequest) -> Page[RunView]:
@@ -128,18 +113,18 @@ def list_runs(services: Services, user_id: UUID, flow_id: UUID, request: PageReq
 
 
 def get_run(services: Services, user_id: UUID, run_id: UUID, *, flow_id: UUID | None = None) -> RunView:
-    """Raises NotFound, also for a run of another flow than the one named."""
+    """Raises NotFound, also for a run of another flow than `flow_id`."""
     with services.database.reading() as db:
         row = queries.fetch_run(db, user_id, run_id)
     if row is None or flow_id not in {None, row.Run.flow_id}:
-        raise errors.NotFound("There is no such run", field="run_id", value=run_id)
+        raise not_found("run", run_id)
     return _run(row)
 
 
 def list_sessions(
     services: Services, user_id: UUID, request: PageRequest, *, flow_id: UUID | None, end_user_id: str | None
 ) -> Page[SessionView]:
-    """Oldest first; raises NotFound for a flow that is not the user's."""
+    """Oldest first; raises NotFound for the flow."""
     with services.database.reading() as db:
         if flow_id is not None:
             require_flow(db, user_id, flow_id)
@@ -151,103 +136,59 @@ def get_session(services: Services, user_id: UUID, flow_id: UUID, session_id: st
     """Raises NotFound."""
     with services.database.reading() as db:
         require_flow(db, user_id, flow_id)
-        row = queries.fetch_session(db, flow_id, session_id)
-    if row is None:
-        raise errors.NotFound("There is no such session", field="session_id", value=session_id)
-    return _session(row)
+        return _session(require(queries.fetch_session(db, flow_id, session_id), "session", session_id))
 
 
-def list_messages(services: Services, user_id: UUID, wanted: MessageQuery, request: PageRequest) -> Page[MessageView]:
+def list_messages(services: Services, user_id: UUID, query: MessageQuery, request: PageRequest) -> Page[MessageView]:
     """By seq within one session, by time of capture across sessions; raises NotFound and InvalidRequest."""
     with services.database.reading() as db:
-        resolved = _resolved(db, user_id, wanted)
-        return page_of(queries.messages_page(db, user_id, resolved, request), message_view)
+        query, base = _resolved(db, user_id, query)
+        return page_of(queries.messages_page(db, user_id, query, base, request), message_view)
 
 
 def get_message(services: Services, user_id: UUID, message_id: UUID) -> MessageView:
     """Raises NotFound."""
     with services.database.reading() as db:
-        row = queries.fetch_message(db, user_id, message_id)
-    if row is None:
-        raise errors.NotFound("There is no such message", field="message_id", value=message_id)
-    return message_view(row)
+        return message_view(require(queries.fetch_message(db, user_id, message_id), "message", message_id))
 
 
 def message_view(row: AnyRow) -> MessageView:
-    """Of a row with Message, end_user_id and ingested."""
+    """The view of a row with Message, end_user_id and ingested."""
     message: Message = row.Message
-    fields = {name: getattr(message, name) for name in _MESSAGE_COLUMNS}
-    return MessageView(**fields, metadata=message.meta, end_user_id=row.end_user_id, ingested=_flag(row.ingested))
+    ingested = None if row.ingested is None else bool(row.ingested)
+    return view_of(MessageView, message, metadata=message.meta, end_user_id=row.end_user_id, ingested=ingested)
 
 
-_MESSAGE_COLUMNS = tuple(
-    name for name in MessageView.__dataclass_fields__ if name not in {"metadata", "end_user_id", "ingested"}
-)
-
-
-def _flag(value: Any) -> bool | None:
-    return None if value is None else bool(value)
-
-
-def _resolved(db: OrmSession, user_id: UUID, wanted: MessageQuery) -> queries.MessageFilter:
-    """Every id checked to be the user's, and the flow found where something else tells it."""
+def _resolved(db: OrmSession, user_id: UUID, query: MessageQuery) -> tuple[MessageQuery, MemoryBase | None]:
+    """The query, with the flow that other fields imply, and its memory base. Raises NotFound for ids of others."""
     base = None
-    flow_id = wanted.flow_id
+    flow_id = query.flow_id
     if flow_id is not None:
         require_flow(db, user_id, flow_id)
-    if wanted.memory_base_id is not None:
-        base = require_memory_base(db, user_id, wanted.memory_base_id)
+    if query.memory_base_id is not None:
+        base = require_memory_base(db, user_id, query.memory_base_id)
         if flow_id not in {None, base.flow_id}:
-            raise errors.InvalidRequest("flow_id is not the flow of this memory base", field="flow_id", value=flow_id)
+            raise errors.InvalidRequest("flow_id must be the flow of the memory base", field="flow_id", value=flow_id)
         flow_id = base.flow_id
-    elif wanted.ingested is not None:
-        raise errors.InvalidRequest("ingested is asked of one memory base: name memory_base_id", field="ingested")
-    if wanted.run_id is not None and queries.fetch_run(db, user_id, wanted.run_id) is None:
-        raise errors.NotFound("There is no such run", field="run_id", value=wanted.run_id)
-    if flow_id is None and wanted.session_id is not None:
-        flows = queries.flows_with_session(db, user_id, wanted.session_id)
+    elif query.ingested is not None:
+        raise errors.InvalidRequest("ingested requires memory_base_id", field="ingested")
+    if query.run_id is not None:
+        require(queries.fetch_run(db, user_id, query.run_id), "run", query.run_id)
+    if flow_id is None and query.session_id is not None:
+        flows = queries.flows_with_session(db, user_id, query.session_id)
         flow_id = flows[0] if len(flows) == 1 else None
-    return queries.MessageFilter(
-        flow_id=flow_id,
-        session_id=wanted.session_id,
-        run_id=wanted.run_id,
-        end_user_id=wanted.end_user_id,
-        role=wanted.role,
-        is_output=wanted.is_output,
-        ingested=wanted.ingested,
-        since=wanted.since,
-        until=wanted.until,
-        order=wanted.order,
-        base=base,
-    )
+    return replace(query, flow_id=flow_id), base
 
 
-def _flow(flow: Flow) -> FlowView:
-    return FlowView(flow.id, flow.external_id, flow.name, flow.created_at)
+def flow_view(flow: Flow) -> FlowView:
+    return view_of(FlowView, flow)
 
 
 def _run(row: AnyRow) -> RunView:
-    run = row.Run
-    return RunView(
-        run_id=run.id,
-        external_id=run.external_id,
-        flow_id=run.flow_id,
-        session_id=run.session_id,
-        end_user_id=row.end_user_id,
-        messages=row.messages,
-        created_at=run.created_at,
-    )
+    run: Run = row.Run
+    return view_of(RunView, run, run_id=run.id, end_user_id=row.end_user_id, messages=row.messages)
 
 
 def _session(row: AnyRow) -> SessionView:
-    session = row.Session
-    return SessionView(
-        id=session.id,
-        flow_id=session.flow_id,
-        session_id=session.session_id,
-        end_user_id=session.end_user_id,
-        messages=row.messages,
-        metadata=session.meta,
-        created_at=session.created_at,
-        last_captured_at=session.last_captured_at,
-    )
+    session: Session = row.Session
+    return view_of(SessionView, session, messages=row.messages, metadata=session.meta)

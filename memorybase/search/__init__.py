@@ -1,23 +1,23 @@
-"""A query to ranked messages. The store proposes and SQL decides; an outage is an error, never an empty answer.
+"""Search: a query to ranked messages. The store proposes, SQL verifies; an outage is an error, never an empty result.
 
-    search               the search itself, top to bottom: read it first
-    request              what a caller asks for, checked
-    query_parser         the question: its words, whom it names, which time it asks for or tells
-    keyword_search       candidates by words, from the keyword index
-    vector_search        the query's vector, what the store has near it, and what is pending
-    stored_candidates    candidates from the store, verified in SQL: the message exists in this version and passes
-    pending_candidates   what no store holds yet, embedded while the caller waits
-    hybrid               candidates of both halves, compared and scored
-    signals              what a message and the turns around it show, a number each
+    search               the search, top to bottom: read it first
+    request              a request and its bounds
+    query_parser         a query's terms, names and dates, and what it asks for
+    keyword_search       candidates by terms, from the keyword index
+    vector_search        candidates by vectors: stored chunks and pending messages
+    stored_candidates    stored chunks, verified in SQL: the message exists in this version and passes
+    pending_candidates   pending messages, embedded during the search
+    hybrid               the candidates of both halves, scored
+    signals              one number each for what a message and the turns around it show
     late_interaction     how well tokens of the question match tokens of a message
     scoring              all signals in one score
     weights              a memory base's own weights
-    reranking            a cross-encoder, where one is set
-    snippets, passages   what is shown of a hit: the passage that matched
-    packing              passages that fit a budget of tokens
-    queries              what a search asks of SQL
+    reranking            an optional cross-encoder
+    snippets, passages   the passage of a hit that matched
+    packing              passages that fit a token budget
+    queries              the statements
 
-Callers need `search.search` and `request.SearchRequest`.
+Callers use `search.search` and `request.SearchRequest`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Keyword and hybrid search: candidates from both halves, and for each all the signs that it is what was asked for."""
+"""Keyword and hybrid search: candidates from both halves, each scored by all signals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memorybase.keyword_index import queries as postings
 from memorybase.queries import token_vectors
 from memorybase.queries.token_vectors import TokensAt
 from memorybase.search import keyword_search, late_interaction, queries, scoring, signals
-from memorybase.search.keyword_search import Words
+from memorybase.search.keyword_search import QueryTerms
 from memorybase.search.queries import Facts, Target
 from memorybase.search.query_parser import Question
 from memorybase.search.request import SearchRequest, passes
@@ -25,126 +25,127 @@ from memorybase.vectors.store import StoredVector
 
 if TYPE_CHECKING:
     from memorybase.embedding import QueryTokens
-    from memorybase.search.vector_search import Near
+    from memorybase.search.vector_search import Nearest
 
-# So many candidates by words, more where vectors find none, and the 96 messages nearest to the question lose next to
-# nothing against scoring every message (conversations of 190 to 690 messages).
-BY_WORDS: Mapping[str, int] = {"hybrid": 32, "keyword": 64}
-NEAR = 32  # messages, at least; four times as many chunks are asked for at first
-PLACES_A_CANDIDATE = 4  # some of them are no messages, not counted, or filtered out
-POSITIONS_READ = 64  # at once, until there are enough candidates
-SESSIONS_WITHIN = 50  # an end user with more sessions is filtered afterwards
-CHUNKS_COMPARED = 4  # of a message that only its words have found
+# This many keyword candidates (more without vectors) and the 96 messages nearest to the question lose next to nothing
+# against scoring every message (conversations of 190 to 690 messages).
+KEYWORD_CANDIDATES: Mapping[str, int] = {"hybrid": 32, "keyword": 64}
+MIN_VECTOR_CANDIDATES = 32  # messages; the first query asks for four times as many chunks
+POSITIONS_PER_CANDIDATE = 4  # some have no message, are not counted, or are filtered out
+POSITIONS_READ = 64  # in one statement, until there are enough candidates
+MAX_SESSION_RANGES = 50  # an end user with more sessions is filtered afterwards
+CHUNKS_COMPARED = 4  # of a message that only the keyword half found
 
 
-def find_words(
+def find_keyword_candidates(
     db: OrmSession, request: SearchRequest, question: Question, targets: Sequence[Target]
-) -> tuple[Words, dict[Target, list[Candidate]]]:
-    """The question's words, and each target's candidates by them, best first, without a vector's word on them."""
+) -> tuple[QueryTerms, dict[Target, list[Candidate]]]:
+    """The question's terms, and each target's candidates by BM25, best first, without a cosine."""
     flow_id = targets[0].flow_id
     within = None
     if request.session_id is not None or request.end_user_id is not None:
         within = postings.ranges_of(
-            db,
-            flow_id,
-            session_id=request.session_id,
-            end_user_id=request.end_user_id,
-            at_most=SESSIONS_WITHIN,
+            db, flow_id, session_id=request.session_id, end_user_id=request.end_user_id, at_most=MAX_SESSION_RANGES
         )
-    found = keyword_search.look_up(db, flow_id, question.terms, within)
-    positions = found.best_positions(PLACES_A_CANDIDATE * _wanted(request)).tolist()
-    return found, {target: _eligible_at(db, target, positions, request) for target in targets}
+    terms = keyword_search.find_terms(db, flow_id, question.terms, within)
+    positions = terms.best_positions(POSITIONS_PER_CANDIDATE * _candidate_limit(request)).tolist()
+    return terms, {target: _eligible_at(db, target, positions, request) for target in targets}
 
 
-def _wanted(request: SearchRequest) -> int:
-    return max(BY_WORDS[request.mode], request.top_k)
+def _candidate_limit(request: SearchRequest) -> int:
+    return max(KEYWORD_CANDIDATES[request.mode], request.top_k)
 
 
 def _eligible_at(db: OrmSession, target: Target, positions: Sequence[int], request: SearchRequest) -> list[Candidate]:
-    """The first candidates that count and pass, in the order of the places."""
+    """The first eligible candidates, in the order of the positions."""
     eligible: list[Facts] = []
     for start in range(0, len(positions), POSITIONS_READ):
-        wanted = positions[start : start + POSITIONS_READ]
-        facts = queries.facts_at(db, target, wanted, metadata=bool(request.metadata))
-        eligible += [
-            facts[position] for position in wanted if position in facts and _eligible(facts[position], request)
-        ]
-        if len(eligible) >= _wanted(request):
+        page = positions[start : start + POSITIONS_READ]
+        facts = queries.facts_at(db, target, page, metadata=bool(request.metadata))
+        eligible += [facts[position] for position in page if position in facts and _eligible(facts[position], request)]
+        if len(eligible) >= _candidate_limit(request):
             break
     return [
-        Candidate(target, each.id, each.version, 0.0, "", 0, "store" if each.held == each.version else "pending", each)
-        for each in eligible[: _wanted(request)]
-    ]
+        Candidate(
+            target, message.id, message.version, 0.0, "", 0,
+            "store" if message.held == message.version else "pending", message,
+        )
+        for message in eligible[: _candidate_limit(request)]
+    ]  # fmt: skip
 
 
 def _eligible(facts: Facts, request: SearchRequest) -> bool:
     return (request.include_pending or facts.held == facts.version) and passes(facts, request)
 
 
-def vectors_of(services: Services, target: Target, by_words: Sequence[Candidate]) -> dict[str, StoredVector]:
-    """The stored vectors of what words have found, by chunk id."""
-    ids = [id_ for each in by_words if each.source == "store" for id_ in _chunks_compared(each)]
+def fetch_vectors(services: Services, target: Target, candidates: Sequence[Candidate]) -> dict[str, StoredVector]:
+    """The stored vectors of keyword candidates, by chunk id."""
+    ids = [id_ for candidate in candidates if candidate.source == "store" for id_ in _chunks_compared(candidate)]
     return services.vectors.fetch(collection_of(target), ids, texts=False) if ids else {}
 
 
-def compared(near: Near, by_words: Sequence[Candidate], stored: Mapping[str, StoredVector]) -> list[Candidate]:
-    """Both halves' candidates with their cosine, each message once; a score of -1 where no vector is known."""
-    known = {each.message_id: each for each in reversed(near.candidates)}
-    lacking = [each for each in by_words if each.message_id not in known]
-    for each in lacking:
+def with_cosines(
+    nearest: Nearest, keyword_candidates: Sequence[Candidate], stored: Mapping[str, StoredVector]
+) -> list[Candidate]:
+    """Both halves' candidates with their cosine as score, each message once; -1 where no vector is known."""
+    by_message = {candidate.message_id: candidate for candidate in reversed(nearest.candidates)}
+    without_cosine = [candidate for candidate in keyword_candidates if candidate.message_id not in by_message]
+    for candidate in without_cosine:
         scores = [
-            (float(stored[id_].vector @ near.vector), index)
-            for index, id_ in enumerate(_chunks_compared(each))
+            (float(stored[id_].vector @ nearest.vector), index)
+            for index, id_ in enumerate(_chunks_compared(candidate))
             if id_ in stored
         ]
         score, chunk = max(scores, default=(-1.0, 0))
-        known[each.message_id] = each._replace(score=score, chunk=chunk, text=None if scores else "")
-    return list(known.values())
+        by_message[candidate.message_id] = candidate._replace(score=score, chunk=chunk, text=None if scores else "")
+    return list(by_message.values())
 
 
 def _chunks_compared(candidate: Candidate) -> list[str]:
     return chunk_ids(candidate.target.memory_base_id, candidate.message_id, candidate.version, CHUNKS_COMPARED)
 
 
-def scored(
+def score(
     services: Services,
     request: SearchRequest,
     question: Question,
-    found: Words,
+    terms: QueryTerms,
     candidates: Sequence[Candidate],
     tokens: QueryTokens | None,
     now: datetime,
 ) -> list[Candidate]:
-    """The candidates of one target with their fused scores, and what each signal gave. Without the query's tokens,
-    because the mode is keyword or the target has none, other weights count."""
-    known = [(each, each.facts) for each in candidates if each.facts is not None]
-    if not known:
+    """The candidates of one target with their fused scores, and the signals' values if the request explains.
+
+    Without the query's tokens (in mode keyword, or where the target has none) other weights apply.
+    """
+    pairs = [(candidate, candidate.facts) for candidate in candidates if candidate.facts is not None]
+    if not pairs:
         return []
-    facts = [each for _, each in known]
-    target = known[0][0].target
+    facts = [message for _, message in pairs]
+    target = pairs[0][0].target
     with services.database.reading() as db:
-        found.complete(db, np.array([each.position for each in facts], dtype=np.int64))
-        turns = queries.turns_at(db, target.flow_id, signals.places_around(facts))
-        dense = np.array([each.score if each.score >= 0 else scoring.DENSE_UNKNOWN for each, _ in known])
+        terms.complete(db, np.array([message.position for message in facts], dtype=np.int64))
+        turns = queries.turns_at(db, target.flow_id, signals.positions_around(facts))
+        dense = np.array([each.score if each.score >= 0 else scoring.DENSE_UNKNOWN for each, _ in pairs])
         described = signals.Candidates(facts, turns, dense)
-        stored = _tokens_at(db, target, late_interaction.places_wanted(described)) if tokens else {}
-    columns = signals.columns(question, found, described)
+        stored = _tokens_at(db, target, late_interaction.positions_needed(described)) if tokens else {}
+    columns = signals.columns(question, terms, described)
     weights = scoring.WITHOUT_TOKENS
     if tokens is not None:
         weights = scoring.WITH_TOKENS
         language = services.settings.keyword_language
-        rarity = late_interaction.weights_of(question, request.query, tokens, found, language)
+        rarity = late_interaction.weights_of(question, request.query, tokens, terms, language)
         columns |= late_interaction.columns(described, stored, tokens, rarity)
     if not request.default_weights:
         weights = scoring.weights_of(target.search_weights, weights.name)
-    scores, begin = weights.scores(columns)
+    scores, bias = weights.scores(columns)
     fused: list[Candidate] = []
-    for index, (candidate, each) in enumerate(known):
-        recency = _recency(request, each.timestamp, now)
+    for index, (candidate, message) in enumerate(pairs):
+        recency = _recency(request, message.timestamp, now)
         total = round(float(scores[index]) * recency, SCORE_DIGITS)
         if total >= (request.min_score or 0):
             values = {name: float(column[index]) for name, column in columns.items()} if request.explain else None
-            fused.append(candidate._replace(score=total, values=values, bias=begin, weights=weights, recency=recency))
+            fused.append(candidate._replace(score=total, values=values, bias=bias, weights=weights, recency=recency))
     return fused
 
 
@@ -154,9 +155,9 @@ def _tokens_at(db: OrmSession, target: Target, positions: Collection[int]) -> di
     )
 
 
-def _recency(request: SearchRequest, said: datetime, now: datetime) -> float:
-    """Half of the score fades with age, where that was asked for."""
+def _recency(request: SearchRequest, timestamp: datetime, now: datetime) -> float:
+    """The factor for age: half of the score fades if the request has a half-life."""
     if request.half_life_days is None:
         return 1.0
-    age = max(0.0, (now - said).total_seconds() / 86_400)
+    age = max(0.0, (now - timestamp).total_seconds() / 86_400)
     return 0.5 + 0.5 * float(0.5 ** min(age / request.half_life_days, 1_000))

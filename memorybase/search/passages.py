@@ -1,7 +1,7 @@
-"""The part of a message that answers: whole sentences around the place where a question's words are. Pure.
+"""Passages: the whole sentences of a text that contain a question's terms. Pure.
 
-Sentences are found by rule: a line of a list, a table or code stays whole, prose is cut behind `.`, `!`, `?` and their
-kin in other scripts. A sentence longer than a passage may be is cut between words, or where there are none, anywhere.
+Rules find the sentences: a line of a list, a table or code stays whole; prose is cut after `.`, `!`, `?` and their
+equivalents in other scripts. A sentence longer than a passage is cut between words, or anywhere if it has no spaces.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from typing import NamedTuple
 
 from memorybase.keyword_index.analyzer import Analyzer
 
-READ_CHARS = 20_000  # of a longer message only the part with most of the question's words is read closely
+READ_CHARS = 20_000  # of a longer message only the part with most of the question's terms is read
 PREFIX_CHARS = 4
-AGAIN = 0.1  # what a word is worth that is said again
-IN_CHUNK = 0.25  # how much more it is worth in the chunk that matched
+REPEATED = 0.1  # the share of its weight that a repeated term adds
+IN_CHUNK = 0.25  # the share that a term adds in the chunk that matched
 TIE = 1e-9
 
 _LINE = re.compile(r"[^\n]+")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
-_WHOLE = re.compile(r"\s*(?:[-*+•‣◦|#>]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s")
-# Behind a full stop a new sentence begins only after white space; scripts that write no spaces need none.
+_WHOLE_LINE = re.compile(r"\s*(?:[-*+•‣◦|#>]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s")
+# After a full stop a new sentence starts only after white space; scripts without spaces need none.
 _END = re.compile(
     r"[.!?\u2026\u061f\u06d4\u0964]+[\"'\u201d\u2019\u00bb)\]*_]*(?=\s)|[\u3002\uff01\uff1f\uff61]+[\u300d\u300f\u201d\u2019\uff09]*"
 )
 _BEFORE_STOP = re.compile(r"(\w+)\.$")
-_NO_END = frozenset({"mr", "mrs", "ms", "dr", "prof", "st", "vs", "cf", "ca", "approx", "fig", "vol", "jr", "bzw"})
+_ABBREVIATED = frozenset(["mr", "mrs", "ms", "dr", "prof", "st", "vs", "cf", "ca", "approx", "fig", "vol", "jr", "bzw"])
 
 
 class Span(NamedTuple):
-    """From the character `start` up to `end`, which is the first one behind it."""
+    """The characters `text[start:end]`."""
 
     start: int
     end: int
@@ -41,7 +41,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A part of a text: `text[start:end]`. `score` is the weight of the question's words in it."""
+    """A part of a text: `text[start:end]`. `score` is the weight of the question's terms in it."""
 
     start: int
     end: int
@@ -52,20 +52,20 @@ class Passage:
 
 
 def rarities(terms: Iterable[str], texts: Sequence[Iterable[str]]) -> dict[str, float]:
-    """How much each term tells, by how few of these texts (as their terms) have it."""
+    """Each term's weight by how few of these texts, given as terms, contain it."""
     held = Counter(term for text in texts for term in set(text))
     return {term: math.log(1 + (len(texts) - held[term] + 0.5) / (held[term] + 0.5)) for term in dict.fromkeys(terms)}
 
 
 def sentences(text: str, max_chars: int, within: Span | None = None) -> list[Span]:
-    """The sentences and lines of a text in order, none of them blank or longer than max_chars."""
+    """The sentences and lines of a text in order; none is blank or longer than max_chars."""
     start, end = within or Span(0, len(text))
     found: list[Span] = []
     in_code = False
     for line in _LINE.finditer(text, start, end):
         is_fence = _FENCE.match(text, line.start(), line.end()) is not None
         in_code ^= is_fence
-        is_whole = in_code or is_fence or _WHOLE.match(text, line.start(), line.end()) is not None
+        is_whole = in_code or is_fence or _WHOLE_LINE.match(text, line.start(), line.end()) is not None
         pieces = [Span(*line.span())] if is_whole else _split(text, *line.span())
         for piece in pieces:
             found += _bounded(text, _trimmed(text, *piece), max_chars)
@@ -73,7 +73,7 @@ def sentences(text: str, max_chars: int, within: Span | None = None) -> list[Spa
 
 
 def _split(text: str, start: int, end: int) -> Iterator[Span]:
-    """A line's sentences."""
+    """The sentences of a line."""
     begin = start
     for match in _END.finditer(text, start, end):
         if _ends(text, match, begin, end):
@@ -83,12 +83,12 @@ def _split(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _ends(text: str, match: re.Match[str], begin: int, end: int) -> bool:
-    """Whether a sentence ends here, and not an abbreviation."""
+    """Whether this ends a sentence and not an abbreviation."""
     if match[0][0] != ".":
         return True
     following = text[match.end() : min(match.end() + 8, end)].lstrip()[:1]
     word = _BEFORE_STOP.search(text, max(begin, match.start() - 12), match.start() + 1)
-    is_short = word is not None and (len(word[1]) == 1 or word[1].casefold() in _NO_END) and not word[1].isdigit()
+    is_short = word is not None and not word[1].isdigit() and (len(word[1]) == 1 or word[1].casefold() in _ABBREVIATED)
     return not following.islower() and not is_short
 
 
@@ -99,7 +99,7 @@ def _trimmed(text: str, start: int, end: int) -> Span:
 
 
 def _bounded(text: str, span: Span, max_chars: int) -> Iterator[Span]:
-    """The span in parts of at most so many characters, cut between words where there are any."""
+    """The span in parts of at most max_chars, cut between words if possible."""
     start, end = span
     while end - start > max_chars:
         space = max(
@@ -113,18 +113,19 @@ def _bounded(text: str, span: Span, max_chars: int) -> Iterator[Span]:
 
 
 def best_passage(
-    text: str, weights: Mapping[str, float], analyzer: Analyzer, *, max_chars: int, near: Span | None = None
+    text: str, weights: Mapping[str, float], analyzer: Analyzer, *, max_chars: int, matched: Span | None = None
 ) -> Passage | None:
-    """The passage that tells most of the question's terms; None of a blank text.
+    """The passage with the most weight of the question's terms; None for a blank text.
 
-    `weights` says what each term tells; `near` is the place of the chunk that matched. A text that is short enough is
-    one passage. Without any term in sight the passage is the beginning of that chunk, or of the text.
+    `matched` is the position of the chunk that matched. A short text is one passage. Without any term the passage is
+    the beginning of that chunk, or of the text.
     """
-    return Reader(text, list(weights), analyzer, max_chars=max_chars, near=near, weights=weights).take(weights)
+    reader = Reader(text, list(weights), analyzer, max_chars=max_chars, matched=matched, weights=weights)
+    return reader.next_passage(weights)
 
 
 class Reader:
-    """A text's sentences with the question's terms in each; what is taken once is not taken again."""
+    """A text's sentences with the question's terms in each. Each sentence is in at most one passage."""
 
     def __init__(
         self,
@@ -133,74 +134,76 @@ class Reader:
         analyzer: Analyzer,
         *,
         max_chars: int,
-        near: Span | None = None,
+        matched: Span | None = None,
         weights: Mapping[str, float] | None = None,
     ) -> None:
-        whole = _trimmed(text, 0, len(text))
+        trimmed = _trimmed(text, 0, len(text))
         wanted = set(terms)
-        self._near, self._max_chars = near, max_chars
-        if whole.end - whole.start <= max_chars:
-            self._units = [whole] if whole.end > whole.start else []
+        self._matched, self._max_chars = matched, max_chars
+        if trimmed.end - trimmed.start <= max_chars:
+            self._units = [trimmed] if trimmed.end > trimmed.start else []
         else:
-            region = _region(text, weights or dict.fromkeys(wanted, 1.0), max_chars, near)
+            region = _region(text, weights or dict.fromkeys(wanted, 1.0), max_chars, matched)
             self._units = sentences(text, max_chars, region)
         self._terms = [sorted(wanted.intersection(analyzer.terms(text[start:end]))) for start, end in self._units]
-        self._free = [True] * len(self._units)
+        self._unused = [True] * len(self._units)
 
     @property
     def terms(self) -> set[str]:
-        """Those of the question's terms that stand in it."""
-        return {term for told in self._terms for term in told}
+        """The question's terms that occur in the text."""
+        return {term for terms in self._terms for term in terms}
 
-    def take(self, weights: Mapping[str, float], *, rest: bool = False) -> Passage | None:
-        """The best run of free sentences, filled up with those around it. After the first one it tells something of the
-        question, or there is none; with `rest`, what tells nothing comes too, from the beginning on."""
+    def next_passage(self, weights: Mapping[str, float], *, rest: bool = False) -> Passage | None:
+        """The best run of unused sentences, extended by those around it.
+
+        After the first passage, None if no unused sentence has a term; with `rest`, then the next sentences in order.
+        """
         first, last, score = self._best_run(weights)
         if score <= 0:
-            position = self._beginning()
-            if position is None or not (rest or all(self._free)):
+            position = self._first_unused()
+            if position is None or not (rest or all(self._unused)):
                 return None
             first = last = position
-        first, last = self._filled(first, last)
-        self._free[first : last + 1] = [False] * (last + 1 - first)
+        first, last = self._extended(first, last)
+        self._unused[first : last + 1] = [False] * (last + 1 - first)
         return Passage(self._units[first].start, self._units[last].end, max(0.0, round(score, 9)))
 
     def _best_run(self, weights: Mapping[str, float]) -> tuple[int, int, float]:
-        """The shortest run that tells as much as any: a term counts in full once, and a little more if said again."""
+        """The shortest run with the best score: a term counts fully once, and a little more if repeated."""
         best = (0, -1, 0.0)
-        held: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         score, first = 0.0, 0
         for last, unit in enumerate(self._units):
-            if not self._free[last]:
-                held, score, first = Counter(), 0.0, last + 1
+            if not self._unused[last]:
+                counts, score, first = Counter(), 0.0, last + 1
                 continue
-            score += self._worth(last, held, weights, 1)
+            score += self._gain(last, counts, weights, 1)
             while unit.end - self._units[first].start > self._max_chars or (first < last and not self._terms[first]):
-                score -= self._worth(first, held, weights, -1)
+                score -= self._gain(first, counts, weights, -1)
                 first += 1
             if score > best[2] + TIE:
                 best = (first, last, score)
         return best
 
-    def _worth(self, position: int, held: Counter[str], weights: Mapping[str, float], step: int) -> float:
-        """What a sentence adds to those whose terms are held, or took from them; held is kept."""
+    def _gain(self, position: int, counts: Counter[str], weights: Mapping[str, float], step: int) -> float:
+        """What a sentence adds to (step 1) or takes from (step -1) the score of a run; updates `counts`."""
         total = 0.0
         for term in self._terms[position]:
-            others = held[term] if step > 0 else held[term] - 1
-            total += weights[term] * ((AGAIN if others else 1.0) + (IN_CHUNK if self._is_near(position) else 0.0))
-            held[term] += step
+            others = counts[term] if step > 0 else counts[term] - 1
+            total += weights[term] * ((REPEATED if others else 1.0) + (IN_CHUNK if self._is_matched(position) else 0.0))
+            counts[term] += step
         return total
 
-    def _is_near(self, position: int) -> bool:
-        return self._near is not None and self._near.start <= self._units[position].start < self._near.end
+    def _is_matched(self, position: int) -> bool:
+        return self._matched is not None and self._matched.start <= self._units[position].start < self._matched.end
 
-    def _beginning(self) -> int | None:
-        """The first free sentence of the chunk that matched, or of the text."""
-        free = [position for position, is_free in enumerate(self._free) if is_free]
-        return next((position for position in free if self._is_near(position)), free[0] if free else None)
+    def _first_unused(self) -> int | None:
+        """The first unused sentence of the chunk that matched, else of the text."""
+        unused = [position for position, is_unused in enumerate(self._unused) if is_unused]
+        return next((position for position in unused if self._is_matched(position)), unused[0] if unused else None)
 
-    def _filled(self, first: int, last: int) -> tuple[int, int]:
-        """By turns one sentence behind, where an answer goes on, and one before."""
+    def _extended(self, first: int, last: int) -> tuple[int, int]:
+        """Extend the run by turns: one sentence after it, where an answer continues, and one before."""
         grows = True
         while grows:
             grows = False
@@ -213,24 +216,24 @@ class Reader:
         return first, last
 
     def _fits(self, position: int, other_end: int) -> bool:
-        if not 0 <= position < len(self._units) or not self._free[position]:
+        if not 0 <= position < len(self._units) or not self._unused[position]:
             return False
         return (
             max(self._units[position].end, other_end) - min(self._units[position].start, other_end) <= self._max_chars
         )
 
 
-def _region(text: str, weights: Mapping[str, float], max_chars: int, near: Span | None) -> Span:
-    """What is read of a very long text: the part with most of the terms, the one that matched before its equals."""
+def _region(text: str, weights: Mapping[str, float], max_chars: int, matched: Span | None) -> Span:
+    """The part of a very long text with most of the terms; on ties the part that matched."""
     if len(text) <= READ_CHARS:
         return Span(0, len(text))
-    # A stem is nearly a prefix of its words: near enough to choose by.
+    # A stem is nearly a prefix of its words, which is exact enough here.
     stems = [(stem[:-1] if len(stem) > PREFIX_CHARS else stem, weight) for stem, weight in weights.items()]
     best, chosen = -1.0, 0
     for start in range(0, len(text), READ_CHARS):
         part = text[start : start + READ_CHARS].casefold()
-        is_near = near is not None and start <= near.start < start + READ_CHARS
-        told = sum(weight for stem, weight in stems if stem in part) + (IN_CHUNK if is_near else 0.0)
-        if told > best:
-            best, chosen = told, start
+        is_matched = matched is not None and start <= matched.start < start + READ_CHARS
+        covered = sum(weight for stem, weight in stems if stem in part) + (IN_CHUNK if is_matched else 0.0)
+        if covered > best:
+            best, chosen = covered, start
     return Span(max(0, chosen - max_chars), min(len(text), chosen + READ_CHARS + max_chars))

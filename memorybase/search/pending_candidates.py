@@ -1,4 +1,4 @@
-"""Candidates that no store holds yet: pending messages, embedded while the caller waits."""
+"""Candidates among pending messages, which no store holds yet: embedded during the search."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ def nearest_pending(
     pending: Sequence[PendingMessage],
     request: SearchRequest,
 ) -> list[Candidate]:
-    passing = [each for each in pending if passes(each.facts, request)]
+    passing = [message for message in pending if passes(message.facts, request)]
     if not passing:
         return []
-    texts = [message_text(each.content)[:PENDING_CHARS_PER_MESSAGE] for each in passing]
-    embedded = _pending_vectors.of(services, embedder, texts)
+    texts = [message_text(message.content)[:PENDING_CHARS_PER_MESSAGE] for message in passing]
+    embedded = _pending_vectors.embed(services, embedder, texts)
     candidates: list[Candidate] = []
-    for each, text in zip(passing, texts, strict=True):
+    for message, text in zip(passing, texts, strict=True):
         chunks = embedded.get(text)
         if not chunks:
             continue
         scores = chunks.vectors @ vector
         best = int(np.argmax(scores))
         score = round(min(1.0, max(0.0, float(scores[best]))), SCORE_DIGITS)
-        facts = each.facts
+        facts = message.facts
         candidates.append(Candidate(target, facts.id, facts.version, score, chunks.texts[best], best, "pending", facts))
-    return [each for each in candidates if each.score >= (request.min_score or 0)]
+    return [candidate for candidate in candidates if candidate.score >= (request.min_score or 0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,62 +68,62 @@ class _EmbeddedText:
 
 
 class _PendingVectors:
-    """Texts that were pending when a search met them, with their vectors; the least recently used go first."""
+    """A cache of pending texts and their vectors; it drops the least recently used."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._guard = threading.Lock()
-        self._known: OrderedDict[tuple[str, str, bytes], _EmbeddedText] = OrderedDict()
+        self._cached: OrderedDict[tuple[str, str, bytes], _EmbeddedText] = OrderedDict()
 
-    def of(self, services: Services, embedder: Embedder, texts: Sequence[str]) -> dict[str, _EmbeddedText]:
-        """By text, as far as the bound on chunks reaches; a text that the model refuses has no chunks."""
+    def embed(self, services: Services, embedder: Embedder, texts: Sequence[str]) -> dict[str, _EmbeddedText]:
+        """By text, up to the bound on chunks; a text that the model rejects has no chunks."""
         max_tokens = min(services.settings.chunk_tokens, embedder.max_tokens)
         overlap = services.settings.chunk_overlap
         chunker = chunker_identity(max_tokens, overlap)
         keys = {text: (embedder.identity, chunker, hashlib.sha256(text.encode()).digest()) for text in texts}
         with self._guard:
-            known = {text: self._known[key] for text, key in keys.items() if key in self._known}
+            cached = {text: self._cached[key] for text, key in keys.items() if key in self._cached}
         split: dict[str, Sequence[str]] = {}
-        room = PENDING_CHUNKS
+        chunks_left = PENDING_CHUNKS
         for text in keys:
-            if room <= 0:  # what is remembered of the rest is left out too: the answer must not depend on it
+            if chunks_left <= 0:  # skip cached texts too, so that the result does not depend on the cache
                 break
-            if text in known:
-                split[text] = known[text].texts
+            if text in cached:
+                split[text] = cached[text].texts
             else:
                 chunks = split_text(text, embedder.token_offsets, max_tokens=max_tokens, overlap=overlap)
                 split[text] = [chunk.text for chunk in chunks[:PENDING_CHUNKS_PER_MESSAGE]]
-            room -= len(split[text])
-        fresh = _embed_each(embedder, {text: pieces for text, pieces in split.items() if text not in known})
-        chosen = {text: known[text] if text in known else fresh[text] for text in split}
+            chunks_left -= len(split[text])
+        fresh = _embed_each(embedder, {text: pieces for text, pieces in split.items() if text not in cached})
+        selected = {text: cached[text] if text in cached else fresh[text] for text in split}
         with self._guard:
-            for text, embedded in chosen.items():
-                self._known[keys[text]] = embedded
-                self._known.move_to_end(keys[text])
-            while len(self._known) > self._capacity:
-                self._known.popitem(last=False)
-        return chosen
+            for text, embedded in selected.items():
+                self._cached[keys[text]] = embedded
+                self._cached.move_to_end(keys[text])
+            while len(self._cached) > self._capacity:
+                self._cached.popitem(last=False)
+        return selected
 
 
 _pending_vectors = _PendingVectors(CACHED_TEXTS)
 
 
 def _embed_each(embedder: Embedder, split: Mapping[str, Sequence[str]]) -> dict[str, _EmbeddedText]:
-    """One batch for all; where the model refuses it, text by text, so that one bad message hides no other."""
-    chunks = [chunk for each in split.values() for chunk in each]
+    """One batch for all; if the model rejects it, text by text, so that one bad message hides no other."""
+    chunks = [chunk for pieces in split.values() for chunk in pieces]
     if not chunks:
         return {text: _EmbeddedText((), _no_vectors(embedder)) for text in split}
     try:
         vectors = embedder.embed(chunks)
-    except (errors.MessageFailure, errors.EmbeddingFailed):  # it has just embedded the query: a message is at fault
+    except (errors.MessageFailure, errors.EmbeddingFailed):  # it has just embedded the query, so a message is at fault
         if len(split) == 1:
             return {text: _EmbeddedText((), _no_vectors(embedder)) for text in split}
-        return {k: v for text, each in split.items() for k, v in _embed_each(embedder, {text: each}).items()}
+        return {k: v for text, pieces in split.items() for k, v in _embed_each(embedder, {text: pieces}).items()}
     embedded: dict[str, _EmbeddedText] = {}
     start = 0
-    for text, each in split.items():
-        embedded[text] = _EmbeddedText(tuple(each), vectors[start : start + len(each)].copy())
-        start += len(each)
+    for text, pieces in split.items():
+        embedded[text] = _EmbeddedText(tuple(pieces), vectors[start : start + len(pieces)].copy())
+        start += len(pieces)
     return embedded
 
 

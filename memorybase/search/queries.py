@@ -1,4 +1,4 @@
-"""What a search asks of SQL: where to look, what is pending, and whether what was found is still true."""
+"""The statements of a search: its targets, pending messages, and facts that verify candidates."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from memorybase.queries.sessions import counted
 Progress = SessionProgress
 _Text = str | sa.BindParameter[Any]
 
-# Hits a statement when their neighbours are read: each is two terms, and SQLite takes 500 terms in one UNION.
+# Hits in one statement for neighbors: each is two terms, and SQLite allows 500 terms in one UNION.
 NEIGHBOUR_BATCH = 50
 
-# A target, as parameters of a statement.
+# Parameters that a target fills in.
 _BASE = sa.bindparam("base", type_=MemoryBase.id.type)
 _GENERATION = sa.bindparam("generation", type_=sa.Integer())
 _FLOW = sa.bindparam("flow", type_=MemoryBase.id.type)
@@ -29,7 +29,7 @@ _SESSION = sa.bindparam("session", type_=Session.session_id.type)
 _END_USER = sa.bindparam("end_user", type_=Session.end_user_id.type)
 _AT_MOST = sa.bindparam("at_most", type_=sa.Integer())
 
-_WAITING = (
+_DIRTY = (
     sa.select(Progress.id, Progress.memory_base_id, Progress.generation)
     .where(Progress.dirty > Progress.repaired)
     .limit(_AT_MOST)
@@ -37,7 +37,7 @@ _WAITING = (
 
 
 class Target(NamedTuple):
-    """What search reads of a memory base: its serving generation."""
+    """A memory base's serving generation, as far as a search needs it."""
 
     memory_base_id: UUID
     flow_id: UUID
@@ -48,14 +48,14 @@ class Target(NamedTuple):
     token_encoding: str | None
     collection_name: str
     collection_id: UUID
-    search_weights: str | None  # as JSON holds them, since a target is hashed; None: the default ones
+    search_weights: str | None  # JSON, because a target must be hashable; None: the default weights
 
 
 class Facts(NamedTuple):
-    """What decides whether a message may be a hit. `held` is the version in the serving ledger."""
+    """What decides whether and how high a message is a hit. `held` is its version in the serving ledger."""
 
     id: UUID
-    in_flow: bool  # the target's: a chunk or a place may name another flow's message
+    in_flow: bool  # the target's flow: a chunk or a position may name another flow's message
     session_id: str
     end_user_id: str | None
     role: str
@@ -74,14 +74,14 @@ class Facts(NamedTuple):
 
 
 class Held(NamedTuple):
-    """What the serving ledger has of a message."""
+    """A message's entry in the serving ledger."""
 
     version: int
     chunks: int
 
 
 class Turn(NamedTuple):
-    """What the keyword index knows of a message."""
+    """A message as the keyword index describes it."""
 
     session_id: str
     role: str
@@ -96,6 +96,16 @@ class PendingMessage(NamedTuple):
 
     facts: Facts
     content: Any
+
+
+class PendingScope(NamedTuple):
+    """Which pending messages to read: of which session or end user, how many, of how many sessions."""
+
+    session_id: str | None
+    end_user_id: str | None
+    metadata: bool  # whether the facts need it
+    limit: int
+    session_limit: int
 
 
 class Neighbour(NamedTuple):
@@ -114,35 +124,35 @@ class Neighbour(NamedTuple):
 def serving_targets(
     db: OrmSession, user_id: UUID, *, memory_base_id: UUID | None, flow_id: UUID | None
 ) -> list[Target]:
-    """The serving generation of one memory base, or of every one of a flow; none that is being deleted."""
+    """The serving generation of one memory base or of all of a flow, except those being deleted."""
     statement = _targets(of_flow=memory_base_id is None)
     rows = db.execute(statement, {"user": user_id, "wanted": memory_base_id or flow_id})
     return [Target(*row) for row in rows]
 
 
 def fetch_facts(db: OrmSession, target: Target, ids: Collection[UUID], *, metadata: bool) -> dict[UUID, Facts]:
-    """The facts of those of these messages that exist. By primary key alone: the caller filters."""
+    """The facts of the messages that exist. By primary key alone: the caller filters."""
     rows = db.execute(_facts_by_id(metadata=metadata), _of(target) | {"ids": ids})
     return {row[0]: Facts(*row) for row in rows}
 
 
 def facts_at(db: OrmSession, target: Target, positions: Collection[int], *, metadata: bool) -> dict[int, Facts]:
-    """The facts of the messages at these places that the memory base holds or will hold, by place."""
+    """By position, the facts of the messages that the memory base holds or will hold."""
     rows = db.execute(
         _facts_by_position(target.capture, metadata=metadata), _of(target) | {"positions": list(positions)}
     )
-    # In SQL this condition would tempt SQLite to read the whole flow instead of these places.
+    # With this condition in SQL, SQLite would read the whole flow instead of these positions.
     return {facts.position: facts for facts in (Facts(*row) for row in rows) if facts.in_flow}
 
 
 def held_of(db: OrmSession, target: Target, ids: Collection[UUID]) -> dict[UUID, Held]:
-    """What the serving generation holds of these messages; the latest version, as everywhere."""
+    """The serving generation's entries for these messages; the latest version wins, as everywhere."""
     rows = db.execute(_held_of(), _of(target) | {"ids": ids})
     return {message_id: Held(version, chunks) for message_id, version, chunks in rows}
 
 
 def turns_at(db: OrmSession, flow_id: UUID, positions: Collection[int]) -> dict[int, Turn]:
-    """What the index knows of the flow's messages at these places."""
+    """The flow's messages at these positions."""
     rows = db.execute(_turns_at(), {"flow": flow_id, "positions": list(positions)})
     return {row[1]: Turn(*row[2:]) for row in rows if row[0]}
 
@@ -150,7 +160,7 @@ def turns_at(db: OrmSession, flow_id: UUID, positions: Collection[int]) -> dict[
 def small_selection(
     db: OrmSession, target: Target, *, session_id: str | None, end_user_id: str | None, at_most: int
 ) -> list[UUID] | None:
-    """The counted messages of a session or an end user, or None when they are more than `at_most`."""
+    """The counted messages of a session or an end user; None if there are more than `at_most`."""
     ids = list(
         db.scalars(
             sa.select(Message.id)
@@ -162,26 +172,18 @@ def small_selection(
     return ids if len(ids) <= at_most else None
 
 
-def pending_messages(
-    db: OrmSession,
-    target: Target,
-    *,
-    session_id: str | None,
-    end_user_id: str | None,
-    metadata: bool,
-    limit: int,
-    session_limit: int,
-) -> list[PendingMessage]:
+def pending_messages(db: OrmSession, target: Target, scope: PendingScope) -> list[PendingMessage]:
     """The newest counted messages beyond their session's cursor.
 
-    Looks at the `session_limit` sessions captured last and takes at most `limit` messages of each, along indexes: the
-    cost depends on the two limits and not on what the flow has in history or in backlog.
+    Reads at most `limit` messages of each of the `session_limit` sessions captured last, along indexes. The cost
+    depends on these limits and not on the flow's history or backlog.
     """
+    session_id, end_user_id, metadata, limit, session_limit = scope
     statement = _pending(
         target.capture, of_session=session_id is not None, of_user=end_user_id is not None, metadata=metadata
     )
-    asked = {"session": session_id, "end_user": end_user_id, "at_most": limit, "sessions": session_limit}
-    rows = db.execute(statement, _of(target) | asked)
+    parameters = {"session": session_id, "end_user": end_user_id, "at_most": limit, "sessions": session_limit}
+    rows = db.execute(statement, _of(target) | parameters)
     return [PendingMessage(Facts(*row[:-1]), row[-1]) for row in rows]
 
 
@@ -189,7 +191,7 @@ def pending_messages(
 def _pending(capture: Capture, *, of_session: bool, of_user: bool, metadata: bool) -> sa.Select[Any]:
     scope = _session_scope(_SESSION if of_session else None, _END_USER if of_user else None)
     behind = _sessions_behind(capture, scope)
-    # One bound instead of two, so that the index is entered at the right place.
+    # One bound instead of two, so that the index scan starts at the right entry.
     edge = sa.case((behind.c.newest > behind.c.cursor, behind.c.newest), else_=behind.c.cursor)
     return (
         _facts(metadata=metadata)
@@ -240,67 +242,55 @@ def _sessions_behind(capture: Capture, scope: Sequence[sa.ColumnElement[bool]]) 
     )
 
 
-def edited_messages(
-    db: OrmSession,
-    target: Target,
-    *,
-    session_id: str | None,
-    end_user_id: str | None,
-    metadata: bool,
-    limit: int,
-    session_limit: int,
-) -> list[PendingMessage]:
-    """Ingested messages whose edit the serving generation has not followed yet, the newest edits first.
+def edited_messages(db: OrmSession, target: Target, scope: PendingScope) -> list[PendingMessage]:
+    """Ingested messages with an edit that the serving generation does not hold yet, newest edits first.
 
-    Only sessions that wait for a repair are read: few at any time, and at most `session_limit` of all bases'.
+    Reads only sessions with a pending repair: few at any time, and at most `session_limit` over all memory bases.
     """
-    waiting = _sessions_waiting_for_repair(db, target, session_limit)
-    if not waiting:
+    dirty = _dirty_sessions(db, target, scope.session_limit)
+    if not dirty:
         return []
     rows = db.execute(
-        _facts(metadata=metadata)
+        _facts(metadata=scope.metadata)
         .add_columns(Message.content)
         .join(Progress, sa.and_(Progress.flow_id == Message.flow_id, Progress.session_id == Message.session_id))
         .where(
-            Progress.id.in_(waiting),
+            Progress.id.in_(dirty),
             counted(target.capture),
             Message.seq > Progress.start_seq,
             Message.seq <= Progress.cursor_seq,
-            # Without an entry it is a dead letter, which an edit may have cured.
-            sa.or_(
-                _held() != Message.version,
-                sa.and_(_held().is_(None), Message.version > 1),
-            ),
-            *_session_scope(session_id, end_user_id),
+            # A message without an entry is a dead letter, which an edit may have fixed.
+            sa.or_(_held() != Message.version, sa.and_(_held().is_(None), Message.version > 1)),
+            *_session_scope(scope.session_id, scope.end_user_id),
         )
         .order_by(Message.edited_at.desc().nulls_last(), Message.seq.desc(), Message.id)
-        .limit(limit),
+        .limit(scope.limit),
         _of(target),
     )
     return [PendingMessage(Facts(*row[:-1]), row[-1]) for row in rows]
 
 
-def _sessions_waiting_for_repair(db: OrmSession, target: Target, limit: int) -> list[UUID]:
-    # With the base among the conditions, SQLite reads all of its rows instead of the small index of dirty ones.
-    rows = db.execute(_WAITING, {"at_most": limit})
-    own = (target.memory_base_id, target.generation)
-    return [progress_id for progress_id, base_id, generation in rows if (base_id, generation) == own]
+def _dirty_sessions(db: OrmSession, target: Target, limit: int) -> list[UUID]:
+    # With the memory base in the condition, SQLite reads all its rows instead of the small index of dirty ones.
+    rows = db.execute(_DIRTY, {"at_most": limit})
+    target_key = (target.memory_base_id, target.generation)
+    return [progress_id for progress_id, base_id, generation in rows if (base_id, generation) == target_key]
 
 
 def fetch_messages(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Message]:
-    """The whole messages, of those that exist in this flow."""
-    found = db.scalars(_messages(), {"ids": ids})
-    return {message.id: message for message in found if message.flow_id == flow_id}
+    """The messages that exist in this flow."""
+    messages = db.scalars(_messages(), {"ids": ids})
+    return {message.id: message for message in messages if message.flow_id == flow_id}
 
 
 def neighbours(db: OrmSession, flow_id: UUID, positions: Collection[tuple[str, int]], *, count: int) -> list[Neighbour]:
-    """The `count` turns with text before and after each place (session id, seq), in seq order, each once."""
+    """The `count` turns with text before and after each (session id, seq), in seq order, each once."""
     found: dict[UUID, Neighbour] = {}
-    listed = list(positions)
-    for start in range(0, len(listed), NEIGHBOUR_BATCH):
+    ordered = list(positions)
+    for start in range(0, len(ordered), NEIGHBOUR_BATCH):
         sides = [
             _beside(flow_id, session_id, beyond, order, count)
-            for session_id, seq in listed[start : start + NEIGHBOUR_BATCH]
+            for session_id, seq in ordered[start : start + NEIGHBOUR_BATCH]
             for beyond, order in ((Message.seq < seq, Message.seq.desc()), (Message.seq > seq, Message.seq.asc()))
         ]
         for row in db.execute(sa.union_all(*sides)):
@@ -320,7 +310,7 @@ def _beside(
             Message.flow_id == flow_id,
             Message.session_id == session_id,
             Message.is_dialogue == sa.true(),
-            Message.text_bytes > 0,  # an assistant's bare tool call says nothing
+            Message.text_bytes > 0,  # an assistant's bare tool call has no text
             beyond,
         )
         .order_by(order)
@@ -329,7 +319,7 @@ def _beside(
     return sa.select(turns.subquery())
 
 
-# Statements take longer to put together than to run, so these are made once.
+# Building these statements takes longer than running them, so they are cached.
 
 
 @lru_cache
@@ -398,7 +388,7 @@ def _facts_by_position(capture: Capture, *, metadata: bool) -> sa.Select[Any]:
 
 
 def _facts(*, metadata: bool) -> sa.Select[Any]:
-    """Takes the parameters `_of` a target."""
+    """Needs the parameters of `_of(target)`."""
     return sa.select(
         Message.id,
         (Message.flow_id == _FLOW).label("in_flow"),
@@ -421,7 +411,7 @@ def _facts(*, metadata: bool) -> sa.Select[Any]:
 
 
 def _held() -> sa.ScalarSelect[int]:
-    """The latest version that the generation holds: under an id used again an earlier one may be on its way out."""
+    """The latest version that the generation holds: a reused id may still have an entry of an earlier one."""
     return (
         sa.select(sa.func.max(LedgerEntry.version))
         .where(

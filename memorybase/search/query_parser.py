@@ -1,6 +1,6 @@
-"""What a query asks for beside its words: about whom, about when, for a time, for a number. Pure.
+"""Reads a query: its terms, the speakers and dates that it names, and whether it asks for a time or a number. Pure.
 
-Rules, not a model; what they know of is English, and a query in another language is simply words to them.
+Rules, not a model. They know English; a query in another language only has terms.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _YEAR = r"(?:19|20)\d\d"
 _DAY_MONTH = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})\b(?:,? ({_YEAR})\b)?")
 _MONTH_DAY = re.compile(rf"\b({_MONTH}) (\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? ({_YEAR})\b)?")
 _ISO_DAY = re.compile(rf"\b({_YEAR})-(\d{{2}})-(\d{{2}})\b")
-# "may" and "march" are verbs too: as months they stand behind a preposition or before a year.
+# "may" and "march" are verbs too: they count as months only after a preposition or before a year.
 _IN_MONTH = re.compile(
     rf"(?:\b(in|of|since|during|early|late|mid|by|until|last|this)[ -])?\b({_MONTH})\b(?:,? (?:of )?({_YEAR})\b)?"
 )
@@ -59,20 +59,20 @@ YEAR = timedelta(days=360)
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A time that a query names; `yearly`: without its year, so that any year's will do."""
+    """A time that a query names; `yearly`: without a year, so every year matches."""
 
     start: datetime
     end: datetime
     yearly: bool = False
 
     def nearness(self, moment: datetime) -> float:
-        """1 for what was said in it, less for soon after: people tell of a day on the days that follow."""
+        """1 for a message in this period, less for soon after it: people talk about a day on the days that follow."""
         if self.yearly:
             if not MINYEAR + 1 < moment.year < MAXYEAR:
                 return 0.0
             return max(self._moved(moment.year).nearness(moment), self._moved(moment.year - 1).nearness(moment))
         if self.start - DAY <= moment < self.end + DAY:
-            return 1.0 if self.end - self.start < YEAR else 0.2  # a year says little
+            return 1.0 if self.end - self.start < YEAR else 0.2  # a year is a weak hint
         if self.end - self.start >= YEAR:
             return 0.0
         after = moment - self.end
@@ -86,10 +86,10 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query, read. `terms` are its stems without the names; `text` is what is embedded for hybrid search.
+    """A parsed query. `terms` are its stems without speakers' names; `text` is the text to embed.
 
-    A name weighs so much in a sentence vector that every turn of that speaker looks like an answer, so it is left out
-    there and counted by itself.
+    A name weighs so much in a sentence vector that every turn of that speaker looks like an answer. So `text` leaves
+    names out, and the signal `speaker` counts them.
     """
 
     terms: tuple[str, ...]
@@ -97,26 +97,26 @@ class Question:
     text: str
     asks_time: bool
     asks_number: bool
-    asks_other_side: bool  # what the other side has said: "What did you suggest?"
-    asks_help: bool  # with something now, where standing wishes matter; not what was said before
+    asks_other_side: bool  # what the other side said: "What did you suggest?"
+    asks_help: bool  # with something now, so that standing wishes matter; not about what was said before
     in_first_person: bool
     periods: tuple[Period, ...]
 
 
 def possible_names(query: str) -> set[str]:
-    """The words that may name a speaker, folded."""
+    """The case-folded words that may name a speaker."""
     return keywords.name_words(query)
 
 
-def read(query: str, *, language: str, speakers: Collection[str], now: datetime) -> Question:
-    """`speakers`: those of the query's words that name one."""
+def parse(query: str, *, language: str, speakers: Collection[str], now: datetime) -> Question:
+    """Parse a query; `speakers` are its words that name a speaker of the flow."""
     analyzer = keywords.analyzer(language)
     names = frozenset(speakers)
-    named = set(analyzer.terms(" ".join(names)))
+    name_terms = set(analyzer.terms(" ".join(names)))
     folded = query.casefold().replace("\u2019", "'")
     asks_other_side = bool(_ASKS_OTHER_SIDE.search(folded))
     return Question(
-        terms=tuple(dict.fromkeys(term for term in analyzer.terms(query) if term not in named)),
+        terms=tuple(dict.fromkeys(term for term in analyzer.terms(query) if term not in name_terms)),
         names=names,
         text=_without_names(query, names),
         asks_time=bool(_ASKS_TIME.search(folded)),
@@ -139,7 +139,7 @@ def _is_name(word: str, names: Collection[str]) -> bool:
 
 
 def _periods(query: str, now: datetime) -> Iterator[Period]:
-    """The most exact kind of time that the query names, each of it."""
+    """Every period of the most exact kind that the query names."""
     for kind in (_days, _months, _years, _relative):
         found = [period for period in kind(query, now) if period is not None]
         if found:

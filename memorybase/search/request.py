@@ -1,4 +1,4 @@
-"""What is asked, its bounds and its filters."""
+"""A search request, its bounds and its filters."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ MAX_HALF_LIFE_DAYS = 36_500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """What to look for, and where: a memory base, or every memory base of a flow.
+    """A search in one memory base, or in every memory base of a flow.
 
-    since and until are inclusive. metadata: each named key of the message's metadata has exactly this value.
-    default_weights: whether a memory base's own weights are left out.
-    half_life_days: half of the score fades with the message's age, by half in so many days.
-    passages: without them a snippet is the chunk that matched, for a caller that reads the messages itself.
+    since and until are inclusive. metadata: each key must have exactly this value in the message's metadata.
+    default_weights: ignore the memory base's own weights.
+    half_life_days: half of the score fades with the message's age, with this half-life.
+    passages: if false, a snippet is the chunk that matched, for callers that read the messages themselves.
     """
 
     query: str

@@ -1,6 +1,6 @@
-"""The best of the fused candidates, scored again by a model that reads query and text together.
+"""Scores the best fused candidates again with a model that reads query and text together.
 
-Off unless a model is set: one that was trained on web searches makes results worse on conversations.
+Off unless a model is set: models trained on web searches make results worse on conversations.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ CHARS = 2_000  # of a message; more than these models read
 def rerank(
     services: Services, reranker: Reranker, request: SearchRequest, candidates: Sequence[Candidate]
 ) -> list[Candidate]:
-    """The best candidates with the reranker's score in place of the fused one; the others are left out.
+    """The best candidates with the reranker's score instead of the fused one. Age counts as before.
 
-    Their scores would not mean the same. Age counts as before. Raises ModelUnavailable.
+    The others are left out, because their scores would not compare. Raises ModelUnavailable.
     """
     best: dict[UUID, Candidate] = {}
-    for each in sorted(candidates, key=lambda candidate: candidate.order):
-        best.setdefault(each.message_id, each)
+    for candidate in sorted(candidates, key=lambda candidate: candidate.order):
+        best.setdefault(candidate.message_id, candidate)
     chosen = list(best.values())[: max(RERANKED, request.top_k)]
     if not chosen:
         return []
-    read = _texts(services, chosen)
-    there = [each for each in chosen if each.message_id in read]
-    scores = reranker.scores(request.query, [read[each.message_id] for each in there])
+    texts = _texts(services, chosen)
+    readable = [candidate for candidate in chosen if candidate.message_id in texts]
+    scores = reranker.scores(request.query, [texts[candidate.message_id] for candidate in readable])
     scored = [
-        each._replace(score=round(float(score) * each.recency, SCORE_DIGITS), reranked=float(score))
-        for each, score in zip(there, scores, strict=True)
+        candidate._replace(score=round(float(score) * candidate.recency, SCORE_DIGITS), reranked=float(score))
+        for candidate, score in zip(readable, scores, strict=True)
     ]
-    return [each for each in scored if each.score >= (request.min_score or 0)]
+    return [candidate for candidate in scored if candidate.score >= (request.min_score or 0)]
 
 
 def _texts(services: Services, chosen: Sequence[Candidate]) -> dict[UUID, str]:
-    """What of each message is read: the chunk that its vector found, else its beginning."""
-    unread = [each.message_id for each in chosen if not each.text]
+    """The text of each message to score: the chunk that its vector found, else its beginning."""
+    without_text = [candidate.message_id for candidate in chosen if not candidate.text]
     with services.database.reading() as db:
-        messages = queries.fetch_messages(db, chosen[0].target.flow_id, unread) if unread else {}
+        messages = queries.fetch_messages(db, chosen[0].target.flow_id, without_text) if without_text else {}
     beginnings = {id_: message_text(message.content)[:CHARS] for id_, message in messages.items()}
-    return beginnings | {each.message_id: each.text for each in chosen if each.text}
+    return beginnings | {candidate.message_id: candidate.text for candidate in chosen if candidate.text}

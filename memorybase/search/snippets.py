@@ -1,4 +1,4 @@
-"""What is shown of a found message: the passage that matched, and its place in the message's text."""
+"""The passage of each hit that matched, and its position in the message's text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SNIPPET_CHARS = 600  # at most
 
 
 class Snippet(NamedTuple):
-    """`text` is what stands from the character `start` up to `end` of the message's text."""
+    """A passage: `text` is the message's text from `start` up to `end`."""
 
     text: str
     start: int
@@ -33,33 +33,33 @@ def snippets_of(
     messages: Mapping[UUID, Message],
     held: Mapping[Target, Mapping[UUID, Held]],
 ) -> list[Snippet]:
-    """The best passage of each message, near the chunk that matched: whole sentences with the query's words."""
-    texts = [message_text(messages[each.message_id].content) for each in chosen]
+    """The best passage of each message: whole sentences with the query's terms, preferably from the matched chunk."""
+    texts = [message_text(messages[candidate.message_id].content) for candidate in chosen]
     chunks = _chunks(services, chosen, texts, held)
     positions = [position_of(text, chunk) for text, chunk in zip(texts, chunks, strict=True)]
     if not request.passages:
-        return [_whole(text, position) for text, position in zip(texts, positions, strict=True)]
-    words = analyzer(services.settings.keyword_language)
-    terms = list(dict.fromkeys(words.terms(request.query)))
+        return [_span_snippet(text, position) for text, position in zip(texts, positions, strict=True)]
+    stemmer = analyzer(services.settings.keyword_language)
+    terms = list(dict.fromkeys(stemmer.terms(request.query)))
     readers = [
-        Reader(text, terms, words, max_chars=SNIPPET_CHARS, near=position)
+        Reader(text, terms, stemmer, max_chars=SNIPPET_CHARS, matched=position)
         for text, position in zip(texts, positions, strict=True)
     ]
     weights = rarities(terms, [reader.terms for reader in readers])
-    found: list[Snippet] = []
+    snippets: list[Snippet] = []
     for text, reader in zip(texts, readers, strict=True):
-        passage = reader.take(weights)
-        found.append(Snippet("", 0, 0) if passage is None else Snippet(passage.of(text), passage.start, passage.end))
-    return found
+        passage = reader.next_passage(weights)
+        snippets.append(Snippet("", 0, 0) if passage is None else Snippet(passage.of(text), passage.start, passage.end))
+    return snippets
 
 
-def _whole(text: str, position: Span | None) -> Snippet:
+def _span_snippet(text: str, position: Span | None) -> Snippet:
     start, end = position or Span(0, len(text))
     return Snippet(text[start:end], start, end)
 
 
 def position_of(text: str, chunk: str | None) -> Span | None:
-    """Where the chunk stands in the message's text; None where that is not known."""
+    """The chunk's position in the message's text; None if it is not known."""
     start = text.find(chunk) if chunk else -1
     return Span(start, start + len(chunk or "")) if start >= 0 else None
 
@@ -70,20 +70,20 @@ def _chunks(
     texts: Sequence[str],
     held: Mapping[Target, Mapping[UUID, Held]],
 ) -> list[str | None]:
-    """The chunk that matched of each message that is longer than a passage. The store is asked for those."""
-    wanted: dict[Target, list[str]] = {}
-    for each, text in zip(chosen, texts, strict=True):
-        if each.text is None and len(text) > SNIPPET_CHARS and not _is_whole(each, held):
-            wanted.setdefault(each.target, []).append(each.chunk_id)
+    """The chunk that matched of each message longer than a snippet, read from the store."""
+    chunk_ids: dict[Target, list[str]] = {}
+    for candidate, text in zip(chosen, texts, strict=True):
+        if candidate.text is None and len(text) > SNIPPET_CHARS and not _is_only_chunk(candidate, held):
+            chunk_ids.setdefault(candidate.target, []).append(candidate.chunk_id)
     stored = {
         id_: record.text
-        for target, ids in wanted.items()
+        for target, ids in chunk_ids.items()
         for id_, record in services.vectors.fetch(collection_of(target), ids).items()
     }
-    return [each.text or stored.get(each.chunk_id) for each in chosen]
+    return [candidate.text or stored.get(candidate.chunk_id) for candidate in chosen]
 
 
-def _is_whole(candidate: Candidate, held: Mapping[Target, Mapping[UUID, Held]]) -> bool:
-    """Whether its only chunk is the whole text."""
+def _is_only_chunk(candidate: Candidate, held: Mapping[Target, Mapping[UUID, Held]]) -> bool:
+    """Whether the message has one chunk, so that the chunk is the full text."""
     stored = held[candidate.target].get(candidate.message_id)
     return stored is not None and (stored.version, stored.chunks, candidate.chunk) == (candidate.version, 1, 0)

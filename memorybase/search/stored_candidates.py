@@ -20,13 +20,13 @@ from memorybase.vectors.search import MAX_FETCH, SCORE_DIGITS, query_until_enoug
 from memorybase.vectors.store import CollectionRef, VectorHit
 
 # A metadata filter costs the store as much as 350 unfiltered results (25 ms against 5 ms for 32 at 40,000 records) and
-# grows with the store. So ask unfiltered first and for more when SQL let too few through.
+# grows with the store. So query unfiltered first, and for more if too few pass in SQL.
 FIRST_FETCH = 32
-CHUNKS_A_MESSAGE = 4  # asked for; an assistant's answer has about four
-VERIFIED_AT_ONCE = 96  # messages, the nearest first, until there are enough
+CHUNKS_PER_MESSAGE = 4  # an assistant's answer has about four
+VERIFY_BATCH = 96  # messages, nearest first, until there are enough
 FETCH_GROWTH = 5
 FETCH_ROUNDS = 3
-# A session or end user with no more messages than this is asked for by message id: exact, in one request.
+# A session or end user with at most this many messages is filtered by message id: exact, in one request.
 SMALL_SELECTION = 512
 
 
@@ -37,15 +37,15 @@ class Candidate(NamedTuple):
     message_id: UUID
     version: int
     score: float
-    text: str | None  # the chunk's; None: as the store has it; empty: not known which chunk
+    text: str | None  # the chunk's; None: read it from the store; empty: the chunk is not known
     chunk: int
     source: Literal["store", "pending"]
     facts: Facts | None = None
-    values: Mapping[str, float] | None = None  # of each signal, where the score is a fused one, to be explained
-    weights: Weights | None = None  # and what each of them counts
-    bias: float = 0.0  # what their sum began with
+    values: Mapping[str, float] | None = None  # of each signal, if a fused score is to be explained
+    weights: Weights | None = None
+    bias: float = 0.0
     recency: float = 1.0
-    reranked: float | None = None  # the reranker's score, where there is one
+    reranked: float | None = None  # the reranker's score, if there is one
     cosine: float | None = None  # in mode dense, before the correction for length
 
     @property
@@ -54,10 +54,10 @@ class Candidate(NamedTuple):
 
     @property
     def order(self) -> tuple[float, float, str, bool, str]:
-        """Best first. Of one message the stored chunk goes before its like computed here."""
-        said = self.facts.timestamp.timestamp() if self.facts else 0.0
+        """Best first. A stored chunk sorts before the same pending one."""
+        sent = self.facts.timestamp.timestamp() if self.facts else 0.0
         return (
-            -self.score, -said, str(self.message_id), self.source == "pending", str(self.target.memory_base_id)
+            -self.score, -sent, str(self.message_id), self.source == "pending", str(self.target.memory_base_id)
         )  # fmt: skip
 
 
@@ -68,12 +68,12 @@ def collection_of(target: Target) -> CollectionRef:
 def nearest_stored(
     services: Services, target: Target, vector: NDArray[np.float32], request: SearchRequest
 ) -> list[Candidate]:
-    """Verified candidates, enough for top_k where there are so many within the bounds of the widening."""
+    """Verified candidates, at least top_k if the bounds of the widening reach that many."""
     return query_until_enough(
         services.vectors,
         collection_of(target),
         vector,
-        _widening(services, target, request),
+        _attempts(services, target, request),
         lambda hits: _verified(services, target, _best_chunks(target, hits), request),
         enough=request.top_k,
         min_score=request.min_score or 0,
@@ -81,18 +81,18 @@ def nearest_stored(
     )
 
 
-def _widening(
+def _attempts(
     services: Services, target: Target, request: SearchRequest
 ) -> Iterator[tuple[Mapping[str, Any] | None, int]]:
-    """What to ask of the store, one after the other until enough has passed: (filter, limit)."""
-    first = max(FIRST_FETCH, CHUNKS_A_MESSAGE * request.top_k)
+    """The queries to try in turn until enough candidates pass: (filter, limit)."""
+    first = max(FIRST_FETCH, CHUNKS_PER_MESSAGE * request.top_k)
     limits = [min(first * FETCH_GROWTH**round_, MAX_FETCH) for round_ in range(FETCH_ROUNDS)]
     yield None, limits[0]
     if request.session_id is not None or request.end_user_id is not None:
-        chosen = _small_selection(services, target, request)
-        if chosen is not None:
-            # By message id, since a session may have been renamed after its chunks were written.
-            yield from (({"message_id": {"$in": chosen}}, limit) for limit in limits if chosen)
+        message_ids = _small_selection(services, target, request)
+        if message_ids is not None:
+            # By message id, because a session may have been renamed after its chunks were written.
+            yield from (({"message_id": {"$in": message_ids}}, limit) for limit in limits if message_ids)
             return
     yield from ((None, limit) for limit in limits[1:])
     where = _store_filter(request)
@@ -103,11 +103,7 @@ def _widening(
 def _small_selection(services: Services, target: Target, request: SearchRequest) -> list[str] | None:
     with services.database.reading() as db:
         ids = queries.small_selection(
-            db,
-            target,
-            session_id=request.session_id,
-            end_user_id=request.end_user_id,
-            at_most=SMALL_SELECTION,
+            db, target, session_id=request.session_id, end_user_id=request.end_user_id, at_most=SMALL_SELECTION
         )
     return None if ids is None else [str(id_) for id_ in ids]
 
@@ -147,30 +143,34 @@ def _best_chunks(target: Target, hits: Sequence[VectorHit]) -> list[Candidate]:
 def _verified(
     services: Services, target: Target, candidates: Sequence[Candidate], request: SearchRequest
 ) -> list[Candidate]:
-    """The first whose message exists in this version, in this flow, and passes the filters: top_k of them or more."""
-    good_enough = [each for each in candidates if each.score >= (request.min_score or 0)]
+    """The first candidates, top_k or more, that exist in this version and flow and pass the filters."""
+    good_enough = [candidate for candidate in candidates if candidate.score >= (request.min_score or 0)]
     if not good_enough:
         return []
-    at_once = max(VERIFIED_AT_ONCE, 2 * request.top_k)
+    batch_size = max(VERIFY_BATCH, 2 * request.top_k)
     verified: list[Candidate] = []
     with services.database.reading() as db:
-        for start in range(0, len(good_enough), at_once):
-            verified += _true(db, target, good_enough[start : start + at_once], request)
+        for start in range(0, len(good_enough), batch_size):
+            verified += _verify_batch(db, target, good_enough[start : start + batch_size], request)
             if len(verified) >= request.top_k:
                 break
     return verified
 
 
-def _true(db: OrmSession, target: Target, candidates: Sequence[Candidate], request: SearchRequest) -> list[Candidate]:
-    known = queries.fetch_facts(db, target, {each.message_id for each in candidates}, metadata=bool(request.metadata))
+def _verify_batch(
+    db: OrmSession, target: Target, candidates: Sequence[Candidate], request: SearchRequest
+) -> list[Candidate]:
+    facts_of = queries.fetch_facts(
+        db, target, {candidate.message_id for candidate in candidates}, metadata=bool(request.metadata)
+    )
     verified: list[Candidate] = []
-    for each in candidates:
-        facts = known.get(each.message_id)
-        if facts is None or facts.version != each.version or not facts.in_flow:
+    for candidate in candidates:
+        facts = facts_of.get(candidate.message_id)
+        if facts is None or facts.version != candidate.version or not facts.in_flow:
             continue
-        # Written by a worker that has not advanced yet: found early, or not at all by who asks for ingested ones.
+        # A worker that has not advanced yet wrote it: such a message is still pending.
         if not request.include_pending and facts.held != facts.version:
             continue
         if passes(facts, request):
-            verified.append(each._replace(facts=facts))
+            verified.append(candidate._replace(facts=facts))
     return verified

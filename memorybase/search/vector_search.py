@@ -1,11 +1,11 @@
-"""By vectors: the query's vector, what the store has near it, and what is near it and pending."""
+"""The vector half: the query's vector, the nearest stored chunks, and the nearest pending messages."""
 
 from __future__ import annotations
 
 import contextvars
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,119 +26,121 @@ from memorybase.vectors.search import SCORE_DIGITS
 if TYPE_CHECKING:
     from memorybase.embedding import Embedder
 
-# What is looked at of a memory base while the caller waits.
+# How much pending work of a memory base a search reads.
 PENDING_MESSAGES = 64
 PENDING_SESSIONS = 1_000
 
-# What the cosine loses in mode dense whenever the length grows e-fold above 40 terms; .08 to .10 do alike.
+# In mode dense the cosine loses this much each time the length grows e-fold above 40 terms; .08 to .10 do equally well.
 LENGTH_COST = 0.08
 
-# The store is asked in a thread of its own while SQL is: model and store work outside the interpreter. One for each
-# thread in which an API process serves requests.
+# The store is queried in another thread while SQL runs: model and store work outside the interpreter. As many threads
+# as an API process has for requests.
 _threads = ThreadPoolExecutor(max_workers=40, thread_name_prefix="recall")
 
 
-class Near(NamedTuple):
-    """What vectors have found in one target."""
+class Nearest(NamedTuple):
+    """The vector half's result for one target."""
 
     target: Target
     embedder: Embedder
     vector: NDArray[np.float32]  # the query's
     candidates: list[Candidate]
-    tokens: QueryTokens | None  # of the whole query, where they compare with what the target has
+    tokens: QueryTokens | None  # of the full query, if they compare with the target's
 
 
-def nearest_beside(
+def nearest_in_thread(
     services: Services, targets: Sequence[Target], query: str, request: SearchRequest
-) -> Future[list[Near]]:
-    """The same as `nearest`, in another thread, with the tokens of the whole query."""
+) -> Future[list[Nearest]]:
+    """`nearest` in another thread, with the tokens of the full query."""
     return _threads.submit(contextvars.copy_context().run, nearest, services, targets, query, request, with_tokens=True)
 
 
 def nearest(
     services: Services, targets: Sequence[Target], query: str, request: SearchRequest, *, with_tokens: bool = False
-) -> list[Near]:
-    """Verified candidates of each target from the store. `query` is what is embedded."""
-    whole = request.query if with_tokens and services.settings.token_vectors else None
-    found: list[Near] = []
-    for target, (embedder, vector, tokens) in zip(targets, _asked(services, query, whole, targets), strict=True):
+) -> list[Nearest]:
+    """Verified candidates of each target from the store; `query` is the text to embed."""
+    full_query = request.query if with_tokens and services.settings.token_vectors else None
+    results: list[Nearest] = []
+    embedded = _embed_queries(services, query, full_query, targets)
+    for target, (embedder, vector, tokens) in zip(targets, embedded, strict=True):
         comparable = tokens is not None and target.token_encoding == embedder.token_encoding
         stored = nearest_stored(services, target, vector, request)
-        found.append(Near(target, embedder, vector, stored, tokens if comparable else None))
-    return found
+        results.append(Nearest(target, embedder, vector, stored, tokens if comparable else None))
+    return results
 
 
 def read_pending(
     db: OrmSession, targets: Sequence[Target], request: SearchRequest
 ) -> dict[Target, list[PendingMessage]]:
-    """What is pending in each target, where the request wants it.
+    """The pending messages of each target, unless the request excludes them.
 
-    In a snapshot that is older than the store's answer: what a worker ingests in between is in both.
+    The snapshot is older than the store's answer, so a message that a worker ingests in between is in both.
     """
     if not request.include_pending:
         return {}
-    scope: dict[str, Any] = {
-        "session_id": request.session_id,
-        "end_user_id": request.end_user_id,
-        "metadata": bool(request.metadata),
-        "limit": PENDING_MESSAGES,
-        "session_limit": PENDING_SESSIONS,
-    }
+    scope = queries.PendingScope(
+        request.session_id, request.end_user_id, bool(request.metadata), PENDING_MESSAGES, PENDING_SESSIONS
+    )
     return {
-        target: queries.pending_messages(db, target, **scope) + queries.edited_messages(db, target, **scope)
+        target: queries.pending_messages(db, target, scope) + queries.edited_messages(db, target, scope)
         for target in targets
     }
 
 
 def with_pending(
-    services: Services, near: Near, pending: Mapping[Target, Sequence[PendingMessage]], request: SearchRequest
-) -> Near:
-    """What the store has near the query and what is pending, embedded here."""
-    waiting = pending.get(near.target, ())
-    found = nearest_pending(services, near.target, near.embedder, near.vector, waiting, request)
-    return near._replace(candidates=near.candidates + found)
+    services: Services, found: Nearest, pending: Mapping[Target, Sequence[PendingMessage]], request: SearchRequest
+) -> Nearest:
+    """The store's candidates and those among the pending messages, which are embedded here."""
+    messages = pending.get(found.target, ())
+    candidates = nearest_pending(services, found.target, found.embedder, found.vector, messages, request)
+    return found._replace(candidates=found.candidates + candidates)
 
 
 def corrected_for_length(
     candidates: Sequence[Candidate], question: Question, request: SearchRequest
 ) -> list[Candidate]:
-    """The candidates with a score that is fair to short messages: the best of many chunks is near by chance. Where the
-    question asks what the other side said, the length costs nothing: answers are long."""
-    lengths = np.array([each.facts.terms if each.facts else 0 for each in candidates], dtype=np.float64)
-    excess = LENGTH_COST * signals.long(lengths) * (not question.asks_other_side)
-    corrected = [
-        each._replace(score=round(max(0.0, each.score - float(less)), SCORE_DIGITS), cosine=each.score)
-        for each, less in zip(candidates, excess, strict=True)
-    ]
-    return [each for each in corrected if each.score >= (request.min_score or 0)]
+    """Lower the scores of long messages, since the best of many chunks is near by chance.
+
+    If the question asks what the other side said, the length costs nothing: answers are long.
+    """
+    lengths = np.array([candidate.facts.terms if candidate.facts else 0 for candidate in candidates], dtype=np.float64)
+    penalties = LENGTH_COST * signals.long(lengths) * (not question.asks_other_side)
+    corrected = []
+    for candidate, penalty in zip(candidates, penalties, strict=True):
+        score = round(max(0.0, candidate.score - float(penalty)), SCORE_DIGITS)
+        if score >= (request.min_score or 0):
+            corrected.append(candidate._replace(score=score, cosine=candidate.score))
+    return corrected
 
 
-class _Asked(NamedTuple):
-    """The query as one model sees it."""
+class _EmbeddedQuery(NamedTuple):
+    """The query, embedded by one model."""
 
     embedder: Embedder
     vector: NDArray[np.float32]
     tokens: QueryTokens | None
 
 
-def _asked(services: Services, query: str, whole: str | None, targets: Sequence[Target]) -> list[_Asked]:
-    """For each target, the embedder that it was built with and the query by it; tokens only of a whole query."""
-    by_model: dict[str, _Asked] = {}
-    asked: list[_Asked] = []
+def _embed_queries(
+    services: Services, query: str, full_query: str | None, targets: Sequence[Target]
+) -> list[_EmbeddedQuery]:
+    """The query for each target, embedded by the target's model; tokens only if there is a full query."""
+    by_model: dict[str, _EmbeddedQuery] = {}
+    embedded: list[_EmbeddedQuery] = []
     for target in targets:
         embedder = services.embedders.get(target.embedding_model)
         check_searchable(embedder, target.embedder, remedy="regenerate")
         if embedder.model not in by_model:
-            wanted = whole if target.token_encoding is not None else None
-            by_model[embedder.model] = _embedded(embedder, query, wanted)
-        asked.append(by_model[embedder.model])
-    return asked
+            tokens_of = full_query if target.token_encoding is not None else None
+            by_model[embedder.model] = _embed_query(embedder, query, tokens_of)
+        embedded.append(by_model[embedder.model])
+    return embedded
 
 
-def _embedded(embedder: Embedder, query: str, whole: str | None) -> _Asked:
+def _embed_query(embedder: Embedder, query: str, full_query: str | None) -> _EmbeddedQuery:
     try:
-        if whole is None:
-            return _Asked(embedder, embedder.embed_query(query), None)
-        return _Asked(embedder, *embedder.embed_query_with_tokens(query, whole))
+        if full_query is None:
+            return _EmbeddedQuery(embedder, embedder.embed_query(query), None)
+        return _EmbeddedQuery(embedder, *embedder.embed_query_with_tokens(query, full_query))
     except errors.TextRejected as exc:
         raise errors.InvalidRequest("The embedding model cannot encode this query", field="query") from exc

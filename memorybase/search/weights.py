@@ -1,6 +1,6 @@
-"""The weights of a memory base's own: shown, set, and taken away again.
+"""A memory base's own weights: read, set and remove them.
 
-What was there before is kept beside them, once: to set it again is to undo.
+The previous weights are kept, one step back: setting them again undoes a change.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any
 from uuid import UUID
 
 from memorybase import errors
-from memorybase.queries import memory_bases
+from memorybase.queries.ownership import require_memory_base
 from memorybase.search.scoring import SETS, SIGNALS, Weights
 from memorybase.services import Services
 
-MAX_WEIGHT = 100.0  # of a weight and a bias, either way; fitted ones stay below ten
+MAX_WEIGHT = 100.0  # the bound on the size of a weight or bias; fitted ones stay below ten
 MAX_NOTE_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class WeightSet:
-    """What each signal adds to the sum that begins with the bias; a signal without a weight adds nothing."""
+    """The weight of each signal (0 where it has none), and the bias of the sum."""
 
     bias: float
     weights: dict[str, float]
@@ -31,17 +31,17 @@ class WeightSet:
 
 @dataclass(frozen=True, slots=True)
 class StoredWeights:
-    """A memory base's own weights: sets by name, each in the place of the default set of that name."""
+    """A memory base's own weights: sets by name, each replacing the default set of that name."""
 
     sets: dict[str, WeightSet]
     fitted_at: datetime | None = None
-    questions: int | None = None  # that they were fitted on
+    questions: int | None = None  # how many they were fitted on
     note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WeightsView:
-    """The default weights, the memory base's own if it has any, and what it had before those."""
+    """The default weights, the memory base's own weights if any, and its previous ones."""
 
     defaults: dict[str, WeightSet]
     stored: StoredWeights | None
@@ -51,9 +51,7 @@ class WeightsView:
 def get_weights(services: Services, user_id: UUID, base_id: UUID) -> WeightsView:
     """Raises NotFound."""
     with services.database.reading() as db:
-        base = memory_bases.fetch_base(db, user_id, base_id)
-        if base is None:
-            raise _not_found(base_id)
+        base = require_memory_base(db, user_id, base_id)
         stored, previous = base.search_weights, base.previous_search_weights
     return WeightsView(
         defaults={name: _default(weights) for name, weights in SETS.items()},
@@ -63,26 +61,24 @@ def get_weights(services: Services, user_id: UUID, base_id: UUID) -> WeightsView
 
 
 def set_weights(services: Services, user_id: UUID, base_id: UUID, wanted: StoredWeights | None) -> None:
-    """Use these from now on, or with None the default ones; the present ones become the previous ones.
+    """Use these weights, or with None the default ones; the current ones become the previous ones.
 
-    Setting what is set already changes nothing, so that a call can be repeated. Raises NotFound, InvalidRequest.
+    Setting the current weights changes nothing, so a call can be repeated. Raises NotFound, InvalidRequest.
     """
     if wanted is not None:
         _check(wanted)
     new = None if wanted is None else _as_json(wanted)
     with services.database.transaction() as db:
-        base = memory_bases.fetch_base(db, user_id, base_id) and memory_bases.lock_base(db, base_id)
-        if base is None:
-            raise _not_found(base_id)
+        base = require_memory_base(db, user_id, base_id, lock=True)
         if base.search_weights != new:
             base.previous_search_weights = base.search_weights
             base.search_weights = new
 
 
-def _check(wanted: StoredWeights) -> None:
-    if not wanted.sets:
+def _check(weights: StoredWeights) -> None:
+    if not weights.sets:
         raise errors.InvalidRequest("sets must hold at least one set of weights", field="sets", limit=list(SETS))
-    for name, each in wanted.sets.items():
+    for name, each in weights.sets.items():
         where = f"sets.{name}"
         if name not in SETS:
             raise errors.InvalidRequest(
@@ -97,10 +93,10 @@ def _check(wanted: StoredWeights) -> None:
         _check_number(f"{where}.bias", each.bias)
         for signal, weight in each.weights.items():
             _check_number(f"{where}.weights.{signal}", weight)
-    if wanted.note is not None and len(wanted.note) > MAX_NOTE_CHARS:
+    if weights.note is not None and len(weights.note) > MAX_NOTE_CHARS:
         raise errors.InvalidRequest(
             f"note must have at most {MAX_NOTE_CHARS} characters",
-            field="note", value=len(wanted.note), limit=MAX_NOTE_CHARS,
+            field="note", value=len(weights.note), limit=MAX_NOTE_CHARS,
         )  # fmt: skip
 
 
@@ -116,8 +112,8 @@ def _default(weights: Weights) -> WeightSet:
     return WeightSet(weights.bias, dict(weights.of))
 
 
-def _as_json(wanted: StoredWeights) -> dict[str, Any]:
-    return asdict(wanted) | {"fitted_at": None if wanted.fitted_at is None else wanted.fitted_at.isoformat()}
+def _as_json(weights: StoredWeights) -> dict[str, Any]:
+    return asdict(weights) | {"fitted_at": None if weights.fitted_at is None else weights.fitted_at.isoformat()}
 
 
 def _read(stored: Mapping[str, Any] | None) -> StoredWeights | None:
@@ -130,7 +126,3 @@ def _read(stored: Mapping[str, Any] | None) -> StoredWeights | None:
         questions=stored["questions"],
         note=stored["note"],
     )
-
-
-def _not_found(base_id: UUID) -> errors.NotFound:
-    return errors.NotFound("There is no such memory base", field="memory_base_id", value=str(base_id))

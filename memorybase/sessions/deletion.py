@@ -6,11 +6,11 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
-from memorybase import errors
 from memorybase.database import clock
 from memorybase.keyword_index import queries as postings
 from memorybase.memory_bases.deletion import DELETE_PAGE, delete_in_pages, drain, finish_deletion
 from memorybase.queries import cursors, deleted_messages, jobs, memory_bases, sessions
+from memorybase.queries.ownership import check_flow
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -22,8 +22,7 @@ LATE_WRITE = timedelta(days=1)  # a frozen worker's request to the store arrives
 def delete_flow(services: Services, user_id: UUID, flow_id: UUID) -> bool:
     """Delete a flow with everything in it. True: nothing is left; False: the sweeper will finish. Raises NotFound."""
     with services.database.transaction() as db:
-        if not sessions.has_flow(db, user_id, flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+        check_flow(db, user_id, flow_id)
         now = clock.now(db)
         # The flow first: a memory base created meanwhile is either refused or found here.
         sessions.begin_flow_deletion(db, flow_id, now)

@@ -16,7 +16,7 @@ from memorybase.conversation.memory_use import redaction
 from memorybase.database import clock
 from memorybase.ingestion import edit, scheduler
 from memorybase.keyword_index import index
-from memorybase.models import Flow, IngestionJob, MemoryBase, Message, Session
+from memorybase.models import IngestionJob, MemoryBase, Message, Session
 from memorybase.queries import (
     cursors,
     deleted_messages,
@@ -28,6 +28,7 @@ from memorybase.queries import (
     sessions,
     summaries,
 )
+from memorybase.queries.ownership import check_flow, not_found, require_session
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -99,7 +100,7 @@ def _locked_message(db: OrmSession, user_id: UUID, message_id: UUID) -> tuple[li
         if session is not None and message is not None:
             db.refresh(message)
             return bases, session, message
-    raise errors.NotFound("There is no such message", field="message_id", value=str(message_id))
+    raise not_found("message", message_id)
 
 
 def update_session(
@@ -194,13 +195,8 @@ def erase_end_user(services: Services, user_id: UUID, end_user_id: str) -> Erasu
 
 def _locked_session(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str) -> tuple[list[MemoryBase], Session]:
     bases = memory_bases.share_bases_of_flow(db, flow_id)
-    flow: Flow | None = sessions.fetch_flow(db, user_id, flow_id)
-    if flow is None:
-        raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
-    session = sessions.lock_session(db, flow_id, session_id)
-    if session is None or session.deleted_at is not None:
-        raise errors.NotFound("There is no such session", field="session_id", value=session_id)
-    return bases, session
+    check_flow(db, user_id, flow_id)
+    return bases, require_session(db, flow_id, session_id, lock=True)
 
 
 def _ids(scheduled: Sequence[IngestionJob]) -> list[UUID]:

@@ -8,6 +8,7 @@ from memorybase import errors
 from memorybase.database import clock
 from memorybase.models import Flow
 from memorybase.queries import sessions
+from memorybase.queries.ownership import not_found
 from memorybase.services import Services
 
 
@@ -18,7 +19,7 @@ def create_flow(
     flow, created = put_flow(services, user_id, name=name, flow_id=flow_id or uuid4(), external_id=external_id,
                              rename=False)  # fmt: skip
     if not created:
-        raise errors.NameTaken("A flow with this id exists", field="id", value=external_id or str(flow.id),
+        raise errors.NameTaken("A flow with this id exists", field="id", value=flow_id,
                                existing_id=str(flow.id))  # fmt: skip
     return flow
 
@@ -45,9 +46,9 @@ def put_flow(
                 db.add(flow)
                 return flow, True
             if existing.user_id != user_id:
-                raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+                raise not_found("flow", flow_id)
             if existing.deleting_at is not None:
-                raise errors.Conflict("The flow is being deleted", field="flow_id", value=str(flow_id))
+                raise errors.Conflict("The flow is being deleted", field="flow_id", value=flow_id)
             if rename:
                 existing.name = name
             return existing, False

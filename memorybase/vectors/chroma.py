@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from chromadb import Collection
     from chromadb.api.fastapi import FastAPI
 
-UPSERT_BATCH = 250  # records a call, 0.2 s; 500 are up to a tenth faster and hold their caller twice as long
-DAMAGE_PARTS = 16  # a request that meets a lost vector is split into so many
-ID_BATCH = 1_000  # ids a delete
+UPSERT_BATCH = 250  # records in one call, 0.2 s; 500 are up to a tenth faster but block the caller twice as long
+DAMAGE_PARTS = 16  # a request that fails on a lost vector is split into this many
+ID_BATCH = 1_000  # ids in one delete
 SAME_DISTANCE = 1e-5
-COLLECTION_PAGE = 500  # collections a page
-ID_PAGE = 5_000  # ids a page when listing
-# Answers of a server that refuses us for now, whatever the request holds. A wrong token is not the record's fault.
-REFUSED_FOR_NOW = frozenset({401, 403, 407, 408, 425, 429})
+COLLECTION_PAGE = 500
+ID_PAGE = 5_000
+# Statuses that do not depend on the request's content: retry later. A wrong token is not the record's fault.
+RETRYABLE_STATUSES = frozenset({401, 403, 407, 408, 425, 429})
 WRONG_DIMENSION = re.compile(r"expecting embedding with dimension of (\d+), got (\d+)")
-# What Chroma answers, as status 500, for an id whose row is there and whose vector the index has lost.
+# Chroma's messages, with status 500, for an id with a row but without a vector in the index.
 VECTOR_UNREADABLE = ("Error finding id", "Error getting embedding")
 
 _loading = threading.Lock()
@@ -59,7 +59,7 @@ class VectorUnreadable(VectorStoreUnavailable):
 
 
 class ChromaStore:
-    """A Chroma server over HTTP. Building one connects to nothing; each call stands alone and recovers by itself."""
+    """A Chroma server over HTTP. The constructor does not connect; calls are independent and reconnect."""
 
     def __init__(self, url: str, *, timeout_seconds: float, token: str | None = None) -> None:
         self._url = url
@@ -73,7 +73,7 @@ class ChromaStore:
             model = api.create_collection(
                 name,
                 configuration={"hnsw": {"space": "cosine"}},
-                metadata=dict(metadata) or None,  # Chroma refuses an empty one
+                metadata=dict(metadata) or None,  # Chroma rejects an empty one
                 get_or_create=True,
             )
         return CollectionRef(name=model.name, id=UUID(str(model.id)))
@@ -130,7 +130,9 @@ class ChromaStore:
                     answer: Mapping[str, Any] = collection.query(
                         query_embeddings=vectors, n_results=TWINS, include=["distances"]
                     )
-            except VectorUnreadable:  # a neighbour's: no query tells here, and a damaged index is to be rebuilt anyway
+            except (
+                VectorUnreadable
+            ):  # a neighbor's vector is lost: queries prove nothing, and the index needs a rebuild anyway
                 reached.update(record.id for record in batch)
                 continue
             reached.update(
@@ -153,8 +155,8 @@ class ChromaStore:
                 collection.delete(ids=batch)
 
     def iter_ids(self, ref: CollectionRef, *, session_id: str | None = None) -> Iterator[list[str]]:
-        # Chroma pages by offset, in order of insertion. A deletion meanwhile moves the rest to the left, so each page
-        # begins one early: when its first id is not one already seen, something slipped past, and we step back for it.
+        # Chroma pages by offset, in order of insertion. A concurrent deletion shifts the rest to the left, so each page
+        # starts one early: if its first id was not seen yet, ids were skipped, and we step back.
         where = None if session_id is None else {"session_id": session_id}
         seen: set[str] = set()
         offset = 0
@@ -163,7 +165,7 @@ class ChromaStore:
             if offset and (not page or page[0] not in seen):
                 offset = max(0, offset - ID_PAGE)
                 continue
-            fresh = [each for each in page if each not in seen]
+            fresh = [id_ for id_ in page if id_ not in seen]
             seen.update(fresh)
             if fresh:
                 yield fresh
@@ -214,7 +216,7 @@ class ChromaStore:
 
     def _readable(self, ref: CollectionRef, ids: Sequence[str], include: Any) -> dict[str, StoredVector]:
         # With the vectors (14 ms for 256, without them 2 ms), because a damaged index still lists its ids. One lost
-        # vector fails the whole request, so ask for ever smaller parts until the lost ones stand alone.
+        # vector fails the whole request, so split it until each lost one is alone.
         try:
             with self._collection(ref, "stored_ids") as collection:
                 answer: Mapping[str, Any] = collection.get(ids=list(ids), include=include)
@@ -236,7 +238,7 @@ class ChromaStore:
 
     @contextmanager
     def _api(self, operation: str) -> Iterator[FastAPI]:
-        """Chroma's API for one call, with every error of the libraries below turned into one of ours."""
+        """Chroma's API for one call; translates the errors of its libraries into ours."""
         try:
             yield self._connection()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -244,12 +246,12 @@ class ChromaStore:
         except (orjson.JSONDecodeError, KeyError) as error:
             raise VectorStoreUnavailable(operation=operation, reason="not a Chroma server") from error
         except (TypeError, ValueError) as error:
-            # The client's own checks, before anything is sent. Their words quote the data: they end here.
+            # The client's own checks before it sends anything. Their messages quote the data, so they are dropped.
             raise VectorRejected(operation=operation, reason=type(error).__name__) from None
 
     @contextmanager
     def _collection(self, ref: CollectionRef, operation: str) -> Iterator[Collection]:
-        """The collection of this id, for one call; nothing is asked of the server to get it."""
+        """The collection of this id, for one call; sends no request to get it."""
         load_client()
         from chromadb import Collection
         from chromadb.config import DEFAULT_DATABASE, DEFAULT_TENANT
@@ -267,16 +269,16 @@ class ChromaStore:
         return connected
 
     def _connect(self) -> FastAPI:
-        # chromadb.HttpClient would make three requests here, before a timeout can be set: a frozen server would hold
-        # the caller for ever. The API object below is what that client wraps; making one sends nothing.
+        # chromadb.HttpClient would send three requests here, before a timeout can be set: a frozen server would block
+        # the caller forever. That client wraps the API object below, whose constructor sends nothing.
         load_client()
         from chromadb.api.fastapi import FastAPI
         from chromadb.config import Settings, System
 
         settings = Settings(
-            _env_file=None,  # a stray .env of the host application is none of our business
+            _env_file=None,  # ignore a .env of the host application
             chroma_server_host=self._url,
-            chroma_server_http_port=0,  # the URL says it; Chroma only wants it set
+            chroma_server_http_port=0,  # the URL has it; Chroma only requires a value
             chroma_server_headers={"Authorization": f"Bearer {self._token}"} if self._token else None,
             anonymized_telemetry=False,
         )
@@ -285,7 +287,7 @@ class ChromaStore:
         except ValueError as error:
             raise VectorStoreUnavailable(operation="connect", reason="not a URL") from error
         session = session_of(api)
-        session.timeout = httpx.Timeout(self._timeout_seconds)  # unset, it waits for ever
+        session.timeout = httpx.Timeout(self._timeout_seconds)  # the default waits forever
         session.event_hooks = {"response": [_raise_for_status]}
         return api
 
@@ -293,20 +295,20 @@ class ChromaStore:
 def load_client() -> None:
     """Import chromadb, one thread at a time.
 
-    It imports itself in circles: two threads that come to it at once by different doors would each wait for the other's
-    half, and Python ends such a wait by an error in one of them, and in every call until somebody imports it anew.
+    Its imports are circular: two threads that import different parts at once would wait for each other, and Python ends
+    such a deadlock with an error in one of them and in every later call until a new import succeeds.
     """
     with _loading:
-        import chromadb.api.fastapi  # noqa: F401 - for its being loaded
+        import chromadb.api.fastapi  # noqa: F401 - for the side effect
 
 
 def session_of(api: FastAPI) -> httpx.Client:
-    """Chroma's HTTP client: private, and the only place where a timeout can be set."""
+    """Chroma's private HTTP client, the only place to set a timeout."""
     return api._session  # noqa: SLF001
 
 
 def all_of(where: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The filter in Chroma's form, which takes one key a level."""
+    """The filter in Chroma's form, which allows one key per level."""
     if not where:
         return None
     if len(where) == 1:
@@ -315,7 +317,7 @@ def all_of(where: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _raise_for_status(response: httpx.Response) -> None:
-    """Turn an error answer into one of ours before the client does, which drops the status of what it does not know."""
+    """Raise our error for an error response; the client itself drops the status of errors that it does not know."""
     if response.is_success:
         return
     response.read()
@@ -331,13 +333,13 @@ def _error_of(status: int, body: str) -> MemorybaseError:
     if dimensions := WRONG_DIMENSION.search(message):
         expected, got = map(int, dimensions.groups())
         return DimensionMismatch(expected=expected, got=got)
-    if 400 <= status < 500 and status not in REFUSED_FOR_NOW and (name or status in {400, 413, 422}):
+    if 400 <= status < 500 and status not in RETRYABLE_STATUSES and (name or status in {400, 413, 422}):
         return VectorRejected(status=status, reason=name)
     return VectorStoreUnavailable(status=status, reason=name)
 
 
 def _chroma_error(body: str) -> tuple[str, str]:
-    """Chroma's name and words for an error; empty where something else answered. The words may quote our data."""
+    """Chroma's error name and message; empty if another server answered. The message may quote our data."""
     try:
         answer = orjson.loads(body)
         return str(answer["error"]), str(answer["message"])

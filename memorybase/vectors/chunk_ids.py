@@ -1,4 +1,4 @@
-"""Chunk ids: made of memory base, message, version and index, so that writing a chunk twice stores it once."""
+"""Deterministic chunk ids of memory base, message, version and index: writing a chunk twice stores it once."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ _CHUNK_ID = re.compile(f"({_UUID}):({_UUID}):({_NUMBER}):({_NUMBER})")
 
 
 class ChunkId(NamedTuple):
-    """What a chunk's id in the vector store says."""
+    """The parts of a chunk's id."""
 
     base_id: UUID
     message_id: UUID
     version: int
-    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody asks a chunk's id for
+    index: int  # type: ignore[assignment]  # hides tuple.index, which is not used here
 
 
 def chunk_id(base_id: UUID, message_id: UUID, version: int, index: int) -> str:
-    """The id under which a chunk is stored: writing it again overwrites it."""
+    """The id of a stored chunk: writing it again overwrites it."""
     return f"{base_id}:{message_id}:{version}:{index}"
 
 
 def chunk_ids(base_id: UUID, message_id: UUID, version: int, count: int) -> list[str]:
     """The ids of a message's chunks, in order."""
-    beginning = chunk_id(base_id, message_id, version, 0)[:-1]  # a search makes hundreds, and a UUID is slow to write
-    return [f"{beginning}{index}" for index in range(count)]
+    prefix = chunk_id(base_id, message_id, version, 0)[:-1]  # a search builds hundreds, and formatting a UUID is slow
+    return [f"{prefix}{index}" for index in range(count)]
 
 
 def parse_chunk_id(text: str) -> ChunkId | None:
-    """What chunk_id was given, or None when the id is not one of its making."""
+    """The parts of a chunk id; None for any other text."""
     parsed = _CHUNK_ID.fullmatch(text)
     if parsed is None:
         return None

@@ -26,12 +26,7 @@ def check_query(
     """Raises InvalidRequest naming the field and its bound."""
     if not query.strip():
         raise errors.InvalidRequest("query must not be empty", field="query")
-    if len(query) > settings.max_query_chars:
-        limit = settings.max_query_chars
-        raise errors.InvalidRequest(
-            f"query must have at most {limit} characters (got {len(query)})",
-            field="query", value=len(query), limit=limit,
-        )  # fmt: skip
+    check_bound("query", len(query), 1, settings.max_query_chars, unit="characters")
     check_text(query, "query")
     check_bound("top_k", top_k, 1, settings.max_top_k)
     check_bound("metadata", len(metadata), 0, MAX_FILTER_KEYS, unit="keys")

@@ -1,7 +1,7 @@
 """The VectorStore protocol, its records and its hits.
 
-Every call after creation goes by the collection's UUID, never by its name: a collection that somebody deleted and made
-anew under the same name is not ours, and writing into it would mix two generations.
+Every call after creation uses the collection's UUID, never its name: a collection that was deleted and created again
+under the same name is not ours, and writing into it would mix two generations.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from memorybase.errors import DimensionMismatch, VectorRejected
 T = TypeVar("T")
 MetadataValue: TypeAlias = str | int | float | bool
 
-READ_BATCH = 256  # ids a call when vectors come along
-TWINS = 10  # equal vectors, such as those of "ok", hide each other; who looks for one finds as good
+READ_BATCH = 256  # ids in one call that reads vectors
+TWINS = 10  # equal vectors, such as those of "ok", hide each other; finding an equal one is as good
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionRef:
-    """One collection of the store; the name is for people, the id decides."""
+    """One collection of the store; the name is for people, the id identifies it."""
 
     name: str
     id: UUID
@@ -34,7 +34,7 @@ class CollectionRef:
 
 @dataclass(frozen=True, slots=True)
 class StoredCollection:
-    """A collection as the store lists it, with the metadata of its creation."""
+    """A collection as the store lists it, with the metadata that it was created with."""
 
     ref: CollectionRef
     metadata: dict[str, Any]
@@ -42,7 +42,7 @@ class StoredCollection:
 
 @dataclass(frozen=True, slots=True)
 class VectorRecord:
-    """One chunk. Send the same metadata keys each time: an upsert merges, it does not clear stale ones."""
+    """One chunk. Always send the same metadata keys: an upsert merges and does not clear stale ones."""
 
     id: str
     vector: NDArray[np.float32]
@@ -52,7 +52,7 @@ class VectorRecord:
 
 @dataclass(frozen=True, slots=True)
 class VectorHit:
-    """One found chunk; the score is the cosine similarity, clipped to 0..1."""
+    """A chunk that a query found; the score is the cosine similarity, clipped to 0..1."""
 
     id: str
     score: float
@@ -62,7 +62,7 @@ class VectorHit:
 
 @dataclass(frozen=True, slots=True)
 class StoredVector:
-    """A chunk as it is stored."""
+    """A stored chunk."""
 
     vector: NDArray[np.float32]
     text: str
@@ -71,45 +71,45 @@ class StoredVector:
 class VectorStore(Protocol):
     """Collections of vectors in cosine space.
 
-    Raises VectorStoreUnavailable when it does not answer, CollectionMissing when no collection has the ref's id,
-    DimensionMismatch, and VectorRejected for what it refuses otherwise. Only create_collection creates one.
+    Raises VectorStoreUnavailable if the store does not answer, CollectionMissing if no collection has the ref's id,
+    DimensionMismatch, and VectorRejected for any other refusal. Only create_collection creates collections.
     """
 
     def create_collection(self, name: str, metadata: Mapping[str, MetadataValue]) -> CollectionRef:
-        """The collection of that name, made if need be."""
+        """Get or create the collection of this name."""
 
     def delete_collection(self, name: str) -> None:
-        """Remove the collection of that name; one already gone is fine."""
+        """Delete the collection of this name if it exists."""
 
     def collection_exists(self, ref: CollectionRef) -> bool:
-        """Whether a collection has both this name and this id."""
+        """Whether a collection has this name and this id."""
 
     def list_collections(self) -> list[StoredCollection]:
-        """Every collection of the store, whoever made it; one made or deleted meanwhile may or may not show."""
+        """Every collection of the store, also those of others; concurrent changes may or may not show."""
 
     def upsert(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
-        """Write any number of records; after an error some of them may be stored."""
+        """Write any number of records; after an error some may be stored."""
 
     def stored_ids(self, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
-        """Which of these can be read back together with their vector."""
+        """The ids that can be read back together with their vector."""
 
     def reached_ids(self, ref: CollectionRef, records: Sequence[VectorRecord]) -> set[str]:
-        """Which of these stored records a query for their own vector comes upon, if not upon `TWINS` just like them."""
+        """The ids of stored records that a query for their own vector reaches, or that have `TWINS` equal ones."""
 
     def fetch(self, ref: CollectionRef, ids: Sequence[str], *, texts: bool = True) -> dict[str, StoredVector]:
-        """These with their vectors; what is not stored, or cannot be read back, is left out."""
+        """The stored chunks with their vectors; ids that are missing or unreadable are left out."""
 
     def delete(self, ref: CollectionRef, ids: Sequence[str]) -> None:
-        """Remove these; those already gone are fine."""
+        """Delete these ids if they exist."""
 
     def iter_ids(self, ref: CollectionRef, *, session_id: str | None = None) -> Iterator[list[str]]:
-        """Every id in pages, each once, with a session id those whose metadata names that session.
+        """Every id once, in pages; with a session id, those with that session in their metadata.
 
-        Writes meanwhile may or may not show; they make no other id appear twice or not at all.
+        Concurrent writes may or may not show, but never make another id appear twice or not at all.
         """
 
     def count(self, ref: CollectionRef) -> int:
-        """How many records there are."""
+        """The number of records."""
 
     def query(
         self,
@@ -120,13 +120,13 @@ class VectorStore(Protocol):
         *,
         texts: bool = True,
     ) -> list[VectorHit]:
-        """The nearest records, best first. `where` is Chroma's filter; several keys in it must all hold.
+        """The nearest records, best first. `where` is Chroma's filter; all its keys must hold.
 
-        Without texts the hits have an id and a score alone, in a third of the time.
+        Without texts the hits have only an id and a score, which takes a third of the time.
         """
 
     def ping(self) -> None:
-        """Return when the store answers."""
+        """Return if the store answers."""
 
 
 def as_score(distance: float) -> float:
@@ -135,7 +135,7 @@ def as_score(distance: float) -> float:
 
 
 def check_records(records: Sequence[VectorRecord]) -> None:
-    """Raise for what no store takes, VectorRejected with the record's id: then none of them is written."""
+    """Raise VectorRejected or DimensionMismatch for records that no store accepts, before any is written."""
     seen: set[str] = set()
     for record in records:
         _check_record(record)
@@ -150,7 +150,7 @@ def _check_record(record: VectorRecord) -> None:
     if not record.id:
         raise VectorRejected(reason="the id is empty")
     if record.vector.ndim != 1 or not record.vector.size or not np.isfinite(record.vector).all():
-        raise VectorRejected(reason="the vector is not a finite one", record_id=ascii(record.id))
+        raise VectorRejected(reason="the vector is not finite", record_id=ascii(record.id))
     if not record.metadata:
         raise VectorRejected(reason="the metadata is empty", record_id=ascii(record.id))
     strings = (record.id, record.text, *record.metadata, *(v for v in record.metadata.values() if isinstance(v, str)))

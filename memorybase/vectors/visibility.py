@@ -19,11 +19,10 @@ def write_records(
     missing: Sequence[VectorRecord] | None = None,
     before_rewrite: Callable[[Sequence[VectorRecord]], Sequence[VectorRecord]] | None = None,
 ) -> None:
-    """Upsert the records, read them back, and rewrite those that no query reaches.
+    """Upsert the records, read them back, and rewrite those that no query reaches. Raises VectorStoreUnavailable.
 
-    Where a caller knows which records the store lacks, only those `missing` are upserted; all are verified, because an
-    earlier attempt may have ended between its upsert and its verification. `before_rewrite` returns which of the
-    unreachable records may still be deleted and rewritten. Raises VectorStoreUnavailable.
+    `missing`: upsert only these, but verify all, since an earlier attempt may have ended between the two.
+    `before_rewrite` returns which unreachable records may still be deleted and rewritten.
     """
     store.upsert(ref, records if missing is None else missing)
     read_back(store, ref, [record.id for record in records])

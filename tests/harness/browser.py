@@ -1,4 +1,4 @@
-"""A headless Chromium that looks at the pages as a reader does."""
+"""A headless Chromium that opens the pages as a user does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-# What Chromium does for itself at a start would reach for the network.
+# Without these flags Chromium reaches for the network when it starts.
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--force-prefers-reduced-motion",
@@ -23,10 +23,10 @@ SERIOUS = {"serious", "critical"}
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Debian's Chromium; a test that needs it fails, and says how to install it, where there is none."""
+    """Debian's Chromium. Without it a test fails and says how to install it."""
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
-        pytest.fail("There is no Chromium for the tests of the pages: apt-get install chromium", pytrace=False)
+        pytest.fail("The tests of the pages need Chromium: apt-get install chromium", pytrace=False)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         try:
@@ -37,18 +37,18 @@ def chromium() -> Iterator[Browser]:
 
 @dataclass
 class Reader:
-    """Somebody at a browser window, and what its console said."""
+    """A browser window and the warnings and errors of its console."""
 
     page: Page
     url: str
-    said: list[str] = field(default_factory=list)
+    console: list[str] = field(default_factory=list)
 
-    def hear(self, message: ConsoleMessage) -> None:
+    def on_console(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:
-            self.said.append(message.text)
+            self.console.append(message.text)
 
     def open(self, path: str) -> None:
-        """A page of ours, until it is live."""
+        """Open a page and wait for its web socket."""
         self.page.goto(f"{self.url}/ui{path}")
         self.page.wait_for_function("window.socket?.connected")
 
@@ -59,7 +59,7 @@ class Reader:
         self.page.wait_for_function("window.socket?.connected")
 
     def findings(self) -> list[str]:
-        """What axe-core finds serious on the page that is open."""
+        """Serious accessibility violations that axe-core finds on the open page."""
         found = Axe().run(self.page).response["violations"]
         return [
             f"{each['id']}: {node['html'][:200]}"
@@ -71,15 +71,15 @@ class Reader:
 
 @contextmanager
 def reader(browser: Browser, url: str, *, width: int = WIDE, dark: bool = False) -> Iterator[Reader]:
-    """A window of its own, with cookies of its own."""
+    """A window with its own cookies."""
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
     )
     context.set_default_timeout(15_000)
     try:
-        made = Reader(context.new_page(), url)
-        made.page.on("console", made.hear)
-        made.page.on("pageerror", lambda error: made.said.append(str(error)))
-        yield made
+        window = Reader(context.new_page(), url)
+        window.page.on("console", window.on_console)
+        window.page.on("pageerror", lambda error: window.console.append(str(error)))
+        yield window
     finally:
         context.close()

@@ -12,7 +12,7 @@ from memorybase.database.engine import Database
 from memorybase.models import Message, SessionProgress
 from memorybase.queries import dead_letters, ledger
 
-REASON = "The embedding model gave this text a vector that is not finite."
+REASON = "The embedding model returned a vector that is not finite for this text."
 
 
 def add_dead_letters(stack: EmbeddedStack, base: str, *texts: str) -> None:
@@ -23,7 +23,7 @@ def add_dead_letters(stack: EmbeddedStack, base: str, *texts: str) -> None:
             for row in db.scalars(sa.select(SessionProgress).filter_by(memory_base_id=UUID(base))).all():
                 found = db.scalars(sa.select(Message).where(Message.session_id == row.session_id)).all()
                 buried = [message for message in found if message.content in texts]
-                ledger.forget(db, row.id, [message.id for message in buried])
+                ledger.delete(db, row.id, [message.id for message in buried])
                 row.total_processed -= len(buried)
                 failures = [dead_letters.Failure(each.id, each.version, "text_rejected", REASON) for each in buried]
                 dead_letters.add_dead_letters(db, base_id=UUID(base), generation=row.generation, progress_id=row.id,

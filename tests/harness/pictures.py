@@ -2,8 +2,8 @@
 
     PYTHONPATH=tests python -m harness.pictures FOLDER
 
-They show the sample conversation in a stack of this command's own: a memory with a dead letter and a session that
-waits, and one whose knowledge base no longer matches.
+They show the sample conversation in a stack of their own: a memory with a dead letter and a pending session, and one
+with a mismatch.
 """
 
 from __future__ import annotations
@@ -29,43 +29,43 @@ FLOW = "home-assistant"
 SESSION = "2026-03-02-kitchen"
 QUESTION = "When does the electrician come, and what does he need?"
 LOOKS = {"light": (WIDE, False), "dark": (WIDE, True), "narrow-light": (NARROW, False), "narrow-dark": (NARROW, True)}
-TALLEST = 1_300  # what is below is more of the same
-SETTLES_MILLISECONDS = 1_500  # charts draw themselves, counters have moved once
+MAX_HEIGHT = 1_300
+WAIT_MILLISECONDS = 1_500  # until charts are drawn and figures refreshed
 
 
 def main() -> None:
-    """Take them all; raises when a page does not come up."""
+    """Take all pictures; raises if a page does not load."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as position:
-        stack = EmbeddedStack(Path(position))
+    with tempfile.TemporaryDirectory() as data:
+        stack = EmbeddedStack(Path(data))
         try:
             stack.start()
             with Client(stack.url, KEY) as client, chromium() as browser:
-                pages = furnish(stack, client)
+                pages = add_data(stack, client)
                 for look, (width, dark) in LOOKS.items():
-                    with reader(browser, stack.url, width=width, dark=dark) as somebody:
-                        photograph(somebody, pages, folder, look)
+                    with reader(browser, stack.url, width=width, dark=dark) as window:
+                        photograph(window, pages, folder, look)
         finally:
             stack.close()
 
 
-def photograph(somebody: Reader, pages: Mapping[str, str], folder: Path, look: str) -> None:
-    """One picture a page: `<page>-<look>.png`."""
-    page = somebody.page
-    page.goto(f"{somebody.url}/ui/sign-in")
+def photograph(window: Reader, pages: Mapping[str, str], folder: Path, look: str) -> None:
+    """One picture of each page: `<page>-<look>.png`."""
+    page = window.page
+    page.goto(f"{window.url}/ui/sign-in")
     page.screenshot(path=folder / f"sign-in-{look}.png")
-    somebody.sign_in(KEY)
+    window.sign_in(KEY)
     for name, path in pages.items():
-        somebody.open(path)
-        page.wait_for_timeout(SETTLES_MILLISECONDS)
+        window.open(path)
+        page.wait_for_timeout(WAIT_MILLISECONDS)
         width, height = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
-        clip = {"x": 0, "y": 0, "width": width, "height": min(max(height, 500), TALLEST)}
+        clip = {"x": 0, "y": 0, "width": width, "height": min(max(height, 500), MAX_HEIGHT)}
         page.screenshot(path=folder / f"{name}-{look}.png", full_page=True, clip=clip)
 
 
-def furnish(stack: EmbeddedStack, client: Client) -> Mapping[str, str]:
-    """The sample conversation, and what can go wrong; the pages that show it, by name."""
+def add_data(stack: EmbeddedStack, client: Client) -> Mapping[str, str]:
+    """Add the sample conversation and some failures. Returns the paths of the pages that show them, by name."""
     client.call("PUT", f"/flows/{FLOW}", json={"name": "Home assistant"})
     plans = _memory(client, "Marta's plans", threshold=16, capture="all")
     answers = _memory(client, "Answers only", threshold=10, capture="outputs")
@@ -75,20 +75,20 @@ def furnish(stack: EmbeddedStack, client: Client) -> Mapping[str, str]:
     for base in (plans, answers):
         client.call("POST", f"/memories/{base}/flush", allow=(409,))
         client.settle(base, lambda _: None)
-    asked = _say_again(client)
+    run_id = _add_run(client)
     kitchen = client.get("/messages", flow_id=FLOW, session_id=SESSION, role="user")["items"]
     add_dead_letters(stack, plans, kitchen[2]["content"])
-    _lose(stack, client, answers)
-    shown = {"flow_id": client.memory(plans)["flow_id"], "session_id": SESSION, "memory_base_id": plans}
+    _delete_collection(stack, client, answers)
+    session = {"flow_id": client.memory(plans)["flow_id"], "session_id": SESSION, "memory_base_id": plans}
     return {
         "memories": "/",
         "memory": f"/memories/{plans}",
         "mismatch": f"/memories/{answers}",
-        "session": f"/session?{urlencode(shown)}",
+        "session": f"/session?{urlencode(session)}",
         "search": f"/memories/{plans}/search?{urlencode({'q': QUESTION, 'neighbors': 1})}",
         "jobs": f"/memories/{plans}/jobs",
         "all-jobs": "/jobs",
-        "run": f"/flows/{FLOW}/runs/{asked}",
+        "run": f"/flows/{FLOW}/runs/{run_id}",
         "knowledge-bases": "/knowledge-bases",
         "keys": "/keys",
         "health": "/health",
@@ -96,12 +96,12 @@ def furnish(stack: EmbeddedStack, client: Client) -> Mapping[str, str]:
 
 
 def _memory(client: Client, name: str, **body: object) -> str:
-    made: str = client.call("POST", "/memories", json={"name": name, "flow_id": FLOW, **body})["id"]
-    return made
+    base_id: str = client.call("POST", "/memories", json={"name": name, "flow_id": FLOW, **body})["id"]
+    return base_id
 
 
-def _say_again(client: Client) -> str:
-    """A question with two answers, the second a regeneration, in a run that was given its context; the run's id."""
+def _add_run(client: Client) -> str:
+    """Add a run with a context, a question and two answers, the second a regeneration. Returns the run's id."""
     question = {"id": "garden-question", "role": "user", "content": "What did I say about the wiring?"}
     answers = ["You said little about it.", "That it comes first, and that Mr. Osei does it."]
     messages = [
@@ -116,8 +116,8 @@ def _say_again(client: Client) -> str:
     return run_id
 
 
-def _lose(stack: EmbeddedStack, client: Client, base: str) -> None:
-    """The memory base's collection, as an operator may lose one."""
+def _delete_collection(stack: EmbeddedStack, client: Client, base: str) -> None:
+    """Delete the memory base's collection, so that there is a mismatch."""
     chroma = json.loads((stack.data / "run" / "stack.json").read_text())["chroma_url"]
     with closing(ChromaStore(chroma, timeout_seconds=30)) as store:
         store.delete_collection(f"mb-{UUID(base)}-g1")

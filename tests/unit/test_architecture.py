@@ -121,7 +121,7 @@ ONLY_HERE = (
     OnlyHere(
         frozenset({"prometheus_client"}),
         ("memorybase.metrics", "memorybase.operations.exposition"),
-        "Every metric is named in memorybase/metrics.py; count through it.",
+        "Counters are in memorybase/metrics.py, gauges in memorybase/operations/exposition.py.",
     ),
     OnlyHere(
         frozenset({"langchain_core", "langgraph"}),

@@ -1,11 +1,11 @@
-"""One module a page."""
+"""One module for each page."""
 
 from __future__ import annotations
 
 
 def register() -> None:
-    """Make the pages known to NiceGUI."""
-    from api.web.pages import (  # noqa: F401 - importing them registers them
+    """Register the pages with NiceGUI."""
+    from api.web.pages import (  # noqa: F401 - the import registers them
         flows,
         health,
         jobs,

@@ -1,4 +1,4 @@
-"""Health: each part, the workers' sign of life, what waits longest."""
+"""Health: every component, the live workers, and the ingestion lag."""
 
 from __future__ import annotations
 
@@ -8,87 +8,79 @@ from uuid import UUID
 from nicegui import ui
 
 from api.web import parts
-from api.web.frame import frame
-from api.web.parts import Live, Rows, Stat, cell
+from api.web.layout import page_layout
+from api.web.parts import Poller, Stat, Table, text_cell
 from api.web.visits import Visit, Visitor
 from memorybase.operations import health as vitals
 from memorybase.operations.health import Part
 from memorybase.services import Services
 
-PLACE = "/health"
-MEANINGS = {
-    "database": "Keeps every message; the truth.",
-    "redis": "Rings the worker, and lets one task at a session.",
-    "chroma": "Holds the vectors; can be built anew from the database.",
-    "worker": "Embeds and stores what is due.",
-    "sweeper": "Finds what was forgotten: lost rings, dead workers, idle sessions.",
+PATH = "/health"
+PURPOSES = {
+    "database": "Source of truth for messages.",
+    "redis": "Queues jobs and locks sessions.",
+    "chroma": "Stores the vectors; can be rebuilt from the database.",
+    "worker": "Embeds and ingests messages.",
+    "sweeper": "Recovers lost jobs and flushes idle sessions.",
 }
 
 
-@ui.page(PLACE, title="Health")
+@ui.page(PATH, title="Health")
 async def health(visit: Visitor) -> None:
     await HealthPage(visit).build()
 
 
 class HealthPage:
-    """Asked anew every few seconds."""
-
     def __init__(self, visit: Visit) -> None:
         self._visit = visit
 
     async def build(self) -> None:
-        with frame(self._visit, "Health", here=PLACE):
+        with page_layout(self._visit, "Health", section=PATH):
             parts.heading("Health", 1)
             with ui.element("div").classes("stats"):
-                self._whole = Stat("Everything")
-                self._workers = Stat("Workers alive")
-                self._oldest = Stat("Oldest message that is due")
-            self._rows = Rows[Part](
-                "Parts of the stack", ("Part", "What for", "State", "Answers in / last sign of life", "What is wrong"),
+                self._status = Stat("Status")
+                self._workers = Stat("Live workers")
+                self._lag = Stat("Ingestion lag")
+            self._rows = Table[Part](
+                "Components", ("Component", "Purpose", "State", "Response time / last heartbeat", "Problem"),
                 lambda part: part.name, self._row,
             )  # fmt: skip
-            parts.words("memorybase doctor, on the machine itself, says what mends each.")
-            Live(self._look, seconds=3.0)
-            await self._look()
+            parts.hint("Run memorybase doctor on the host for fixes.")
+            Poller(self._refresh, seconds=3.0)
+            await self._refresh()
 
-    async def _look(self) -> None:
-        found = await self._visit.ask(_parts)
-        self._rows.show(found)
-        wrong = [part.name for part in found if not part.ok]
-        self._whole.show(f"not well: {', '.join(wrong)}" if wrong else "well")
-        worker = next((part for part in found if part.name == "worker"), None)
+    async def _refresh(self) -> None:
+        components = await self._visit.read(_components)
+        self._rows.show(components)
+        failing = [part.name for part in components if not part.ok]
+        self._status.show(f"failing: {', '.join(failing)}" if failing else "ok")
+        worker = next((part for part in components if part.name == "worker"), None)
         self._workers.show(parts.number(worker.alive or 0) if worker else "-")
-        if "database" not in wrong:
-            oldest = await self._visit.ask(vitals.oldest_pending_seconds)
-            self._oldest.show("nothing is due" if oldest is None else parts.span(oldest))
+        if "database" not in failing:
+            lag = await self._visit.read(vitals.oldest_pending_seconds)
+            self._lag.show("none" if lag is None else parts.duration(lag))
 
     def _row(self, part: Part) -> Callable[[Part], None]:
-        with cell():
-            ui.label(part.name).classes("strong")
-        with cell():
-            ui.label(MEANINGS.get(part.name, ""))
-        with cell():
-            state = ui.label()
-        with cell("number"):
-            seen = ui.label()
-        with cell():
-            problem = ui.label()
+        text_cell(part.name).classes("strong")
+        text_cell(PURPOSES.get(part.name, ""))
+        state = text_cell()
+        seen = text_cell(kind="number")
+        problem = text_cell()
 
-        def change(now: Part) -> None:
-            state.set_text("ok" if now.ok else "not ok")
-            state.classes(replace=f"badge {'good' if now.ok else 'bad'}")
-            seen.set_text(_seen(now))
-            problem.set_text(now.problem or "-")
+        def update(part: Part) -> None:
+            parts.set_badge(state, "ok" if part.ok else "failing", "good" if part.ok else "bad")
+            seen.set_text(_last_seen(part))
+            problem.set_text(part.problem or "-")
 
-        change(part)
-        return change
+        update(part)
+        return update
 
 
-def _parts(services: Services, _user_id: UUID) -> list[Part]:
+def _components(services: Services, _user_id: UUID) -> list[Part]:
     return vitals.check_parts(services)
 
 
-def _seen(part: Part) -> str:
+def _last_seen(part: Part) -> str:
     if part.latency_seconds is not None:
-        return parts.span(part.latency_seconds)
-    return f"{parts.span(part.age_seconds)} ago" if part.age_seconds is not None else "-"
+        return parts.duration(part.latency_seconds)
+    return f"{parts.duration(part.age_seconds)} ago" if part.age_seconds is not None else "-"

@@ -1,4 +1,4 @@
-"""Jobs, of one memory base or of all: what is at work, what came of it. And dead letters: what cannot be embedded."""
+"""Jobs of one memory base or of all, and dead letters: messages that cannot be embedded."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from uuid import UUID
 from nicegui import ui
 
 from api.web import parts
-from api.web.frame import frame
-from api.web.parts import Bar, Live, Mood, Pager, Rows, cell
+from api.web.layout import page_layout
+from api.web.parts import Pager, Poller, ProgressBar, Table, Tone, cell, text_cell
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.memory_bases import dead_letters, regenerate
@@ -24,10 +24,10 @@ from memorybase.read_models.memory_bases import MemoryBaseStatus, MemoryBaseView
 
 PAGE_SIZE = 25
 SHOWN_CHARS = 160
-EVERY = "every state"
+ALL_STATES = "All states"
 COLUMNS = ("Kind", "Session", "State", "Progress", "Attempts", "Duration", "Created", "")
 
-MOODS: dict[JobState, Mood] = {
+JOB_TONES: dict[JobState, Tone] = {
     JobState.QUEUED: "calm",
     JobState.RUNNING: "busy",
     JobState.DONE: "good",
@@ -38,7 +38,7 @@ MOODS: dict[JobState, Mood] = {
 
 @ui.page("/memories/{memory_base_id}/jobs", title="Jobs")
 async def jobs(visit: Visitor, memory_base_id: UUID, state: str = "") -> None:
-    base = await visit.ask(memory_bases.get_memory_base, memory_base_id)
+    base = await visit.read(memory_bases.get_memory_base, memory_base_id)
     await JobsPage(visit, base, state).build()
 
 
@@ -48,28 +48,28 @@ async def all_jobs(visit: Visitor, state: str = "") -> None:
 
 
 class JobsPage:
-    """A memory base's. Dead letters first, since they wait for somebody."""
+    """The jobs of one memory base, after its dead letters, which need a decision."""
 
     def __init__(self, visit: Visit, base: MemoryBaseView, state: str) -> None:
         self._visit = visit
         self._base = base
-        self._wanted = state
+        self._state = state
 
     async def build(self) -> None:
         visit, base = self._visit, self._base
-        with frame(visit, f"Jobs of {base.name}", back=(base.name, f"/memories/{base.id}")):
+        with page_layout(visit, f"Jobs: {base.name}", back=(base.name, f"/memories/{base.id}")):
             with ui.element("div").classes("head"):
                 parts.heading("Jobs and dead letters", 1)
-                with ui.element("div").classes("ways"):
+                with ui.element("div").classes("actions"):
                     parts.link(visit, "Search", f"/memories/{base.id}/search")
-            self._live = Live(self._look)
-            self._letters = DeadLetters(visit, base, self._live.now)
-            self._jobs = Jobs(visit, base, self._wanted, self._live.now)
-            await self._look()
+            self._poller = Poller(self._refresh)
+            self._letters = DeadLetters(visit, base, self._poller.refresh)
+            self._jobs = Jobs(visit, base, self._state, self._poller.refresh)
+            await self._refresh()
 
-    async def _look(self) -> None:
-        await self._letters.look()
-        await self._jobs.look()
+    async def _refresh(self) -> None:
+        await self._letters.refresh()
+        await self._jobs.refresh()
 
 
 class AllJobsPage:
@@ -77,17 +77,17 @@ class AllJobsPage:
 
     def __init__(self, visit: Visit, state: str) -> None:
         self._visit = visit
-        self._wanted = state
+        self._state = state
 
     async def build(self) -> None:
-        with frame(self._visit, "Jobs", here="/jobs"):
-            parts.heading("Jobs of all memories", 1)
-            self._live = Live(self._look)
-            self._jobs = Jobs(self._visit, None, self._wanted, self._live.now)
-            await self._look()
+        with page_layout(self._visit, "Jobs", section="/jobs"):
+            parts.heading("All jobs", 1)
+            self._poller = Poller(self._refresh)
+            self._jobs = Jobs(self._visit, None, self._state, self._poller.refresh)
+            await self._refresh()
 
-    async def _look(self) -> None:
-        await self._jobs.look()
+    async def _refresh(self) -> None:
+        await self._jobs.refresh()
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -96,72 +96,70 @@ class AllJobsPage:
 
 @dataclass(frozen=True, slots=True)
 class ShownJob:
-    """A job with what of it changes by the clock alone."""
+    """A job with the texts that change as time passes."""
 
     view: JobView
-    took: str
+    duration: str
     created: str
 
     @classmethod
     def of(cls, job: JobView, now: datetime) -> ShownJob:
-        return cls(job, _took(job, now), parts.ago(job.created_at))
+        return cls(job, _duration(job, now), parts.ago(job.created_at))
 
 
 class Jobs:
-    """The jobs of a memory base, or without one of all, newest first."""
+    """The jobs of a memory base, or of all without one, newest first."""
 
-    def __init__(self, visit: Visit, base: MemoryBaseView | None, wanted: str, again: parts.Handler) -> None:
+    def __init__(self, visit: Visit, base: MemoryBaseView | None, state: str, refresh: parts.Handler) -> None:
         self._visit = visit
         self._base = base
-        self._again = again
+        self._reload = refresh
         with ui.element("section").classes("list").props('aria-label="Jobs"'):
             with ui.element("div").classes("head"):
                 parts.heading("Jobs")
-                states = [EVERY, *(state.value for state in JobState)]
+                states = [ALL_STATES, *(state.value for state in JobState)]
                 self._state = ui.select(
-                    states, value=wanted if wanted in states else EVERY, label="State", on_change=self._other_state
+                    states, value=state if state in states else ALL_STATES, label="State", on_change=self._on_state
                 )
                 self._state.props("outlined dense").classes("state-filter")
-            self._nothing = ui.label().classes("empty")
-            self._rows = Rows[ShownJob](
+            self._empty = ui.label().classes("empty")
+            self._rows = Table[ShownJob](
                 "Jobs",
                 (*(() if base else ("Memory",)), *COLUMNS),
                 lambda shown: shown.view.id,
                 self._row,
             )
-            self._pager = Pager(again, size=PAGE_SIZE)
+            self._pager = Pager(refresh, size=PAGE_SIZE)
 
-    async def look(self) -> None:
-        state = None if self._state.value == EVERY else JobState(self._state.value)
+    async def refresh(self) -> None:
+        state = None if self._state.value == ALL_STATES else JobState(self._state.value)
         base_id = self._base.id if self._base else None
-        page = await self._visit.ask(work.list_jobs, base_id, self._pager.request, state=state)
+        page = await self._visit.read(work.list_jobs, base_id, self._pager.request, state=state)
         now = datetime.now(UTC)
         self._rows.show([ShownJob.of(job, now) for job in page.items])
         self._rows.set_visibility(page.total > 0)
         self._pager.show(page.total)
-        self._nothing.set_text(self._nothing_of(state))
-        self._nothing.set_visibility(page.total == 0)
+        self._empty.set_text(self._empty_text(state))
+        self._empty.set_visibility(page.total == 0)
 
-    async def _other_state(self) -> None:
-        chosen = "" if self._state.value == EVERY else f"?state={self._state.value}"
+    async def _on_state(self) -> None:
+        query = "" if self._state.value == ALL_STATES else f"?state={self._state.value}"
         path = f"/memories/{self._base.id}/jobs" if self._base else "/jobs"
-        ui.navigate.history.replace(f"{self._visit.root}{path}{chosen}")
+        ui.navigate.history.replace(f"{self._visit.root}{path}{query}")
         await self._pager.first()
 
-    def _nothing_of(self, state: JobState | None) -> str:
+    def _empty_text(self, state: JobState | None) -> str:
         if state is not None:
-            return f"No job with the state {state.value}."
-        many = parts.plural(self._base.threshold, "message") if self._base else "as many messages as its threshold"
-        return f"No jobs yet. One starts when a session has {many} to ingest, and by Sync Now on the memory's page."
+            return f"No {state.value} jobs."
+        count = parts.plural(self._base.threshold, "pending message") if self._base else "enough pending messages"
+        return f"No jobs yet. A job starts when a session has {count}, or when you press Sync Now on a memory's page."
 
     def _row(self, shown: ShownJob) -> Callable[[ShownJob], None]:
         job = shown.view
-        named = f"{job.kind} of {job.session_id}"
         if self._base is None:
             with cell():
                 parts.link(self._visit, job.memory_base_name, f"/memories/{job.memory_base_id}/jobs")
-        with cell():
-            ui.label(job.kind.value)
+        text_cell(job.kind.value)
         with cell("session"):
             if self._base is None:
                 ui.label(job.session_id)
@@ -170,67 +168,64 @@ class Jobs:
                 parts.link(self._visit, job.session_id, path)
         with cell():
             state = ui.label()
-            error = ui.label().classes("quiet error")
+            error = ui.label().classes("muted error")
         with cell():
-            bar = Bar(f"Progress of the {named}")
-        with cell("number"):
-            attempts = ui.label()
-        with cell("number"):
-            took = ui.label()
-        with cell():
-            created = ui.label()
-        with cell("acts"):
-            cancel = parts.button("Cancel", lambda: self._cancel(job)).props(f'aria-label="Cancel the {job.kind}"')
+            bar = ProgressBar(f"Progress: {job.kind} {job.session_id}")
+        attempts = text_cell(kind="number")
+        duration = text_cell(kind="number")
+        created = text_cell()
+        with cell("row-actions"):
+            cancel = parts.button("Cancel", lambda: self._cancel(job)).props(f'aria-label="Cancel {job.kind} job"')
 
-        def change(now: ShownJob) -> None:
-            state.set_text(now.view.state.value)
-            state.classes(replace=f"badge {MOODS[now.view.state]}")
-            error.set_text(now.view.error or "")
-            error.set_visibility(bool(now.view.error))
-            bar.show(now.view.processed, now.view.total)
-            attempts.set_text(parts.number(now.view.attempts))
-            took.set_text(now.took)
-            created.set_text(now.created)
-            cancel.set_visibility(not now.view.ended and self._visit.may("write"))
+        def update(shown: ShownJob) -> None:
+            job = shown.view
+            parts.set_badge(state, job.state.value, JOB_TONES[job.state])
+            error.set_text(job.error or "")
+            error.set_visibility(bool(job.error))
+            bar.show(job.processed, job.total)
+            attempts.set_text(parts.number(job.attempts))
+            duration.set_text(shown.duration)
+            created.set_text(shown.created)
+            cancel.set_visibility(not job.ended and self._visit.may("write"))
 
-        change(shown)
-        return change
+        update(shown)
+        return update
 
     async def _cancel(self, job: JobView) -> None:
-        base = await parts.attempt(self._visit.ask(memory_bases.get_memory_base, job.memory_base_id))
+        base = await parts.attempt(self._visit.read(memory_bases.get_memory_base, job.memory_base_id))
         if base is None:
             return
-        sure = await parts.confirm(
-            f"Cancel this {job.kind} job?", _consequences(job, base), action="Cancel the job", stay="Keep it"
-        )
-        if sure:
-            await parts.attempt(self._cancelled(job.id))
-            await self._again()
+        text = _consequences(job, base)
+        if await parts.confirm(f"Cancel this {job.kind} job?", text, action="Cancel job", cancel="Keep job"):
+            await parts.attempt(self._cancel_confirmed(job.id))
+            await self._reload()
 
-    async def _cancelled(self, job_id: UUID) -> None:
-        await self._visit.act(regenerate.cancel_job, job_id)
-        parts.tell("The job is cancelled.")
+    async def _cancel_confirmed(self, job_id: UUID) -> None:
+        await self._visit.write(regenerate.cancel_job, job_id)
+        parts.notify("Job cancelled.")
 
 
-def _took(job: JobView, now: datetime) -> str:
+def _duration(job: JobView, now: datetime) -> str:
     if job.state == JobState.QUEUED:
-        return f"waits {parts.span((now - job.created_at).total_seconds())}"
+        return f"waiting {parts.duration((now - job.created_at).total_seconds())}"
     if job.started_at is None:
         return "-"
-    return parts.span(((job.finished_at or now) - job.started_at).total_seconds())
+    return parts.duration(((job.finished_at or now) - job.started_at).total_seconds())
 
 
 def _consequences(job: JobView, base: MemoryBaseView) -> str:
     if base.status == MemoryBaseStatus.REGENERATING:
         return (
-            "If it belongs to the regenerate that is at work, the whole regenerate ends: its other jobs are cancelled "
-            "too, and search goes on with what the memory holds now."
+            "If this job belongs to the running regenerate, all jobs of the regenerate are cancelled, and search "
+            "continues to use the current knowledge base."
         )
     if job.kind == JobKind.REPAIR:
-        return "A repair makes the store follow the messages, so it can be cancelled only as part of a regenerate."
+        return (
+            "A repair updates the vector store after edits and deletes. It can be cancelled only with its regenerate."
+        )
     return (
-        "What it would have ingested is pending again, and nothing is lost. The session's next run that reaches the "
-        "threshold, the idle rule or Sync Now ingests it."
+        "Its messages become pending again; nothing is lost. They are ingested when the session's next run reaches the "
+        "threshold, after the idle timeout, or by Sync Now."
     )
 
 
@@ -240,124 +235,121 @@ def _consequences(job: JobView, base: MemoryBaseView) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ShownLetter:
+    """A dead letter with the text that changes as time passes."""
+
     view: DeadLetterView
-    last: str
+    last_attempt: str
 
     @property
-    def waits(self) -> bool:
-        """For somebody to decide."""
+    def can_retry(self) -> bool:
         return self.view.state == "dead"
 
 
 class DeadLetters:
     """Messages that could not be embedded, oldest first."""
 
-    def __init__(self, visit: Visit, base: MemoryBaseView, again: parts.Handler) -> None:
+    def __init__(self, visit: Visit, base: MemoryBaseView, refresh: parts.Handler) -> None:
         self._visit = visit
         self._base = base
-        self._again = again
+        self._reload = refresh
         self._shown: list[ShownLetter] = []
         with ui.element("section").classes("list").props('aria-label="Dead letters"'):
             with ui.element("div").classes("head"):
                 parts.heading("Dead letters")
-                with ui.element("div").classes("ways") as self._ways:
+                with ui.element("div").classes("actions") as self._actions:
                     if visit.may("write"):
                         parts.button("Retry all on this page", self._retry_all)
                         parts.button("Discard all on this page", self._discard_all, kind="danger")
-            self._words = ui.label().classes("quiet")
-            self._rows = Rows[ShownLetter](
+            self._hint = parts.hint("")
+            self._rows = Table[ShownLetter](
                 "Dead letters",
-                ("Message", "Session", "What went wrong", "Attempts", "Last tried", ""),
+                ("Message", "Session", "Error", "Attempts", "Last attempt", ""),
                 lambda shown: shown.view.id,
                 self._row,
             )
-            self._pager = Pager(again, size=PAGE_SIZE)
+            self._pager = Pager(refresh, size=PAGE_SIZE)
 
-    async def look(self) -> None:
-        page = await self._visit.ask(work.list_dead_letters, self._base.id, self._pager.request)
+    async def refresh(self) -> None:
+        page = await self._visit.read(work.list_dead_letters, self._base.id, self._pager.request)
         self._shown = [ShownLetter(letter, parts.ago(letter.updated_at)) for letter in page.items]
         self._rows.show(self._shown)
         self._rows.set_visibility(page.total > 0)
-        self._ways.set_visibility(page.total > 0)
+        self._actions.set_visibility(page.total > 0)
         self._pager.show(page.total)
-        self._words.set_text(
-            "These messages could not be embedded, so search cannot find them by meaning. Those behind them went on."
+        self._hint.set_text(
+            "These messages could not be embedded. Search cannot find them by meaning; other messages are not blocked."
             if page.total
-            else "None: every message that was tried could be embedded."
+            else "No dead letters: every attempted message was embedded."
         )
 
     def _row(self, shown: ShownLetter) -> Callable[[ShownLetter], None]:
         letter = shown.view
-        with cell("buried"):
-            message = ui.label()
+        message = text_cell(kind="message-cell")
         with cell("session"):
             path = parts.session_path(self._base.flow_id, letter.session_id, self._base.id)
             parts.link(self._visit, letter.session_id, path)
         with cell():
             error = ui.label()
             state = parts.badge("retrying", "busy")
-        with cell("number"):
-            attempts = ui.label()
-        with cell():
-            last = ui.label()
-        with cell("acts"):
+        attempts = text_cell(kind="number")
+        last_attempt = text_cell()
+        with cell("row-actions"):
             if self._visit.may("write"):
                 retry = parts.button("Retry", lambda: self._retry([letter.id]))
                 parts.button("Discard", lambda: self._discard([letter.id]), kind="danger")
 
-        def change(now: ShownLetter) -> None:
-            message.set_text(_beginning(now.view))
-            error.set_text(now.view.error.message)
-            state.set_visibility(not now.waits)
-            attempts.set_text(parts.number(now.view.attempts))
-            last.set_text(now.last)
+        def update(shown: ShownLetter) -> None:
+            message.set_text(_excerpt(shown.view))
+            error.set_text(shown.view.error.message)
+            state.set_visibility(not shown.can_retry)
+            attempts.set_text(parts.number(shown.view.attempts))
+            last_attempt.set_text(shown.last_attempt)
             if self._visit.may("write"):
-                retry.set_enabled(now.waits)
+                retry.set_enabled(shown.can_retry)
 
-        change(shown)
-        return change
+        update(shown)
+        return update
 
     async def _retry_all(self) -> None:
-        await self._retry([shown.view.id for shown in self._shown if shown.waits])
+        await self._retry([shown.view.id for shown in self._shown if shown.can_retry])
 
     async def _discard_all(self) -> None:
         await self._discard([shown.view.id for shown in self._shown])
 
     async def _retry(self, letters: Sequence[UUID]) -> None:
-        done = await parts.attempt(self._each(dead_letters.retry_dead_letter, letters))
-        if done is not None:
-            parts.tell(f"{parts.plural(done, 'message')} tried again. Those that cannot be embedded come back here.")
-        await self._again()
+        count = await parts.attempt(self._for_each(dead_letters.retry_dead_letter, letters))
+        if count is not None:
+            parts.notify(f"Retrying {parts.plural(count, 'message')}. Messages that fail again return to this list.")
+        await self._reload()
 
     async def _discard(self, letters: Sequence[UUID]) -> None:
-        count = parts.plural(len(letters), "dead letter")
-        sure = await parts.confirm(
-            f"Discard {count}?",
-            "The messages stay stored in their sessions, but this memory gives them up: search cannot find them by "
-            "meaning, and this list no longer shows them. A regenerate tries every message again.",
+        confirmed = await parts.confirm(
+            f"Discard {parts.plural(len(letters), 'dead letter')}?",
+            "The messages stay stored in their sessions, but this memory stops trying to embed them: search cannot "
+            "find them by meaning, and this list no longer shows them. A regenerate retries every message.",
             action="Discard",
         )
-        if not sure:
+        if not confirmed:
             return
-        done = await parts.attempt(self._each(dead_letters.discard_dead_letter, letters))
-        if done is not None:
-            parts.tell(f"{parts.plural(done, 'dead letter')} discarded.")
-        await self._again()
+        count = await parts.attempt(self._for_each(dead_letters.discard_dead_letter, letters))
+        if count is not None:
+            parts.notify(f"{parts.plural(count, 'dead letter')} discarded.")
+        await self._reload()
 
-    async def _each(self, act: Callable[..., object], letters: Sequence[UUID]) -> int:
-        """To each of them; those that a repair healed meanwhile are left out."""
-        done = 0
+    async def _for_each(self, action: Callable[..., object], letters: Sequence[UUID]) -> int:
+        """Apply the action to each; returns the count without those that a repair has removed since."""
+        count = 0
         for letter_id in letters:
             try:
-                await self._visit.act(act, self._base.id, letter_id)
+                await self._visit.write(action, self._base.id, letter_id)
             except errors.NotFound:
                 continue
-            done += 1
-        return done
+            count += 1
+        return count
 
 
-def _beginning(letter: DeadLetterView) -> str:
+def _excerpt(letter: DeadLetterView) -> str:
     if letter.message is None:
-        return "The message was deleted meanwhile."
-    text = parts.clipped(message_text(letter.message.content), SHOWN_CHARS) or "(no text)"
+        return "Message deleted."
+    text = parts.truncate(message_text(letter.message.content), SHOWN_CHARS) or "(no text)"
     return f"{letter.message.role}: {text}"

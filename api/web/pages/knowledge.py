@@ -1,4 +1,4 @@
-"""Knowledge bases: those of memories, marked, and ordinary ones."""
+"""Knowledge bases: those that memories manage, and ordinary ones."""
 
 from __future__ import annotations
 
@@ -7,122 +7,104 @@ from collections.abc import Awaitable, Callable
 from nicegui import ui
 
 from api.web import forms, parts
-from api.web.frame import frame
-from api.web.parts import Live, Mood, Pager, Rows, cell
+from api.web.layout import page_layout
+from api.web.parts import Pager, Poller, Table, Tone, cell, text_cell
 from api.web.visits import Visit, Visitor
 from memorybase.knowledge_bases import registry
 from memorybase.knowledge_bases.registry import KnowledgeBaseView
 
-PLACE = "/knowledge-bases"
-MOODS: dict[str, Mood] = {"ready": "good", "pending": "calm"}
+PATH = "/knowledge-bases"
+STATE_TONES: dict[str, Tone] = {"ready": "good", "pending": "calm"}
 
 
-@ui.page(PLACE, title="Knowledge bases")
+@ui.page(PATH, title="Knowledge bases")
 async def knowledge_bases(visit: Visitor) -> None:
     await KnowledgePage(visit).build()
 
 
 class KnowledgePage:
-    """All of the user's knowledge bases, oldest first."""
+    """The user's knowledge bases, oldest first."""
 
     def __init__(self, visit: Visit) -> None:
         self._visit = visit
 
     async def build(self) -> None:
         visit = self._visit
-        with frame(visit, "Knowledge bases", here=PLACE):
+        with page_layout(visit, "Knowledge bases", section=PATH):
             with ui.element("div").classes("head"):
                 parts.heading("Knowledge bases", 1)
                 if visit.may("write"):
-                    with ui.element("div").classes("ways"):
-                        parts.button("New knowledge base", lambda: self._then(self._create()), kind="first")
-            parts.words(
-                "A memory keeps its knowledge base itself. Ordinary ones hold documents that programs add over the API."
+                    with ui.element("div").classes("actions"):
+                        parts.button("New knowledge base", lambda: self._run(self._create()), kind="primary")
+            parts.hint(
+                "Each memory manages its own knowledge base. The others hold documents that programs add over the API."
             )
-            self._only_ordinary = ui.switch("Leave out those of memories", on_change=self._first)
-            self._nothing = ui.element("div")
-            self._rows = Rows[KnowledgeBaseView](
+            self._hide_memories = ui.switch("Hide memory-managed knowledge bases")
+            self._empty = ui.element("div")
+            with self._empty:
+                parts.empty_state("No knowledge bases", "Create a memory, or a knowledge base for documents.")
+            self._poller = Poller(self._refresh, seconds=5.0)
+            self._rows = Table[KnowledgeBaseView](
                 "Knowledge bases",
-                ("Name", "Belongs to", "Embedding model", "Documents", "State", "Made", ""),
+                ("Name", "Content", "Embedding model", "Documents", "State", "Created", ""),
                 lambda entry: entry.id,
                 self._row,
             )
-            self._pager = Pager(self._again)
-            self._live = Live(self._look, seconds=5.0)
-            await self._look()
+            self._pager = Pager(self._poller.refresh)
+            self._hide_memories.on_value_change(self._pager.first)
+            await self._refresh()
 
-    async def _first(self) -> None:
-        await self._pager.first()
-
-    async def _again(self) -> None:
-        await self._live.now()
-
-    async def _then(self, work: Awaitable[object]) -> None:
+    async def _run(self, work: Awaitable[object]) -> None:
         await parts.attempt(work)
-        await self._live.now()
+        await self._poller.refresh()
 
-    async def _look(self) -> None:
-        page = await self._visit.ask(
-            registry.list_knowledge_bases, self._pager.request, for_retrieval=bool(self._only_ordinary.value)
+    async def _refresh(self) -> None:
+        page = await self._visit.read(
+            registry.list_knowledge_bases, self._pager.request, for_retrieval=bool(self._hide_memories.value)
         )
         self._rows.show(page.items)
         self._rows.set_visibility(page.total > 0)
         self._pager.show(page.total)
-        self._nothing.clear()
-        if page.total == 0:
-            with (
-                self._nothing,
-                parts.empty(
-                    "No knowledge base is here",
-                    "Make a memory, or a knowledge base for documents with the button above.",
-                ),
-            ):
-                pass
+        self._empty.set_visibility(page.total == 0)
 
     def _row(self, entry: KnowledgeBaseView) -> Callable[[KnowledgeBaseView], None]:
-        with cell():
-            ui.label(entry.name).classes("strong")
+        text_cell(entry.name).classes("strong")
         with cell():
             if entry.memory_base_id:
                 parts.badge("memory", "busy")
                 parts.link(self._visit, "Open", f"/memories/{entry.memory_base_id}")
             else:
                 ui.label("documents")
-        with cell():
-            ui.label(entry.embedding_model)
-        with cell("number"):
-            documents = ui.label()
-        with cell():
-            state = ui.label()
-        with cell():
-            ui.label(parts.moment(entry.created_at))
-        with cell("acts"):
+        text_cell(entry.embedding_model)
+        documents = text_cell(kind="number")
+        state = text_cell()
+        text_cell(parts.utc_time(entry.created_at))
+        with cell("row-actions"):
             if not entry.is_memory_base and self._visit.may("write"):
-                parts.icon_button("delete", f"Delete {entry.name}", lambda: self._then(self._delete(entry.name)))
+                parts.icon_button("delete", f"Delete {entry.name}", lambda: self._run(self._delete(entry.name)))
 
-        def change(now: KnowledgeBaseView) -> None:
-            documents.set_text(parts.number(now.documents))
-            state.set_text(now.status)
-            state.classes(replace=f"badge {MOODS.get(now.status, 'warn')}")
+        def update(entry: KnowledgeBaseView) -> None:
+            documents.set_text(parts.number(entry.documents))
+            parts.set_badge(state, entry.status, STATE_TONES.get(entry.status, "warn"))
 
-        change(entry)
-        return change
+        update(entry)
+        return update
 
     async def _create(self) -> None:
-        with forms.dialog("New knowledge base") as dialog:
+        with forms.dialog("New knowledge base") as form:
             name = forms.field(ui.input("Name").props("autofocus"))
 
-            async def make() -> None:
-                if await parts.attempt(self._visit.act(registry.create, name=str(name.value or ""))):
-                    dialog.submit(True)
+            async def submit() -> None:
+                if await parts.attempt(self._visit.write(registry.create, name=str(name.value or ""))):
+                    form.submit(True)
 
-            forms.ways(dialog, "Create", make)
-        await forms.asked(dialog, bool)
+            forms.buttons(form, "Create", submit)
+        await forms.result_of(form, bool)
 
     async def _delete(self, name: str) -> None:
-        sure = await parts.confirm(
-            f"Delete {name}?", "All of its documents are deleted, for good.", action="Delete", typed=name
+        confirmed = await parts.confirm(
+            f"Delete {name}?", "This permanently deletes all of its documents.", action="Delete", typed=name
         )
-        if sure:
-            await self._visit.act(registry.delete, name)
-            parts.tell(f"{name} is deleted.")
+        if confirmed:
+            await self._visit.write(registry.delete, name)
+            parts.notify(f"{name} deleted.")

@@ -1,4 +1,4 @@
-"""The sessions of one memory base and how far each of them is."""
+"""The sessions of one memory base and the progress of each."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable
 from nicegui import ui
 
 from api.web import parts
-from api.web.parts import Bar, Mood, Pager, Rows, cell
+from api.web.parts import Pager, ProgressBar, Table, Tone, cell, text_cell
 from api.web.visits import Visit
 from memorybase.read_models import memory_bases
 from memorybase.read_models.memory_bases import BaseSessionView, MemoryBaseView, SessionState
 from memorybase.read_models.sessions import FlowView
 
-SHOWN = 25
-MOODS: dict[SessionState, Mood] = {
+PAGE_SIZE = 25
+SESSION_TONES: dict[SessionState, Tone] = {
     SessionState.SYNCED: "good",
     SessionState.PENDING: "calm",
     SessionState.INGESTING: "busy",
@@ -23,7 +23,7 @@ MOODS: dict[SessionState, Mood] = {
 
 
 class Sessions:
-    """A page of them; `sync` ingests what is pending in one."""
+    """A table of sessions, page by page; `sync` ingests the pending messages of one."""
 
     def __init__(
         self, visit: Visit, base: MemoryBaseView, flow: FlowView, sync: Callable[[str, int], Awaitable[None]]
@@ -32,31 +32,28 @@ class Sessions:
         self._base = base
         self._sync = sync
         parts.heading("Sessions")
-        self._nothing = ui.element("div")
-        with (
-            self._nothing,
-            parts.empty(
+        self._empty = ui.element("div")
+        with self._empty:
+            parts.empty_state(
                 "No runs yet",
-                "What the flow says appears here by itself. Send its runs as your program would:",
+                "Sessions appear here when a program captures a run:",
                 parts.capture_command(visit, _id_in_path(flow)),
-            ),
-        ):
-            pass
+            )
         columns = ["Session", "Pending / threshold", "Cursor", "Processed", "Last sync", "State"]
-        self._rows = Rows[tuple[BaseSessionView, int]](
+        self._rows = Table[tuple[BaseSessionView, int]](
             "Sessions", [*columns, ""] if visit.may("write") else columns, lambda item: item[0].session_id, self._row
         )
-        self._pager = Pager(self._again, size=SHOWN)
+        self._pager = Pager(self._reload, size=PAGE_SIZE)
 
     async def show(self, base: MemoryBaseView) -> None:
         self._base = base
-        page = await self._visit.ask(memory_bases.list_base_sessions, base.id, self._pager.request)
+        page = await self._visit.read(memory_bases.list_base_sessions, base.id, self._pager.request)
         self._rows.show((session, base.threshold) for session in page.items)
         self._pager.show(page.total)
         self._rows.set_visibility(page.total > 0)
-        self._nothing.set_visibility(page.total == 0)
+        self._empty.set_visibility(page.total == 0)
 
-    async def _again(self) -> None:
+    async def _reload(self) -> None:
         await parts.attempt(self.show(self._base))
 
     def _row(self, item: tuple[BaseSessionView, int]) -> Callable[[tuple[BaseSessionView, int]], None]:
@@ -65,36 +62,31 @@ class Sessions:
         with cell():
             parts.link(self._visit, session_id, path).classes("name-link")
         with cell():
-            bar = Bar(f"Pending messages of {session_id}")
-        with cell("number"):
-            cursor = ui.label()
-        with cell("number"):
-            processed = ui.label()
-        with cell():
-            last = ui.label()
-        with cell():
-            state = ui.label()
+            bar = ProgressBar(f"Pending messages of {session_id}")
+        cursor = text_cell(kind="number")
+        processed = text_cell(kind="number")
+        last_sync = text_cell()
+        state = text_cell()
         if self._visit.may("write"):
-            with cell("acts"):
-                sync = parts.button("Sync Now", lambda: self._sync(session_id, waiting))
+            with cell("row-actions"):
+                sync = parts.button("Sync Now", lambda: self._sync(session_id, pending))
                 sync.props["aria-label"] = f"Sync Now: {session_id}"
-        waiting = 0
+        pending = 0
 
-        def change(now: tuple[BaseSessionView, int]) -> None:
-            nonlocal waiting
-            session, threshold = now
-            waiting = session.pending_messages
-            bar.show(waiting, threshold, f"{parts.number(waiting)} / {parts.number(threshold)}")
-            cursor.set_text(f"message {parts.number(session.cursor_seq)}" if session.cursor_seq else "at the beginning")
+        def update(item: tuple[BaseSessionView, int]) -> None:
+            nonlocal pending
+            session, threshold = item
+            pending = session.pending_messages
+            bar.show(pending, threshold, parts.pending(pending, threshold))
+            cursor.set_text(f"message {parts.number(session.cursor_seq)}" if session.cursor_seq else "not started")
             processed.set_text(f"{parts.number(session.total_processed)} of {parts.number(session.total_messages)}")
-            last.set_text(parts.moment(session.last_sync_at))
-            state.set_text(session.state.value)
-            state.classes(replace=f"badge {MOODS[session.state]}")
+            last_sync.set_text(parts.utc_time(session.last_sync_at))
+            parts.set_badge(state, session.state.value, SESSION_TONES[session.state])
 
-        change(item)
-        return change
+        update(item)
+        return update
 
 
 def _id_in_path(flow: FlowView) -> str:
-    """The id that its runtime gave it; one with a slash cannot stand in a path."""
+    """The id that the runtime gave it, unless it has a slash, which a path cannot hold."""
     return flow.external_id if flow.external_id and "/" not in flow.external_id else str(flow.id)

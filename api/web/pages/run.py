@@ -1,4 +1,4 @@
-"""A run's memory: what history, summary and recalled memories its models were given, and what it said."""
+"""A run's memory: the history, summary and recalled memories given to its models, and its captured messages."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from uuid import UUID
 
 from nicegui import ui
 
-from api.web import parts, saying
-from api.web.frame import frame
-from api.web.pages.flows import run_words
-from api.web.parts import Bar, Keyed, Live, Mood, Pager
+from api.web import message_view, parts
+from api.web.layout import page_layout
+from api.web.pages.flows import run_label
+from api.web.parts import KeyedList, Pager, Poller, ProgressBar, Tone
 from api.web.visits import Visit, Visitor
 from memorybase import errors
 from memorybase.conversation.memory_use import record
@@ -22,39 +22,40 @@ from memorybase.conversation.memory_use.record import NodeUse, RunMemory
 from memorybase.conversation.view.records import call_parts
 from memorybase.messages import message_text, resolve_id
 from memorybase.read_models import sessions
-from memorybase.read_models.sessions import MessageQuery, MessageView, RunView
+from memorybase.read_models.session_queries import MessageQuery
+from memorybase.read_models.sessions import MessageView, RunView
 
-# A look reads all that was given; more of it comes with another node's call.
-LIVE_SECONDS = 3.0
-PAGE = 50
+# A refresh reads everything that the run's nodes were given.
+REFRESH_SECONDS = 3.0
+PAGE_SIZE = 50
 EXCERPT_CHARS = 120
 
-KINDS: dict[str, Mood] = {"history": "calm", "summary": "busy", "recall": "good", "predefined": "calm"}
+KINDS: dict[str, Tone] = {"history": "calm", "summary": "busy", "recall": "good", "predefined": "calm"}
 ROLES = {"human": "user", "ai": "assistant"}
 REASONS = {
     "not_in_thread": "not on this run's thread",
-    "current_run": "of the run itself",
-    "role": "of a role that was not asked for",
+    "current_run": "from this run",
+    "role": "with a role that was not requested",
     "empty": "empty",
-    "tool_result_without_call": "a tool result without its call",
-    "tool_call_without_result": "a tool call without its result",
-    "limit": "beyond the limit",
-    "summarised": "in the summary",
-    "before_first_user": "before the first question",
+    "tool_result_without_call": "tool result without its call",
+    "tool_call_without_result": "tool call without its result",
+    "limit": "over the limit",
+    "summarised": "covered by the summary",
+    "before_first_user": "before the first user message",
 }
 FLAGS = {
-    "broken_link": "A message that another one answers is gone: the thread begins behind it.",
-    "cycle": "Messages answer one another in a circle: the thread begins there.",
-    "tool_calls_stripped": "Tool calls without a result were taken off their messages.",
-    "clipped": "A message was cut to fit.",
-    "gap": "Messages are left out that no summary covers yet.",
-    "summary_dropped": "The summary is left out: beside it there was no room for the newest turn.",
-    "edited_since": "Messages were edited since: what is shown is what was given.",
-    "older_unread": "What is further back was not read: the limits leave it out.",
+    "broken_link": "A parent message was deleted, so the thread starts after it.",
+    "cycle": "Messages reply to one another in a cycle, so the thread starts there.",
+    "tool_calls_stripped": "Tool calls without a result were removed from their messages.",
+    "clipped": "A message was truncated to fit.",
+    "gap": "Some omitted messages are not covered by a summary yet.",
+    "summary_dropped": "The summary was omitted because the newest turn did not fit beside it.",
+    "edited_since": "Messages were edited later; this is what the model was given.",
+    "older_unread": "Older messages were not read because the limits exclude them.",
 }
 DEGRADED = {
-    "recall": "The store or the embedding model was away: memories were looked for by words alone.",
-    "files": "Files could not be had: a line of text stands for each.",
+    "recall": "The vector store or the embedding model was unavailable, so recall used keywords only.",
+    "files": "Files could not be loaded; a line of text replaces each.",
 }
 
 
@@ -72,75 +73,69 @@ class RunPage:
 
     async def build(self) -> None:
         visit = self._visit
-        memory = await visit.ask(record.run_memory, self._flow_id, self._run_id)
+        memory = await visit.read(record.run_memory, self._flow_id, self._run_id)
         self._run = await self._captured()
-        flow = await visit.ask(sessions.get_flow, self._flow_id)
-        name = run_words(self._run.external_id if self._run else None, self._run_id)
-        with frame(visit, f"Memory of {name}", back=self._from(memory)):
+        flow = await visit.read(sessions.get_flow, self._flow_id)
+        name = run_label(self._run.external_id if self._run else None, self._run_id)
+        with page_layout(visit, f"Run memory: {name}", back=self._parent(memory)):
             with ui.element("div").classes("head"):
-                parts.heading(f"Memory of {name}", 1)
-            with ui.element("div").classes("row-of quiet"):
+                parts.heading(f"Run memory: {name}", 1)
+            with ui.element("div").classes("hstack muted"):
                 ui.label(f"Flow {flow.name}")
                 if memory.session_id is not None:
                     ui.label(f"Session {memory.session_id}")
-                ui.label(f"Captured {parts.moment(self._run.created_at)}" if self._run else "Not captured yet")
-                parts.link(visit, "Runs of the flow", f"/flows/{flow.id}/runs")
-            self._nothing = ui.element("div")
-            self._nodes = Keyed[NodeUse](
+                ui.label(f"Captured {parts.utc_time(self._run.created_at)}" if self._run else "Not captured yet")
+                parts.link(visit, "Flow runs", f"/flows/{flow.id}/runs")
+            self._poller = Poller(self._refresh, seconds=REFRESH_SECONDS)
+            self._empty = ui.element("div")
+            self._nodes = KeyedList[NodeUse](
                 ui.element("div").classes("nodes"), "section", lambda use: use.node_id, self._node
             )
-            with parts.card("What the run said"):
-                self._silence = ui.label("None of its messages are stored.")
-                self._said = Keyed[MessageView](
-                    ui.element("ol").classes("talk"), "li", lambda message: (message.id, message.version), _message
+            with parts.card("Captured messages"):
+                self._no_messages = ui.label("No captured messages.")
+                self._messages = KeyedList[MessageView](
+                    ui.element("ol").classes("messages"), "li", lambda message: (message.id, message.version), _message
                 )
-                self._pager = Pager(self._again, size=PAGE)
-            self._live = Live(self._look, seconds=LIVE_SECONDS)
-            self._first = memory.nodes[0].node_id if memory.nodes else None
-            await self._look()
+                self._pager = Pager(self._poller.refresh, size=PAGE_SIZE)
+            self._first_node = memory.nodes[0].node_id if memory.nodes else None
+            await self._refresh()
 
-    def _from(self, memory: RunMemory) -> tuple[str, str]:
+    def _parent(self, memory: RunMemory) -> tuple[str, str]:
         if memory.session_id is None:
-            return "Runs of the flow", f"/flows/{self._flow_id}/runs"
+            return "Flow runs", f"/flows/{self._flow_id}/runs"
         return f"Session {memory.session_id}", parts.session_path(self._flow_id, memory.session_id)
 
     async def _captured(self) -> RunView | None:
-        """A model may be given memory before its run is captured."""
+        """The run, or None: a model may be given memory before its run is captured."""
         try:
-            return await self._visit.ask(sessions.get_run, self._run_id, flow_id=self._flow_id)
+            return await self._visit.read(sessions.get_run, self._run_id, flow_id=self._flow_id)
         except errors.NotFound:
             return None
 
-    async def _again(self) -> None:
-        await self._live.now()
-
-    async def _look(self) -> None:
-        memory = await self._visit.ask(record.run_memory, self._flow_id, self._run_id)
+    async def _refresh(self) -> None:
+        memory = await self._visit.read(record.run_memory, self._flow_id, self._run_id)
         if self._run is None:
             self._run = await self._captured()
         self._nodes.show(memory.nodes)
-        self._show_nothing(memory)
+        self._show_empty(memory)
         if self._run is not None:
-            wanted = MessageQuery(flow_id=self._flow_id, run_id=self._run_id)
-            page = await self._visit.ask(sessions.list_messages, wanted, self._pager.request)
-            self._said.show(page.items)
+            query = MessageQuery(flow_id=self._flow_id, run_id=self._run_id)
+            page = await self._visit.read(sessions.list_messages, query, self._pager.request)
+            self._messages.show(page.items)
             self._pager.show(page.total)
-            self._silence.set_visibility(page.total == 0)
+            self._no_messages.set_visibility(page.total == 0)
 
-    def _show_nothing(self, memory: RunMemory) -> None:
+    def _show_empty(self, memory: RunMemory) -> None:
         if memory.nodes:
-            self._nothing.clear()
-        elif not self._nothing.default_slot.children:
-            with (
-                self._nothing,
-                parts.empty(
-                    "No memory is recorded for this run",
-                    "What a model is given is recorded when the call that gives it names the run and the node: run_id "
-                    "and node_id in POST /v1/context, or in POST /v1/history.",
+            self._empty.clear()
+        elif not self._empty.default_slot.children:
+            with self._empty:
+                parts.empty_state(
+                    "No memory recorded for this run",
+                    "The memory given to a model is recorded if the request for it (POST /v1/context or POST "
+                    "/v1/history) has a run_id and a node_id:",
                     self._command(memory.session_id or "SESSION"),
-                ),
-            ):
-                pass
+                )
 
     def _command(self, session_id: str) -> str:
         run_id = self._run.external_id if self._run and self._run.external_id else str(self._run_id)
@@ -155,67 +150,67 @@ class RunPage:
         )
 
     # -----------------------------------------------------------------------------------------------------------
-    # What one node was given
+    # Nodes
 
     def _node(self, use: NodeUse) -> Callable[[NodeUse], None]:
-        return NodeCard(use, is_open=use.node_id == self._first).show
+        return NodeCard(use, is_open=use.node_id == self._first_node).show
 
 
 class NodeCard:
-    """What one node was given; its messages are built once it is opened, so that a run of many nodes is quick."""
+    """The memory given to one node. Its messages are built when it is opened, so that large runs load fast."""
 
     def __init__(self, use: NodeUse, *, is_open: bool) -> None:
         self._use = use
         with ui.element("details").classes("card node").props("open" if is_open else "") as details:
             with ui.element("summary"):
                 parts.heading(f"Node {use.node_id}")
-                self._head = ui.element("span").classes("row-of")
-            self._inside = ui.element("div").classes("inside")
+                self._header = ui.element("span").classes("hstack")
+            self._body = ui.element("div").classes("node-body")
         details.on("toggle", self._open)
-        self._show_head()
+        self._show_header()
         if is_open:
             self._open()
 
     def show(self, use: NodeUse) -> None:
-        """As it is now: given anew, or with words struck since."""
+        """Update the card: the node was given memory again, or text was redacted."""
         self._use = use
-        self._head.clear()
-        self._show_head()
-        if self._inside.default_slot.children:
-            self._inside.clear()
+        self._header.clear()
+        self._show_header()
+        if self._body.default_slot.children:
+            self._body.clear()
             self._open()
 
-    def _show_head(self) -> None:
+    def _show_header(self) -> None:
         use = self._use
-        with self._head:
+        with self._header:
             with ui.element("span").classes("badges"):
                 for kind, count in Counter(source["kind"] for source in use.sources).items():
                     parts.badge(f"{parts.number(count)} {kind}", KINDS.get(kind, "calm"))
                 if use.report["over_budget"]:
                     parts.badge("over budget", "bad")
             tokens = parts.plural(use.report["tokens_after"], "token")
-            parts.said("span", f"{tokens}, {parts.moment(use.at)}").classes("quiet")
+            parts.text_element("span", f"{tokens}, {parts.utc_time(use.at)}").classes("muted")
 
     def _open(self) -> None:
-        if not self._inside.default_slot.children:
-            with self._inside:
+        if not self._body.default_slot.children:
+            with self._body:
                 _report(self._use.report)
-                Given(self._use)
+                ModelInput(self._use)
 
 
-class Given:
-    """The messages that a node's model was given, in their order, a page at a time."""
+class ModelInput:
+    """The messages given to a node's model, in order, page by page."""
 
     def __init__(self, use: NodeUse) -> None:
-        self._given = list(zip(use.messages, use.sources, strict=True))
-        parts.heading("What it was given", 3)
-        if not self._given:
-            ui.label("Nothing.")
-        self._list = ui.element("ol").classes("given")
-        self._pager = Pager(self._show, size=PAGE)
+        self._messages = list(zip(use.messages, use.sources, strict=True))
+        parts.heading("Model input", 3)
+        if not self._messages:
+            ui.label("No messages.")
+        self._list = ui.element("ol").classes("model-input")
+        self._pager = Pager(self._show, size=PAGE_SIZE)
         self._fill()
         if use.memoryUseSummary:
-            saying.folded("As a memory use summary", json.dumps(use.memoryUseSummary, indent=2, ensure_ascii=False))
+            message_view.collapsed("Memory use summary", json.dumps(use.memoryUseSummary, indent=2, ensure_ascii=False))
 
     async def _show(self) -> None:
         self._fill()
@@ -224,91 +219,88 @@ class Given:
         start = self._pager.request.skip
         self._list.clear()
         with self._list:
-            for message, source in self._given[start : start + PAGE]:
+            for message, source in self._messages[start : start + PAGE_SIZE]:
                 with ui.element("li"):
-                    _given(message, source)
-        self._pager.show(len(self._given))
+                    _input_message(message, source)
+        self._pager.show(len(self._messages))
 
 
-def _given(message: Mapping[str, Any], source: Mapping[str, Any]) -> None:
+def _input_message(message: Mapping[str, Any], source: Mapping[str, Any]) -> None:
     role = str(message.get("role") or ROLES.get(str(message.get("type")), message.get("type")))
     content = message.get("content")
     text = message_text(content)
-    with ui.element("details").classes("folded") as details:
+    with ui.element("details").classes("collapsed") as details:
         if source["kind"] in {"summary", "recall"}:
             details.props("open")
         with ui.element("summary"):
             parts.badge(source["kind"], KINDS.get(source["kind"], "calm"))
-            parts.said("span", role).classes(f"role {role}")
-            parts.said("span", _cost(source)).classes("quiet")
-            parts.said("span", _excerpt(message, text)).classes("excerpt quiet")
-        if message.get("tool_call_id"):
-            ui.label(f"Result of call {message['tool_call_id']}").classes("quiet")
-        saying.content(content)
-        saying.calls(message.get("tool_calls") or ())
+            parts.text_element("span", role).classes(f"role {role}")
+            parts.text_element("span", _cost(source)).classes("muted")
+            parts.text_element("span", _excerpt(message, text)).classes("excerpt muted")
+        message_view.message_content(content, message.get("tool_calls") or (), message.get("tool_call_id"))
 
 
 def _excerpt(message: Mapping[str, Any], text: str) -> str:
-    """One line of what it says or does."""
-    called = [call_parts(call)[0] for call in message.get("tool_calls") or ()]
-    return " ".join(text[:EXCERPT_CHARS].split()) or (f"Calls {', '.join(called)}" if called else "")
+    """The text in one line, or the names of the tool calls."""
+    calls = [call_parts(call)[0] for call in message.get("tool_calls") or ()]
+    return " ".join(text[:EXCERPT_CHARS].split()) or (f"Tool calls: {', '.join(calls)}" if calls else "")
 
 
 def _cost(source: Mapping[str, Any]) -> str:
-    said = [parts.plural(source["tokens"], "token")]
+    texts = [parts.plural(source["tokens"], "token")]
     if source.get("score") is not None:
-        said.append(f"score {source['score']:.3f}")
+        texts.append(f"score {source['score']:.3f}")
     if len(source["message_ids"]) > 1:
-        said.append(f"stands for {parts.plural(len(source['message_ids']), 'message')}")
-    return ", ".join(said)
+        texts.append(f"covers {parts.plural(len(source['message_ids']), 'message')}")
+    return ", ".join(texts)
 
 
 def _report(report: Mapping[str, Any]) -> None:
-    """What became of the log, and what that cost."""
+    """Which messages were kept and omitted, and the tokens used."""
     after, budget = report["tokens_after"], report["budget"]
     if report["over_budget"]:
-        with parts.banner("Over budget", "Not all that had to be given fits the budget.", "bad"):
+        with parts.banner("Over budget", "The required messages exceed the token budget.", "bad"):
             pass
     if budget:
-        share = f"{parts.number(after)} of {parts.plural(budget, 'token')} of the budget"
-        Bar("Tokens of the budget").show(after, budget, share)
+        text = f"{parts.number(after)} of {parts.plural(budget, 'token')} used"
+        ProgressBar("Token budget").show(after, budget, text)
     removed = Counter(each["reason"] for each in report["removed"])
     with ui.element("dl").classes("facts"):
         _fact("Kept", f"{parts.plural(len(report['kept']), 'message')} of the log")
-        _fact("Left out", _removed_words(removed))
+        _fact("Omitted", _reasons(removed))
         _fact("Tokens", f"{parts.number(report['tokens_before'])} before, {parts.number(after)} after")
         if spent := report.get("spent"):
-            words = ", ".join(f"{name} {parts.number(tokens)}" for name, tokens in spent.items())
-            _fact("Budget spent", words)
-        _fact("Counted by", report["counter"])
-    for words in _remarks(report):
-        ui.label(words).classes("remark")
+            text = ", ".join(f"{name} {parts.number(tokens)}" for name, tokens in spent.items())
+            _fact("Budget use", text)
+        _fact("Token counter", report["counter"])
+    for text in _remarks(report):
+        ui.label(text).classes("remark")
     if report["removed"]:
         lines = [f"{each['id']}  {REASONS.get(each['reason'], each['reason'])}" for each in report["removed"]]
-        saying.folded("What was left out, message by message", "\n".join(lines))
+        message_view.collapsed("Omitted messages", "\n".join(lines))
 
 
-def _removed_words(removed: Mapping[str, int]) -> str:
+def _reasons(removed: Mapping[str, int]) -> str:
     return "; ".join(f"{parts.number(count)} {REASONS.get(reason, reason)}" for reason, count in removed.items()) or (
-        "nothing"
+        "none"
     )
 
 
 def _remarks(report: Mapping[str, Any]) -> Sequence[str]:
     flags = [FLAGS.get(flag, flag) for flag in report["flags"]]
-    return [*flags, *(DEGRADED.get(part, f"This could not be had: {part}.") for part in report["degraded"])]
+    return [*flags, *(DEGRADED.get(part, f"Unavailable: {part}.") for part in report["degraded"])]
 
 
 def _fact(name: str, value: str) -> None:
     with ui.element("div"):
-        parts.said("dt", name)
-        parts.said("dd", value)
+        parts.text_element("dt", name)
+        parts.text_element("dd", value)
 
 
 def _message(message: MessageView) -> Callable[[MessageView], None]:
-    with ui.element("article").props(f"aria-label={json.dumps(saying.name(message))}").classes("message"):
+    with ui.element("article").props(f"aria-label={json.dumps(message_view.aria_label(message))}").classes("message"):
         with ui.element("header"):
-            saying.who(message)
+            message_view.byline(message)
         with ui.element("div").classes("body"):
-            saying.message(message)
+            message_view.message_body(message)
     return lambda _: None

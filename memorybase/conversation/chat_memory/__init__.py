@@ -1,12 +1,12 @@
-"""Chat memories: logs of chats that nodes write to and read from (Splox).
+"""Chat memories: logs of chats that the nodes of a flow write to and read from (Splox).
 
-memories      created, listed, deleted
-config        limits, templates and summaries of a memory
-message_log   a chat's messages, written, read and deleted; never trimmed
-views         what a model is given of a chat
-summaries     of what a view leaves out, made in a worker
-templates     how messages become text
-nodes         the node of a flow: read before the model, written after it
+memories      create, list and delete memories (put_memory)
+config        a memory's limits, templates and summaries
+message_log   post_messages, read_messages, delete_messages; a log is never trimmed
+views         view_chat: what a model is given of a chat
+summaries     summaries of what views leave out, made in a worker
+templates     render messages and chat ids
+nodes         the memory nodes of a flow, for Python; over HTTP see integrations/langgraph.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a Chat Memory node keeps memory: its fields with their defaults, checked, and the limits that follow."""
+"""The configuration of a Chat Memory node: its fields, their defaults and bounds, and the limits that follow."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from memorybase.messages import not_blank, storable
 from memorybase.models import NAME_LENGTH
 
 SUMMARIZE_PROMPT = "Summarize the key points of the removed messages, preserving important context and decisions made."
-MAX_MESSAGES = 10_000  # in any limit: a view reads no more
+MAX_MESSAGES = 10_000  # of any limit; a view reads no more
 MAX_TOKENS = 2_000_000
 MAX_PREDEFINED = 100
-UNCOVERED_TOKENS = 4_000  # of what no summary covers yet, given verbatim beyond a limit of messages
-
+UNCOVERED_TOKENS = 4_000  # of messages beyond the limit, shown verbatim until a summary covers them
 
 _Text = Annotated[str, AfterValidator(storable), AfterValidator(not_blank)]
 _Template = Annotated[_Text, Field(max_length=MAX_TEMPLATE_CHARS)]
@@ -30,7 +29,7 @@ _Count = Annotated[int, Field(ge=0, le=MAX_MESSAGES)]
 
 
 class PredefinedMessage(BaseModel):
-    """A message that stands before the history, never stored in it."""
+    """A message shown before the history, never stored in it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -39,13 +38,13 @@ class PredefinedMessage(BaseModel):
 
 
 class ChatMemoryConfig(BaseModel):
-    """The fields of a Chat Memory node. Those of the limit that is not chosen are kept and mean nothing."""
+    """The fields of a Chat Memory node. Fields of the other `limit_type` are stored and ignored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[_Text, Field(max_length=NAME_LENGTH)]
-    chat_id: _Template = Field(description="Template of the chat's id, such as user-{{ start.user_id }}.")
-    user_message_content: _Template = Field("{{ start | json }}", description="Template of a user's message.")
+    chat_id: _Template = Field(description="Template of the chat id, such as user-{{ start.user_id }}.")
+    user_message_content: _Template = Field("{{ start | json }}", description="Template of user messages.")
     limit_type: Literal["messages", "tokens"] = "messages"
     trim_strategy: Strategy = "drop_oldest"
     clear_tool_results: bool = False
@@ -55,21 +54,23 @@ class ChatMemoryConfig(BaseModel):
     predefined_messages: Annotated[list[PredefinedMessage], Field(max_length=MAX_PREDEFINED)] = Field(
         default_factory=list
     )
-    trim_mode: Literal["continuous", "threshold"] = Field("continuous", description="With a limit of messages.")
-    max_messages: _Count = Field(20, description="Kept by continuous trimming.")
-    threshold_trigger: Annotated[int, Field(ge=1, le=MAX_MESSAGES)] = Field(500, description="Trims from so many on.")
-    threshold_target: _Count = Field(100, description="Kept then; below the trigger.")
+    trim_mode: Literal["continuous", "threshold"] = Field("continuous", description="For limit_type messages.")
+    max_messages: _Count = Field(20, description="Messages that continuous trimming keeps.")
+    threshold_trigger: Annotated[int, Field(ge=1, le=MAX_MESSAGES)] = Field(
+        500, description="Trims at this many messages."
+    )
+    threshold_target: _Count = Field(100, description="Messages kept then; below the trigger.")
     max_images: Annotated[int, Field(ge=0, le=1_000)] = 1
     max_tokens: Annotated[int, Field(ge=0, le=MAX_TOKENS)] = 2000
-    min_messages: _Count = Field(0, description="Kept whatever max_tokens says.")
-    pin_predefined: bool = Field(default=False, description="Predefined messages count and never go.")
+    min_messages: _Count = Field(0, description="Newest messages kept beyond max_tokens.")
+    pin_predefined: bool = Field(default=False, description="Never trim predefined messages; they still count.")
     keep_first: Annotated[int, Field(ge=0, le=1_000)] | None = Field(
-        None, description="Kept at the start by drop_middle; by default the predefined ones, at least 2."
+        None, description="First messages kept by drop_middle; by default the predefined ones, at least 2."
     )
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Self:
-        """The configuration of these fields; raises InvalidRequest naming the first that does not fit."""
+        """The configuration of these fields; raises InvalidRequest for the first invalid one."""
         try:
             return cls(**fields)
         except ValidationError as error:
@@ -83,7 +84,7 @@ class ChatMemoryConfig(BaseModel):
         check_template(self.user_message_content, "user_message_content")
         if self.threshold_trigger <= self.threshold_target:
             raise InvalidRequest(
-                "The threshold's trigger is above its target",
+                "threshold_trigger must be above threshold_target",
                 field="threshold_trigger",
                 value=self.threshold_trigger,
                 limit=self.threshold_target + 1,
@@ -99,10 +100,10 @@ class ChatMemoryConfig(BaseModel):
     @property
     def predefined(self) -> list[Record]:
         """The predefined messages, if they are used."""
-        chosen = self.predefined_messages if self.use_predefined_messages else []
+        messages = self.predefined_messages if self.use_predefined_messages else []
         return [
-            Record(id=f"predefined-{index}", seq=0, role=each.role, content=each.content)
-            for index, each in enumerate(chosen, 1)
+            Record(id=f"predefined-{index}", seq=0, role=message.role, content=message.content)
+            for index, message in enumerate(messages, 1)
         ]
 
     @property
@@ -114,13 +115,13 @@ class ChatMemoryConfig(BaseModel):
 
     @property
     def trims_like(self) -> dict[str, Any]:
-        """Whatever decides where a threshold cuts; None of it has changed: old cuts hold."""
+        """The fields that decide where a threshold cuts; a change of any invalidates stored cuts."""
         names = {"limit_type", "trim_mode", "trim_strategy", "threshold_trigger", "threshold_target", "keep_first",
                  "pin_predefined", "use_predefined_messages", "predefined_messages"}  # fmt: skip
         return self.model_dump(include=names)
 
     def limits(self, cuts: tuple[Cut, ...] = ()) -> Limits:
-        """What a view may hold. Where a threshold has cut is stored, and comes in its stead."""
+        """The limits of a view. A threshold is not among them: its stored cuts are."""
         if self.limit_type == "tokens":
             return Limits(
                 max_tokens=self.max_tokens,
@@ -137,7 +138,7 @@ class ChatMemoryConfig(BaseModel):
         )
 
     def options(self, cuts: tuple[Cut, ...], *, exclude_run_id: str | None, align: Align, shape: Format) -> ViewOptions:
-        """How a view is made. While summaries are made, what none covers yet is given verbatim."""
+        """How a view is built. With summarization, messages that no summary covers yet are shown verbatim."""
         return ViewOptions(
             exclude_run_id=exclude_run_id,
             clearing=Clearing() if self.clear_tool_results else None,

@@ -1,4 +1,4 @@
-"""Chat Memory nodes of a flow: their configuration, and which chat a call is about."""
+"""The chat memories of a flow, and how a call identifies a chat."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from memorybase.database.paging import Page, PageRequest, page_of
 from memorybase.messages import check_json, check_text
 from memorybase.models import ID_LENGTH, Chat, ChatMemory
 from memorybase.queries import chats, memory_uses
-from memorybase.queries.ownership import require_flow
+from memorybase.queries.ownership import require, require_flow
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 
-DELETE_PAGE = 5_000  # rows a statement, so that no deletion holds its locks for long
+DELETE_PAGE = 5_000  # rows per statement, to hold locks briefly
 
 
 class MemoryKey(NamedTuple):
-    """A Chat Memory node: whose, of which flow."""
+    """Identifies a Chat Memory node."""
 
     user_id: UUID
     flow_id: UUID
@@ -36,28 +36,28 @@ class MemoryKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
-    """The chat that is meant: by its id, or by variables for the memory's template of it."""
+class ChatSelector:
+    """A reference to a chat: its id, or variables for the memory's template of the id."""
 
     chat_id: str | None = None
     variables: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if (self.chat_id is None) == (self.variables is None):
-            raise errors.InvalidRequest("Either chat_id or variables says which chat is meant", field="chat_id")
+            raise errors.InvalidRequest("Exactly one of chat_id and variables must be given", field="chat_id")
         if self.chat_id is not None:
             checked_chat_id(self.chat_id)
         check_json(self.variables, "variables")
 
     def resolve(self, template: str) -> str:
-        """The chat's id; raises InvalidRequest where the variables give none."""
+        """The chat's id; raises InvalidRequest if the variables do not make a valid one."""
         if self.chat_id is not None:
             return self.chat_id
         return chat_id_of(template, self.variables or {})
 
 
 class ChatMemoryView(ChatMemoryConfig):
-    """A memory's configuration as it is stored."""
+    """A stored chat memory."""
 
     id: UUID
     flow_id: UUID
@@ -68,7 +68,7 @@ class ChatMemoryView(ChatMemoryConfig):
 
 @dataclass(frozen=True, slots=True)
 class ChatView:
-    """A chat; messages and tokens are those of its whole log."""
+    """A chat; `messages` and `tokens` count its whole log."""
 
     chat_id: str
     end_user_id: str | None
@@ -79,8 +79,7 @@ class ChatView:
 
 
 def chat_id_of(template: str, variables: Mapping[str, Any], field: str = "variables") -> str:
-    """The id that a template makes. A value in it that is missing, null or empty is an error: it would put the chats of
-    two users together."""
+    """The rendered template. A missing, null or empty value raises InvalidRequest: it would merge two users' chats."""
     check_json(variables, "variables")
     return checked_chat_id(render(template, variables, field=field, blanks=False), field)
 
@@ -88,16 +87,18 @@ def chat_id_of(template: str, variables: Mapping[str, Any], field: str = "variab
 def checked_chat_id(chat_id: str, field: str = "chat_id") -> str:
     check_text(chat_id, field)
     if not chat_id.strip():
-        raise errors.InvalidRequest("The chat's id is empty", field=field)
+        raise errors.InvalidRequest("The chat id must not be blank", field=field)
     if len(chat_id) > ID_LENGTH:
-        raise errors.InvalidRequest("The chat's id is too long", field=field, value=len(chat_id), limit=ID_LENGTH)
+        message = f"The chat id must have at most {ID_LENGTH} characters"
+        raise errors.InvalidRequest(message, field=field, value=len(chat_id), limit=ID_LENGTH)
     return chat_id
 
 
 def put_memory(
     services: Services, key: MemoryKey, config: ChatMemoryConfig, *, replace: bool = True
 ) -> tuple[ChatMemoryView, bool]:
-    """Make a node's memory, or configure it anew if it may; whether it was made. Its chats stay. Raises NotFound."""
+    """Create a node's memory or, with `replace`, change its configuration; its chats stay. Also returns whether it is
+    new. Raises NotFound."""
     with services.database.transaction() as db:
         require_flow(db, key.user_id, key.flow_id)
         now = clock.now(db)
@@ -105,9 +106,7 @@ def put_memory(
         values = {"id": uuid4(), "flow_id": key.flow_id, "node_id": key.node_id, "name": config.name,
                   "options": options, "revision": 1, "created_at": now, "updated_at": now}  # fmt: skip
         created = chats.insert_memory(db, values)
-        memory = chats.lock_memory(db, key.flow_id, key.node_id)
-        if memory is None:
-            raise errors.NotFound("There is no such chat memory", field="node_id", value=key.node_id)
+        memory = require(chats.lock_memory(db, key.flow_id, key.node_id), "chat memory", key.node_id)
         if replace and not created:
             memory.revision += config_of(memory).trims_like != config.trims_like
             memory.name, memory.options, memory.updated_at = config.name, options, now
@@ -118,7 +117,7 @@ def put_memory(
 def get_memory(services: Services, key: MemoryKey) -> ChatMemoryView:
     """Raises NotFound."""
     with services.database.reading() as db:
-        return _view(found_memory(db, key))
+        return _view(require_memory(db, key))
 
 
 def list_memories(services: Services, user_id: UUID, flow_id: UUID, request: PageRequest) -> Page[ChatMemoryView]:
@@ -134,31 +133,28 @@ def list_chats(
 ) -> Page[ChatView]:
     """A memory's chats, oldest first. Raises NotFound."""
     with services.database.reading() as db:
-        memory = found_memory(db, key)
+        memory = require_memory(db, key)
         found = chats.chats_page(db, memory.id, request, end_user_id=end_user_id)
         return page_of(found, lambda row: _chat_view(row.Chat))
 
 
 def delete_memory(services: Services, key: MemoryKey) -> None:
-    """The configuration, every chat, and what of them models were given. Raises NotFound; safe to repeat."""
+    """Delete the configuration, every chat and the node's recorded uses. Raises NotFound; safe to repeat."""
     with services.database.reading() as db:
-        memory = found_memory(db, key)
-    more = True
-    while more:
+        memory = require_memory(db, key)
+    has_rows = True
+    while has_rows:
         with services.database.transaction() as db:
-            more = chats.delete_rows_of_memory(db, memory.id, limit=DELETE_PAGE)
+            has_rows = chats.delete_rows_of_memory(db, memory.id, limit=DELETE_PAGE)
     with services.database.transaction() as db:
         memory_uses.delete_uses_of_node(db, key.flow_id, key.node_id)
         chats.delete_memory(db, memory.id)
     log.info("chat_memory_deleted", chat_memory_id=str(memory.id))
 
 
-def found_memory(db: OrmSession, key: MemoryKey) -> ChatMemory:
+def require_memory(db: OrmSession, key: MemoryKey) -> ChatMemory:
     """Raises NotFound."""
-    memory = chats.fetch_memory(db, key.user_id, key.flow_id, key.node_id)
-    if memory is None:
-        raise errors.NotFound("There is no such chat memory", field="node_id", value=key.node_id)
-    return memory
+    return require(chats.fetch_memory(db, key.user_id, key.flow_id, key.node_id), "chat memory", key.node_id)
 
 
 def config_of(memory: ChatMemory) -> ChatMemoryConfig:

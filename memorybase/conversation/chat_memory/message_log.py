@@ -1,4 +1,4 @@
-"""The log of a chat: written, read as it is stored, deleted by request. Seq orders it; it is never trimmed."""
+"""The log of a chat: post, read and delete messages. Ordered by seq, never trimmed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,16 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, messages
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
-from memorybase.conversation.chat_memory.memories import MemoryKey, Who, checked_chat_id, config_of, found_memory
+from memorybase.conversation.chat_memory.memories import (
+    ChatSelector,
+    MemoryKey,
+    checked_chat_id,
+    config_of,
+    require_memory,
+)
 from memorybase.conversation.chat_memory.templates import render
-from memorybase.conversation.chat_memory.views import keep_standing, read_view
-from memorybase.conversation.view.files import FileRef, read_files
+from memorybase.conversation.chat_memory.views import message_fields, read_view, store_cut
+from memorybase.conversation.view.files import FileRef
 from memorybase.conversation.view.records import Record, call_ids
 from memorybase.conversation.view.tokens import ESTIMATE
 from memorybase.database import clock
@@ -24,7 +30,8 @@ from memorybase.database.paging import MAX_INTEGER, MAX_SIZE, MAX_SKIP
 from memorybase.messages import NewMessage
 from memorybase.models import Chat, ChatRecord
 from memorybase.queries import chats, memory_uses
-from memorybase.queries.chats import Gone
+from memorybase.queries.chats import DeletedRecord
+from memorybase.queries.ownership import not_found
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -39,7 +46,7 @@ _CURSOR = re.compile(r"(before|after):(\d{1,19})")
 
 @dataclass(frozen=True, slots=True)
 class PostedMessage:
-    """`created`: it was not there before."""
+    """A posted message; `created` is false if the chat had it already."""
 
     id: UUID
     external_id: str | None
@@ -49,7 +56,7 @@ class PostedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """What became of a post. After it a view of the chat costs `tokens` and leaves out `trimmed` of its messages."""
+    """The result of a post. A view of the chat now has `tokens` and leaves out `trimmed` messages."""
 
     chat_id: str
     messages: list[PostedMessage]
@@ -59,7 +66,7 @@ class Posted:
 
 @dataclass(frozen=True, slots=True)
 class ChatMessageView:
-    """A message of a chat as it is stored. `request_id`: the run, else the one call, that wrote it."""
+    """A stored message of a chat. `request_id`: the run that wrote it, or a new id for a call without a run."""
 
     id: UUID
     external_id: str | None
@@ -80,7 +87,7 @@ class ChatMessageView:
 
 @dataclass(frozen=True, slots=True)
 class ChatPage:
-    """A part of a log, oldest first. `next_offset` and `next_cursor` lead on, in the direction that was begun with."""
+    """A page of a log, oldest first. `next_offset` and `next_cursor` continue in the same direction."""
 
     items: list[ChatMessageView]
     total: int
@@ -90,7 +97,7 @@ class ChatPage:
 
 
 class ErasedChats(NamedTuple):
-    """How many, with how many messages and summaries."""
+    """How many chats were erased, with how many messages and summaries."""
 
     chats: int
     messages: int
@@ -109,29 +116,29 @@ class Deleted:
 def post_messages(
     services: Services,
     key: MemoryKey,
-    who: Who,
+    selector: ChatSelector,
     raw: Sequence[Any],
     *,
     run_id: UUID | None = None,
     end_user_id: str | None = None,
 ) -> Posted:
-    """Append messages; those whose id the chat has already, with equal content, are skipped. A user message without
-    content is made of the variables, by the memory's template.
+    """Append messages, all or none; repeated ids with equal content are skipped. The memory's template makes content of
+    the variables for user messages without any.
 
-    Raises NotFound, InvalidRequest, MessageConflict, Conflict for another end user; nothing is stored then.
+    Raises NotFound, InvalidRequest, MessageConflict, and Conflict for another end user.
     """
     with services.database.reading() as db:
-        config = config_of(found_memory(db, key))
-    chat_id = who.resolve(config.chat_id)
-    said = _normalised(services, key, _filled(raw, config, who.variables))
+        config = config_of(require_memory(db, key))
+    chat_id = selector.resolve(config.chat_id)
+    new_messages = _normalised(services, key, _with_content(raw, config, selector.variables))
     with services.database.transaction() as db:
-        memory = found_memory(db, key)
+        memory = require_memory(db, key)
         if not chats.share_memory(db, memory.id):
-            raise errors.NotFound("There is no such chat memory", field="node_id", value=key.node_id)
+            raise not_found("chat memory", key.node_id)
         chat = chats.open_chat(db, memory, chat_id, clock.now(db))
         _bind_end_user(chat, end_user_id)
-        posted = _append(db, chat, said, run_id)
-        keep_standing(db, memory, config_of(memory), chat)
+        posted = _append(db, chat, new_messages, run_id)
+        store_cut(db, memory, config_of(memory), chat)
     with services.database.reading() as db:
         written = chats.fetch_chat(db, memory.id, chat_id)
         report = read_view(db, memory, config, written).report
@@ -139,85 +146,76 @@ def post_messages(
     return Posted(chat_id, posted, trimmed, report.tokens_after)
 
 
-def _filled(raw: Sequence[Any], config: ChatMemoryConfig, variables: Mapping[str, Any] | None) -> list[Any]:
-    """With the content that the template makes, where a user's message brings none."""
+def _with_content(raw: Sequence[Any], config: ChatMemoryConfig, variables: Mapping[str, Any] | None) -> list[Any]:
+    """The messages, with the template's content in user messages that have none."""
     if variables is None:
         return list(raw)
     return [
-        {**one, "content": render(config.user_message_content, variables, field="variables")}
-        if isinstance(one, Mapping) and one.get("role") == "user" and one.get("content") is None
-        else one
-        for one in raw
+        {**message, "content": render(config.user_message_content, variables, field="variables")}
+        if isinstance(message, Mapping) and message.get("role") == "user" and message.get("content") is None
+        else message
+        for message in raw
     ]
 
 
 def _normalised(services: Services, key: MemoryKey, raw: Sequence[Any]) -> dict[UUID, NewMessage]:
-    """By id: the caller's, or one made here."""
+    """The messages by id, which is the caller's or a new one."""
     if not raw:
-        raise errors.InvalidRequest("There is no message to add", field="messages", limit=1)
+        raise errors.InvalidRequest("messages must not be empty", field="messages", limit=1)
     bounds = services.settings
-    said = messages.normalise_all(
+    normalised = messages.normalise_all(
         raw,
         user_id=key.user_id,
         max_messages=bounds.max_messages_per_run,
         max_message_bytes=bounds.max_message_bytes,
     )
     by_id: dict[UUID, NewMessage] = {}
-    for index, message in enumerate(said):
+    for index, message in enumerate(normalised):
         where = f"messages[{index}]"
-        check_says_something(message, where)
+        check_content(message, where)
         first = by_id.setdefault(message.id or uuid4(), message)
         if first is not message and messages.message_fingerprint(first) != messages.message_fingerprint(message):
             raise errors.InvalidRequest(
-                "The same message id stands twice in this request with other content", field=f"{where}.id"
+                "Two messages of this request have the same id and different content", field=f"{where}.id"
             )
     return by_id
 
 
-def check_says_something(message: NewMessage, where: str) -> None:
-    """Its files are files, and there is something to remember."""
+def check_content(message: NewMessage, where: str) -> None:
+    """Raises InvalidRequest unless the files are valid and the message is not empty."""
     for index, file in enumerate(message.files):
         if not isinstance(file, Mapping):
-            raise errors.InvalidRequest("A file is an object", field=f"{where}.files[{index}]")
+            raise errors.InvalidRequest("A file must be an object", field=f"{where}.files[{index}]")
         FileRef.from_mapping(file, where=f"{where}.files[{index}]")
-    if _record(message, seq=0).is_empty:
-        raise errors.InvalidRequest("A message has content, files or tool calls", field=f"{where}.content")
+    if _record(message).is_empty:
+        raise errors.InvalidRequest("A message must have content, files or tool calls", field=f"{where}.content")
 
 
-def _record(message: NewMessage, seq: int) -> Record:
-    return Record(
-        id="",
-        seq=seq,
-        role=message.role,  # type: ignore[arg-type]  # checked when it was read
-        content=message.content,
-        tool_calls=message.tool_calls or (),
-        tool_call_id=message.tool_call_id,
-        name=message.name,
-        files=read_files(message.files),
-    )
+def _record(message: NewMessage) -> Record:
+    return Record(id="", seq=0, **message_fields(message))
 
 
 def _bind_end_user(chat: Chat, end_user_id: str | None) -> None:
-    """A chat belongs to one end user from its first post on."""
+    """The first post binds a chat to its end user."""
     if chat.last_seq == 0:
         chat.end_user_id = end_user_id
     elif end_user_id is not None and end_user_id != chat.end_user_id:
-        raise errors.Conflict(
-            "The chat belongs to another end user, or was begun without one", field="end_user_id", value=end_user_id
-        )
+        raise errors.Conflict("The chat belongs to another end user or to none", field="end_user_id", value=end_user_id)
 
 
-def _append(db: OrmSession, chat: Chat, said: Mapping[UUID, NewMessage], run_id: UUID | None) -> list[PostedMessage]:
-    known = chats.known_records(db, chat, said.keys())
-    for message_id, stored in known.items():
-        message = said[message_id]
+def _append(
+    db: OrmSession, chat: Chat, new_messages: Mapping[UUID, NewMessage], run_id: UUID | None
+) -> list[PostedMessage]:
+    stored_by_id = chats.stored_records(db, chat, new_messages.keys())
+    for message_id, stored in stored_by_id.items():
+        message = new_messages[message_id]
         if stored.fingerprint != messages.message_fingerprint(message):
-            raise errors.MessageConflict(field="messages.id", value=message.external_id or str(message_id))
-    new = {message_id: message for message_id, message in said.items() if message_id not in known}
+            raise errors.MessageConflict(field="messages.id", value=message.id or message_id)
+    new = {message_id: message for message_id, message in new_messages.items() if message_id not in stored_by_id}
     now = clock.now(db)
     rows = _rows(chat, new, run_id, now)
     chats.insert_records(db, rows)
-    seqs = {stored.message_id: stored.seq for stored in known.values()} | {
+    seqs = {stored.message_id: stored.seq for stored in stored_by_id.values()} | {
         row["message_id"]: row["seq"] for row in rows
     }
     if rows:
@@ -228,11 +226,11 @@ def _append(db: OrmSession, chat: Chat, said: Mapping[UUID, NewMessage], run_id:
         db.flush()
     return [
         PostedMessage(message_id, message.external_id, seqs[message_id], message_id in new)
-        for message_id, message in said.items()
+        for message_id, message in new_messages.items()
     ]
 
 
-def _rows(chat: Chat, said: Mapping[UUID, NewMessage], run_id: UUID | None, now: datetime) -> list[dict[str, Any]]:
+def _rows(chat: Chat, new: Mapping[UUID, NewMessage], run_id: UUID | None, now: datetime) -> list[dict[str, Any]]:
     request_id = run_id or uuid4()
     return [
         {
@@ -251,11 +249,11 @@ def _rows(chat: Chat, said: Mapping[UUID, NewMessage], run_id: UUID | None, now:
             "files": message.files,
             "meta": message.metadata,
             "status": message.status,
-            "tokens": ESTIMATE.count(_record(message, seq)),
+            "tokens": ESTIMATE.count(_record(message)),
             "fingerprint": messages.message_fingerprint(message),
             "created_at": now,
         }
-        for seq, (message_id, message) in enumerate(said.items(), chat.last_seq + 1)
+        for seq, (message_id, message) in enumerate(new.items(), chat.last_seq + 1)
     ]
 
 
@@ -271,15 +269,15 @@ def read_messages(
     offset: int | None = None,
     cursor: str | None = None,
 ) -> ChatPage:
-    """The last messages; with an offset, 0 too, those behind so many from the beginning. Raises NotFound."""
+    """The last messages; with an offset, even 0, those after the first `offset`. Raises NotFound."""
     checked_chat_id(chat_id)
-    _bounded("limit", limit, MAX_SIZE)
-    _bounded("offset", offset or 0, MAX_SKIP)
+    _check_range("limit", limit, MAX_SIZE)
+    _check_range("offset", offset or 0, MAX_SKIP)
     if cursor is not None and offset is not None:
-        raise errors.InvalidRequest("A cursor stands alone, without offset", field="cursor")
+        raise errors.InvalidRequest("cursor and offset exclude each other", field="cursor")
     direction, seq = _read_cursor(cursor)
     with services.database.reading() as db:
-        memory = found_memory(db, key)
+        memory = require_memory(db, key)
         chat = chats.fetch_chat(db, memory.id, chat_id)
         if chat is None:
             return ChatPage([], 0, has_more=False)
@@ -306,20 +304,20 @@ def _read_cursor(cursor: str | None) -> tuple[str | None, int | None]:
         return None, None
     match = _CURSOR.fullmatch(cursor)
     if match is None or int(match[2]) > MAX_INTEGER:
-        raise errors.InvalidRequest("This cursor is not of this list", field="cursor")
+        raise errors.InvalidRequest("This cursor is not of this list; omit it to start again", field="cursor")
     return match[1], int(match[2])
 
 
-def _bounded(name: str, value: int, high: int) -> None:
+def _check_range(name: str, value: int, high: int) -> None:
     if not 0 <= value <= high:
-        raise errors.InvalidRequest(f"{name} is from 0 to {high}", field=name, value=value, limit=high)
+        raise errors.InvalidRequest(f"{name} must be from 0 to {high}", field=name, value=value, limit=high)
 
 
 def message_view(row: ChatRecord) -> ChatMessageView:
-    plain = {
+    fields = {
         name: getattr(row, name) for name in ChatMessageView.__dataclass_fields__ if name not in {"id", "metadata"}
     }
-    return ChatMessageView(**plain, id=row.message_id, metadata=row.meta)
+    return ChatMessageView(**fields, id=row.message_id, metadata=row.meta)
 
 
 # Deleting.
@@ -328,55 +326,59 @@ def message_view(row: ChatRecord) -> ChatMessageView:
 def delete_messages(
     services: Services, key: MemoryKey, chat_id: str, *, mode: DeleteMode, roles: Collection[DeletedRole]
 ) -> Deleted:
-    """Delete the messages of the request that wrote last, or all, in these roles; both roles are everything.
+    """Delete the latest request's messages, or all, in these roles; both roles include every other.
 
-    An assistant's tool calls take their results along. What views and summaries held of them goes too. Raises NotFound,
+    Results of deleted tool calls are deleted too, and recorded uses and summaries are redacted. Raises NotFound,
     InvalidRequest.
     """
     checked_chat_id(chat_id)
     if not roles:
-        raise errors.InvalidRequest("Say which roles are to be deleted", field="roles", limit=["user", "assistant"])
+        raise errors.InvalidRequest(
+            "roles must name user, assistant or both", field="roles", limit=["user", "assistant"]
+        )
     with services.database.transaction() as db:
-        memory = found_memory(db, key)
+        memory = require_memory(db, key)
         chat = chats.lock_chat(db, memory.id, chat_id)
         if chat is None:
             return Deleted([], 0)
-        gone = _deleted(db, chat, mode, set(roles))
-        _after_deletion(db, chat, gone)
-        return Deleted([each.message_id for each in gone], chat.messages)
+        deleted = _delete(db, chat, mode, set(roles))
+        _after_deletion(db, chat, deleted)
+        return Deleted([record.message_id for record in deleted], chat.messages)
 
 
-def _deleted(db: OrmSession, chat: Chat, mode: DeleteMode, roles: set[DeletedRole]) -> list[Gone]:
-    is_whole = {"user", "assistant"} <= roles
+def _delete(db: OrmSession, chat: Chat, mode: DeleteMode, roles: set[DeletedRole]) -> list[DeletedRecord]:
+    is_all_roles = {"user", "assistant"} <= roles
     if mode == "all":
         with_results = roles | {"tool"} if "assistant" in roles else roles
-        return chats.delete_records(db, chat, roles=None if is_whole else with_results)
+        return chats.delete_records(db, chat, roles=None if is_all_roles else with_results)
     request_id = chats.newest_request(db, chat)
     calls = chats.calls_of(db, chat, request_id) if request_id and "assistant" in roles else []
-    gone = chats.delete_records(db, chat, roles=None if is_whole else roles, request_id=request_id)
+    deleted = chats.delete_records(db, chat, roles=None if is_all_roles else roles, request_id=request_id)
     if calls:
-        made = Record(id="", seq=0, role="assistant", tool_calls=[call for _, some in calls for call in some])
-        gone += chats.delete_results(db, chat, call_ids(made), after=calls[0][0])
-    return sorted(gone)
+        tool_calls = [call for _, message_calls in calls for call in message_calls]
+        ids = call_ids(Record(id="", seq=0, role="assistant", tool_calls=tool_calls))
+        deleted += chats.delete_results(db, chat, ids, after=calls[0][0])
+    return sorted(deleted)
 
 
-def _after_deletion(db: OrmSession, chat: Chat, gone: Sequence[Gone]) -> None:
-    """Counters follow; a summary that covered any of it goes, and with it the place that it had moved."""
-    if not gone:
+def _after_deletion(db: OrmSession, chat: Chat, deleted: Sequence[DeletedRecord]) -> None:
+    """Update the counters, redact recorded uses, and delete a summary that covered any of the records; views then show
+    again what it had replaced."""
+    if not deleted:
         return
-    words = [each.message_id for each in gone]
-    chat.messages -= len(gone)
-    chat.tokens -= sum(each.tokens for each in gone)
+    redacted = [record.message_id for record in deleted]
+    chat.messages -= len(deleted)
+    chat.tokens -= sum(record.tokens for record in deleted)
     chat.revision += 1
     chat.updated_at = clock.now(db)
     covered = chat.summary_from_seq, chat.summary_to_seq
-    if chat.summary is not None and any(covered[0] <= each.seq <= covered[1] for each in gone):
+    if chat.summary is not None and any(covered[0] <= record.seq <= covered[1] for record in deleted):
         chat.summary = None
         chat.summary_from_seq = chat.summary_to_seq = 0
         if chat.trimmed_seq <= covered[1]:
             chat.trimmed_seq = min(chat.trimmed_seq, covered[0] - 1)
-        words.append(chat.id)  # by this name uses know the summary
-    memory_uses.redact_uses(db, words)
+        redacted.append(chat.id)  # in recorded uses the chat's id stands for its summary
+    memory_uses.redact_uses(db, redacted)
     db.flush()
     if chat.messages == 0:
         chats.delete_chat(db, chat)
@@ -385,7 +387,7 @@ def _after_deletion(db: OrmSession, chat: Chat, gone: Sequence[Gone]) -> None:
 def erase_chats(services: Services, user_id: UUID, end_user_id: str) -> ErasedChats:
     """Delete every chat of an end user, in all of the user's flows.
 
-    A chat a transaction: what an error leaves behind is what the next call continues from.
+    One transaction per chat; after an error the next call continues.
     """
     total = ErasedChats(0, 0, 0)
     while True:
@@ -397,8 +399,8 @@ def erase_chats(services: Services, user_id: UUID, end_user_id: str) -> ErasedCh
                 if chat is None or chat.end_user_id != end_user_id:
                     continue
                 summaries = total.summaries + (chat.summary is not None)
-                gone = chats.delete_records(db, chat)
-                _after_deletion(db, chat, gone)
-                total = ErasedChats(total.chats + 1, total.messages + len(gone), summaries)
+                deleted = chats.delete_records(db, chat)
+                _after_deletion(db, chat, deleted)
+                total = ErasedChats(total.chats + 1, total.messages + len(deleted), summaries)
         if len(page) < ERASE_PAGE:
             return total

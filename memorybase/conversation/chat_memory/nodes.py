@@ -1,13 +1,13 @@
 """The memory nodes of a flow, in Python: Chat Memory, Add Memory, Get Memory Data, Delete Memory.
 
-    at = FlowPlace(services, user_id, flow_id)
-    memory = ChatMemory(at, "support", name="Support", chat_id="user-{{ start.user_id }}", max_messages=50)
+    flow = FlowRef(services, user_id, flow_id)
+    memory = ChatMemory(flow, "support", name="Support", chat_id="user-{{ start.user_id }}", max_messages=50)
     memory.add([{"role": "user"}], variables=variables, run_id=run_id)      # by the template of a user's message
     memory.view(variables=variables, run_id=run_id).messages                # what the model reads
     memory.add([{"role": "assistant", "content": answer}], variables=variables, run_id=run_id)
     DeleteMemory(memory, name="Undo", chat_id="...", mode="latest_request", roles=("user", "assistant")).run(variables)
 
-Variables are what the flow's templates may name. A run is the invocation that a node is part of.
+Variables are what the flow's templates may name. A run is the invocation of the flow that executes the node.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from uuid import UUID
 
 from memorybase.conversation.chat_memory import message_log, summaries, views
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
-from memorybase.conversation.chat_memory.memories import MemoryKey, Who, chat_id_of, put_memory
+from memorybase.conversation.chat_memory.memories import ChatSelector, MemoryKey, chat_id_of, put_memory
 from memorybase.conversation.chat_memory.message_log import ChatPage, Deleted, DeletedRole, DeleteMode, Posted
 from memorybase.conversation.chat_memory.templates import check_template, render
 from memorybase.conversation.chat_memory.views import Trimmed
@@ -34,8 +34,8 @@ from memorybase.services import Services
 Variables = Mapping[str, Any]
 
 
-class FlowPlace(NamedTuple):
-    """A flow of a user's, and the services to work with."""
+class FlowRef(NamedTuple):
+    """A user's flow, and the services to work with."""
 
     services: Services
     user_id: UUID
@@ -43,18 +43,18 @@ class FlowPlace(NamedTuple):
 
 
 class ChatMemory:
-    """A Chat Memory node with the fields of ChatMemoryConfig, stored when it is made. Raises NotFound, InvalidRequest.
+    """A Chat Memory node with the fields of ChatMemoryConfig, stored on construction. Raises NotFound, InvalidRequest.
 
-    With `enable_summarization` a write has a worker bring the summary up to date, or with a summarizer of the caller's
-    does so before it returns.
+    With `enable_summarization` a worker updates the summary after a write; with a `summarizer` the write does so itself
+    before it returns.
     """
 
-    def __init__(self, at: FlowPlace, node_id: str, *, summarizer: Summarizer | None = None, **fields: Any) -> None:
-        self.services = at.services
-        self.key = MemoryKey(at.user_id, at.flow_id, node_id)
+    def __init__(self, flow: FlowRef, node_id: str, *, summarizer: Summarizer | None = None, **fields: Any) -> None:
+        self.services = flow.services
+        self.key = MemoryKey(flow.user_id, flow.flow_id, node_id)
         self.config = ChatMemoryConfig.of(fields)
         self._summarizer = summarizer
-        put_memory(at.services, self.key, self.config)
+        put_memory(flow.services, self.key, self.config)
 
     def add(
         self,
@@ -65,10 +65,10 @@ class ChatMemory:
         run_id: UUID | str | None = None,
         end_user_id: str | None = None,
     ) -> Posted:
-        """Write to the chat."""
-        who = Who(chat_id, variables)
+        """Append to the chat."""
+        chat = ChatSelector(chat_id, variables)
         posted = message_log.post_messages(
-            self.services, self.key, who, messages, run_id=self._run(run_id), end_user_id=end_user_id
+            self.services, self.key, chat, messages, run_id=self._run(run_id), end_user_id=end_user_id
         )
         if self._summarizer is None:
             summaries.request_if_due(self.services, self.key, posted.chat_id)
@@ -86,10 +86,10 @@ class ChatMemory:
         shape: Format = "openai",
         model: str | None = None,
     ) -> View:
-        """What the model reads; the run's own messages are left out."""
-        who = Who(chat_id, variables)
+        """What the model reads, without the run's own messages."""
+        chat = ChatSelector(chat_id, variables)
         return views.view_chat(
-            self.services, self.key, who, run_id=self._run(run_id), align=align, shape=shape, model=model
+            self.services, self.key, chat, run_id=self._run(run_id), align=align, shape=shape, model=model
         )
 
     def trim(self, chat_id: str, max_messages: int = 10) -> Trimmed:
@@ -107,7 +107,7 @@ class ChatMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Node:
-    """A node that works on a memory's chat, which its own template names."""
+    """A node that works on a chat of the memory; its own template makes the chat's id."""
 
     memory: ChatMemory
     name: str
@@ -115,7 +115,7 @@ class _Node:
 
     def __post_init__(self) -> None:
         if not self.name.strip():
-            raise InvalidRequest("A node has a name", field="name")
+            raise InvalidRequest("The node's name must not be blank", field="name")
         check_template(self.chat_id, "chat_id")
 
     def _chat(self, variables: Variables) -> str:
@@ -134,13 +134,13 @@ class AddMemory(_Node):
     def __post_init__(self) -> None:
         _Node.__post_init__(self)
         if self.role not in {"user", "assistant"}:
-            raise InvalidRequest("The role is user or assistant", field="role", value=self.role)
+            raise InvalidRequest("role must be user or assistant", field="role", value=self.role)
         for field, template in (("content", self.content), ("files", self.files if self.enable_files else "")):
             if template:
                 check_template(template, field)
 
     def run(self, variables: Variables, run_id: UUID | str | None = None, *, message_id: str | None = None) -> Posted:
-        """With a message id it may be repeated."""
+        """Safe to repeat with a message id."""
         content = render(self.content, variables, field="content") if self.content else ""
         message: dict[str, Any] = {"role": self.role, "content": content, "files": self._files(variables)}
         if message_id is not None:
@@ -153,16 +153,16 @@ class AddMemory(_Node):
         try:
             read = json.loads(render(self.files, variables, field="files"))
         except ValueError:
-            raise InvalidRequest("The files are no JSON", field="files") from None
+            raise InvalidRequest("files must render to JSON", field="files") from None
         found = read.get("files") if isinstance(read, Mapping) else read
         if not isinstance(found, list):
-            raise InvalidRequest("The files are a list", field="files")
+            raise InvalidRequest("files must render to a list, or to an object with a list 'files'", field="files")
         return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GetMemoryData(_Node):
-    """The last `limit` messages as they are stored; with an offset, 0 too, those behind so many from the beginning."""
+    """The last `limit` stored messages; with an offset, even 0, those after the first `offset`."""
 
     limit: int = 50
     offset: int | None = None
@@ -176,7 +176,7 @@ class GetMemoryData(_Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteMemory(_Node):
-    """Deletes what the request that wrote last has written, or all, in these roles."""
+    """Deletes the latest request's messages, or all, in these roles."""
 
     mode: DeleteMode
     roles: Collection[DeletedRole]

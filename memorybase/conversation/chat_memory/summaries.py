@@ -14,7 +14,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.conversation.chat_memory.memories import MemoryKey, checked_chat_id, config_of, found_memory
+from memorybase.conversation.chat_memory.memories import MemoryKey, checked_chat_id, config_of, require_memory
 from memorybase.conversation.chat_memory.views import (
     Trimmed,
     messages_left,
@@ -70,7 +70,7 @@ def summarize_chat(
     checked_chat_id(chat_id)
     for _ in range(TRIES):
         with services.database.reading() as db:
-            memory = found_memory(db, key)
+            memory = require_memory(db, key)
             config = config_of(memory)
             chat = chats.fetch_chat(db, memory.id, chat_id)
             if chat is None:
@@ -87,9 +87,9 @@ def summarize_chat(
                 continue
             _store(current, folded, seq)
             move_trimmed(current, seq)
-            remaining = chats.count_behind(db, current, seq)
+            remaining = chats.count_after(db, current, seq)
             return Trimmed(left - remaining, remaining + 1, folded.text)
-    raise errors.Conflict("The chat changed while it was summarized; retry", field="chat_id")
+    raise errors.Conflict("The chat changed while it was summarized; retry", field="chat_id", value=chat_id)
 
 
 def request_if_due(services: Services, key: MemoryKey, chat_id: str) -> bool:
@@ -185,7 +185,7 @@ def _due(db: OrmSession, memory: ChatMemory, chat: Chat, batch: int = BATCH) -> 
     to_seq = view.overflow[-1].seq
     head = [record.seq for record in view.records if record.kind == "history" and record.seq < view.overflow[0].seq]
     after_seq = max([_covered(chat), *head])
-    if chats.count_behind(db, chat, after_seq, to_seq) < batch:
+    if chats.count_after(db, chat, after_seq, to_seq) < batch:
         return None
     return _Task(chat, after_seq, to_seq, config.summarize_prompt)
 

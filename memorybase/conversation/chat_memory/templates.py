@@ -1,10 +1,10 @@
-"""Templates that a flow's author writes and a service renders: Jinja2, sandboxed, and less than Jinja2.
+"""Templates that a flow's author writes and a service renders: a sandboxed subset of Jinja2.
 
     {{ start.chat_id }}   {{ start | json }}   user-{{ start.user_id | default("anonymous") }}
     {% if start.topic %}...{% else %}...{% endif %}   {% for one in start.messages %}...{% endfor %}
 
-There are values, filters, conditions and one loop; no calls, no arithmetic, no attribute of any Python object. What is
-not there, or null, is an error, never nothing: two users whose ids are missing would have one memory.
+Values, filters, conditions and one level of loops; no calls, no arithmetic, no attributes of Python objects. A missing
+or null value is an error, never empty text: otherwise two users without ids would share a memory.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _ALLOWED = (
 
 
 class _TooLong(Exception):
-    """What a template makes is beyond the bound."""
+    """The rendered text exceeds the bound."""
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """Reads keys of objects and places of lists, and nothing else of any value."""
+    """Reads keys of objects and items of lists, and nothing else of any value."""
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         if isinstance(obj, LoopContext):
@@ -44,7 +44,7 @@ class _Environment(ImmutableSandboxedEnvironment):
         return self._read(obj, attribute, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        return self._read(obj, argument, "[...]")  # which may be a value, so that no error may name it
+        return self._read(obj, argument, "[...]")  # the argument may be a user's value, which no error may show
 
     def _read(self, obj: Any, key: Any, name: str) -> Any:
         if isinstance(obj, Undefined):
@@ -56,47 +56,49 @@ class _Environment(ImmutableSandboxedEnvironment):
 
 
 def check_template(source: str, field: str) -> None:
-    """Raises InvalidRequest, its field this one, for a template that cannot be rendered whatever the variables are."""
+    """Raises InvalidRequest, naming `field`, for a template that no variables could render."""
     if len(source) > MAX_TEMPLATE_CHARS:
-        raise InvalidRequest("The template is too long", field=field, value=len(source), limit=MAX_TEMPLATE_CHARS)
+        message = f"The template must have at most {MAX_TEMPLATE_CHARS} characters"
+        raise InvalidRequest(message, field=field, value=len(source), limit=MAX_TEMPLATE_CHARS)
     if not source.strip():
-        raise InvalidRequest("The template is empty", field=field)
+        raise InvalidRequest("The template must not be blank", field=field)
     try:
         _compiled(source)
     except TemplateSyntaxError as error:
-        raise InvalidRequest(f"The template cannot be read: line {error.lineno}", field=field) from None
+        raise InvalidRequest(f"The template has a syntax error in line {error.lineno}", field=field) from None
     except (TemplateError, RecursionError):
-        raise InvalidRequest("The template cannot be read", field=field) from None
+        raise InvalidRequest("The template cannot be parsed", field=field) from None
 
 
 def render(
     source: str, variables: Mapping[str, Any], *, field: str, max_chars: int = MAX_RENDERED_CHARS, blanks: bool = True
 ) -> str:
-    """What the template says of these variables. Without `blanks` no value in it may be empty.
+    """The template rendered with these variables. Without `blanks`, no value in it may be empty.
 
-    Raises InvalidRequest, its field this one, also for a variable that is missing or null.
+    Raises InvalidRequest, naming `field`, also for a variable that is missing or null.
     """
     check_template(source, field)
     try:
         return _joined(_compiled(source, blanks).generate(variables), max_chars)
     except _TooLong:
-        raise InvalidRequest("The template makes too long a text", field=field, limit=max_chars) from None
+        message = f"The rendered template must have at most {max_chars} characters"
+        raise InvalidRequest(message, field=field, limit=max_chars) from None
     except UndefinedError as error:
-        # Of the names in it alone: values are never part of this message.
-        raise InvalidRequest(f"The template needs what is not there: {error.message}", field=field) from None
+        # The message holds names alone, never values.
+        raise InvalidRequest(f"The template needs a value: {error.message}", field=field) from None
     except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError):
         raise InvalidRequest("The template cannot be rendered with these variables", field=field) from None
 
 
 def _joined(parts: Iterable[str], max_chars: int) -> str:
-    made: list[str] = []
+    rendered: list[str] = []
     size = 0
     for part in parts:
-        made.append(part)
+        rendered.append(part)
         size += len(part)
         if size > max_chars:
             raise _TooLong
-    return "".join(made)
+    return "".join(rendered)
 
 
 def _check_nodes(template: nodes.Template) -> None:
@@ -109,24 +111,24 @@ def _check_nodes(template: nodes.Template) -> None:
 
 
 def _refuse(node: nodes.Node) -> None:
-    message = "not among what a template may do here"
+    message = "templates do not allow this expression"
     raise TemplateSyntaxError(message, node.lineno)
 
 
 def _written(value: Any) -> str:
     """A value as text; objects and lists as JSON."""
     if value is None:
-        message = "a value that is null"
+        message = "a value is null"
         raise UndefinedError(message)
     if isinstance(value, Undefined):
-        return str(value)  # says that it is not there
+        return str(value)  # StrictUndefined raises and names it
     return value if isinstance(value, str) else _json(value)
 
 
 def _written_not_blank(value: Any) -> str:
     text = _written(value)
     if not text.strip():
-        message = "a value that is empty"
+        message = "a value is empty"
         raise UndefinedError(message)
     return text
 
@@ -139,7 +141,7 @@ def _bounded(text: str) -> str:
 
 def _json(value: Any) -> str:
     if isinstance(value, Undefined):
-        return str(value)  # says that it is not there
+        return str(value)  # StrictUndefined raises and names it
     return _bounded(json.dumps(value, ensure_ascii=False))
 
 
@@ -149,9 +151,9 @@ def _default(value: Any, fallback: Any = "") -> Any:
 
 def _join(values: Any, separator: str = "") -> str:
     if not isinstance(values, list):
-        message = "join is of a list"
+        message = "join needs a list"
         raise TypeError(message)
-    texts = [_written(each) for each in values]
+    texts = [_written(value) for value in values]
     if sum(map(len, texts)) + len(separator) * len(texts) > MAX_RENDERED_CHARS:
         raise _TooLong
     return separator.join(texts)
@@ -169,7 +171,7 @@ def _environment(finalize: Any) -> _Environment:
     environment = _Environment(
         undefined=StrictUndefined,
         finalize=finalize,
-        autoescape=False,  # what is made is no HTML
+        autoescape=False,  # the result is not HTML
         cache_size=0,
         keep_trailing_newline=True,
     )
@@ -187,11 +189,11 @@ def _environment(finalize: Any) -> _Environment:
 
 _TEXT_FILTERS = {"trim": "strip", "upper": "upper", "lower": "lower", "title": "title", "capitalize": "capitalize"}
 _ENVIRONMENT = _environment(_written)
-_WITHOUT_BLANKS = _environment(_written_not_blank)
+_NO_BLANKS = _environment(_written_not_blank)
 
 
 @lru_cache(maxsize=512)
 def _compiled(source: str, blanks: bool = True) -> Template:
-    environment = _ENVIRONMENT if blanks else _WITHOUT_BLANKS
+    environment = _ENVIRONMENT if blanks else _NO_BLANKS
     _check_nodes(environment.parse(source))
     return environment.from_string(source)

@@ -1,20 +1,26 @@
-"""What of a chat a model reads: a view of its newest records, and what moves the places where views begin.
+"""What a model is given of a chat: a view of its newest records, and what moves the start of views.
 
-A chat's log is never replayed. It is read from its end until the limits are full, and a threshold keeps the place where
-it has cut. What is left out stays in the log: only a deletion removes it.
+A log is read from its end until the limits are full, never as a whole: where a threshold has cut is stored. What views
+leave out stays in the log; only a deletion removes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
-from memorybase.conversation.chat_memory.memories import MemoryKey, Who, checked_chat_id, config_of, found_memory
+from memorybase.conversation.chat_memory.memories import (
+    ChatSelector,
+    MemoryKey,
+    checked_chat_id,
+    config_of,
+    require_memory,
+)
 from memorybase.conversation.memory_use.provenance import ViewOrigin
 from memorybase.conversation.memory_use.record import record_use
 from memorybase.conversation.view.budget import LIMIT, SUMMARISED, Summary
@@ -26,16 +32,17 @@ from memorybase.conversation.view.rendering import Align, Format
 from memorybase.conversation.view.token_counters import counter_for
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.view.turns import groups_of
+from memorybase.messages import NewMessage
 from memorybase.models import Chat, ChatMemory, ChatRecord
 from memorybase.queries import chats
 from memorybase.services import Services
 
-PAGE = 64  # records read beyond a limit of messages, so that no group of calls and results is cut through
-FIRST_READ = 1_000  # at most; each further read is twice as long
+PAGE = 64  # records read beyond a limit of messages, to keep tool calls and their results together
+FIRST_READ = 1_000  # records at most; each further read doubles
 
 
 class TrimState(NamedTuple):
-    """What a threshold has left out, and how many predefined messages it has left; None: it has cut nothing."""
+    """The threshold's cut, and how many predefined messages it kept; None: it has cut nothing."""
 
     cut: Cut | None
     predefined_left: int | None = None
@@ -43,7 +50,7 @@ class TrimState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trimmed:
-    """`deleted_count`: messages that views no longer show; the log keeps them. A summary counts among the remaining."""
+    """`deleted_count`: messages that views no longer show but the log keeps. A summary is a remaining message."""
 
     deleted_count: int
     remaining_count: int
@@ -53,25 +60,25 @@ class Trimmed:
 def view_chat(
     services: Services,
     key: MemoryKey,
-    who: Who,
+    ref: ChatSelector,
     *,
     run_id: UUID | None = None,
     align: Align = "none",
     shape: Format = "openai",
     model: str | None = None,
 ) -> View:
-    """The view of a chat; one that nothing was written to yet is empty. With a run, its own messages are left out, and
-    the use is recorded. Tokens are counted as settings say of the model. Raises NotFound, InvalidRequest."""
+    """The view of a chat, empty for an unknown one. With a run, its own messages are left out and the use is recorded.
+    Settings choose the token counter of the model. Raises NotFound, InvalidRequest."""
     counter = counter_for(services.settings, model)
     with services.database.reading() as db:
-        memory = found_memory(db, key)
+        memory = require_memory(db, key)
         config = config_of(memory)
-        chat = chats.fetch_chat(db, memory.id, who.resolve(config.chat_id))
+        chat = chats.fetch_chat(db, memory.id, ref.resolve(config.chat_id))
         view = read_view(db, memory, config, chat, exclude_run_id=run_id, align=align, shape=shape, counter=counter)
     if run_id is not None:
-        shown = view if chat is None else _with_summary_named(view, chat.id)
+        recorded = view if chat is None else _with_summary_id(view, chat.id)
         record_use(
-            services, user_id=key.user_id, flow_id=key.flow_id, run_id=run_id, node_id=key.node_id, view=shown,
+            services, user_id=key.user_id, flow_id=key.flow_id, run_id=run_id, node_id=key.node_id, view=recorded,
             origin=ViewOrigin(chat_row_id=None if chat is None else chat.id),
         )  # fmt: skip
     return view
@@ -89,8 +96,8 @@ def read_view(
     verbatim: bool = True,
     counter: TokenCounter = ESTIMATE,
 ) -> View:
-    """The chat is read from its end, page by page, until the limits leave something out. Without `verbatim` nothing is
-    given beyond them, though summaries are made."""
+    """The view, read from the chat's end page by page until the limits leave something out. Without `verbatim`, no
+    message is shown beyond the limits, even if no summary covers it."""
     run = None if exclude_run_id is None else str(exclude_run_id)
     trim_state = TrimState(None) if chat is None else trim_state_of(db, memory, config, chat)
     cuts = () if chat is None else _cuts(chat, trim_state)
@@ -113,12 +120,12 @@ def _paged(
 ) -> View:
     summary = summary_of(chat)
     front = _front(db, config, chat, summary)
-    known = {record.seq for record in front}
+    front_seqs = {record.seq for record in front}
     tail: list[Record] = []
     size, before = _first_read(config, chat), None
     while True:
         page = chats.newest(db, chat, limit=size, after=chat.trimmed_seq, before=before)
-        tail += [record_of(row) for row in page if row.seq not in known]
+        tail += [record_of(row) for row in page if row.seq not in front_seqs]
         view = build_view([*front, *tail], options, summary=summary, predefined=predefined, counter=counter)
         if len(page) < size or _is_enough(view, tail):
             return view
@@ -126,8 +133,8 @@ def _paged(
 
 
 def _front(db: OrmSession, config: ChatMemoryConfig, chat: Chat, summary: Summary | None) -> list[Record]:
-    """What of the beginning a view needs: what drop_middle may keep, and of what was trimmed away the last message that
-    the summary covers, so that the summary is known to stand for something."""
+    """The records that a view needs besides the newest: what drop_middle may keep, and the last trimmed message that
+    the summary covers, without which the view would drop the summary."""
     front = _head(db, config, chat)
     if summary is not None and chat.trimmed_seq:
         covered = chats.newest(db, chat, limit=1, before=min(summary.to_seq, chat.trimmed_seq) + 1)
@@ -144,10 +151,10 @@ def _first_read(config: ChatMemoryConfig, chat: Chat) -> int:
 
 
 def _is_enough(view: View, tail: Sequence[Record]) -> bool:
-    """Whether nothing older could be shown: units are kept from the newest backwards and none is skipped. Only the
-    question that is being answered is kept from wherever it stands, so it must have been met."""
-    read = {record.id for record in tail}
-    is_full = any(each.id in read and each.reason in {LIMIT, SUMMARISED} for each in view.report.removed)
+    """Whether nothing older could be shown. Units are kept from the newest backwards without gaps; only the question
+    being answered is kept wherever it is, so it must have been read."""
+    ids = {record.id for record in tail}
+    is_full = any(removed.id in ids and removed.reason in {LIMIT, SUMMARISED} for removed in view.report.removed)
     return is_full and any(record.role == "user" or _is_answer(record) for record in tail)
 
 
@@ -155,25 +162,32 @@ def _is_answer(record: Record) -> bool:
     return record.role == "assistant" and not record.tool_calls
 
 
-def _with_summary_named(view: View, chat_row_id: UUID) -> View:
-    """With the chat's id where a summary is, so that a deletion in the chat finds the uses that hold one."""
-    named = (str(chat_row_id),)
-    sources = [replace(one, message_ids=named) if one.kind == "summary" else one for one in view.sources]
+def _with_summary_id(view: View, chat_row_id: UUID) -> View:
+    """The view with the chat's id as its summary's source: a deletion in the chat finds recorded uses by it."""
+    ids = (str(chat_row_id),)
+    sources = (replace(source, message_ids=ids) if source.kind == "summary" else source for source in view.sources)
     return replace(view, sources=tuple(sources))
+
+
+def message_fields(message: ChatRecord | NewMessage) -> dict[str, Any]:
+    """The fields of a Record that stored and new messages share."""
+    return {
+        "role": message.role,
+        "content": message.content,
+        "tool_calls": message.tool_calls or (),
+        "tool_call_id": message.tool_call_id,
+        "name": message.name,
+        "files": read_files(message.files),
+    }
 
 
 def record_of(row: ChatRecord) -> Record:
     return Record(
         id=str(row.message_id),
         seq=row.seq,
-        role=row.role,  # type: ignore[arg-type]  # checked when it was written
-        content=row.content,
-        tool_calls=row.tool_calls or (),
-        tool_call_id=row.tool_call_id,
-        name=row.name,
-        files=read_files(row.files),
+        **message_fields(row),
         run_id=None if row.run_id is None else str(row.run_id),
-        status=row.status,  # type: ignore[arg-type]  # the same
+        status=row.status,  # type: ignore[arg-type]  # checked when it was written
         created_at=row.created_at,
         metadata=row.meta,
     )
@@ -185,12 +199,12 @@ def summary_of(chat: Chat) -> Summary | None:
     return Summary(text=chat.summary, from_seq=chat.summary_from_seq, to_seq=chat.summary_to_seq)
 
 
-# Where views begin.
+# The start of views.
 
 
 def trim_state_of(db: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, chat: Chat) -> TrimState:
-    """What is left out by now. A threshold is looked at over what its last cut has left, never over the whole log."""
-    stored = _stored(memory, chat)
+    """What a threshold leaves out now. It is evaluated on what its last cut has kept, never on the whole log."""
+    stored = _stored_cut(memory, chat)
     threshold = config.threshold
     if threshold is None:
         return TrimState(None)
@@ -198,55 +212,55 @@ def trim_state_of(db: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, 
     predefined = [] if config.pin_predefined else config.predefined[: stored.predefined_left]
     if chat.last_seq - since + config.head + len(predefined) < threshold.trigger:
         return stored
-    most = threshold.trigger + FIRST_READ
-    tail = [record_of(row) for row in chats.newest(db, chat, limit=most, after=since)][::-1]
+    limit = threshold.trigger + FIRST_READ
+    tail = [record_of(row) for row in chats.newest(db, chat, limit=limit, after=since)][::-1]
     first = tail[0].seq if tail else since
     head_to = first - 1 if stored.cut is None else stored.cut.after_seq
     front = _head(db, config, chat, to=head_to)
-    if stored.cut is None and len(tail) == most:  # more than one cut's worth: the configuration was another one
+    if stored.cut is None and len(tail) == limit:  # only after a change of configuration
         stored = TrimState(Cut(front[-1].seq if front else chat.trimmed_seq, first - 1))
     limits = replace(config.limits(), threshold=threshold)
-    return _cut_anew([*front, *tail], predefined, limits, chat.trimmed_seq) or stored
+    return _new_cut([*front, *tail], predefined, limits, chat.trimmed_seq) or stored
 
 
-def _cut_anew(
+def _new_cut(
     history: Sequence[Record], predefined: Sequence[Record], limits: Limits, trimmed_seq: int
 ) -> TrimState | None:
-    """What the threshold leaves out of this, or None if nothing."""
+    """What the threshold leaves out of these records; None for nothing."""
     leading = len(predefined)
     records = [*predefined, *history]
     kept = set(trim(records, [0] * len(records), limits, leading=leading).kept)
-    gone = [record.seq for index, record in enumerate(records) if index not in kept and index >= leading]
-    if not gone:
+    removed = [record.seq for index, record in enumerate(records) if index not in kept and index >= leading]
+    if not removed:
         return None
     seqs = [records[index].seq for index in sorted(kept) if index >= leading]
-    head = max((seq for seq in seqs if seq < gone[0]), default=trimmed_seq)
-    to = min((seq for seq in seqs if seq > gone[0]), default=history[-1].seq + 1) - 1
+    head = max((seq for seq in seqs if seq < removed[0]), default=trimmed_seq)
+    to = min((seq for seq in seqs if seq > removed[0]), default=history[-1].seq + 1) - 1
     return TrimState(Cut(head, to), sum(index < leading for index in kept))
 
 
-def _stored(memory: ChatMemory, chat: Chat) -> TrimState:
+def _stored_cut(memory: ChatMemory, chat: Chat) -> TrimState:
     if chat.cut_seq > chat.trimmed_seq and chat.cut_revision == memory.revision:
         return TrimState(Cut(chat.head_seq, chat.cut_seq), chat.predefined_left)
     return TrimState(None)
 
 
 def _cuts(chat: Chat, trim_state: TrimState) -> tuple[Cut, ...]:
-    """Whatever is left out before limits are looked at."""
+    """What is left out before limits apply."""
     trimmed = (Cut(0, chat.trimmed_seq),) if chat.trimmed_seq else ()
     return trimmed if trim_state.cut is None else (*trimmed, trim_state.cut)
 
 
 def _head(db: OrmSession, config: ChatMemoryConfig, chat: Chat, to: int | None = None) -> list[Record]:
-    """What drop_middle may keep of the beginning."""
+    """The first records, which drop_middle may keep."""
     if not config.head:
         return []
     rows = chats.oldest(db, chat, limit=config.head + PAGE, after=chat.trimmed_seq, to=to)
     return [record_of(row) for row in rows]
 
 
-def keep_standing(db: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, chat: Chat) -> None:
-    """After a write: the place where the threshold has cut, if it has."""
+def store_cut(db: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, chat: Chat) -> None:
+    """After a write, store where the threshold has cut, if it has."""
     if config.threshold is None:
         return
     cut, predefined_left = trim_state_of(db, memory, config, chat)
@@ -258,12 +272,12 @@ def keep_standing(db: OrmSession, memory: ChatMemory, config: ChatMemoryConfig, 
 
 def messages_left(db: OrmSession, chat: Chat, trim_state: TrimState) -> int:
     """How many messages are not left out."""
-    gone = sum(chats.count_behind(db, chat, cut.after_seq, cut.to_seq) for cut in _cuts(chat, trim_state))
-    return chat.messages - gone
+    removed = sum(chats.count_after(db, chat, cut.after_seq, cut.to_seq) for cut in _cuts(chat, trim_state))
+    return chat.messages - removed
 
 
 def seq_before(db: OrmSession, chat: Chat, trim_state: TrimState, newest: int) -> int:
-    """The seq behind which at most so many of the newest messages lie, whole groups, and nothing that is left out."""
+    """The seq after which at most `newest` messages follow: whole groups, and none that are left out."""
     records = [record_of(row) for row in chats.newest(db, chat, limit=newest + PAGE)][::-1]
     seq, count = chat.last_seq, 0
     for group in reversed(groups_of(records)):
@@ -275,7 +289,7 @@ def seq_before(db: OrmSession, chat: Chat, trim_state: TrimState, newest: int) -
 
 
 def move_trimmed(chat: Chat, seq: int) -> None:
-    """Views begin behind this place, whatever a threshold has cut before."""
+    """Let views begin after this seq; earlier cuts of a threshold are dropped."""
     chat.trimmed_seq = seq
     chat.head_seq = chat.cut_seq = 0
     chat.predefined_left = None
@@ -283,10 +297,10 @@ def move_trimmed(chat: Chat, seq: int) -> None:
 
 
 def trim_chat(services: Services, key: MemoryKey, chat_id: str, max_messages: int = 10) -> Trimmed:
-    """Leave all but the newest messages out of every view from now on. Raises NotFound."""
+    """Leave all but the newest messages out of future views. Raises NotFound."""
     checked_chat_id(chat_id)
     with services.database.transaction() as db:
-        memory = found_memory(db, key)
+        memory = require_memory(db, key)
         chat = chats.lock_chat(db, memory.id, chat_id)
         if chat is None:
             return Trimmed(0, 0)
@@ -295,5 +309,5 @@ def trim_chat(services: Services, key: MemoryKey, chat_id: str, max_messages: in
         if left <= max_messages:
             return Trimmed(0, left)
         move_trimmed(chat, seq_before(db, chat, trim_state, max_messages))
-        remaining = chats.count_behind(db, chat, chat.trimmed_seq)
+        remaining = chats.count_after(db, chat, chat.trimmed_seq)
         return Trimmed(left - remaining, remaining)

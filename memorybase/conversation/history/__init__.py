@@ -1,11 +1,11 @@
 """History for a model's next turn: of a conversation, or of one node in it (Dify).
 
-read               which of the two a request asks for
-token_buffer       the newest turns of a conversation that fit a number of tokens
-node_token_buffer  the same of one node, from its executions
-node_context       what a node gave out, as records
-node_executions    recorded, listed and deleted
-session_reader     a session's messages, read no further back than the view needs
+read               read_history: the function behind POST /history; start here
+token_buffer       the newest turns of a conversation that fit into a number of tokens
+node_token_buffer  the same for one node, from its executions
+session_reader     reads the thread of a session, only as far back as the view needs; context and summaries use it too
+node_executions    stores, reads and deletes executions of nodes
+node_context       converts the context of an execution to records
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The context that a node gave out, as records: its prompt without the system message, and what it answered."""
+"""Converts the context of a node's execution to records: its prompt without the system message, and its answer."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Restored:
     is_degraded: bool
 
 
-def restored(
+def restore(
     context: Sequence[Mapping[str, Any]],
     *,
     few_shots: Sequence[Mapping[str, Any]] = (),
     name: str,
     resolve: FileResolver,
 ) -> Restored:
-    """The context without the few-shots that stand in front of it, its files found again. `name` is of whose it is."""
+    """The context without the few-shots before it, with its files resolved. `name` begins the ids of the records."""
     records: list[Record] = []
     is_degraded = False
     for seq, message in enumerate(_without_few_shots(context, few_shots), start=1):
@@ -39,9 +39,9 @@ def restored(
             continue
         record = Record.from_openai(message, id=f"{name}:{seq}", seq=seq)
         if isinstance(record.content, list):
-            found = [_restored_part(part, resolve) for part in record.content]
-            is_degraded = is_degraded or any(is_stub for _, is_stub in found)
-            record = replace(record, content=plain([part for part, _ in found]))
+            parts = [_restored_part(part, resolve) for part in record.content]
+            is_degraded = is_degraded or any(is_stub for _, is_stub in parts)
+            record = replace(record, content=plain([part for part, _ in parts]))
         records.append(record)
     return Restored(records, is_degraded)
 
@@ -49,16 +49,16 @@ def restored(
 def _without_few_shots(
     context: Sequence[Mapping[str, Any]], few_shots: Sequence[Mapping[str, Any]]
 ) -> Sequence[Mapping[str, Any]]:
-    """A runtime that put them in front in each turn, its history included, has them there more than once."""
-    spoken = [message for message in context if message.get("role") != "system"]
+    """A runtime that puts them before its history in each turn repeats them."""
+    without_system = [message for message in context if message.get("role") != "system"]
     examples = [canonical(message) for message in few_shots if message.get("role") != "system"]
-    while examples and [canonical(message) for message in spoken[: len(examples)]] == examples:
-        spoken = spoken[len(examples) :]
-    return spoken
+    while examples and [canonical(message) for message in without_system[: len(examples)]] == examples:
+        without_system = without_system[len(examples) :]
+    return without_system
 
 
 def _restored_part(part: dict[str, Any], resolve: FileResolver) -> tuple[dict[str, Any], bool]:
-    """A part that a model can read, or the stub of one that it cannot be given."""
+    """The part as a model can read it, or a stub and True."""
     kind = _TYPES.get(str(part.get("type")))
     if kind is None:
         return part, False
@@ -67,15 +67,15 @@ def _restored_part(part: dict[str, Any], resolve: FileResolver) -> tuple[dict[st
         return inline, False
     label = part.get("filename") or part.get("name")
     file = FileRef.from_ref(str(part.get("file_ref") or ""), type=kind, name=label if isinstance(label, str) else None)
-    found = None if file is None else resolve(file)
-    if found is not None:
-        return found, False
+    resolved = None if file is None else resolve(file)
+    if resolved is not None:
+        return resolved, False
     return text_part(f"[{kind}: {label or 'file'}]" if file is None else file.stub), True
 
 
 def _inline(part: dict[str, Any]) -> dict[str, Any] | None:
-    """The part as it can be sent, where it still has its bytes or address: OpenAI's as it is, Dify's images in
-    OpenAI's shape. Bytes of which a middle was cut out are none."""
+    """The part to send if it still has its bytes or URL: OpenAI's as it is, Dify's images in OpenAI's shape. Dify cuts
+    long bytes, which makes them useless."""
     data, url = part.get("base64_data"), part.get("url")
     if isinstance(data, str) and data and "[TRUNCATED]" not in data:
         url = f"data:{part.get('mime_type') or 'image/png'};base64,{data}"

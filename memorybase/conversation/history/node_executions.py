@@ -1,4 +1,4 @@
-"""Executions of nodes as runtimes report them: what node memory is read from."""
+"""Executions of nodes as runtimes report them: the source of node memory."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from memorybase.database import clock
 from memorybase.models import NodeExecution
 from memorybase.queries import memory_uses, sessions
 from memorybase.queries import node_executions as queries
+from memorybase.queries.ownership import check_flow, not_found, require
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -28,8 +29,7 @@ MAX_EXECUTIONS = 200  # in one POST of a run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewExecution:
-    """An execution as it will be stored; `id` is None where the caller named none. `index` counts the executions of
-    one node in one run."""
+    """An execution to store; `id` is None if the caller gave none. `index` counts a node's executions in a run."""
 
     id: UUID | None = None
     external_id: str | None = None
@@ -42,7 +42,7 @@ class NewExecution:
 
 @dataclass(frozen=True, slots=True)
 class NodeExecutionView:
-    """An execution as it is stored."""
+    """A stored execution."""
 
     id: UUID
     external_id: str | None
@@ -60,7 +60,7 @@ class NodeExecutionView:
 
 @dataclass(frozen=True, slots=True)
 class ReportedExecution:
-    """What became of an execution that came with its run; `error` is the code of what kept it from being stored."""
+    """The result for an execution that came with its run; `error` is the code of the error if it was not stored."""
 
     id: UUID
     node_id: str
@@ -72,20 +72,25 @@ class ReportedExecution:
 def new_execution(
     services: Services, user_id: UUID, raw: Mapping[str, Any], *, where: str = "", **identity: Any
 ) -> NewExecution:
-    """Outputs and few-shots made ours: messages of any accepted shape. Raises InvalidRequest naming the field."""
+    """Normalize outputs and few-shots: messages of any accepted shape. Raises InvalidRequest with the field."""
     prefix = f"{where}." if where else ""
     outputs = dict(raw["outputs"])
     messages.check_json(outputs, f"{prefix}outputs")
     text = outputs.get("text")
     if text is not None and not isinstance(text, str):
-        raise errors.InvalidRequest("text is a string", field=f"{prefix}outputs.text")
+        raise errors.InvalidRequest("text must be a string", field=f"{prefix}outputs.text")
     context = outputs.get("context")
     outputs["context"] = _messages(services, user_id, [] if context is None else context, f"{prefix}outputs.context")
     few_shots = _messages(services, user_id, raw.get("few_shots") or [], f"{prefix}few_shots")
     size = len(messages.canonical([outputs, few_shots]))
     limit = services.settings.max_message_bytes
     if size > limit:
-        raise errors.InvalidRequest("The execution is too large", field=f"{prefix}outputs", value=size, limit=limit)
+        raise errors.InvalidRequest(
+            f"outputs and few_shots must be at most {limit} bytes (got {size})",
+            field=f"{prefix}outputs",
+            value=size,
+            limit=limit,
+        )
     return NewExecution(
         node_id=raw["node_id"],
         index=raw["index"],
@@ -106,19 +111,19 @@ def put_execution(
     *,
     past: datetime | None = None,
 ) -> tuple[NodeExecutionView, bool]:
-    """Store an execution, or replace that of its id; whether it is new. The run may be captured later; the session is
-    made where it is not there. `past`: it is brought from elsewhere, where it was made then, and replaces nothing.
-    Raises NotFound for what is another user's, RunConflict for a run of another session."""
+    """Store an execution, or replace the one with its id; returns whether it is new. The run may be captured later; a
+    missing session is created. `past`: when an imported execution was created; it replaces nothing. Raises NotFound for
+    a flow, run or execution of another user, RunConflict for a run of another session."""
     try:
         return _put(services, user_id, flow_id, session_id, run_id, new, past)
-    except errors.ConstraintViolated:  # the same id at once: now the look finds it
+    except errors.ConstraintViolated:  # another request stored the same id: now we find it
         return _put(services, user_id, flow_id, session_id, run_id, new, past)
 
 
 def report_executions(
     services: Services, user_id: UUID, flow_id: UUID, session_id: str, run_id: UUID, new: Sequence[NewExecution]
 ) -> list[ReportedExecution]:
-    """Store what came with a run, each by itself: the run is captured already, and nothing here may undo that."""
+    """Store the executions of a captured run, each in its own transaction: no error may undo the capture."""
     reported: list[ReportedExecution] = []
     for execution in new:
         error = None
@@ -140,13 +145,13 @@ def get_execution(services: Services, user_id: UUID, execution_id: UUID) -> Node
 
 
 def delete_execution(services: Services, user_id: UUID, execution_id: UUID) -> None:
-    """Forget an execution and what it gave out, also where a model was given it; node memory is read from the one
-    before. Raises NotFound."""
+    """Delete an execution, and redact its outputs in recorded uses; node memory then reads the one before. Raises
+    NotFound."""
     with services.database.transaction() as db:
-        seen = _found(db, user_id, execution_id)
-        sessions.lock_session(db, seen.flow_id, seen.session_id)  # no use of it is recorded meanwhile
+        row = _found(db, user_id, execution_id)
+        sessions.lock_session(db, row.flow_id, row.session_id)  # nobody records a use of it meanwhile
         memory_uses.redact_uses(db, [execution_id])
-        db.delete(seen)
+        db.delete(row)
 
 
 def _put(
@@ -160,27 +165,26 @@ def _put(
 ) -> tuple[NodeExecutionView, bool]:
     identity = _identity(run_id, new)
     with services.database.transaction() as db:
-        if not sessions.has_flow(db, user_id, flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
-        known = queries.fetch_any(db, identity)
-        if known is not None and known[1] != user_id:
-            raise errors.NotFound("There is no such node execution", field="execution_id", value=str(identity))
+        check_flow(db, user_id, flow_id)
+        stored = queries.fetch_any(db, identity)
+        if stored is not None and stored[1] != user_id:
+            raise not_found("node execution", identity)
         _check_run(db, user_id, flow_id, session_id, run_id)
-        if known is not None and past is not None:
-            return _view(known[0]), False
+        if stored is not None and past is not None:
+            return _view(stored[0]), False
         now = clock.now(db)
         if sessions.fetch_session(db, flow_id, session_id) is None:
             sessions.open_session(db, flow_id=flow_id, session_id=session_id, end_user_id=None)
-        if known is None:
+        if stored is None:
             row = NodeExecution(id=identity, created_at=past or now)
             db.add(row)
         else:
-            row = known[0]
+            row = stored[0]
         row.external_id, row.flow_id, row.session_id, row.run_id = new.external_id, flow_id, session_id, run_id
         row.node_id, row.index, row.status = new.node_id, new.index, new.status
         row.outputs, row.few_shots, row.updated_at = new.outputs, new.few_shots, now
         db.flush()
-        return _view(row), known is None
+        return _view(row), stored is None
 
 
 def _check_run(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str, run_id: UUID) -> None:
@@ -188,37 +192,34 @@ def _check_run(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str, ru
     if run is None or (run.flow_id, run.session_id) == (flow_id, session_id):
         return
     if sessions.owner_of_flow(db, run.flow_id) != user_id:
-        raise errors.NotFound("There is no such run", field="run_id", value=str(run_id))
-    raise errors.RunConflict("The run belongs to another session", field="run_id", value=str(run_id))
+        raise not_found("run", run_id)
+    raise errors.RunConflict("The run belongs to another session", field="run_id", value=run_id)
 
 
 def _found(db: OrmSession, user_id: UUID, execution_id: UUID) -> NodeExecution:
-    found = queries.fetch(db, user_id, execution_id)
-    if found is None:
-        raise errors.NotFound("There is no such node execution", field="execution_id", value=str(execution_id))
-    return found
+    return require(queries.fetch(db, user_id, execution_id), "node execution", execution_id)
 
 
 def _identity(run_id: UUID, new: NewExecution) -> UUID:
-    """Without an id of the caller's, the same execution of a run reported again is the same."""
+    """Without an id, an execution that is reported again gets the same one."""
     return new.id or uuid5(run_id, f"node_execution:{new.index}:{new.node_id}")
 
 
 def _messages(services: Services, user_id: UUID, raw: Any, where: str) -> list[dict[str, Any]]:
     if not isinstance(raw, list):
-        raise errors.InvalidRequest("This is a list of messages", field=where)
+        raise errors.InvalidRequest("context and few_shots must be lists of messages", field=where)
     settings = services.settings
-    read = messages.normalise_all(
-        [_with_text_parts(one) for one in raw],
+    normalized = messages.normalise_all(
+        [_with_text_parts(message) for message in raw],
         user_id=user_id,
         max_messages=settings.max_messages_per_run,
         max_message_bytes=settings.max_message_bytes,
         where=where,
     )
-    shown = ("role", "content", "tool_calls", "tool_call_id", "name")
+    fields = ("role", "content", "tool_calls", "tool_call_id", "name")
     return [
-        {name: value for name in shown if (value := getattr(one, name)) is not None or name == "content"}
-        for one in read
+        {name: value for name in fields if (value := getattr(message, name)) is not None or name == "content"}
+        for message in normalized
     ]
 
 

@@ -1,4 +1,4 @@
-"""History of one node in a conversation: Dify's NodeTokenBufferMemory, read from what the node gave out last."""
+"""History of one node in a conversation: Dify's NodeTokenBufferMemory, from the node's latest context."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.conversation.history.node_context import restored
+from memorybase.conversation.history.node_context import restore
 from memorybase.conversation.history.session_reader import Walk
 from memorybase.conversation.history.token_buffer import (
     DEFAULT_MAX_TOKENS,
@@ -32,21 +32,21 @@ from memorybase.queries import node_executions as queries
 from memorybase.queries.threads import Link
 from memorybase.services import Services
 
-FIRST_RUNS = 8  # looked up at once; then more and more
+FIRST_RUNS = 8  # in the first statement; each further one doubles them
 MOST_RUNS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class NodeHistory:
-    """A node's history, and the execution that it was read from."""
+    """A node's history, and the execution that it comes from."""
 
     view: View
     execution_id: UUID | None = None
-    written_at: datetime | None = None  # that execution, last
+    written_at: datetime | None = None  # when that execution was last written
 
     @property
     def as_of(self) -> tuple[UUID, datetime] | None:
-        """What it was read from, and as of when."""
+        """The execution and its version."""
         if self.execution_id is None or self.written_at is None:
             return None
         return self.execution_id, self.written_at
@@ -60,11 +60,10 @@ def node_view(
     counter: TokenCounter = ESTIMATE,
     resolve: FileResolver = remote_images,
 ) -> NodeHistory:
-    """The context of the node's latest successful execution on the thread, the run under way included.
+    """The context of the node's latest successful execution on the thread, the current run included.
 
-    Of that run, only what stands before the execution under way, if the request names it.
-    Without a node, a session or an execution there is no memory; with on_missing="error" that is InvalidRequest or
-    NotFound.
+    If the request names the current execution, only earlier executions of that run count. Without a node, a session or
+    an execution the view is empty; with on_missing="error" that raises InvalidRequest or NotFound.
     """
     options = replace(request.options(), leaf_id=None, exclude_run_id=None)
     missing = "conversation_id" if not conversation.session_id else "node_id" if not node_id else None
@@ -76,66 +75,66 @@ def node_view(
         execution = _latest(db, conversation, node_id, request)
     if execution is None:
         if request.on_missing == "error":
-            raise NotFound("The node has not succeeded on this thread", field="node_id", value=node_id)
+            raise NotFound("node_id must have succeeded on this thread", field="node_id", value=node_id)
         return NodeHistory(build_view((), options, counter=counter))
-    found = restored(
+    restored = restore(
         execution.outputs.get("context") or (), few_shots=execution.few_shots, name=str(execution.id), resolve=resolve
     )
-    degraded = [FILE_DEGRADED] if found.is_degraded else []
-    view = build_view(found.records, options, counter=counter, degraded=degraded)
+    degraded = [FILE_DEGRADED] if restored.is_degraded else []
+    view = build_view(restored.records, options, counter=counter, degraded=degraded)
     return NodeHistory(view, execution.id, execution.updated_at)
 
 
 def _latest(db: OrmSession, conversation: Conversation, node_id: str, request: HistoryRequest) -> NodeExecution | None:
-    """The run under way first: a loop's next round remembers the one before. Then the thread's runs, newest first."""
-    where = (db, conversation.flow_id, conversation.session_id, node_id)
+    """The current run first: the next round of a loop needs the one before. Then the thread's runs, newest first."""
+    of_node = (db, conversation.flow_id, conversation.session_id, node_id)
     walk = Walk(db, conversation.flow_id, conversation.session_id)
     runs = _runs(walk.from_leaf(request.leaf_id, run_id=request.run_id))
-    first = next(runs, None)  # before anything else: the leaf may be unknown
-    ran = [] if request.run_id is None else _before(request, queries.succeeded_in(*where, [request.run_id]))
-    newest = queries.newest_succeeded(*where, but_of=request.run_id)
+    first = next(runs, None)  # first, as the leaf may be unknown
+    ran = [] if request.run_id is None else _before(request, queries.succeeded_in(*of_node, [request.run_id]))
+    newest = queries.newest_succeeded(*of_node, but_of=request.run_id)
     if first is None and not ran and newest is not None:
-        ran = [newest]  # executions alone were reported: there is no thread to go by
+        ran = [newest]  # only executions were reported: there is no thread
     runs = iter(()) if first is None or newest is None else chain([first], runs)
     runs = (run_id for run_id in runs if run_id != request.run_id)
     count = FIRST_RUNS
     while not ran and (some := list(islice(runs, count))):
-        ran = queries.succeeded_in(*where, some)
-        latest = min(ran, key=lambda one: some.index(one.run_id), default=None)
-        ran = [one for one in ran if latest is not None and one.run_id == latest.run_id]
+        ran = queries.succeeded_in(*of_node, some)
+        latest = min(ran, key=lambda each: some.index(each.run_id), default=None)
+        ran = [each for each in ran if latest is not None and each.run_id == latest.run_id]
         count = min(MOST_RUNS, count * 2)
     return db.get(NodeExecution, max(ran, key=_order).id) if ran else None
 
 
 def _order(ran: queries.Ran) -> tuple[int, datetime, UUID]:
-    """Of an execution in its run."""
+    """The position of an execution in its run."""
     return ran.index, ran.created_at, ran.id
 
 
 def _before(request: HistoryRequest, ran: Sequence[queries.Ran]) -> list[queries.Ran]:
-    """What the run gave out before the execution under way, which an earlier try may have reported already."""
-    again = next((_order(one) for one in ran if one.id == request.execution_id), None)
+    """The executions before the current one, which an earlier try may have reported already."""
+    current = next((_order(each) for each in ran if each.id == request.execution_id), None)
     return [
-        one
-        for one in ran
-        if (again is None or _order(one) < again) and (request.index is None or one.index < request.index)
+        each
+        for each in ran
+        if (current is None or _order(each) < current) and (request.index is None or each.index < request.index)
     ]
 
 
 def _runs(links: Iterator[Link]) -> Iterator[UUID]:
-    """Each run once, in their order."""
-    known: set[UUID] = set()
+    """The runs of the links, each once."""
+    seen: set[UUID] = set()
     for link in links:
-        if link.run_id not in known:
-            known.add(link.run_id)
+        if link.run_id not in seen:
+            seen.add(link.run_id)
             yield link.run_id
 
 
 class NodeTokenBufferMemory(BufferMemory):
-    """The newest turns of a node's own history that fit a number of tokens.
+    """The newest turns of a node's own history that fit into a number of tokens.
 
-    `app_id` is the flow, by its UUID or the runtime's own id, `conversation_id` the session, `tenant_id` the user. What
-    the node gives out is reported as an execution, so there is nothing to add, flush or clear.
+    `app_id` is the flow, by its UUID or the runtime's own id; `conversation_id` the session; `tenant_id` the user. The
+    runtime reports the node's outputs as executions, so there is nothing to add, flush or clear.
     """
 
     def __init__(
@@ -156,10 +155,10 @@ class NodeTokenBufferMemory(BufferMemory):
     ) -> None:
         flow_id = app_id if isinstance(app_id, UUID) else resolve_id(tenant_id, "flow", app_id)[0]
         conversation = Conversation(services, tenant_id, flow_id, conversation_id or "")
-        asked = HistoryRequest(
+        request = HistoryRequest(
             leaf_id=leaf_id, run_id=run_id, execution_id=execution_id, index=index, on_missing=on_missing
         )
-        super().__init__(conversation, model_instance, asked, resolve)
+        super().__init__(conversation, model_instance, request, resolve)
         self.node_id = node_id
 
     def view(
@@ -175,10 +174,10 @@ class NodeTokenBufferMemory(BufferMemory):
         ).view
 
     def add_messages(self, *_: Any, **__: Any) -> None:
-        """Nothing: kept for callers of the first design."""
+        """Does nothing; for callers of Dify's first design."""
 
     def flush(self) -> None:
-        """Nothing: kept for callers of the first design."""
+        """Does nothing; for callers of Dify's first design."""
 
     def clear(self) -> None:
-        """Nothing: kept for callers of the first design."""
+        """Does nothing; for callers of Dify's first design."""

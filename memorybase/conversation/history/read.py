@@ -9,7 +9,7 @@ from memorybase.conversation.memory_use.record import record_use
 from memorybase.conversation.view.token_counters import counter_for
 
 
-def give_history(
+def read_history(
     conversation: Conversation,
     request: HistoryRequest,
     *,
@@ -17,12 +17,12 @@ def give_history(
     node_id: str | None = None,
     model: str | None = None,
 ) -> NodeHistory:
-    """The view that the mode asks for, recorded as used where both run and node are known."""
+    """The view for the mode; its use is recorded if the request names a run and a node."""
     counter = counter_for(conversation.services.settings, model)
     if mode == "node":
-        given = node_view(conversation, node_id, request, counter=counter)
+        history = node_view(conversation, node_id, request, counter=counter)
     else:
-        given = NodeHistory(conversation_view(conversation, request, counter=counter))
+        history = NodeHistory(conversation_view(conversation, request, counter=counter))
     if request.run_id is not None and node_id is not None:
         record_use(
             conversation.services,
@@ -30,7 +30,7 @@ def give_history(
             flow_id=conversation.flow_id,
             run_id=request.run_id,
             node_id=node_id,
-            view=given.view,
-            origin=ViewOrigin(session_id=conversation.session_id, execution=given.as_of),
+            view=history.view,
+            origin=ViewOrigin(session_id=conversation.session_id, execution=history.as_of),
         )
-    return given
+    return history

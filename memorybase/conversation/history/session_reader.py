@@ -1,7 +1,7 @@
-"""The captured messages of a session as a view, read no further back than the view needs.
+"""A session's captured messages as a view, read only as far back as the view needs.
 
-A thread is walked from its leaf backwards, page by page along (flow_id, session_id, seq). `queries.threads` has the
-rule that says what a message follows.
+`Walk` follows a thread from its leaf backwards, page by page along (flow_id, session_id, seq). `queries.threads` has
+the rule that says what a message follows. `tails` yields longer and longer tails until the caller has enough.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
 from memorybase.conversation.view.budget import GAP, SUMMARISED, Summary
 from memorybase.conversation.view.build import View, ViewOptions, build_view
 from memorybase.conversation.view.files import FileResolver, remote_images
@@ -22,14 +21,15 @@ from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.threads import BROKEN_LINK, CYCLE
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.models import Message
-from memorybase.queries import sessions, threads
+from memorybase.queries import threads
+from memorybase.queries.ownership import check_flow, not_found
 from memorybase.queries.threads import Link
 from memorybase.services import Services
 
-UNREAD = "older_unread"  # further back is more that the limits leave out: it is neither read nor reported
+UNREAD = "older_unread"  # older messages are neither read nor reported, as the limits leave them out
 
 FIRST_PAGE = 64
-LONGEST_TURN = 512  # so many messages without a question among them are no turn, and are not read to their end
+LONGEST_TURN = 512  # more messages than this without a question are not a turn: do not read to its start
 LAST_PAGE = 2_000
 
 
@@ -47,8 +47,8 @@ class Walk:
     _lowest: int | None = None  # seq of the page that was read last
 
     def from_leaf(self, leaf_id: UUID | None = None, *, run_id: UUID | None = None) -> Iterator[Link]:
-        """From that message, else from the newest of that run if it has one, else from the newest of all. Raises
-        NotFound for a leaf that is not in the session."""
+        """Walk from the leaf, else from the newest message of the run if it has one, else from the newest of all.
+        Raises NotFound for a leaf of another session."""
         link = self._at(self._leaf(leaf_id, run_id))
         self.linked = threads.has_parents(self.db, self.flow_id, self.session_id)
         visited: set[int] = set()
@@ -66,7 +66,7 @@ class Walk:
         if leaf_id is not None:
             seq = threads.seq_of(self.db, self.flow_id, self.session_id, leaf_id)
             if seq is None:
-                raise errors.NotFound("The session has no such message", field="leaf_id", value=str(leaf_id))
+                raise not_found("message", leaf_id, field="leaf_id")
             return seq
         return None if run_id is None else threads.last_of_run(self.db, self.flow_id, self.session_id, run_id)
 
@@ -101,13 +101,12 @@ def captured_view(
     flags: Iterable[str] = (),
     degraded: Iterable[str] = (),
 ) -> View:
-    """The view of a session's thread; an empty one for a session that is not there. `options.thread` is not looked at.
+    """The view of a session's thread; empty for an unknown session. `options.thread` is ignored.
 
-    Ids are UUIDs as strings. Raises NotFound for a flow that is not the user's and for an unknown leaf.
+    Ids are UUIDs as strings. Raises NotFound for a flow of another user and for an unknown leaf.
     """
     with services.database.reading() as db:
-        if not sessions.has_flow(db, user_id, flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+        check_flow(db, user_id, flow_id)
         leaf_id, run_id = _uuid(options.leaf_id), _uuid(options.exclude_run_id)
         for tail in tails(db, flow_id, session_id, leaf_id=leaf_id, run_id=run_id, prune=options.limits.prune):
             view = build_view(
@@ -127,9 +126,8 @@ def captured_view(
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The newest whole units of a thread, oldest first; complete once nothing is older.
-
-    linked: a message of the session names the one it answers, so that there may be other threads."""
+    """The newest whole units of a thread, oldest first. `complete`: nothing is older. `linked`: messages of the session
+    name parents, so there may be other threads."""
 
     records: list[Record]
     complete: bool
@@ -146,22 +144,22 @@ def tails(
     run_id: UUID | None = None,
     prune: Prune = "turn",
 ) -> Iterator[Tail]:
-    """Ever longer tails of one thread, cut where pruning may cut, the last one complete; read page by page, as they
-    are asked for."""
+    """Longer and longer tails of one thread, the last one complete. Each starts where pruning may cut; pages are read
+    when the next tail is requested."""
     walk = Walk(db, flow_id, session_id)
     links = walk.from_leaf(leaf_id, run_id=run_id)
     read: list[Record] = []  # newest first
-    wanted = FIRST_PAGE
+    size = FIRST_PAGE
     while True:
-        read += _records(db, flow_id, session_id, list(islice(links, wanted)))
+        read += _records(db, flow_id, session_id, list(islice(links, size)))
         following = next(links, None)
         if following is None:
             yield Tail(_chained(read)[::-1], complete=True, linked=walk.linked, flags=tuple(walk.flags))
             return
         links = chain([following], links)
-        if whole := _whole_units(read, prune):
-            yield Tail(_chained(whole)[::-1], complete=False, linked=walk.linked, flags=(UNREAD,))
-        wanted = min(LAST_PAGE, wanted * 2)
+        if units := _whole_units(read, prune):
+            yield Tail(_chained(units)[::-1], complete=False, linked=walk.linked, flags=(UNREAD,))
+        size = min(LAST_PAGE, size * 2)
 
 
 def _records(db: OrmSession, flow_id: UUID, session_id: str, links: Sequence[Link]) -> list[Record]:
@@ -178,28 +176,28 @@ def as_record(message: Message) -> Record:
 
 
 def _whole_units(newest_first: Sequence[Record], prune: Prune) -> list[Record]:
-    """Without the unit that was cut by reading no further: limits would see less of it than there is."""
+    """The messages without the oldest unit, which may not be read to its start."""
     indices = range(len(newest_first) - 1, -1, -1)
-    begins = ("user",) if prune == "turn" else ("user", "assistant", "system")
-    whole = next((index + 1 for index in indices if newest_first[index].role in begins), 0)
-    if prune == "message" or len(newest_first) - whole > LONGEST_TURN:
+    first_roles = ("user",) if prune == "turn" else ("user", "assistant", "system")
+    complete = next((index + 1 for index in indices if newest_first[index].role in first_roles), 0)
+    if prune == "message" or len(newest_first) - complete > LONGEST_TURN:
         return list(newest_first)
-    return list(newest_first[:whole])
+    return list(newest_first[:complete])
 
 
 def _chained(newest_first: Sequence[Record]) -> list[Record]:
-    """Each with the one before it as its parent: a thread may go by what was captured later."""
+    """The records, each with the one before it as its parent: a parent may have a higher seq."""
     parents = {record.id: older.id for record, older in pairwise(newest_first)}
     return [replace(record, parent_id=parents.get(record.id)) for record in newest_first]
 
 
 def _is_enough(view: View, options: ViewOptions) -> bool:
-    """Whether what is older would change nothing."""
+    """Whether older messages would change nothing."""
     limits = options.limits
     clears = options.clearing is not None and options.clearing.above_tokens is not None
     if clears or limits.strategy != "drop_oldest" or limits.threshold is not None:
         return False
-    if options.uncovered_tokens is not None:  # what is not summarised yet is given verbatim, however old
+    if options.uncovered_tokens is not None:  # messages that no summary covers are sent verbatim, however old
         return SUMMARISED in view.removal_reasons or GAP in view.report.flags
     return view.is_full
 

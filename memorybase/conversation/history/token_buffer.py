@@ -1,4 +1,4 @@
-"""History of a whole conversation: Dify's TokenBufferMemory over the captured messages of a session."""
+"""History of a conversation: Dify's TokenBufferMemory over the captured messages of a session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from itertools import islice
 from typing import Any, Literal
 from uuid import UUID
 
-from memorybase import errors
 from memorybase.conversation.history.session_reader import LONGEST_TURN, Walk, captured_view
 from memorybase.conversation.view.build import View, ViewOptions, build_view
 from memorybase.conversation.view.files import FileResolver, remote_images
@@ -18,6 +17,7 @@ from memorybase.conversation.view.rendering import Align, Format
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.view.transcript import Prefixes
 from memorybase.queries import sessions
+from memorybase.queries.ownership import check_flow, not_found
 from memorybase.services import Services
 
 Mode = Literal["conversation", "node"]
@@ -39,11 +39,11 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRequest:
-    """What is asked of a conversation's history. `message_limit` counts turns, as Dify counts a question with its
-    answer; `run_id` is the run under way, whose own messages are left out.
+    """A request for history. `message_limit` counts turns: for Dify, a question with its answer is one. `run_id` is the
+    current run; its messages are left out.
 
-    For a node's history, `execution_id` and `index` say which execution of that run is under way: it, and what the node
-    gave out after it in that run, is of an earlier try and left out."""
+    For a node's history, `execution_id` and `index` name the current execution of that run. Stored executions from it
+    on are of an earlier try and left out."""
 
     leaf_id: UUID | None = None
     run_id: UUID | None = None
@@ -58,7 +58,7 @@ class HistoryRequest:
     prefixes: Prefixes | None = None
 
     def options(self) -> ViewOptions:
-        """As the options of a view."""
+        """The request as options of a view."""
         turns = turn_limit(self.message_limit)
         if self.prune == "message":
             limits = Limits(max_tokens=self.max_tokens, max_messages=2 * turns, prune="message")
@@ -86,8 +86,8 @@ def conversation_view(
     counter: TokenCounter = ESTIMATE,
     resolve: FileResolver = remote_images,
 ) -> View:
-    """The history of a session; raises NotFound for a flow that is not the user's, an unknown leaf, and with
-    on_missing="error" a session that is not there."""
+    """The history of a session. Raises NotFound for a flow of another user, an unknown leaf and, with
+    on_missing="error", an unknown session."""
     if not has_session(conversation, request.on_missing):
         return build_view((), request.options(), counter=counter)
 
@@ -107,7 +107,7 @@ def conversation_view(
 
 
 def _has_question(conversation: Conversation, request: HistoryRequest) -> bool:
-    """A flow that captures its outputs alone has no turns, but a history: single messages fit or go."""
+    """Whether the thread has turns: if a flow captures only outputs, limits apply to its single messages."""
     with conversation.services.database.reading() as db:
         walk = Walk(db, conversation.flow_id, conversation.session_id)
         links = islice(walk.from_leaf(request.leaf_id, run_id=request.run_id), LONGEST_TURN)
@@ -115,27 +115,26 @@ def _has_question(conversation: Conversation, request: HistoryRequest) -> bool:
 
 
 def has_session(conversation: Conversation, on_missing: OnMissing) -> bool:
-    """Whether there is anything to remember by; raises NotFound for it where that is asked, and for the flow."""
+    """Whether the session exists. Raises NotFound for the flow and, with on_missing="error", for the session."""
     with conversation.services.database.reading() as db:
-        if not sessions.has_flow(db, conversation.user_id, conversation.flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(conversation.flow_id))
+        check_flow(db, conversation.user_id, conversation.flow_id)
         found = sessions.fetch_session(db, conversation.flow_id, conversation.session_id)
     if found is not None and found.deleted_at is None:
         return True
     if on_missing == "error":
-        raise errors.NotFound("There is no such session", field="session_id", value=conversation.session_id)
+        raise not_found("session", conversation.session_id)
     return False
 
 
 class BufferMemory(ABC):
-    """History in the words of Dify's memory classes; `message_limit` counts turns."""
+    """History with the methods of Dify's memory classes; `message_limit` counts turns."""
 
     def __init__(
-        self, conversation: Conversation, model_instance: TokenCounter, asked: HistoryRequest, resolve: FileResolver
+        self, conversation: Conversation, model_instance: TokenCounter, request: HistoryRequest, resolve: FileResolver
     ) -> None:
         self.conversation = conversation
         self.model_instance = model_instance
-        self._asked = asked
+        self._defaults = request
         self._resolve = resolve
 
     def get_history_prompt_messages(
@@ -151,7 +150,7 @@ class BufferMemory(ABC):
         max_token_limit: int = DEFAULT_MAX_TOKENS,
         message_limit: int | None = None,
     ) -> str:
-        """The same as lines "prefix: content"."""
+        """The history as lines "prefix: content"."""
         return self.view(max_token_limit, message_limit, Prefixes(human_prefix, ai_prefix)).text
 
     @abstractmethod
@@ -161,19 +160,19 @@ class BufferMemory(ABC):
         message_limit: int | None = None,
         prefixes: Prefixes | None = None,
     ) -> View:
-        """The same with sources and report."""
+        """The history with sources and report."""
 
     def _request(self, max_tokens: int, message_limit: int | None, prefixes: Prefixes | None) -> HistoryRequest:
         return replace(
-            self._asked, max_tokens=max(0, max_tokens), message_limit=message_limit, prefixes=prefixes or Prefixes()
+            self._defaults, max_tokens=max(0, max_tokens), message_limit=message_limit, prefixes=prefixes or Prefixes()
         )
 
 
 class TokenBufferMemory(BufferMemory):
-    """The newest turns of a conversation that fit a number of tokens.
+    """The newest turns of a conversation that fit into a number of tokens.
 
-    The question that is being answered, if it is captured already, is not part of its history. `prune="message"` is
-    Dify's way: single messages go, an answer may stand without its question, and one message always stays.
+    The open question is not part of its own history, even if it is captured already. `prune="message"` prunes as Dify
+    does: it drops single messages, may keep an answer without its question, and always keeps one message.
     """
 
     def __init__(
@@ -188,8 +187,8 @@ class TokenBufferMemory(BufferMemory):
         resolve: FileResolver = remote_images,
     ) -> None:
         align: Align = "none" if prune == "message" else "strict"
-        asked = HistoryRequest(leaf_id=leaf_id, run_id=run_id, on_missing=on_missing, prune=prune, align=align)
-        super().__init__(conversation, model_instance, asked, resolve)
+        request = HistoryRequest(leaf_id=leaf_id, run_id=run_id, on_missing=on_missing, prune=prune, align=align)
+        super().__init__(conversation, model_instance, request, resolve)
 
     def view(
         self,
@@ -204,13 +203,13 @@ class TokenBufferMemory(BufferMemory):
         return conversation_view(self.conversation, request, counter=self.model_instance, resolve=self._resolve)
 
     def _without_question(self, request: HistoryRequest) -> HistoryRequest:
-        """Up to the message before, where the thread ends with a question."""
-        where = self.conversation
-        with where.services.database.reading() as db:
-            links = Walk(db, where.flow_id, where.session_id).from_leaf(request.leaf_id)
+        """The request without the question, if the thread ends with one."""
+        session = self.conversation
+        with session.services.database.reading() as db:
+            links = Walk(db, session.flow_id, session.session_id).from_leaf(request.leaf_id)
             last, before = next(links, None), next(links, None)
         if last is None or last.role != "user":
             return request
         if before is None:
-            return replace(request, leaf_id=last.id, run_id=last.run_id)  # the thread is that question
+            return replace(request, leaf_id=last.id, run_id=last.run_id)  # the thread is only that question
         return replace(request, leaf_id=before.id)

@@ -1,8 +1,8 @@
-"""What each node's model was given, and what deletions take out of it.
+"""What each node's model was given, and how deletions redact it.
 
-record       which memory a model was given, by run and node
-provenance   whether what a view was made of is still stored
-redaction    quotations of deleted messages taken out of records and contexts
+record       record_use stores the memory that a model was given, by run and node; run_memory shows it
+provenance   whether everything that a view was built from is still stored
+redaction    redact_quotes removes quotations of a deleted message
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which memory a model was given: recorded by run and node, shown for a run."""
+"""The memory that each model was given: recorded by run and node, shown for a run."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from memorybase import errors
 from memorybase.conversation.memory_use.provenance import ViewOrigin, deleted_sources
 from memorybase.conversation.view.build import View
 from memorybase.database import clock
 from memorybase.messages import resolve_id
 from memorybase.models import MemoryUse
 from memorybase.queries import deleted_messages, memory_uses, sessions
+from memorybase.queries.ownership import check_flow, not_found
 from memorybase.services import Services
 
-EDITED_SINCE = "edited_since"  # the model was given this; a message of it says something else now
+EDITED_SINCE = "edited_since"  # flag: the model was given this, and a message in it was edited since
 
 
 @dataclass(frozen=True, slots=True)
 class NodeUse:
-    """What the model was given for one node, as it was sent; `memoryUseSummary` is there for session memory."""
+    """What the model of one node was given, as it was sent; `memoryUseSummary` for session memory only."""
 
     node_id: str
     memoryUseSummary: dict[str, Any] | None  # noqa: N815 - the name that consoles know
@@ -33,7 +33,7 @@ class NodeUse:
 
 @dataclass(frozen=True, slots=True)
 class RunMemory:
-    """The memory that the nodes of a run were given; `session_id` is None where nothing says it."""
+    """The memory that the nodes of a run were given; `session_id` is null if it is unknown."""
 
     run_id: UUID
     session_id: str | None
@@ -42,7 +42,7 @@ class RunMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastUse:
-    """A use as it was recorded elsewhere."""
+    """A memory use as another installation recorded it."""
 
     session_id: str | None
     run_id: UUID
@@ -65,71 +65,69 @@ def record_use(
     memory_use_summary: dict[str, Any] | None = None,
     origin: ViewOrigin,
 ) -> None:
-    """Keep what a node's model was given; the latest of a run and node wins. What was deleted since the view was made
-    is not kept.
+    """Store what a node's model was given, and replace an earlier use of this run and node. What was deleted since the
+    view was built is redacted.
 
-    The run need not be captured yet. Raises NotFound for a flow that is not the user's, and for another flow's run.
+    The run need not be captured yet. Raises NotFound for another user's flow and another flow's run.
     """
     shown = view.as_dict()
     with services.database.transaction() as db:
-        if not sessions.has_flow(db, user_id, flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+        check_flow(db, user_id, flow_id)
         identity = run_id if isinstance(run_id, UUID) else resolve_id(user_id, "run", run_id)[0]
         run = sessions.fetch_run(db, identity)
         if run is not None and run.flow_id != flow_id:
-            raise errors.NotFound("The flow has no such run", field="run_id", value=str(run_id))
+            raise not_found("run", run_id)
         session_id = origin.session_id
         if session_id is not None and sessions.fetch_session(db, flow_id, session_id) is None:
             session_id = None
-        lost = deleted_sources(db, flow_id, origin, shown["messages"], shown["sources"])
+        deleted = deleted_sources(db, flow_id, origin, shown["messages"], shown["sources"])
         values = {
             "flow_id": flow_id,
             "session_id": session_id,
             "run_id": identity,
             "node_id": node_id,
-            "messages": memory_uses.without(shown["messages"], shown["sources"], lost),
+            "messages": memory_uses.redact_messages(shown["messages"], shown["sources"], deleted),
             "sources": shown["sources"],
             "report": shown["report"],
-            "memory_use_summary": None if lost else memory_use_summary,
+            "memory_use_summary": None if deleted else memory_use_summary,
             "recorded_at": clock.now(db),
         }
-        memory_uses.put_use(db, values, memory_uses.ids_in(shown["sources"]) - lost)
+        memory_uses.put_use(db, values, memory_uses.ids_in(shown["sources"]) - deleted)
 
 
 def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) -> bool:
-    """Keep a use of another installation's, unless there is one of its run and node; whether it is new.
+    """Store another installation's use unless its run and node have one; returns whether it is new.
 
-    Summaries do not come along, so what they say does not either. Nor does what was deleted here. Raises NotFound.
+    Summaries are not imported, so their text is redacted, as is what was deleted here. Raises NotFound.
     """
     values = {"flow_id": flow_id, **asdict(past)}
     ids = memory_uses.ids_in(past.sources)
-    lost = memory_uses.ids_in([source for source in past.sources if source["kind"] == "summary"])
+    deleted = memory_uses.ids_in([source for source in past.sources if source["kind"] == "summary"])
     with services.database.transaction() as db:
-        if not sessions.has_flow(db, user_id, flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+        check_flow(db, user_id, flow_id)
         if past.session_id is not None and sessions.fetch_session(db, flow_id, past.session_id) is None:
             values["session_id"] = None
-        lost |= {each.message_id for each in deleted_messages.fetch(db, flow_id, ids).values() if each.stays_deleted}
-        if lost:
-            values["messages"] = memory_uses.without(past.messages, past.sources, lost)
+        tombstones = deleted_messages.fetch(db, flow_id, ids).values()
+        deleted |= {tombstone.message_id for tombstone in tombstones if tombstone.stays_deleted}
+        if deleted:
+            values["messages"] = memory_uses.redact_messages(past.messages, past.sources, deleted)
             values["memory_use_summary"] = None
-        return memory_uses.put_use(db, values, ids - lost, replace=False)
+        return memory_uses.put_use(db, values, ids - deleted, replace=False)
 
 
 def run_memory(services: Services, user_id: UUID, flow_id: UUID, run_id: UUID) -> RunMemory:
-    """What the nodes of a run were given, oldest first. Raises NotFound for a run that is neither captured nor used."""
+    """What the nodes of a run were given, oldest first. Raises NotFound if the run is not captured and has no uses."""
     with services.database.reading() as db:
-        if not sessions.has_flow(db, user_id, flow_id):
-            raise errors.NotFound("There is no such flow", field="flow_id", value=str(flow_id))
+        check_flow(db, user_id, flow_id)
         uses = memory_uses.uses_of_run(db, flow_id, run_id)
         edited = memory_uses.edited_since(db, flow_id, run_id)
         run = sessions.fetch_run(db, run_id)
-    is_here = run is not None and run.flow_id == flow_id
-    if not uses and not is_here:
-        raise errors.NotFound("There is no such run", field="run_id", value=str(run_id))
-    named = next((use.session_id for use in uses if use.session_id is not None), None)
+    is_captured = run is not None and run.flow_id == flow_id
+    if not uses and not is_captured:
+        raise not_found("run", run_id)
+    session_id = next((use.session_id for use in uses if use.session_id is not None), None)
     nodes = [_shown(use, is_edited=use.id in edited) for use in uses]
-    return RunMemory(run_id, run.session_id if run is not None and is_here else named, nodes)
+    return RunMemory(run_id, run.session_id if run is not None and is_captured else session_id, nodes)
 
 
 def _shown(use: MemoryUse, *, is_edited: bool) -> NodeUse:

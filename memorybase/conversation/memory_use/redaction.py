@@ -1,13 +1,14 @@
-"""What nodes gave out, and what their models were given, quotes messages without naming them: by their words alone.
+"""Redact quotations of a deleted message: text in its session's node executions and memory uses that repeats it.
 
-So a deleted message is struck out by its words, in its session. Where another message of the session says the same,
-the words are still stored, and nothing tells which of the two a quotation is of: then it stays.
+Such text names no message, so it is found by comparison. A string that equals the message's text becomes "[deleted]".
+Within a longer string the text is replaced if it has more than SHORT characters. If another message of the session has
+the same content, quotations stay: the text is still stored, and nothing says which of the two is quoted.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,81 +16,74 @@ from typing import Any
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.messages import message_text
-from memorybase.models import Message
+from memorybase.models import MemoryUse, Message, NodeExecution
 from memorybase.queries import memory_uses, node_executions, sessions
 from memorybase.queries.memory_uses import DELETED
 
-SHORT = 12  # characters: text up to this length is struck where it stands alone, not within other text
-_FORM = frozenset({"role", "type", "id", "tool_call_id", "name"})  # what these hold are no words
-_PLAIN = re.compile(r"[A-Za-z0-9 ]{4,60}")  # spelt alike in each database's JSON
+SHORT = 12  # characters; shorter text is replaced only where it is a whole string
+_NOT_TEXT = frozenset({"role", "type", "id", "tool_call_id", "name"})  # keys that hold no quotation
+_PLAIN = re.compile(r"[A-Za-z0-9 ]{4,60}")  # both databases write these characters alike in JSON
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
-    """What a message says: its whole text, its parts of text, and its other parts."""
+class _Quoted:
+    """What may be quoted of a message: its texts, the longest first, and its parts without text."""
 
     texts: tuple[str, ...]
     parts: tuple[dict[str, Any], ...]
 
     @classmethod
-    def of(cls, content: Any) -> _Words:
+    def of(cls, content: Any) -> _Quoted:
         parts = content if isinstance(content, list) else []
         texts = {message_text(content).strip(), *(message_text([part]).strip() for part in parts)} - {""}
-        others = [part for part in parts if not message_text([part])]
-        return cls(tuple(sorted(texts, key=len, reverse=True)), tuple(others))
+        return cls(
+            tuple(sorted(texts, key=len, reverse=True)), tuple(part for part in parts if not message_text([part]))
+        )
 
     @property
-    def plain(self) -> str | None:
-        """Letters that stand in any quotation of it; None where a quotation may be without."""
+    def search_text(self) -> str | None:
+        """Characters that each quotation contains, for the database to search; None if there are none."""
         if self.parts or len(self.texts) != 1:
             return None
         return max(_PLAIN.findall(self.texts[0]), key=len, default=None)
 
-    def struck_from(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self._struck_from_text(value)
+    def redacted(self, value: Any) -> Any:
         if isinstance(value, list):
-            return [self.struck_from(each) for each in value]
+            return [self.redacted(item) for item in value]
         if isinstance(value, dict):
             if value in self.parts:
                 return {"type": "text", "text": DELETED}
-            return {key: each if key in _FORM else self.struck_from(each) for key, each in value.items()}
-        return value
-
-    def _struck_from_text(self, value: str) -> str:
-        for text in self.texts:
-            if value.strip() == text:
-                return DELETED
-            if len(text) > SHORT:
-                value = value.replace(text, DELETED)
+            return {key: item if key in _NOT_TEXT else self.redacted(item) for key, item in value.items()}
+        if isinstance(value, str):
+            for text in self.texts:
+                if value.strip() == text:
+                    return DELETED
+                if len(text) > SHORT:
+                    value = value.replace(text, DELETED)
         return value
 
 
 def redact_quotes(db: OrmSession, message: Message, now: datetime) -> int:
-    """Take the words of a message that is being deleted out of what quotes it; how many rows did. The session's lock
-    is held, and what names the message is redacted already."""
-    words = _Words.of(message.content)
-    where = (db, message.flow_id, message.session_id)
-    executions = [
-        (row, fields)
-        for row in node_executions.holding(*where, words.plain)
-        if (fields := _changed(row, words, ("outputs", "few_shots")))
-    ]
-    uses = [
-        (row, fields)
-        for row in memory_uses.holding(*where, words.plain)
-        if (fields := _changed(row, words, ("messages", "memory_use_summary")))
-    ]
+    """Redact the quotations of a message that is being deleted; returns how many rows changed.
+
+    The caller holds the session's lock and has redacted what names the message."""
+    quoted = _Quoted.of(message.content)
+    where = (db, message.flow_id, message.session_id, quoted.search_text)
+    executions = _changes(node_executions.executions_with_text(*where), quoted, ("outputs", "few_shots"))
+    uses = _changes(memory_uses.uses_with_text(*where), quoted, ("messages", "memory_use_summary"))
     if not (executions or uses) or sessions.has_identical_message(db, message):
         return 0
-    for row, fields in [*executions, *uses]:
-        for name, value in fields.items():
+    for row, values in [*executions, *uses]:
+        for name, value in values.items():
             setattr(row, name, value)
-    for row, _ in executions:
-        row.updated_at = now
+        if isinstance(row, NodeExecution):
+            row.updated_at = now
     return len(executions) + len(uses)
 
 
-def _changed(row: object, words: _Words, names: Sequence[str]) -> dict[str, Any]:
-    found = {name: words.struck_from(getattr(row, name)) for name in names}
-    return {name: value for name, value in found.items() if value != getattr(row, name)}
+def _changes(
+    rows: Iterable[NodeExecution | MemoryUse], quoted: _Quoted, columns: Sequence[str]
+) -> list[tuple[NodeExecution | MemoryUse, dict[str, Any]]]:
+    """The rows with a quotation, and the new values of their columns."""
+    values = [(row, {name: quoted.redacted(getattr(row, name)) for name in columns}) for row in rows]
+    return [(row, new) for row, new in values if any(new[name] != getattr(row, name) for name in columns)]

@@ -1,14 +1,14 @@
-"""A JSON document that many writers append to at once, in objects that know no lock.
+"""A JSON document with concurrent appends, in an object store without locks.
 
-    KEY                   the document, as it was when it was last written as a whole
-    KEY.d/N.append        one append each; N is its place in the total order
-    KEY.d/N.snapshot      the document with the appends 1 to N in it
+    KEY                   a copy of the highest snapshot
+    KEY.d/N.append        one append; N is its position in the total order
+    KEY.d/N.snapshot      the document with the appends 1 to N
 
-An append takes the next free N by creating its object, which only one writer can; the other takes the next. A snapshot
-is created the same way and never changed; the highest one and the appends above it are the truth, and what it covers is
-deleted only once it is there. So whoever creates an append whose number was used before and deleted since sees the
-snapshot that covers it, finds itself missing in there, and appends again. KEY itself is a copy of the highest snapshot:
-one that is late, damaged or gone costs nothing.
+A writer appends by creating the object of the next free N, which only one writer can; the others try the next N.
+Snapshots are created the same way and never changed. The highest snapshot and the appends above it are the source of
+truth; what a snapshot covers is deleted only after it is stored. A writer may create a number that was used and deleted
+before. It then sees the snapshot that covers the number, finds its append missing in it, and appends again. KEY may be
+stale, damaged or missing without loss.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ Apply = Callable[[Document, Sequence[Any]], None]
 
 APPEND, SNAPSHOT = ".append", ".snapshot"
 QUARANTINE = "quarantine/"
-WHOLE_BYTES = 32_000  # a document up to this size is written with each append, a larger one now and then
+COMPACT_BYTES = 32_000  # a document up to this size is rewritten with each append, a larger one every APPENDS
 APPENDS = 64
-RECENT = 1_000  # append ids that a snapshot names
+RECENT = 1_000  # append ids in a snapshot
 TRIES = 1_000
 LISTINGS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    snapshot: int  # the number of the highest; 0: there is none
+    snapshot: int  # the highest number; 0 for none
     appends: list[int]  # above it, in order
-    below: list[str]  # names that it covers
+    covered: list[str]  # names of objects that the snapshot covers
 
     @property
     def last(self) -> int:
@@ -51,7 +51,7 @@ class _State:
 
 
 class Journal:
-    """One document. `empty` makes a new one."""
+    """One document. `empty` returns a new one."""
 
     def __init__(
         self, objects: Objects, key: str, *, apply: Apply, empty: Callable[[], Document], compress: bool = False
@@ -63,11 +63,11 @@ class Journal:
         self._compress = compress
 
     def read(self) -> Document:
-        """The document with every append in it."""
+        """The document with every append applied."""
         return self._read()[0]
 
     def append(self, operations: Sequence[Any]) -> None:
-        """Add operations after all that is there, together; on return they are stored."""
+        """Append operations as one unit; they are stored on return."""
         identity = uuid4().hex
         content = self._encoded({"id": identity, "operations": list(operations)})
         state = self._state()
@@ -77,7 +77,7 @@ class Journal:
             state = self._state()
             if created and (state.snapshot < number or self._covers(identity)):
                 break
-            if created:  # its number had been used, and is covered without it
+            if created:  # a snapshot covers this number without this append
                 self._objects.delete(self._name(number, APPEND))
         else:
             raise DocumentBusy
@@ -85,14 +85,14 @@ class Journal:
             self.compact()
 
     def compact(self) -> None:
-        """Write the document as a whole, and remove what it covers."""
+        """Write a snapshot, and delete what it covers."""
         document, state = self._read()
         document["through"] = state.last
         content = self._encoded(document)
         if state.appends and self._objects.create(self._name(state.last, SNAPSHOT), content):
             self._objects.replace(self._key, content)
         state = self._state()
-        for name in state.below:
+        for name in state.covered:
             self._objects.delete(f"{self._key}.d/{name}")
 
     def _read(self) -> tuple[Document, _State]:
@@ -102,9 +102,9 @@ class Journal:
                 document = self._base(state)
                 appends = [self._append(number) for number in state.appends]
             except FileNotFoundError:
-                continue  # covered by a newer snapshot meanwhile
+                continue  # a newer snapshot covers it now
             document["recent"] = [*document.get("recent", ()), *(append.get("id") for append in appends)][-RECENT:]
-            self._apply(document, [one for append in appends for one in append.get("operations", ())])
+            self._apply(document, [operation for append in appends for operation in append.get("operations", ())])
             return document, state
         raise DocumentBusy
 
@@ -115,10 +115,10 @@ class Journal:
         return append
 
     def _base(self, state: _State) -> Document:
-        """The highest snapshot, by its copy where that is the same; or what somebody put there."""
+        """The highest snapshot, from its copy if that is current; without one, a document that others stored."""
         document = self._decoded(self._key)
         if state.snapshot == 0:
-            return document or self._empty()  # where there is one, it came alone
+            return document or self._empty()  # a document without snapshots comes from elsewhere
         if document is not None and document.get("through") == state.snapshot:
             return document
         document = self._decoded(self._name(state.snapshot, SNAPSHOT))
@@ -129,8 +129,8 @@ class Journal:
         return document
 
     def _state(self) -> _State:
-        """A listing may miss what is created while it is made, and show what came later: then it is made again. A gap
-        that stays was left by a clean-up."""
+        """The state by a listing without gaps. A concurrent append can make a gap, so list again; a clean-up leaves a
+        permanent one."""
         for _ in range(LISTINGS):
             state = self._listed()
             if state.last - state.snapshot == len(state.appends):
@@ -144,15 +144,15 @@ class Journal:
             if dot and stem.isdigit() and dot + kind in numbers:
                 numbers[dot + kind].append(int(stem))
         snapshot = max(numbers[SNAPSHOT], default=0)
-        below = [f"{n:012d}{SNAPSHOT}" for n in numbers[SNAPSHOT] if n < snapshot]
-        below += [f"{n:012d}{APPEND}" for n in numbers[APPEND] if n <= snapshot]
-        return _State(snapshot, sorted(n for n in numbers[APPEND] if n > snapshot), below)
+        covered = [f"{n:012d}{SNAPSHOT}" for n in numbers[SNAPSHOT] if n < snapshot]
+        covered += [f"{n:012d}{APPEND}" for n in numbers[APPEND] if n <= snapshot]
+        return _State(snapshot, sorted(n for n in numbers[APPEND] if n > snapshot), covered)
 
     def _covers(self, identity: str) -> bool:
         return identity in self._read()[0].get("recent", ())
 
     def _is_small(self) -> bool:
-        return self._objects.size(self._key) <= WHOLE_BYTES
+        return self._objects.size(self._key) <= COMPACT_BYTES
 
     def _name(self, number: int, kind: str) -> str:
         return f"{self._key}.d/{number:012d}{kind}"
@@ -162,20 +162,20 @@ class Journal:
         return gzip.compress(content, mtime=0) if self._compress else content
 
     def _decoded(self, key: str) -> Document | None:
-        """None for what is not there, and for what is damaged, which is put aside first."""
+        """The object as JSON; None if it is missing or damaged. Damaged objects move to quarantine."""
         content = self._objects.read(key)
         if content is None:
             return None
         try:
-            read = json.loads(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)
+            document = json.loads(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)
         except (ValueError, OSError, EOFError):
-            read = None
-        if not isinstance(read, dict):
+            document = None
+        if not isinstance(document, dict):
             self._objects.replace(f"{QUARANTINE}{key}.{uuid4().hex}", content)
             log.warning("stored_object_damaged", bytes=len(content))
-            if key.endswith(APPEND):  # its place in the order stays taken
+            if key.endswith(APPEND):  # keeps its position in the order
                 self._objects.replace(key, self._encoded({"id": "", "operations": []}))
                 return {}
             self._objects.delete(key)
             return None
-        return read
+        return document

@@ -1,9 +1,9 @@
 """Node memory in objects: the first design of Dify's NodeTokenBufferMemory, in Python only.
 
-A document for each node of a conversation at `node_memory/{app}/{conversation}/{node}.json`, in the store that the
-setting node_memory_url names: `{"version": 1, "messages": [...]}`. Appends of several processes are all kept: see
-append_log. A turn is two messages, `ID` and `ID:assistant`; the answer's parent is the question, a question's parent
-the answer of the turn before.
+Each node of a conversation has a document, `{"version": 1, "messages": [...]}`, at
+`node_memory/{app}/{conversation}/{node}.json` in the store of the setting node_memory_url. Concurrent appends of
+several processes are all kept (see append_log). A turn is two messages, `ID` and `ID:assistant`; the answer's parent is
+the question, a question's parent the answer of the previous turn.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ FOLDER = "node_memory"
 ANSWER = ":assistant"
 CLEAN_UP = "clean_node_memory"
 CLEANED_EVERY = timedelta(days=1)
-LONGEST_NAME = 150  # of a file, in bytes; what else stands in it comes on top
+MAX_NAME = 150  # bytes of an escaped id in a file name
 
 
 def key_of(app_id: str, conversation_id: str, node_id: str) -> str:
-    """The document's key; each part escaped, so that no other three ids have the same."""
+    """The document's key; parts are escaped, so different ids never share a key."""
     return "/".join([FOLDER, _escaped(app_id), _escaped(conversation_id), f"{_escaped(node_id)}.json"])
 
 
@@ -46,7 +46,7 @@ def objects_of(settings: Settings) -> Objects:
 
 
 class NodeTokenBufferMemory:
-    """A node's own turns in a conversation. What is added is seen here at once, and by others once it is flushed."""
+    """A node's own turns in a conversation. This object sees added turns at once, others after `flush`."""
 
     def __init__(
         self,
@@ -75,11 +75,11 @@ class NodeTokenBufferMemory:
         assistant_content: str = "",
         assistant_files: Sequence[FileRef] = (),
     ) -> None:
-        """Add a turn; one of that id is replaced. Flush writes it."""
+        """Add a turn, or replace the one with this id; `flush` writes it."""
         parent = None if parent_message_id is None else _turn(parent_message_id) + ANSWER
-        asked = self._message(message_id, parent, "user", user_content, user_files)
-        answered = self._message(message_id + ANSWER, message_id, "assistant", assistant_content, assistant_files)
-        self._added.append({"put": [asked, answered]})
+        question = self._message(message_id, parent, "user", user_content, user_files)
+        answer = self._message(message_id + ANSWER, message_id, "assistant", assistant_content, assistant_files)
+        self._added.append({"put": [question, answer]})
 
     def get_history_prompt_messages(
         self,
@@ -90,8 +90,8 @@ class NodeTokenBufferMemory:
         *,
         parent_message_id: str | None = None,
     ) -> Sequence[dict[str, Any]]:
-        """The thread that ends with a turn, as chat completion messages. A turn that is not added yet stands behind
-        `parent_message_id`, else behind the newest. `file_upload_config` makes content parts of files."""
+        """The thread that ends with a turn, as chat completion messages. A turn that is not added yet follows
+        `parent_message_id` or else the newest turn. `file_upload_config` converts files to content parts."""
         del tenant_id  # the store is one tenant's
         return self.view(current_message_id, max_token_limit, file_upload_config, parent_message_id).messages
 
@@ -102,13 +102,15 @@ class NodeTokenBufferMemory:
         file_upload_config: FileResolver | None = None,
         parent_message_id: str | None = None,
     ) -> View:
-        """The same with sources and report."""
+        """The same as a View, with sources and report."""
         document = self._journal.read()
         _apply(document, self._added)
         records = [_record(message, seq) for seq, message in enumerate(document["messages"], start=1)]
-        known = {record.id for record in records}
-        wanted = (_turn(each) + ANSWER for each in (current_message_id, parent_message_id) if each is not None)
-        leaf_id = next((each for each in wanted if each in known), None)
+        ids = {record.id for record in records}
+        answers = (
+            _turn(turn_id) + ANSWER for turn_id in (current_message_id, parent_message_id) if turn_id is not None
+        )
+        leaf_id = next((answer for answer in answers if answer in ids), None)
         options = ViewOptions(
             thread="parents",
             leaf_id=leaf_id,
@@ -118,13 +120,13 @@ class NodeTokenBufferMemory:
         return build_view(records, options, counter=self.model_instance, resolve=file_upload_config or remote_images)
 
     def flush(self) -> None:
-        """Write what was added."""
+        """Write the added turns."""
         if self._added:
             self._journal.append(self._added)
             self._added = []
 
     def clear(self) -> None:
-        """Forget every turn, written at once."""
+        """Delete every turn, at once."""
         self._added = []
         self._journal.append([{"clear": True}])
         self._journal.compact()
@@ -146,9 +148,9 @@ class NodeTokenBufferMemory:
 
 
 def clean_up(settings: Settings, *, now: datetime | None = None) -> int:
-    """Delete documents that nobody has written to for node_memory_days; how many. 0 days keep them for good.
+    """Delete documents without writes for node_memory_days; returns how many. With 0 days they are kept forever.
 
-    Stops at half of job_deadline_seconds, beyond which a worker ends itself; the next day's clean-up goes on.
+    Stops at half of job_deadline_seconds, after which a worker would exit; the next day's clean-up continues.
     """
     if settings.node_memory_days == 0:
         return 0
@@ -164,7 +166,7 @@ def clean_up(settings: Settings, *, now: datetime | None = None) -> int:
     for document, parts in old.items():
         if time.monotonic() > until:
             break
-        for key, _ in parts:  # one by one: what is written meanwhile stays
+        for key, _ in parts:  # one by one: objects written meanwhile stay
             objects.delete(key)
         objects.remove_empty(f"{document}.json.d")
         objects.remove_empty(document.rpartition("/")[0])
@@ -173,7 +175,7 @@ def clean_up(settings: Settings, *, now: datetime | None = None) -> int:
 
 
 def enqueue_clean_up(services: Services) -> int:
-    """Once a day, have a worker clean up, where the settings say after how long; whether it was rung for."""
+    """Enqueue the clean-up once a day if node_memory_days is set; returns whether it was enqueued."""
     if services.settings.node_memory_days == 0:
         return 0
     with services.database.transaction() as db:
@@ -212,7 +214,7 @@ def _record(message: dict[str, Any], seq: int) -> Record:
 
 
 def _is_message(raw: Any) -> bool:
-    """A document may have been written by others."""
+    """Whether a document's message is valid; others may have written it."""
     return (
         isinstance(raw, dict)
         and isinstance(raw.get("message_id"), str)
@@ -222,16 +224,16 @@ def _is_message(raw: Any) -> bool:
 
 
 def _turn(message_id: str) -> str:
-    """The turn that a message is of."""
+    """The id of a message's turn."""
     return message_id.removesuffix(ANSWER)
 
 
 def _escaped(part: str) -> str:
     if not part:
-        raise InvalidRequest("Node memory needs an app, a conversation and a node")
-    # quote leaves dots alone, and "." and ".." are no names of files.
+        raise InvalidRequest("app_id, conversation_id and node_id must not be empty")
+    # quote keeps dots, but "." and ".." are not valid file names.
     escaped = quote(part, safe="", errors="surrogatepass").replace(".", "%2E")
-    if len(escaped) <= LONGEST_NAME:
+    if len(escaped) <= MAX_NAME:
         return escaped
     digest = hashlib.sha256(part.encode(errors="surrogatepass")).hexdigest()
-    return f"{escaped[: LONGEST_NAME - len(digest) - 1]}~{digest}"
+    return f"{escaped[: MAX_NAME - len(digest) - 1]}~{digest}"

@@ -1,7 +1,7 @@
-"""Objects by key: in a local folder, or in any store that fsspec has a protocol for. Each write is whole or not there.
+"""Objects by key, in a local folder or any store that fsspec supports. Writes are atomic.
 
-A local file is written beside its place and linked or renamed to it, so that no reader meets half of one. Remote stores
-put whole objects; `create` needs one that can refuse to overwrite, as S3 does.
+A local file is written under a temporary name, then linked or renamed, so readers never see a partial one. Remote
+stores write whole objects; `create` needs a store that can refuse to overwrite, as S3 does.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from uuid import uuid4
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-_GONE = (FileNotFoundError, NotADirectoryError)
+_MISSING = (FileNotFoundError, NotADirectoryError)
 
 
 class Objects(Protocol):
-    """A folder of objects; keys are paths in it."""
+    """A folder of objects; keys are relative paths."""
 
     def read(self, key: str) -> bytes | None:
-        """None: there is no such object."""
+        """The object, or None."""
 
     def size(self, key: str) -> int:
-        """In bytes; 0 for an object that is not there."""
+        """In bytes; 0 for a missing object."""
 
     def create(self, key: str, content: bytes) -> bool:
-        """Write an object that is not there yet; False: it is there."""
+        """Write a new object; False if it exists."""
 
     def replace(self, key: str, content: bytes) -> None:
-        """Write an object, whether or not it is there."""
+        """Write an object, new or not."""
 
     def delete(self, key: str) -> None:
-        """Nothing happens to one that is not there."""
+        """Delete an object if it exists."""
 
     def names(self, folder: str) -> list[str]:
-        """What lies directly below a folder."""
+        """The names directly in a folder."""
 
     def written(self, folder: str) -> Iterator[tuple[str, datetime]]:
-        """Every object below a folder, by key, and when it was written."""
+        """The key and time of each object below a folder, at any depth."""
 
     def remove_empty(self, folder: str) -> None:
-        """Local folders stay behind what lay in them; one that is in use again is left alone."""
+        """Remove a local folder if it is empty."""
 
 
 def objects_at(url: str) -> Objects:
-    """The objects below a path, or below a URL that fsspec knows."""
+    """The objects below a path, or a URL that fsspec supports."""
     files, root = fsspec.core.url_to_fs(url)
     return LocalObjects(Path(root)) if isinstance(files, LocalFileSystem) else RemoteObjects(files, root)
 
@@ -62,41 +62,41 @@ class LocalObjects:
     def read(self, key: str) -> bytes | None:
         try:
             return (self._root / key).read_bytes()
-        except _GONE:
+        except _MISSING:
             return None
 
     def size(self, key: str) -> int:
         try:
             return (self._root / key).stat().st_size
-        except _GONE:
+        except _MISSING:
             return 0
 
     def create(self, key: str, content: bytes) -> bool:
-        beside = self._written_beside(key, content)
+        temporary = self._write_temporary(key, content)
         try:
-            (self._root / key).hardlink_to(beside)
+            (self._root / key).hardlink_to(temporary)
         except FileExistsError:
             return False
         finally:
-            beside.unlink()
+            temporary.unlink()
         return True
 
     def replace(self, key: str, content: bytes) -> None:
-        self._written_beside(key, content).replace(self._root / key)
+        self._write_temporary(key, content).replace(self._root / key)
 
     def delete(self, key: str) -> None:
-        with suppress(*_GONE):
+        with suppress(*_MISSING):
             (self._root / key).unlink()
 
     def names(self, folder: str) -> list[str]:
         try:
             return [path.name for path in (self._root / folder).iterdir()]
-        except _GONE:
+        except _MISSING:
             return []
 
     def written(self, folder: str) -> Iterator[tuple[str, datetime]]:
         for path in (self._root / folder).rglob("*"):
-            with suppress(*_GONE):
+            with suppress(*_MISSING):
                 if path.is_file():
                     yield str(path.relative_to(self._root)), datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
@@ -104,18 +104,18 @@ class LocalObjects:
         with suppress(OSError):
             (self._root / folder).rmdir()
 
-    def _written_beside(self, key: str, content: bytes) -> Path:
-        beside = self._root / f"{key}.{uuid4().hex}.part"
+    def _write_temporary(self, key: str, content: bytes) -> Path:
+        path = self._root / f"{key}.{uuid4().hex}.part"
         try:
-            beside.write_bytes(content)
+            path.write_bytes(content)
         except FileNotFoundError:
-            beside.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_bytes(content)
-        return beside
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        return path
 
 
 class RemoteObjects:
-    """Objects of a store."""
+    """Objects of an fsspec store."""
 
     def __init__(self, files: Any, root: str) -> None:
         self._files = files
@@ -124,14 +124,14 @@ class RemoteObjects:
     def read(self, key: str) -> bytes | None:
         try:
             content: bytes = self._files.cat_file(self._path(key))
-        except _GONE:
+        except _MISSING:
             return None
         return content
 
     def size(self, key: str) -> int:
         try:
             return int(self._files.info(self._path(key))["size"] or 0)
-        except _GONE:
+        except _MISSING:
             return 0
 
     def create(self, key: str, content: bytes) -> bool:
@@ -145,16 +145,16 @@ class RemoteObjects:
         self._files.pipe_file(self._path(key), content)
 
     def delete(self, key: str) -> None:
-        with suppress(*_GONE):
+        with suppress(*_MISSING):
             self._files.rm_file(self._path(key))
 
     def names(self, folder: str) -> list[str]:
         self._files.invalidate_cache()
         try:
-            found = self._files.ls(self._path(folder), detail=False)
-        except _GONE:
+            paths = self._files.ls(self._path(folder), detail=False)
+        except _MISSING:
             return []
-        return [str(one).rstrip("/").rpartition("/")[2] for one in found]
+        return [str(path).rstrip("/").rpartition("/")[2] for path in paths]
 
     def written(self, folder: str) -> Iterator[tuple[str, datetime]]:
         self._files.invalidate_cache()
@@ -169,8 +169,8 @@ class RemoteObjects:
 
 
 def _written_at(info: dict[str, Any]) -> datetime:
-    known = (info.get(name) for name in ("mtime", "LastModified", "last_modified", "created"))
-    moment = next((one for one in known if isinstance(one, datetime)), None)
+    times = (info.get(name) for name in ("mtime", "LastModified", "last_modified", "created"))
+    moment = next((time for time in times if isinstance(time, datetime)), None)
     if moment is None:
-        return datetime.now(UTC)  # a store that does not say: never old
+        return datetime.now(UTC)  # unknown: never old, so never cleaned up
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

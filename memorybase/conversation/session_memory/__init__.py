@@ -1,9 +1,9 @@
-"""What a model is told of a captured session: presets, and summaries of what is older (FlowX).
+"""What a model is given of a captured session: presets, and summaries of older messages (FlowX).
 
-presets       from the newest messages and a summary of those before
+presets       session_memory builds the view from the newest messages and a summary of the older ones
 transcript    a session as text
-summaries     what there is of them, and how one is requested
-summary_job   making them, in a worker
+summaries     read, request, delete and refresh summaries
+summary_job   make_summary makes one, in a worker
 """
 
 from __future__ import annotations

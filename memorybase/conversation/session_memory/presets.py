@@ -1,13 +1,13 @@
-"""What a model is told of a session: presets, from the newest messages and a summary of those before.
+"""What a model is given of a session: presets that combine the newest messages with a summary of the older ones.
 
-flowx_5         the latest 3 pairs of question and reply, and a summary of all before
+flowx_5         the latest 3 pairs of question and reply, and a summary of earlier ones
 flowx_6         the latest 30 pairs, no summary
-token_buffer    as many whole turns as the budget holds, and a summary of those before
+token_buffer    as many whole turns as the budget holds, and a summary of earlier ones
 window          the latest 10 turns
 
-Pure: records and a summary in, a view out. A turn nobody has replied to takes no pair's place. Nothing is given twice
-and nothing is left out in silence: what leaves the window and is not in the summary yet is given verbatim, up to
-`uncovered_tokens`; beyond that the view is flagged `gap`.
+Pure: records and a summary in, a view out. A turn without a reply does not count as a pair. Nothing is shown twice.
+Messages outside of the window that the summary does not cover yet are shown verbatim, up to `uncovered_tokens`; if
+there are more, the view is flagged `gap`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ NOT_IN_THREAD = "not_in_thread"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPreset:
-    """How a session is shown. `pairs`: the latest so many, in session memory's structure; else by `limits`.
+    """How a session is shown: the latest `pairs`, in session memory's structure, or what `limits` allow.
 
-    count_current   the question under way is one of the pairs
-    clip            the oldest turn that is given, and a newest one that is too large, may be cut with a mark
+    count_current   the current question counts as one of the pairs
+    clip            the oldest turn shown, and a newest one that is too large, may be truncated with a mark
     """
 
     name: str
@@ -57,11 +57,11 @@ class SessionPreset:
 
     @property
     def summary_of(self) -> str:
-        """Under what name its summaries are kept: equal windows share them."""
-        return self.name if self.pairs is None else f"pairs_{self.pairs_given}"
+        """The name under which its summaries are stored; presets with equal windows share them."""
+        return self.name if self.pairs is None else f"pairs_{self.pair_count}"
 
     @property
-    def pairs_given(self) -> int:
+    def pair_count(self) -> int:
         return max(1, (self.pairs or 0) - self.count_current)
 
 
@@ -74,7 +74,7 @@ PRESETS = {preset.name: preset for preset in (FLOWX_5, FLOWX_6, TOKEN_BUFFER, WI
 
 @dataclass(frozen=True, slots=True)
 class StoredSummary:
-    """A summary and the newest message that it covers: a thread that does not pass it needs another one."""
+    """A summary and the newest message that it covers; a thread without that message needs another summary."""
 
     summary: Summary
     last_message_id: str
@@ -82,7 +82,7 @@ class StoredSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What differs from one model call to the next. `inserts` are paid from `reserved_tokens`."""
+    """What differs between model calls. `reserved_tokens` pays for the `inserts`."""
 
     token_budget: int | None = None
     reserved_tokens: int = 0
@@ -94,9 +94,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionMemory:
-    """The view; what a summary should cover and none does; what a console shows of session memory, else None.
+    """The view of a session.
 
-    `enough`: older records than those given would change nothing.
+    expired              the newest record that a summary should cover and none does
+    memory_use_summary   what a console shows of session memory
+    enough               older records would not change the view
     """
 
     view: View
@@ -108,10 +110,10 @@ class SessionMemory:
 def session_memory(
     tail: Tail, preset: SessionPreset, call: Call, *, stored: StoredSummary | None = None, use_memory: bool = False
 ) -> SessionMemory:
-    """What the model of a node is told; nothing unless the node uses memory, which none does unless it says so."""
+    """What a node's model is given; only the call's inserts unless the node uses memory."""
     if not use_memory:
         return SessionMemory(view=build_view([], _options(preset, call), counter=call.counter, inserts=call.inserts))
-    walked = build_view(
+    thread = build_view(
         tail.records,
         ViewOptions(
             thread="inferred",
@@ -121,26 +123,26 @@ def session_memory(
         counter=call.counter,
         flags=tail.flags,
     )
-    usable = stored if preset.summary and stored is not None and _passes(walked, tail, stored) else None
+    usable = stored if preset.summary and stored is not None and _passes(thread, tail, stored) else None
     show = _limited if preset.pairs is None else _paired
-    memory = show(tail, walked, preset, call, None if usable is None else usable.summary)
+    memory = show(tail, thread, preset, call, None if usable is None else usable.summary)
     return replace(memory, enough=tail.complete or (memory.enough and _goes_back(tail, preset, memory, stored)))
 
 
 def _goes_back(tail: Tail, preset: SessionPreset, memory: SessionMemory, stored: StoredSummary | None) -> bool:
-    """Whether the tail holds the thread as far back as the summary goes, or as anything is given verbatim."""
+    """Whether the tail reaches back to the summary's end, or to the oldest message shown verbatim."""
     if not preset.summary or (stored is not None and _oldest_seq(tail) <= stored.summary.to_seq):
         return True
-    # With branches, whether the thread passes the summary's end is not known before it is read.
+    # With branches, only reading tells whether the thread contains the summary's last message.
     return (stored is None or not tail.linked) and GAP in memory.view.report.flags
 
 
-def _passes(walked: View, tail: Tail, stored: StoredSummary) -> bool:
-    """Whether the thread goes through the end of what the summary covers, as far as it was read."""
+def _passes(thread: View, tail: Tail, stored: StoredSummary) -> bool:
+    """Whether the thread, as far as it was read, contains the summary's last message."""
     if _oldest_seq(tail) > stored.summary.to_seq:
         return not tail.complete
-    off = {removed.id for removed in walked.report.removed if removed.reason == NOT_IN_THREAD}
-    return any(record.id == stored.last_message_id for record in tail.records) and stored.last_message_id not in off
+    other_threads = {removed.id for removed in thread.report.removed if removed.reason == NOT_IN_THREAD}
+    return stored.last_message_id in {record.id for record in tail.records} - other_threads
 
 
 def _oldest_seq(tail: Tail) -> int:
@@ -156,14 +158,14 @@ def _options(preset: SessionPreset, call: Call) -> ViewOptions:
         uncovered_tokens=preset.uncovered_tokens if preset.summary and preset.pairs is None else None,
         clip_oversized=preset.clip and preset.pairs is None,
         clip_edge=preset.clip and preset.pairs is None,
-        summary_role="system",  # beside a question it would become part of it
+        summary_role="system",  # as a user message it would merge with a question
         align=preset.align,
         format=preset.format,
     )
 
 
-def _limited(tail: Tail, _walked: View, preset: SessionPreset, call: Call, summary: Summary | None) -> SessionMemory:
-    """What the limits hold."""
+def _limited(tail: Tail, _thread: View, preset: SessionPreset, call: Call, summary: Summary | None) -> SessionMemory:
+    """The messages that fit the limits."""
     view = build_view(
         tail.records,
         _options(preset, call),
@@ -173,7 +175,7 @@ def _limited(tail: Tail, _walked: View, preset: SessionPreset, call: Call, summa
         flags=tail.flags,
         degraded=call.degraded,
     )
-    overflow = view.overflow[: open_question(view.overflow)]  # a question is summarised with its answer
+    overflow = view.overflow[: open_question(view.overflow)]  # a question is summarized with its answer
     return SessionMemory(
         view=view,
         expired=overflow[-1] if preset.summary and overflow else None,
@@ -183,37 +185,37 @@ def _limited(tail: Tail, _walked: View, preset: SessionPreset, call: Call, summa
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """Pairs that are given, the messages before the window, and whether some of those are neither given nor covered."""
+    """The pairs shown, the messages before the window, and whether any of those is neither shown nor covered."""
 
     shown: list[Pair]
     earlier: list[Record]
     gap: bool
 
 
-def _paired(_tail: Tail, walked: View, preset: SessionPreset, call: Call, summary: Summary | None) -> SessionMemory:
-    """The latest pairs, the summary, and between them what the summary does not cover yet."""
-    pairs = pairs_of(walked.records)
-    window = _window(walked.records, pairs, preset, call, 0 if summary is None else summary.to_seq)
-    view = _pair_view(walked, window, preset, call, summary)
+def _paired(_tail: Tail, thread: View, preset: SessionPreset, call: Call, summary: Summary | None) -> SessionMemory:
+    """The latest pairs, the summary, and what lies between the two."""
+    pairs = pairs_of(thread.records)
+    window = _window(thread.records, pairs, preset, call, 0 if summary is None else summary.to_seq)
+    view = _pair_view(thread, window, preset, call, summary)
     if summary is not None and view.report.over_budget:
-        summary, view = None, _pair_view(walked, window, preset, call, None, flags=(SUMMARY_DROPPED,))
+        summary, view = None, _pair_view(thread, window, preset, call, None, flags=(SUMMARY_DROPPED,))
     text = "" if summary is None else summary.text
-    given = [pair for pair in window.shown if pair.user.id in view.report.kept]
-    written = session_text(given, text, summary_style=preset.summary_style, summary_first=preset.summary_first)
+    pairs_shown = [pair for pair in window.shown if pair.user.id in view.report.kept]
+    session = session_text(pairs_shown, text, summary_style=preset.summary_style, summary_first=preset.summary_first)
     recalled = [insert.text for insert in call.inserts]
     is_behind = bool(window.earlier) and (summary is None or window.earlier[-1].seq > summary.to_seq)
     return SessionMemory(
-        view=replace(view, text="\n".join([*recalled, *([written] if written else [])])),
+        view=replace(view, text="\n".join([*recalled, *([session] if session else [])])),
         expired=window.earlier[-1] if preset.summary and is_behind else None,
-        memory_use_summary=memory_use_summary(given, text),
-        enough=len(pairs) > preset.pairs_given,
+        memory_use_summary=memory_use_summary(pairs_shown, text),
+        enough=len(pairs) > preset.pair_count,
     )
 
 
 def _window(
     records: Sequence[Record], pairs: Sequence[Pair], preset: SessionPreset, call: Call, covered_seq: int
 ) -> _Window:
-    latest = pairs[-preset.pairs_given :]
+    latest = pairs[-preset.pair_count :]
     start = latest[0].user.seq if latest else 0
     earlier = [record for record in records if record.seq < start]
     shown = [pair for pair in latest if pair.user.seq > covered_seq]
@@ -221,16 +223,16 @@ def _window(
         return _Window(shown, earlier, gap=False)
     waiting = [pair for pair in pairs if covered_seq < pair.user.seq < start]
     turns = _turns(records)
-    left = preset.uncovered_tokens
+    tokens_left = preset.uncovered_tokens
     index = len(waiting)
-    while index and left >= (cost := sum(map(call.counter.count, turns[waiting[index - 1].user.id]))):
+    while index and tokens_left >= (cost := sum(map(call.counter.count, turns[waiting[index - 1].user.id]))):
         index -= 1
-        left -= cost
+        tokens_left -= cost
     return _Window([*waiting[index:], *shown], earlier, gap=index > 0)
 
 
 def _pair_view(
-    walked: View,
+    thread: View,
     window: _Window,
     preset: SessionPreset,
     call: Call,
@@ -238,39 +240,39 @@ def _pair_view(
     *,
     flags: Sequence[str] = (),
 ) -> View:
-    """The messages of these pairs, behind the summary."""
-    turns = _turns(walked.records)
+    """The messages of the window, after the summary."""
+    turns = _turns(thread.records)
     options = _options(preset, call)
     inserts = list(call.inserts)
     if summary is not None:
-        shown = summary.as_record("system", SUMMARY_PREFIX)
-        inserts.insert(0, shown)
-        options = replace(options, reserved_tokens=options.reserved_tokens + call.counter.count(shown))
-    given = [record for pair in window.shown for record in turns[pair.user.id]]
+        insert = summary.as_record("system", SUMMARY_PREFIX)
+        inserts.insert(0, insert)
+        options = replace(options, reserved_tokens=options.reserved_tokens + call.counter.count(insert))
+    records = [record for pair in window.shown for record in turns[pair.user.id]]
     gap = (GAP,) if window.gap else ()
     view = build_view(
-        given,
+        records,
         options,
         counter=call.counter,
         inserts=inserts,
-        flags=(*walked.report.flags, *flags, *gap),
-        degraded=(*walked.report.degraded, *call.degraded),
+        flags=(*thread.report.flags, *flags, *gap),
+        degraded=(*thread.report.degraded, *call.degraded),
     )
-    if preset.summary and len(view.report.kept) < len(given):
+    if preset.summary and len(view.report.kept) < len(records):
         view = replace(view, report=replace(view.report, flags=tuple(dict.fromkeys([*view.report.flags, GAP]))))
-    ids = {record.id for record in given}
+    ids = {record.id for record in records}
     covered_seq = 0 if summary is None else summary.to_seq
     left_out = tuple(
         Removed(record.id, SUMMARISED if record.seq <= covered_seq else LIMIT)
-        for record in walked.records
+        for record in thread.records
         if record.id not in ids
     )
-    removed = (*walked.report.removed, *left_out, *view.report.removed)
-    return replace(view, report=replace(view.report, removed=removed, tokens_before=walked.report.tokens_before))
+    removed = (*thread.report.removed, *left_out, *view.report.removed)
+    return replace(view, report=replace(view.report, removed=removed, tokens_before=thread.report.tokens_before))
 
 
 def _turns(records: Sequence[Record]) -> dict[str, list[Record]]:
-    """The records of each turn by its user message's id."""
+    """The records of each turn, by the id of its user message."""
     turns: dict[str, list[Record]] = {}
     turn: list[Record] = []
     for record in records:

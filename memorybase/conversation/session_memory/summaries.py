@@ -1,7 +1,7 @@
-"""Summaries of captured sessions: what there is of them, and how one is asked for.
+"""Summaries of captured sessions: read, requested and deleted.
 
-A read that leaves something out asks for a summary: a row says what is wanted, a ring tells a worker, and the sweeper
-rings again. The read itself waits for nothing. Making them is summarising.py's part.
+A read that leaves messages out requests a summary: it writes a row and notifies a worker, and the sweeper notifies
+again. The read does not wait. summary_job.py makes the summaries.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from uuid import UUID, uuid5
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase import errors
 from memorybase.conversation.history.session_reader import tails
 from memorybase.conversation.session_memory.presets import Call, SessionPreset, StoredSummary, session_memory
 from memorybase.conversation.summarizers.job import enqueue_after_commit
@@ -23,9 +22,10 @@ from memorybase.conversation.view.records import Record
 from memorybase.database import clock
 from memorybase.models import Session, SessionSummary
 from memorybase.queries import sessions, summaries
+from memorybase.queries.ownership import check_flow, not_found, require, require_session
 from memorybase.services import Services
 
-KEPT_PAIRS = 3  # what a summary that is asked for leaves to be given verbatim
+KEPT_PAIRS = 3  # the latest pairs, which a refreshed summary leaves out
 PRESET_NAME = r"token_buffer|window|pairs_[1-9][0-9]?"  # summaries are made for these; see SessionPreset.summary_of
 
 
@@ -37,9 +37,9 @@ class Covers:
 
 @dataclass(frozen=True, slots=True)
 class SummaryView:
-    """A session's summary as it is now. `summary` is null until one is made, and once what it covered is deleted.
+    """A session's summary. `summary` is null until one is made, and after a covered message was deleted.
 
-    `stale`: a message that it covers was edited. `requested_seq`: how far the next one reaches; `error`: why it failed.
+    `stale`: a covered message was edited. `requested_seq`: the end of the next summary; `error`: of its last attempt.
     """
 
     summary: str | None
@@ -54,7 +54,7 @@ class SummaryView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryKey:
-    """Whose summary, by whom."""
+    """Identifies a summary: its session, preset and summarizer."""
 
     flow_id: UUID
     session_id: str
@@ -63,23 +63,23 @@ class SummaryKey:
 
 
 def stored_summary(db: OrmSession, key: SummaryKey) -> StoredSummary | None:
-    """The summary to give a model, if one is made."""
+    """The summary to give a model, if there is one."""
     row = _fetch(db, key)
     if row is None or row.text is None or row.last_message_id is None:
         return None
-    # Its own id stands for what it covers: a use on record is found by it when a covered message is deleted.
+    # A deletion of a covered message finds recorded uses by the summary's own id.
     text = Summary(text=row.text, from_seq=1, to_seq=row.to_seq, message_ids=(str(row.id),))
     return StoredSummary(text, str(row.last_message_id))
 
 
-def request_summary(services: Services, key: SummaryKey, expired: Record, *, anew: bool = False) -> None:
-    """Ask for a summary that ends with this record; nothing happens if that is asked for already."""
+def request_summary(services: Services, key: SummaryKey, expired: Record, *, rebuild: bool = False) -> None:
+    """Request a summary that ends with this record, unless that is requested already; `rebuild`: in any case."""
     with services.database.transaction() as db:
         session = sessions.fetch_session(db, key.flow_id, key.session_id)
         if session is None or session.deleted_at is not None:
             return
         now = clock.now(db)
-        is_known = key.summarizer in names(services.settings)  # else whoever has it makes it
+        is_known = key.summarizer in names(services.settings)  # else the process that has this summarizer makes it
         values: dict[str, Any] = {
             "id": _id(session, key),
             "flow_id": key.flow_id,
@@ -93,50 +93,47 @@ def request_summary(services: Services, key: SummaryKey, expired: Record, *, ane
             "created_at": now,
             "updated_at": now,
         }
-        if summaries.request(db, values, anew=anew) and is_known:
+        if summaries.request(db, values, rebuild=rebuild) and is_known:
             enqueue_after_commit(db, services, [values["id"]])
 
 
 def is_requested(db: OrmSession, key: SummaryKey, expired: Record) -> bool:
-    """Whether a summary that far is asked for already."""
+    """Whether a summary up to this record is requested already."""
     row = _fetch(db, key)
     return row is not None and row.requested_seq >= expired.seq
 
 
 def get_summary(services: Services, user_id: UUID, key: SummaryKey) -> SummaryView:
-    """Raises NotFound for a flow, a session or a summary that is not there."""
+    """Raises NotFound for an unknown flow, session or summary."""
     with services.database.reading() as db:
         _check_session(db, user_id, key)
-        row = _fetch(db, key)
-    if row is None:
-        raise errors.NotFound("This session has no such summary", field="session_id", value=key.session_id)
-    return _view(row)
+        return _view(require(_fetch(db, key), "summary", key.session_id, field="session_id"))
 
 
 def delete_summary(
     services: Services, user_id: UUID, flow_id: UUID, session_id: str, *, preset: str | None, summarizer: str | None
 ) -> None:
-    """Delete a session's summaries, or those of a preset or summarizer. Raises NotFound when there is none."""
+    """Delete a session's summaries, or those of a preset or summarizer. Raises NotFound if there are none."""
     with services.database.transaction() as db:
-        asked = SummaryKey(flow_id=flow_id, session_id=session_id, preset=preset or "", summarizer=summarizer or "")
-        _check_session(db, user_id, asked)
-        gone = summaries.delete_of_session(db, flow_id, session_id, preset=preset, summarizer=summarizer)
-        if not gone:
-            raise errors.NotFound("This session has no such summary", field="session_id", value=session_id)
+        key = SummaryKey(flow_id=flow_id, session_id=session_id, preset=preset or "", summarizer=summarizer or "")
+        _check_session(db, user_id, key)
+        deleted = summaries.delete_of_session(db, flow_id, session_id, preset=preset, summarizer=summarizer)
+        if not deleted:
+            raise not_found("summary", session_id, field="session_id")
 
 
 def refresh_summary(services: Services, user_id: UUID, key: SummaryKey) -> SummaryView:
-    """Ask for a summary of all but the latest pairs, made anew. Raises NotFound."""
+    """Request a rebuilt summary of all but the latest pairs. Raises NotFound."""
     _, _, pairs = key.preset.partition("pairs_")
-    keeping = SessionPreset(name=key.preset, pairs=int(pairs or KEPT_PAIRS), summary=True)
+    preset = SessionPreset(name=key.preset, pairs=int(pairs or KEPT_PAIRS), summary=True)
     with services.database.reading() as db:
         _check_session(db, user_id, key)
         for tail in tails(db, key.flow_id, key.session_id):
-            memory = session_memory(tail, keeping, Call(), use_memory=True)
+            memory = session_memory(tail, preset, Call(), use_memory=True)
             if memory.enough:
                 break
     if memory.expired is not None:
-        request_summary(services, key, memory.expired, anew=True)
+        request_summary(services, key, memory.expired, rebuild=True)
     with services.database.reading() as db:
         row = _fetch(db, key)
     if row is None:
@@ -149,11 +146,8 @@ def _fetch(db: OrmSession, key: SummaryKey) -> SessionSummary | None:
 
 
 def _check_session(db: OrmSession, user_id: UUID, key: SummaryKey) -> None:
-    if not sessions.has_flow(db, user_id, key.flow_id):
-        raise errors.NotFound("There is no such flow", field="flow_id", value=str(key.flow_id))
-    found = sessions.fetch_session(db, key.flow_id, key.session_id)
-    if found is None or found.deleted_at is not None:
-        raise errors.NotFound("There is no such session", field="session_id", value=key.session_id)
+    check_flow(db, user_id, key.flow_id)
+    require_session(db, key.flow_id, key.session_id)
 
 
 def _id(session: Session, key: SummaryKey) -> UUID:

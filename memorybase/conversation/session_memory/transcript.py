@@ -1,4 +1,4 @@
-"""Session memory as text: pairs of a session, and its summary, in FlowX's form."""
+"""Session memory as text, in FlowX's format: a session's pairs and its summary."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SUMMARY_HEADING = "## Previous conversation summary:\n"
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A question and all that was replied to it."""
+    """A user message and all replies to it."""
 
     user: Record
     agent: str
 
 
 def pairs_of(records: Sequence[Record]) -> list[Pair]:
-    """The finished turns, oldest first: those with a user message and a reply; several replies are joined by line."""
+    """The turns with a user message and a reply, oldest first; several replies are joined by line breaks."""
     pairs: list[Pair] = []
     for turn in turns_of(records, groups_of(records)):
         members = sorted(index for group in turn for index in group)
@@ -43,23 +43,23 @@ def session_text(
     summary_first: bool = False,
     faithful: bool = False,
 ) -> str:
-    """FlowX's structure: "user:" and "agent:" lines, oldest first, and the summary of what was before; else ""."""
+    """FlowX's structure: "user:" and "agent:" lines, oldest first, and the summary of earlier messages."""
     lines = [
         f"{role}: {_indented(text, faithful=faithful)}"
         for pair in pairs
         for role, text in (("user", pair.user.text), ("agent", pair.agent))
     ]
     if summary:
-        shown = _indented(summary, faithful=faithful)
-        if summary_style != "line" and not faithful and shown.startswith(("user:", "agent:")):
-            shown = INDENT + shown
-        heads = {"line": SUMMARY_LINE, "heading": SUMMARY_HEADING, "both": SUMMARY_LINE + SUMMARY_HEADING}
-        lines.insert(0 if summary_first else len(lines), heads[summary_style] + shown)
+        text = _indented(summary, faithful=faithful)
+        if summary_style != "line" and not faithful and text.startswith(("user:", "agent:")):
+            text = INDENT + text
+        headings = {"line": SUMMARY_LINE, "heading": SUMMARY_HEADING, "both": SUMMARY_LINE + SUMMARY_HEADING}
+        lines.insert(0 if summary_first else len(lines), headings[summary_style] + text)
     return "\n".join(lines)
 
 
 def memory_use_summary(pairs: Sequence[Pair], summary: str = "") -> dict[str, Any]:
-    """What a console shows of it: the pairs newest first."""
+    """What a console shows of session memory: the pairs, newest first."""
     return {
         "summary": summary,
         "chatMessages": [

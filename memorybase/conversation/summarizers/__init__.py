@@ -1,7 +1,7 @@
-"""Who writes summaries.
+"""Summarizers, and the job that runs them.
 
-llm          the protocol, and chat models over HTTP
-extractive   sentences of the conversation itself, without a language model
+llm          the Summarizer protocol; summarizer_named returns the configured one
+extractive   extract chooses sentences of the conversation, without a language model
 job          what the jobs of sessions and chats share: folding, leases, notifications
 """
 

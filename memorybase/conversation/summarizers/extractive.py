@@ -1,7 +1,7 @@
-"""A summary out of the conversation's own sentences: those nearest to all others, and far from each other.
+"""A summary of the conversation's own sentences: those most similar to all others, and not to each other.
 
-Centrality is the mean similarity to all sentences; each choice is paid for by its likeness to what is chosen already
-(maximal marginal relevance). The sentences stand in the order they were said, a line each, behind who said them.
+A sentence's centrality is its mean similarity to all sentences; its similarity to chosen ones is subtracted (maximal
+marginal relevance). The summary keeps chronological order, one "speaker: sentence" per line.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from memorybase.conversation.view.tokens import estimated_tokens
 from memorybase.embedding import Embedder
 from memorybase.errors import TextRejected
 
-MAX_SENTENCES = 256  # compared with each other at once; more are cut by halves
+MAX_SENTENCES = 256  # compared with each other at once; more are summarized in steps
 MAX_SENTENCE_CHARS = 300
 MIN_SENTENCE_CHARS = 20
 RELEVANCE = 0.7  # against novelty
-DIGITS = 5  # of scores: what differs by less is a tie, and ties go to what was said first
+DIGITS = 5  # of scores; smaller differences are ties, and the earlier sentence wins
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
 
 
-def extract(embedder: Embedder, previous: str | None, said: Sequence[tuple[str, str]], *, max_tokens: int) -> str:
-    """The lines of the summary so far and of what was said since that say most, within so many estimated tokens."""
-    new = [line for who, text in said for line in _lines(who, text)]
+def extract(embedder: Embedder, previous: str | None, spoken: Sequence[tuple[str, str]], *, max_tokens: int) -> str:
+    """The most relevant lines of the previous summary and of the new (speaker, text) pairs, within estimated tokens."""
+    new = [line for speaker, text in spoken for line in _lines(speaker, text)]
     kept = previous.splitlines() if previous else []
     while len(kept) + len(new) > MAX_SENTENCES and new:
         room = max(MAX_SENTENCES // 4, MAX_SENTENCES - len(kept))
@@ -35,13 +35,13 @@ def extract(embedder: Embedder, previous: str | None, said: Sequence[tuple[str, 
     return "\n".join(_chosen(embedder, [*kept, *new], max_tokens))
 
 
-def _lines(who: str, text: str) -> list[str]:
-    speaker = " ".join(who.split())
-    return [f"{speaker}: {_cut(sentence)}" for sentence in _sentences(text)]
+def _lines(speaker: str, text: str) -> list[str]:
+    name = " ".join(speaker.split())
+    return [f"{name}: {_truncated(sentence)}" for sentence in _sentences(text)]
 
 
 def _sentences(text: str) -> list[str]:
-    """One line each; what is hardly a sentence, such as "Yes." or half of "Dr. Osei", stays with its neighbour."""
+    """Sentences of one line; short ones, such as "Yes." or half of "Dr. Osei", are joined to their neighbour."""
     sentences: list[str] = []
     for part in (" ".join(part.split()) for part in _SENTENCE_END.split(text)):
         if sentences and min(len(part), len(sentences[-1])) < MIN_SENTENCE_CHARS:
@@ -51,7 +51,7 @@ def _sentences(text: str) -> list[str]:
     return sentences
 
 
-def _cut(sentence: str) -> str:
+def _truncated(sentence: str) -> str:
     return sentence if len(sentence) <= MAX_SENTENCE_CHARS else f"{sentence[:MAX_SENTENCE_CHARS]} [...]"
 
 
@@ -65,7 +65,7 @@ def _chosen(embedder: Embedder, lines: Sequence[str], max_tokens: int) -> list[s
 
 
 def _embedded(embedder: Embedder, lines: list[str]) -> tuple[list[str], NDArray[np.float32]]:
-    """Vectors of the lines, without those that the model cannot read."""
+    """The lines that the model accepts, and their vectors."""
     try:
         return lines, embedder.embed(lines)
     except TextRejected:
@@ -82,21 +82,21 @@ def _is_readable(embedder: Embedder, line: str) -> bool:
 
 
 def _by_relevance(vectors: NDArray[np.float32], costs: Sequence[int], max_tokens: int) -> list[int]:
-    """Places, most relevant first, as many as fit; what is too long is passed over."""
+    """Indices, most relevant first, as many as fit; lines that do not fit are skipped."""
     if not costs:
         return []
-    likeness = vectors @ vectors.T
-    central = RELEVANCE * likeness.mean(axis=1)
+    similarity = vectors @ vectors.T
+    central = RELEVANCE * similarity.mean(axis=1)
     nearest = np.zeros(len(costs), dtype=np.float32)
     chosen: list[int] = []
-    left = max_tokens
+    tokens_left = max_tokens
     waiting = set(range(len(costs)))
     while waiting:
         scores = np.round(central - (1 - RELEVANCE) * nearest, DIGITS)
-        index = min(waiting, key=lambda each: (-scores[each], each))
+        index = min(waiting, key=lambda candidate: (-scores[candidate], candidate))
         waiting.discard(index)
-        if costs[index] <= left:
-            left -= costs[index]
+        if costs[index] <= tokens_left:
+            tokens_left -= costs[index]
             chosen.append(index)
-            nearest = np.maximum(nearest, likeness[index])
+            nearest = np.maximum(nearest, similarity[index])
     return chosen

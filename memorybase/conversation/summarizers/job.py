@@ -15,7 +15,7 @@ from uuid import UUID
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.conversation.summarizers.llm import Summarizer, says_something
+from memorybase.conversation.summarizers.llm import Summarizer, has_content
 from memorybase.conversation.view.records import Record
 from memorybase.database import clock, engine
 from memorybase.models import Chat, SessionSummary
@@ -24,7 +24,7 @@ from memorybase.services import Services
 
 PAGE = 200  # records folded at once
 SWEEP_LIMIT = 200
-# What makes a job back off. DatabaseUnavailable is one of them, but then the job cannot be put off either.
+# What makes a job back off. For DatabaseUnavailable, which is among them, the backoff cannot be stored.
 FAILURES = (errors.EnvironmentFailure, errors.MessageFailure, errors.InvalidRequest)
 
 # The records after a seq, at most PAGE, and the seq up to which they were read.
@@ -51,11 +51,11 @@ def fold(
     prompt: str | None = None,
     store: Callable[[Folded], bool] = lambda _: True,
 ) -> Folded | None:
-    """The summary up to `to_seq`. `store` is called after each page but the last; if it returns False, so None."""
+    """The summary up to `to_seq`. `store` is called after each page but the last; None if it returns False."""
     while folded.to_seq < to_seq:
         with services.database.reading() as db:
             records, end = read_page(db, folded.to_seq)
-        text = summarizer.summarize(folded.text, records, prompt) if says_something(records) else folded.text
+        text = summarizer.summarize(folded.text, records, prompt) if has_content(records) else folded.text
         from_seq = records[0].seq if records and folded.from_seq is None else folded.from_seq
         folded = Folded(text, from_seq, end, UUID(records[-1].id) if records else folded.last_message_id)
         if end < to_seq and not store(folded):

@@ -1,19 +1,19 @@
-"""The engine: records in, a view out. Pure.
+"""The engine: records in, a view out. It uses no SQL, no clock and no model.
 
-build           the order of all that follows, and the report
-records         Record, what a log holds and a view is made of; NIL parents
-files           FileRef, and the resolver that turns one into a content part
-turns           a tool call with its results; turns; what no model accepts
-threads         the thread of a conversation with branches, and Dify's walk to compare with
-tokens          TokenCounter, and what is counted beside text
-token_counters  counters by name: the estimate, a Hugging Face tokenizer, tiktoken
-tool_results    tool results emptied
-images          the image budget
-limits          what fits, in whole units
-truncate        one message cut to fit
+build           build_view: the steps in order, and the report of what each did; start here
+records         Record, what a log holds and a view consists of; NIL parents
+files           FileRef, and resolvers, which turn one into a content part
+threads         the thread of a conversation with branches; Dify's algorithm, for comparison
+turns           groups (a tool call and its results), turns, and messages that no model accepts
+tool_results    replaces the content of old tool results
+images          keeps the newest images
+limits          which whole units fit
+truncate        cuts one message to fit
 budget          limits and a summary together
-rendering       aligned, in OpenAI's or LangChain's shape
-transcript      as text, with role prefixes
+rendering       alignment, and OpenAI's or LangChain's shape
+transcript      the view as text with role prefixes
+tokens          TokenCounter, and what counts beside text
+token_counters  counters by name: the estimate, a Hugging Face tokenizer, tiktoken
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The step of a view that decides what is sent: limits, and a summary in place of what it covers.
+"""Decides what a view sends: what the limits allow, and a summary instead of the messages that it covers.
 
-Where a summary covers messages from..to and the limits leave something out, the summary stands for exactly those and
-none of them is given verbatim. What is left out and not covered yet is given verbatim up to `uncovered_tokens`, so that
-a summary that is behind leaves no gap. A conversation that fits whole needs no summary and gets none. Where it is asked
-for, the room that whole units leave goes to the next older one, with its longest message cut.
+If the limits leave something out, the summary replaces exactly the messages that it covers; none of them is sent
+verbatim. Messages that are left out and not covered yet are sent verbatim up to `uncovered_tokens`, so that a summary
+that lags leaves no gap. A conversation that fits completely gets no summary. With `clip_edge`, the next older unit
+fills the remaining room, with its longest message truncated.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from memorybase.conversation.view.limits import Limits, Taken, Trimmed, trim
+from memorybase.conversation.view.limits import Limits, Trimmed, Used, trim
 from memorybase.conversation.view.records import Record, Role
 from memorybase.conversation.view.tokens import TokenCounter
 from memorybase.conversation.view.truncate import clip_longest
 from memorybase.conversation.view.turns import groups_of, turns_of
 
-GAP = "gap"  # messages left out that no summary covers, although there is one or there will be
+GAP = "gap"  # messages are left out that no summary covers, although there is one or will be
 CLIPPED = "clipped"
-SUMMARY_DROPPED = "summary_dropped"  # beside it there was no room for the newest turn
+SUMMARY_DROPPED = "summary_dropped"  # it left no room for the newest turn
 
 SUMMARISED = "summarised"
 LIMIT = "limit"
 
 _SUMMARY_ID = "summary"
-# Less of a turn is no use to a reader.
+# A shorter part of a turn is useless.
 EDGE_TOKENS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A summary of exactly the messages from_seq..to_seq of the view's thread."""
+    """A summary of exactly the messages from_seq to to_seq of the view's thread."""
 
     text: str
     from_seq: int
@@ -54,10 +54,10 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """By what is fitted. `leading`: so many records at the front are predefined; `taken`: what is sent anyway."""
+    """How to fit. `leading`: how many records at the front are predefined; `used`: part of the limits that is gone."""
 
     limits: Limits
-    taken: Taken
+    used: Used
     leading: int
     counter: TokenCounter
     cost: Callable[[Record], int]
@@ -68,9 +68,9 @@ class Rules:
 
 @dataclass(slots=True)
 class Fitted:
-    """What is sent, in order, the summary among it; what is not, and why.
+    """What is sent, in order and with the summary; what is removed, and why.
 
-    `overflow` is what the limits leave out and no summary covers: what the next summary is for."""
+    `overflow` is what the limits leave out and no summary covers: the next summary should cover it."""
 
     records: list[Record]
     removed: list[tuple[Record, str]] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Fitted:
 
 
 def fit(records: Sequence[Record], rules: Rules, summary: Summary | None, shown: Record | None) -> Fitted:
-    """Choose what is sent of the records. `shown` is the summary as a message."""
+    """Choose the records to send. `shown` is the summary as a message."""
     body = list(records)
     base = _trim(body, rules)
     fitted = Fitted(body, over=base.over)
@@ -94,14 +94,14 @@ def fit(records: Sequence[Record], rules: Rules, summary: Summary | None, shown:
     kept = set(base.kept)
     fitted.overflow = [body[index] for index in uncovered if index not in kept]
     if summary is not None and shown is not None:
-        beside = _beside_summary(body, kept - covered, rules, rules.cost(shown))
-        if beside is None:
+        with_summary = _kept_with_summary(body, kept - covered, rules, rules.cost(shown))
+        if with_summary is None:
             shown = None
             fitted.flags.append(SUMMARY_DROPPED)
         else:
-            kept = beside
+            kept = with_summary
     if rules.uncovered_tokens is not None:
-        kept |= _verbatim(body, [index for index in uncovered if index not in kept], kept, rules, shown)
+        kept |= _uncovered_verbatim(body, [index for index in uncovered if index not in kept], kept, rules, shown)
     edge = _edge(body, kept, rules, shown, covered) if rules.clip_edge else {}
     if edge:
         body = [edge.get(index, record) for index, record in enumerate(body)]
@@ -114,12 +114,12 @@ def fit(records: Sequence[Record], rules: Rules, summary: Summary | None, shown:
         for index, record in enumerate(body)
         if index not in kept
     ]
-    fitted.records = _placed(body, sorted(kept), rules.leading, shown)
+    fitted.records = _with_summary(body, sorted(kept), rules.leading, shown)
     return fitted
 
 
 def _covered(body: Sequence[Record], summary: Summary | None) -> set[int]:
-    """Places that the summary stands for; a group that it covers in part stays whole."""
+    """The indices that the summary replaces; a group that it covers only in part stays whole."""
     if summary is None:
         return set()
     groups = (group for group in groups_of(body) if all(summary.covers(body[index]) for index in group))
@@ -128,14 +128,14 @@ def _covered(body: Sequence[Record], summary: Summary | None) -> set[int]:
 
 def _trim(body: Sequence[Record], rules: Rules) -> Trimmed:
     costs = [rules.cost(record) for record in body]
-    return trim(body, costs, rules.limits, leading=rules.leading, taken=rules.taken)
+    return trim(body, costs, rules.limits, leading=rules.leading, used=rules.used)
 
 
 def _clipped(body: list[Record], base: Trimmed, rules: Rules) -> list[Record] | None:
-    """The records with the newest unit cut to fit."""
+    """The records with the newest unit truncated to fit; None if that is impossible."""
     if rules.limits.max_tokens is None:
         return None
-    left = rules.limits.max_tokens - rules.taken.tokens
+    left = rules.limits.max_tokens - rules.used.tokens
     cut = clip_longest([body[index] for index in base.newest], rules.counter, left)
     if cut is None:
         return None
@@ -143,36 +143,36 @@ def _clipped(body: list[Record], base: Trimmed, rules: Rules) -> list[Record] | 
     return [by_index.get(index, record) for index, record in enumerate(body)]
 
 
-def _beside_summary(body: Sequence[Record], kept: set[int], rules: Rules, summary_tokens: int) -> set[int] | None:
-    """What still fits of what is kept once the summary has its place; None if the newest unit then would not."""
+def _kept_with_summary(body: Sequence[Record], kept: set[int], rules: Rules, summary_tokens: int) -> set[int] | None:
+    """What still fits of `kept` together with the summary; None if the newest unit would not."""
     indices = sorted(kept)
-    taken = Taken(rules.taken.messages, rules.taken.tokens + summary_tokens)
-    mine = [body[index] for index in indices]
+    used = Used(rules.used.messages, rules.used.tokens + summary_tokens)
+    candidates = [body[index] for index in indices]
     leading = sum(index < rules.leading for index in indices)
     limits = replace(rules.limits, threshold=None)
-    again = trim(mine, [rules.cost(record) for record in mine], limits, leading=leading, taken=taken)
+    again = trim(candidates, [rules.cost(record) for record in candidates], limits, leading=leading, used=used)
     return None if again.over else {indices[index] for index in again.kept}
 
 
-def _verbatim(
+def _uncovered_verbatim(
     body: Sequence[Record], missing: Sequence[int], kept: set[int], rules: Rules, shown: Record | None
 ) -> set[int]:
-    """The newest of what is missing, in whole units, as far as the tokens go."""
+    """The newest missing records, in whole units, up to `uncovered_tokens`."""
     tokens = rules.uncovered_tokens or 0
     if rules.limits.max_tokens is not None:
-        spent = rules.taken.tokens + sum(rules.cost(body[index]) for index in kept)
+        spent = rules.used.tokens + sum(rules.cost(body[index]) for index in kept)
         spent += 0 if shown is None else rules.cost(shown)
         tokens = max(0, min(tokens, rules.limits.max_tokens - spent))
-    mine = [body[index] for index in missing]
+    candidates = [body[index] for index in missing]
     limits = Limits(max_tokens=tokens, prune=rules.limits.prune)
-    return {missing[index] for index in trim(mine, [rules.cost(record) for record in mine], limits).kept}
+    return {missing[index] for index in trim(candidates, [rules.cost(record) for record in candidates], limits).kept}
 
 
 def _edge(
     body: Sequence[Record], kept: set[int], rules: Rules, shown: Record | None, covered: set[int]
 ) -> dict[int, Record]:
-    """The unit before the oldest one that is kept, with its longest message cut to what is left, by place; empty where
-    that is not allowed or says too little."""
+    """The unit before the oldest one that is kept, with its longest message truncated to fit, by index. Empty if that
+    is not allowed or too little would remain."""
     limits = rules.limits
     oldest = min((index for index in kept if index >= rules.leading), default=None)
     if oldest is None or limits.max_tokens is None or limits.strategy != "drop_oldest" or limits.prune == "message":
@@ -182,26 +182,26 @@ def _edge(
     turns = turns_of(before, groups) if limits.prune == "turn" else [[group] for group in groups]
     unit = [rules.leading + index for group in turns[-1] for index in group] if turns else []
     is_covered = shown is not None and not covered.isdisjoint(unit)
-    if not unit or is_covered or not _may_be_more(body, kept, unit, rules):
+    if not unit or is_covered or not _only_lacks_tokens(body, kept, unit, rules):
         return {}
-    spent = rules.taken.tokens + sum(rules.cost(body[index]) for index in kept)
+    spent = rules.used.tokens + sum(rules.cost(body[index]) for index in kept)
     left = limits.max_tokens - spent - (0 if shown is None else rules.cost(shown))
     cut = clip_longest([body[index] for index in unit], rules.counter, left) if left >= EDGE_TOKENS else None
     return {} if cut is None else dict(zip(unit, cut, strict=True))
 
 
-def _may_be_more(body: Sequence[Record], kept: set[int], unit: Sequence[int], rules: Rules) -> bool:
-    """Whether tokens alone are what keeps the unit out."""
+def _only_lacks_tokens(body: Sequence[Record], kept: set[int], unit: Sequence[int], rules: Rules) -> bool:
+    """Whether only tokens keep the unit out."""
     limits = rules.limits
-    messages = rules.taken.messages + len(kept) + len(unit)
+    messages = rules.used.messages + len(kept) + len(unit)
     turns = sum(body[index].role == "user" for index in kept if index >= rules.leading)
     return (limits.max_messages is None or messages <= limits.max_messages) and (
         limits.max_turns is None or turns < limits.max_turns
     )
 
 
-def _placed(body: Sequence[Record], kept: Sequence[int], leading: int, shown: Record | None) -> list[Record]:
-    """The summary behind predefined messages and whatever is older than what it covers."""
+def _with_summary(body: Sequence[Record], kept: Sequence[int], leading: int, shown: Record | None) -> list[Record]:
+    """The records with the summary after predefined messages and messages older than those it covers."""
     records = [body[index] for index in kept]
     if shown is None:
         return records

@@ -1,8 +1,8 @@
-"""The view: what a model reads on its next turn, made from a log that is never changed.
+"""Builds the view: what a model reads on its next turn. The log is never changed.
 
     log -> thread -> filters -> clearing -> images -> trim -> summary -> rendering
 
-Each step is a module of this package; here is their order, and the report of what each one did.
+Each step is a module of this package. This one calls them in order and reports what each did.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal
 from memorybase.conversation.view.budget import LIMIT, SUMMARISED, Rules, Summary, fit
 from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.images import keep_newest_images
-from memorybase.conversation.view.limits import Limits, Taken
+from memorybase.conversation.view.limits import Limits, Used
 from memorybase.conversation.view.records import Kind, Record, Role, with_files
 from memorybase.conversation.view.rendering import Align, Format, align, message_ids, to_langchain, to_openai
 from memorybase.conversation.view.threads import dify_thread, inferred_parents, thread
@@ -23,7 +23,7 @@ from memorybase.conversation.view.tool_results import Clearing, clear_tool_resul
 from memorybase.conversation.view.transcript import Prefixes, history_text
 from memorybase.conversation.view.turns import drop_unpaired_tool_messages
 
-# none: the whole log is one line; parents: by parent_id; inferred: by inferred_parents; dify: by its single pass.
+# none: the whole log; parents: by parent_id; inferred: by inferred_parents; dify: by dify_thread.
 ThreadRule = Literal["none", "parents", "inferred", "dify"]
 
 SUMMARY_PREFIX = "[Previous Conversation Summary]\n"
@@ -32,17 +32,17 @@ FILE_DEGRADED = "files"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewOptions:
-    """How a view is made.
+    """How to build a view.
 
-    leaf_id            the message that the thread ends with; by default the newest, of exclude_run_id if that has one
-    roles              only these
-    exclude_run_id     a run's own messages: it knows them
-    max_images         images sent, newest first; None is no limit
-    reserved_tokens    of limits.max_tokens, for what the caller sends beside the view; inserts are paid from it
-    uncovered_tokens   summaries are being made: what none covers yet is given verbatim, up to this
-    pin_predefined     predefined messages count, but never go
-    clip_oversized     a newest turn that is too large is cut rather than left out
-    clip_edge          the room that whole units leave goes to the next older one, with its longest message cut
+    leaf_id            the last message of the thread; by default the newest, of exclude_run_id if it has messages
+    roles              only messages of these roles
+    exclude_run_id     leave out the messages of this run: the caller has them
+    max_images         so many of the newest images are sent; None is no limit
+    reserved_tokens    part of limits.max_tokens for what the caller sends beside the view; inserts use it first
+    uncovered_tokens   set if there are summaries: send up to so many tokens that none covers yet verbatim
+    pin_predefined     predefined messages count, but are never left out
+    clip_oversized     truncate a newest turn that is too large instead of leaving it out
+    clip_edge          fill the remaining room with the next older unit, its longest message truncated
     """
 
     thread: ThreadRule = "none"
@@ -70,7 +70,7 @@ class ViewOptions:
 class Source:
     """Where a message of the view comes from; `message_ids` are the stored messages that it stands for.
 
-    Of messages that strict alignment has joined, the source is history if one of them is."""
+    The kind of messages that strict alignment merged is history if one of them is."""
 
     kind: Kind
     message_ids: tuple[str, ...]
@@ -86,7 +86,7 @@ class Removed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What became of the log. tokens_before: thread and filters applied, nothing cleared or trimmed."""
+    """What happened to the log. tokens_before: after thread and filters, before clearing and trimming."""
 
     kept: tuple[str, ...]
     removed: tuple[Removed, ...]
@@ -101,10 +101,10 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """`sources` is parallel to `messages`; `text` is the same as a transcript.
+    """`sources` and `records` are parallel to `messages`; `text` is the view as a transcript.
 
-    `records` are the messages as records. `overflow` is what the limits leave out and no summary covers, oldest first,
-    as it was stored: what the next summary is made of.
+    `overflow` is what the limits leave out and no summary covers, as stored, oldest first: the next summary should
+    cover it.
     """
 
     messages: list[dict[str, Any]]
@@ -135,7 +135,7 @@ class View:
 
 @dataclass(slots=True)
 class _Notes:
-    """The report as it grows."""
+    """Collects the parts of the report."""
 
     removed: list[tuple[Record, str]] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
@@ -146,17 +146,17 @@ class _Notes:
 
 
 class _Costs:
-    """Each record counted once; a changed one is another record."""
+    """Counts each record once; a changed record is another one."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self.counter = counter
-        self._known: dict[int, int] = {}  # by identity
-        self._held: list[Record] = []  # so that no identity is given anew
+        self._tokens: dict[int, int] = {}  # by identity
+        self._held: list[Record] = []  # so that Python reuses no identity
 
     def of(self, record: Record) -> int:
-        tokens = self._known.get(id(record))
+        tokens = self._tokens.get(id(record))
         if tokens is None:
-            tokens = self._known[id(record)] = self.counter.count(record)
+            tokens = self._tokens[id(record)] = self.counter.count(record)
             self._held.append(record)
         return tokens
 
@@ -176,7 +176,7 @@ def build_view(
     flags: Iterable[str] = (),
     degraded: Iterable[str] = (),
 ) -> View:
-    """The view of a log. `inserts` (recalled memories) stand behind predefined messages and a summary at the front."""
+    """The view of a log. `inserts`, such as recalled memories, go before the first message of the history."""
     options = options or ViewOptions()
     notes = _Notes(flags=list(flags), degraded=list(degraded))
     costs = _Costs(counter)
@@ -209,11 +209,11 @@ def build_view(
 
 
 def _chosen(records: Sequence[Record], options: ViewOptions, notes: _Notes) -> list[Record]:
-    """Thread and filters; then whatever no model accepts goes, unless single messages are pruned as Dify does."""
-    walked = _walked(records, options, notes)
+    """The records after thread and filters; unless pruned as Dify does, without what no model accepts."""
+    in_thread = _on_thread(records, options, notes)
     chosen: list[Record] = []
-    for record in walked:
-        reason = _why_not(record, options)
+    for record in in_thread:
+        reason = _removal_reason(record, options)
         if reason is None:
             chosen.append(record)
         else:
@@ -227,31 +227,31 @@ def _chosen(records: Sequence[Record], options: ViewOptions, notes: _Notes) -> l
     return paired.records
 
 
-def _walked(records: Sequence[Record], options: ViewOptions, notes: _Notes) -> list[Record]:
+def _on_thread(records: Sequence[Record], options: ViewOptions, notes: _Notes) -> list[Record]:
     ordered = sorted(records, key=lambda record: (record.seq, record.id))
     if options.thread == "none":
         return ordered
     if options.thread == "dify":
-        walked = dify_thread(ordered[::-1])[::-1]
+        rows = dify_thread(ordered[::-1])[::-1]
     else:
         parents = inferred_parents(ordered) if options.thread == "inferred" else None
         found = thread(ordered, _leaf_id(ordered, options), parents=parents)
-        walked = found.rows
+        rows = found.rows
         notes.flags += found.flags
-    on_thread = {record.id for record in walked}
-    notes.remove((record for record in ordered if record.id not in on_thread), "not_in_thread")
-    return walked
+    ids = {record.id for record in rows}
+    notes.remove((record for record in ordered if record.id not in ids), "not_in_thread")
+    return rows
 
 
 def _leaf_id(ordered: Sequence[Record], options: ViewOptions) -> str | None:
-    """A run that is under way continues its own branch, not that of whoever wrote last."""
+    """The current run continues its own branch, not the newest one."""
     if options.leaf_id is not None or options.exclude_run_id is None:
         return options.leaf_id
-    mine = (record.id for record in reversed(ordered) if record.run_id == options.exclude_run_id)
-    return next(mine, None)
+    of_run = (record.id for record in reversed(ordered) if record.run_id == options.exclude_run_id)
+    return next(of_run, None)
 
 
-def _why_not(record: Record, options: ViewOptions) -> str | None:
+def _removal_reason(record: Record, options: ViewOptions) -> str | None:
     if options.exclude_run_id is not None and record.run_id == options.exclude_run_id:
         return "current_run"
     if options.roles is not None and record.role not in options.roles:
@@ -272,7 +272,7 @@ def _with_files(records: Sequence[Record], resolve: FileResolver, notes: _Notes)
 
 
 def _shaped(records: Sequence[Record], leading: int, options: ViewOptions, costs: _Costs) -> list[Record]:
-    """Tool results emptied and images counted out; as many records as before."""
+    """The records after clearing tool results and replacing images; as many as before."""
     shaped = list(records)
     clearing = options.clearing
     if clearing is not None and (clearing.above_tokens is None or costs.total(shaped) > clearing.above_tokens):
@@ -288,7 +288,7 @@ def _rules(predefined: Sequence[Record], options: ViewOptions, costs: _Costs, in
     beyond_reserve = max(0, costs.total(inserts) - options.reserved_tokens)
     return Rules(
         limits=limits,
-        taken=Taken(
+        used=Used(
             messages=len(predefined) if is_pinned else 0,
             tokens=beyond_reserve + (costs.total(predefined) if is_pinned else 0),
         ),
@@ -333,9 +333,9 @@ def _rendered(
         flags=tuple(dict.fromkeys(notes.flags)),
         degraded=tuple(dict.fromkeys(notes.degraded)),
     )
-    write = to_langchain if options.format == "langchain" else to_openai
+    render = to_langchain if options.format == "langchain" else to_openai
     return View(
-        messages=[write(record) for record in records],
+        messages=[render(record) for record in records],
         sources=sources,
         text=history_text(records, options.prefixes, faithful=options.faithful_text),
         report=report,

@@ -1,4 +1,4 @@
-"""Files of a message: references, as a flow runtime hands them over, and the content parts that a model reads."""
+"""Files of messages: the references that a flow runtime sends, and the content parts that a model reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TransferMethod = Literal["local_file", "remote_url", "tool_file"]
 Owner = Literal["user", "assistant"]
 
 _PREFIXES: dict[str, TransferMethod] = {"local": "local_file", "tool": "tool_file", "remote": "remote_url"}
-# Under what name each method keeps what it points to.
+# The keys that may hold the pointer of each method.
 _POINTERS: dict[TransferMethod, tuple[str, ...]] = {
     "local_file": ("upload_file_id", "file_id", "id"),
     "tool_file": ("tool_file_id", "file_id", "id"),
@@ -38,16 +38,17 @@ class FileRef:
 
     @classmethod
     def from_mapping(cls, raw: Mapping[str, Any], *, where: str = "files") -> Self:
-        """A file as Dify names it (type, transfer_method, upload_file_id ...) or as a list of URLs with content types
-        does (url, file_name, file_size, content_type); raises InvalidRequest, its field below `where`."""
+        """A file in Dify's names (type, transfer_method, upload_file_id ...) or as a URL with a content type (url,
+        file_name, file_size, content_type). Raises InvalidRequest with a field below `where`."""
         content_type = _text(raw.get("content_type")) or _text(raw.get("mime_type"))
         size, owner = raw.get("file_size", raw.get("size")), raw.get("belongs_to")
         method = _one_of(raw.get("transfer_method") or "remote_url", TransferMethod, f"{where}.transfer_method")
         pointer = next((raw[key] for key in _POINTERS[method] if raw.get(key)), None)
         if not isinstance(pointer, str):
-            raise InvalidRequest(f"A {method} has a string here", field=f"{where}.{_POINTERS[method][0]}")
+            key = _POINTERS[method][0]
+            raise InvalidRequest(f"{key} must be a string: the file is a {method}", field=f"{where}.{key}")
         if method == "remote_url" and not _is_url(pointer):
-            raise InvalidRequest("A file's URL is of http, https or data", field=f"{where}.url")
+            raise InvalidRequest("url must begin with http://, https:// or data:", field=f"{where}.url")
         return cls(
             type=_one_of(raw.get("type") or _type_of(content_type), FileType, f"{where}.type"),
             transfer_method=method,
@@ -60,20 +61,20 @@ class FileRef:
 
     @classmethod
     def from_ref(cls, ref: str, *, type: FileType = "image", name: str | None = None) -> Self | None:  # noqa: A002 - the field's name
-        """A file as `local:ID`, `tool:ID` or `remote:URL`; None for anything else."""
+        """A file from `local:ID`, `tool:ID` or `remote:URL`; None for anything else."""
         prefix, colon, pointer = ref.partition(":")
         method = _PREFIXES.get(prefix)
         return cls(type=type, transfer_method=method, pointer=pointer, name=name) if colon and method else None
 
     @property
     def ref(self) -> str:
-        """What from_ref reads."""
+        """The string that from_ref reads."""
         prefix = next(prefix for prefix, method in _PREFIXES.items() if method == self.transfer_method)
         return f"{prefix}:{self.pointer}"
 
     def to_mapping(self) -> dict[str, Any]:
-        """What from_mapping reads, in Dify's names, without what is not known."""
-        known = {
+        """The mapping that from_mapping reads, in Dify's names, without unknown values."""
+        values = {
             "type": self.type,
             "transfer_method": self.transfer_method,
             _POINTERS[self.transfer_method][0]: self.pointer,
@@ -82,52 +83,52 @@ class FileRef:
             "file_size": self.size,
             "belongs_to": self.belongs_to,
         }
-        return {key: value for key, value in known.items() if value is not None}
+        return {key: value for key, value in values.items() if value is not None}
 
     @property
     def label(self) -> str:
-        """A name to show: its own, the last part of its URL, or its id. Never a URL's query, which may be a secret."""
+        """Its name, else the last part of its URL, else its id. Never a URL's query, which may hold a secret."""
         if self.name:
             return self.name
         return url_label(self.pointer) if self.transfer_method == "remote_url" else self.pointer
 
     @property
     def stub(self) -> str:
-        """What a model reads in place of a file that it cannot be given."""
+        """The text that a model reads instead of a file that it cannot get."""
         if self.type == "custom":
             return f"[Unsupported file type: {self.label} ({self.type})]"
         return f"[{self.type}: {self.label}]"
 
 
 def read_files(stored: Sequence[Any]) -> tuple[FileRef, ...]:
-    """The files of a stored message, which may be of any shape: paths and URLs too, and what is no file is left out."""
+    """The files of a stored message, of any shape, paths and URLs too; what is not a file is left out."""
     found: list[FileRef] = []
-    for one in stored:
-        if isinstance(one, str) and one:
-            content_type = guess_type(_path(one))[0]
-            method: TransferMethod = "remote_url" if _is_url(one) else "local_file"
-            name = None if method == "remote_url" else PurePosixPath(one).name
+    for raw in stored:
+        if isinstance(raw, str) and raw:
+            content_type = guess_type(_path(raw))[0]
+            method: TransferMethod = "remote_url" if _is_url(raw) else "local_file"
+            name = None if method == "remote_url" else PurePosixPath(raw).name
             kind = _type_of(content_type)
-            found.append(FileRef(type=kind, transfer_method=method, pointer=one, name=name, content_type=content_type))
-        elif isinstance(one, Mapping):
+            found.append(FileRef(type=kind, transfer_method=method, pointer=raw, name=name, content_type=content_type))
+        elif isinstance(raw, Mapping):
             with suppress(InvalidRequest):
-                found.append(FileRef.from_mapping(one))
+                found.append(FileRef.from_mapping(raw))
     return tuple(found)
 
 
-# A file as the content part that is sent, or None when it is gone or this model cannot read it.
+# The content part for a file, or None if the file is deleted or the model cannot read it.
 FileResolver = Callable[[FileRef], dict[str, Any] | None]
 
 
 def remote_images(file: FileRef) -> dict[str, Any] | None:
-    """The resolver that needs no storage: remote images by their URL, nothing else."""
+    """The resolver that needs no storage: it resolves remote images to their URL, and nothing else."""
     if file.type != "image" or file.transfer_method != "remote_url":
         return None
     return {"type": "image_url", "image_url": {"url": file.pointer, "detail": "high"}}
 
 
 def url_label(url: str) -> str:
-    """The last part of a URL's path, without query and credentials; any string is taken."""
+    """The last part of a URL's path, without query and credentials. Accepts any string."""
     if url.startswith("data:"):
         return "file"
     return _path(url).rstrip("/").rpartition("/")[2].rpartition("@")[2] or "file"
@@ -150,9 +151,10 @@ def _type_of(content_type: str | None) -> FileType:
     return kind if kind in {"image", "audio", "video"} else "document"  # type: ignore[return-value]
 
 
-def _one_of(value: Any, known: Any, field: str) -> Any:
-    choices = get_args(known)
+def _one_of(value: Any, choice: Any, field: str) -> Any:
+    choices = get_args(choice)
     if value not in choices:
         shown = value[:100] if isinstance(value, str) else None
-        raise InvalidRequest(f"This is one of {', '.join(choices)}", field=field, value=shown)
+        name = field.rpartition(".")[2]
+        raise InvalidRequest(f"{name} must be one of {', '.join(choices)} (got {shown!r})", field=field, value=shown)
     return value

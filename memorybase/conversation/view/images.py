@@ -1,4 +1,4 @@
-"""The image budget: images are kept newest first, the others become a line of text that names them."""
+"""The image budget: the newest images stay, and a line of text replaces each other one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from memorybase.conversation.view.tokens import IMAGE_TYPES
 
 
 def keep_newest_images(records: Sequence[Record], budget: int) -> list[Record]:
-    """The records with at most `budget` image parts among them; no message goes, and of one the last images stay."""
+    """The records with the last `budget` image parts; stubs replace the others. No message is dropped."""
     left = budget
     kept: list[Record] = []
     for record in reversed(records):
         parts: list[dict[str, Any]] = []
-        stubbed = False
+        has_stub = False
         for part in reversed(parts_of(record.content)):
             if part.get("type") not in IMAGE_TYPES:
                 parts.append(part)
@@ -24,9 +24,9 @@ def keep_newest_images(records: Sequence[Record], budget: int) -> list[Record]:
                 left -= 1
                 parts.append(part)
             else:
-                stubbed = True
+                has_stub = True
                 parts.append(text_part(f"[image: {_image_name(part)}]"))
-        kept.append(record.with_content(plain(parts[::-1])) if stubbed else record)
+        kept.append(record.with_content(plain(parts[::-1])) if has_stub else record)
     kept.reverse()
     return kept
 

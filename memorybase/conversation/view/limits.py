@@ -1,8 +1,8 @@
-"""Which messages fit: whole units chosen from the newest backwards, each counted once.
+"""Which messages fit: `trim` chooses whole units from the newest backwards.
 
-A unit is a turn, a group or, as Dify does it, a single message. While the newest turn is unfinished, a model is about
-to answer it: then its question is kept before anything else, and its groups are units of their own. A limit too small
-for the newest unit, or for that question, keeps nothing but the floor of `min_messages`, and says so.
+A unit is a turn, a group or, as Dify does it, a single message. If the newest turn is unfinished, a model is about to
+answer it: then its question has priority over everything else, and each of its groups is a unit. If the limits are too
+small for the newest unit, or for that question, only `min_messages` are kept and `Trimmed.over` is set.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Prune = Literal["turn", "group", "message"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threshold:
-    """Nothing goes until `trigger` messages are there; then the newest `target` stay, and it grows again."""
+    """At `trigger` messages, all but the newest `target` are left out; then the view grows again."""
 
     trigger: int
     target: int
@@ -31,7 +31,7 @@ class Threshold:
         _not_negative(target=self.target)
         if self.trigger <= self.target:
             raise InvalidRequest(
-                "The threshold's trigger is above its target",
+                f"trigger must be above target (got {self.trigger} and {self.target})",
                 field="trigger",
                 value=self.trigger,
                 limit=self.target + 1,
@@ -40,7 +40,7 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Messages that are left out because they were before: those behind `after_seq`, up to and with `to_seq`."""
+    """Messages that were left out before: after_seq < seq <= to_seq."""
 
     after_seq: int
     to_seq: int
@@ -48,12 +48,12 @@ class Cut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much may be sent. None is no limit; 0 keeps nothing. All that are given hold together.
+    """How much may be sent. None is no limit; 0 keeps nothing. All limits apply together.
 
-    max_turns      whole turns; the unfinished one is not counted. Needs prune="turn"
-    min_messages   so many of the newest are kept whatever max_tokens says
+    max_turns      whole turns; an unfinished one does not count. Needs prune="turn"
+    min_messages   so many of the newest are always kept, whatever max_tokens is
     keep_first     how many messages drop_middle keeps at the start; by default the predefined ones, at least 2
-    cuts           left out already, of a log that is not read again from its beginning: in a threshold's stead
+    cuts           what a threshold left out before, so that the log need not be read from its start; replaces it
     """
 
     max_messages: int | None = None
@@ -76,18 +76,20 @@ class Limits:
         )
         if self.max_messages is not None and self.min_messages > self.max_messages:
             raise InvalidRequest(
-                "min_messages is not above max_messages",
+                f"min_messages must be at most max_messages (got {self.min_messages} and {self.max_messages})",
                 field="min_messages",
                 value=self.min_messages,
                 limit=self.max_messages,
             )
         if self.max_turns is not None and self.prune != "turn":
-            raise InvalidRequest('max_turns needs prune="turn"', field="prune", value=self.prune, limit="turn")
+            raise InvalidRequest(
+                f'max_turns needs prune="turn" (got "{self.prune}")', field="prune", value=self.prune, limit="turn"
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Trimmed:
-    """Places kept, in order, whether even the newest unit did not fit, and which places that unit is."""
+    """The indices that are kept, in order; whether even the newest unit did not fit; the indices of that unit."""
 
     kept: list[int]
     over: bool = False
@@ -104,7 +106,7 @@ class _Unit:
 
 @dataclass(slots=True)
 class _Room:
-    """What is left of the limits; None is no limit."""
+    """The rest of the limits; None is no limit."""
 
     messages: int | None
     tokens: int | None
@@ -117,12 +119,12 @@ class _Room:
             and (self.turns is None or unit.turns <= self.turns)
         )
 
-    def without(self, taken: Taken) -> _Room:
-        left = _Room(self.messages, self.tokens, self.turns)
-        left.take(_Unit((), taken.messages, taken.tokens, 0))
-        return left
+    def without(self, used: Used) -> _Room:
+        room = _Room(self.messages, self.tokens, self.turns)
+        room.use(_Unit((), used.messages, used.tokens, 0))
+        return room
 
-    def take(self, unit: _Unit) -> None:
+    def use(self, unit: _Unit) -> None:
         if self.messages is not None:
             self.messages -= unit.messages
         if self.tokens is not None:
@@ -132,14 +134,14 @@ class _Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """What of the limits is spent before any record is chosen: pinned messages, a summary."""
+class Used:
+    """The part of the limits that is used before any record is chosen: by pinned messages or a summary."""
 
     messages: int = 0
     tokens: int = 0
 
 
-NOTHING_TAKEN = Taken()
+NOTHING_USED = Used()
 
 
 def trim(
@@ -148,47 +150,47 @@ def trim(
     limits: Limits,
     *,
     leading: int = 0,
-    taken: Taken = NOTHING_TAKEN,
+    used: Used = NOTHING_USED,
 ) -> Trimmed:
-    """What of the records fits beside what is taken. The first `leading` ones are predefined messages, groups of their
-    own, which drop_middle protects. A question that fits the limits alone stays even where `taken` leaves no room."""
+    """The records that fit into what `used` leaves of the limits. The first `leading` records are predefined messages,
+    which drop_middle protects. A question that fits the limits alone is kept even if `used` leaves no room for it."""
     if limits.prune == "message":
         return _pop_from_front(tokens, limits)
     window = _window(records, tokens, limits, leading)
     units, question = _units(window, records, tokens, limits.prune, leading)
-    whole = _Room(limits.max_messages, limits.max_tokens, limits.max_turns)
-    room = whole.without(taken)
+    total = _Room(limits.max_messages, limits.max_tokens, limits.max_turns)
+    room = total.without(used)
     if room.fits(_sum(units)):
         return Trimmed(_indices(units))
-    musts = _musts(units, question, limits.min_messages)
-    if not room.fits(_sum([units[index] for index in sorted(musts.needed)])):
-        wanted = whole.messages != 0 and whole.turns != 0  # a limit of no messages asks for none
-        kept = [units[index] for index in sorted(musts.floor | musts.alone(units, whole))]
-        return Trimmed(_indices(kept), wanted, units[musts.anchor].members if musts.anchor is not None else ())
-    head = _head(units, room, _keep_first(limits, leading), musts) if limits.strategy == "drop_middle" else 0
+    required = _required(units, question, limits.min_messages)
+    if not room.fits(_sum([units[index] for index in sorted(required.indices)])):
+        over = total.messages != 0 and total.turns != 0  # a limit of 0 asks for nothing
+        kept = [units[index] for index in sorted(required.floor | required.alone(units, total))]
+        return Trimmed(_indices(kept), over, units[required.anchor].members if required.anchor is not None else ())
+    head = _head(units, room, _keep_first(limits, leading), required) if limits.strategy == "drop_middle" else 0
     for unit in units[:head]:
-        room.take(unit)
-    tail = _newest(units, head, room, musts)
+        room.use(unit)
+    tail = _newest(units, head, room, required)
     return Trimmed(_indices([*units[:head], *(units[index] for index in tail)]))
 
 
 @dataclass(frozen=True, slots=True)
-class _Musts:
-    """Units that come before any other: the floor, and the question that is being answered or the newest unit."""
+class _Required:
+    """Units with priority: `floor` for min_messages; `anchor`, the open question or else the newest unit."""
 
     floor: frozenset[int]
     anchor: int | None
 
     @property
-    def needed(self) -> frozenset[int]:
+    def indices(self) -> frozenset[int]:
         return self.floor if self.anchor is None else self.floor | {self.anchor}
 
-    def alone(self, units: Sequence[_Unit], whole: _Room) -> set[int]:
-        """The anchor where it fits by itself and only what else must be there makes it too much."""
-        return set() if self.anchor is None or not whole.fits(units[self.anchor]) else {self.anchor}
+    def alone(self, units: Sequence[_Unit], total: _Room) -> set[int]:
+        """The anchor, if it fits into the limits alone."""
+        return set() if self.anchor is None or not total.fits(units[self.anchor]) else {self.anchor}
 
 
-def _musts(units: Sequence[_Unit], question: int | None, min_messages: int) -> _Musts:
+def _required(units: Sequence[_Unit], question: int | None, min_messages: int) -> _Required:
     floor: set[int] = set()
     count = 0
     for index in range(len(units) - 1, -1, -1):
@@ -197,37 +199,37 @@ def _musts(units: Sequence[_Unit], question: int | None, min_messages: int) -> _
         floor.add(index)
         count += units[index].messages
     anchor = question if question is not None else len(units) - 1
-    return _Musts(frozenset(floor), anchor if units else None)
+    return _Required(frozenset(floor), anchor if units else None)
 
 
-def _newest(units: Sequence[_Unit], start: int, room: _Room, musts: _Musts) -> list[int]:
-    """Places from `start` on: what must be, then the newest as long as they fit. Nothing is skipped to fit more in."""
-    kept = {index for index in musts.needed if index >= start}
+def _newest(units: Sequence[_Unit], start: int, room: _Room, required: _Required) -> list[int]:
+    """Indices from `start` on: required units, then the newest until one does not fit. No unit is skipped."""
+    kept = {index for index in required.indices if index >= start}
     for index in kept:
-        room.take(units[index])
+        room.use(units[index])
     for index in range(len(units) - 1, start - 1, -1):
         if index in kept:
             continue
         if not room.fits(units[index]):
             break
-        room.take(units[index])
+        room.use(units[index])
         kept.add(index)
     return sorted(kept)
 
 
-def _head(units: Sequence[_Unit], room: _Room, keep_first: int, musts: _Musts) -> int:
-    """How many leading units drop_middle keeps: at most half of each limit, and only what leaves room for the musts."""
+def _head(units: Sequence[_Unit], room: _Room, keep_first: int, required: _Required) -> int:
+    """How many leading units drop_middle keeps: at most half of each limit, and room is left for the required ones."""
     half = _Room(*(None if limit is None else limit // 2 for limit in (room.messages, room.tokens, room.turns)))
     rest = _Room(room.messages, room.tokens, room.turns)
-    for index in musts.needed:
-        rest.take(units[index])
+    for index in required.indices:
+        rest.use(units[index])
     messages = 0
     for index, unit in enumerate(units):
         messages += unit.messages
-        if messages > keep_first or index in musts.needed or not (half.fits(unit) and rest.fits(unit)):
+        if messages > keep_first or index in required.indices or not (half.fits(unit) and rest.fits(unit)):
             return index
-        half.take(unit)
-        rest.take(unit)
+        half.use(unit)
+        rest.use(unit)
     return len(units)
 
 
@@ -238,19 +240,19 @@ def _keep_first(limits: Limits, leading: int) -> int:
 def _units(
     window: Sequence[int], records: Sequence[Record], tokens: Sequence[int], prune: Prune, leading: int
 ) -> tuple[list[_Unit], int | None]:
-    """The window cut into units, and which of them holds the question that is being answered."""
+    """The window as units, and the index of the unit with the open question."""
     split = next((number for number, index in enumerate(window) if index >= leading), len(window))
     units: list[_Unit] = []
     question: int | None = None
     for part, is_history in ((window[:split], False), (window[split:], True)):
-        mine = [records[index] for index in part]
-        asked = open_question(mine) if is_history else None
-        groups = groups_of(mine)
-        turns = turns_of(mine, groups) if prune == "turn" else [[group] for group in groups]
+        in_part = [records[index] for index in part]
+        opened = open_question(in_part) if is_history else None
+        groups = groups_of(in_part)
+        turns = turns_of(in_part, groups) if prune == "turn" else [[group] for group in groups]
         for turn in turns:
-            is_open = asked is not None and turn[0][0] >= asked
+            is_open = opened is not None and turn[0][0] >= opened
             for members in turn if is_open else [tuple(index for group in turn for index in group)]:
-                if members[0] == asked:
+                if members[0] == opened:
                     question = len(units)
                 indices = tuple(part[member] for member in members)
                 units.append(
@@ -260,7 +262,7 @@ def _units(
 
 
 def _window(records: Sequence[Record], tokens: Sequence[int], limits: Limits, leading: int) -> Sequence[int]:
-    """What a threshold has left: the log is written anew, write by write, and cut whenever it reaches the trigger."""
+    """What a threshold leaves: this replays the log write by write and cuts whenever it reaches the trigger."""
     if limits.cuts:
         return [
             index
@@ -281,8 +283,8 @@ def _window(records: Sequence[Record], tokens: Sequence[int], limits: Limits, le
         if count < threshold.trigger or not _is_written(units, index, records):
             continue
         if head is None:
-            musts = _musts(list(tail), None, 0)
-            size = _head(list(tail), head_room, _keep_first(limits, leading), musts)
+            required = _required(list(tail), None, 0)
+            size = _head(list(tail), head_room, _keep_first(limits, leading), required)
             head = [tail.popleft() for _ in range(size)]
         while len(tail) > 1 and count > threshold.target:
             count -= tail.popleft().messages
@@ -290,7 +292,7 @@ def _window(records: Sequence[Record], tokens: Sequence[int], limits: Limits, le
 
 
 def _is_written(units: Sequence[_Unit], index: int, records: Sequence[Record]) -> bool:
-    """Whether a write ends with this unit: what shares a run is one, and its answer is awaited."""
+    """Whether a write ends with this unit: the messages of a run are one write, which a question does not end."""
     here = records[units[index].members[-1]]
     if here.run_id is None:
         return True
@@ -300,7 +302,7 @@ def _is_written(units: Sequence[_Unit], index: int, records: Sequence[Record]) -
 
 
 def _pop_from_front(tokens: Sequence[int], limits: Limits) -> Trimmed:
-    """Single messages go from the front while it is too much, and one always stays: how Dify prunes."""
+    """Dify's pruning: drops messages from the front while there is too much; one always stays."""
     start = 0 if limits.max_messages is None else max(0, len(tokens) - max(1, limits.max_messages))
     total = sum(tokens[start:])
     while limits.max_tokens is not None and total > limits.max_tokens and len(tokens) - start > 1:
@@ -325,4 +327,4 @@ def _indices(units: Sequence[_Unit]) -> list[int]:
 def _not_negative(**values: int | None) -> None:
     for name, value in values.items():
         if value is not None and value < 0:
-            raise InvalidRequest(f"{name} is not negative", field=name, value=value, limit=0)
+            raise InvalidRequest(f"{name} must be at least 0 (got {value})", field=name, value=value, limit=0)

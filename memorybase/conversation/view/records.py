@@ -1,4 +1,4 @@
-"""The records of a conversation: what the log holds and what a view is made of."""
+"""Records: the messages of a log, which a view is built from."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Status = Literal["in_progress", "completed", "failed", "stopped"]
 Kind = Literal["history", "summary", "recall", "predefined"]
 Content = str | list[dict[str, Any]] | None
 
-# As a parent: "whatever came just before". Runtimes without threads send it.
+# As a parent: the message just before. Runtimes without threads send it.
 UUID_NIL = "00000000-0000-0000-0000-000000000000"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One message of a log, in OpenAI's shape. `seq` alone orders it; `run_id` is the write that it belongs to."""
+    """One message of a log, in OpenAI's shape. Only `seq` orders it; `run_id` is the run that wrote it."""
 
     id: str
     seq: int
@@ -38,14 +38,14 @@ class Record:
     status: Status = "completed"
     created_at: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    # What it is to the view, and which stored messages it stands for where those are not itself.
+    # Its role in the view, and the stored messages that it stands for, if they are not the record itself.
     kind: Kind = "history"
     message_ids: Sequence[str] = ()
     score: float | None = None
 
     @classmethod
     def from_openai(cls, message: Mapping[str, Any], *, id: str, seq: int, **fields: Any) -> Self:  # noqa: A002 - the field's name
-        """A chat completion message; developer is system."""
+        """A chat completion message; the role developer becomes system."""
         role = message["role"]
         return cls(
             id=id,
@@ -79,12 +79,12 @@ class Record:
 
     @property
     def text(self) -> str:
-        """Its text: the string, or the text parts one a line."""
+        """The string, or the text parts, a line each."""
         return message_text(self.content)
 
     @property
     def is_empty(self) -> bool:
-        """Whether it says and does nothing."""
+        """Whether it has no content, files or tool calls, and is no tool result."""
         return not (self.tool_calls or self.files or self.role == "tool") and not content_says(self.content)
 
     def with_content(self, content: Content) -> Record:
@@ -92,14 +92,14 @@ class Record:
 
 
 def content_says(content: Content) -> bool:
-    """Whether there is anything in it but white space."""
+    """Whether the content has more than white space."""
     if isinstance(content, str):
         return bool(content.strip())
     return any(part.get("type") != "text" or str(part.get("text", "")).strip() for part in content or ())
 
 
 def call_parts(call: Mapping[str, Any]) -> tuple[str, str]:
-    """A tool call's name and its arguments as JSON text, from OpenAI's shape or LangChain's."""
+    """A tool call's name and its arguments as JSON, from OpenAI's shape or LangChain's."""
     function = call["function"] if isinstance(call.get("function"), Mapping) else call
     arguments = function.get("arguments", function.get("args"))
     if arguments is not None and not isinstance(arguments, str):
@@ -108,7 +108,7 @@ def call_parts(call: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def call_ids(record: Record) -> set[str]:
-    """The ids that results of its tool calls bear."""
+    """The ids of its tool calls, which their results repeat."""
     return {str(call.get("id") or "") for call in record.tool_calls}
 
 
@@ -117,22 +117,22 @@ def text_part(text: str) -> dict[str, Any]:
 
 
 def parts_of(content: Content) -> list[dict[str, Any]]:
-    """The content as parts; an empty one has none."""
+    """The content as parts; empty content has none."""
     if isinstance(content, list):
         return content
     return [text_part(content)] if content else []
 
 
 def plain(parts: Sequence[dict[str, Any]]) -> Content:
-    """The parts, or a string where they are nothing but text: models that read no parts read that."""
+    """The parts, or a string if all are text, for models that do not read parts."""
     if all(part.get("type") == "text" for part in parts):
         return "\n".join(part["text"] for part in parts)
     return list(parts)
 
 
 def with_files(record: Record, resolve: FileResolver) -> tuple[Record, bool]:
-    """The record with its files as content parts, files first and the text last, and whether one became a stub."""
-    found = [(file, resolve(file)) for file in record.files]
-    parts = [part if part is not None else text_part(file.stub) for file, part in found]
+    """The record with its files as content parts, before its text, and whether one became a stub."""
+    resolved = [(file, resolve(file)) for file in record.files]
+    parts = [part if part is not None else text_part(file.stub) for file, part in resolved]
     content = plain([*parts, *parts_of(record.content)])
-    return replace(record, content=content, files=()), any(part is None for _, part in found)
+    return replace(record, content=content, files=()), any(part is None for _, part in resolved)

@@ -1,4 +1,4 @@
-"""Records as the messages that a model takes: aligned as its provider wants them, in OpenAI's or LangChain's shape."""
+"""Turns records into messages for a model: aligned as its provider demands, in OpenAI's or LangChain's shape."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _LANGCHAIN_TYPES = {"user": "human", "assistant": "ai", "system": "system", "too
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """The records left, and the reason for each one that went; a merged one stands for several messages."""
+    """The records that stay, and the reason for each removed one; a merged record stands for several messages."""
 
     records: list[Record]
     removed: list[tuple[Record, str]]
 
 
 def align(records: Sequence[Record], how: Align) -> Aligned:
-    """user_first: no assistant or tool message before the first user message of the history. strict: no tool call
-    without its result at the end and nothing empty either, and neighbours of one role become one message."""
+    """user_first: removes assistant and tool messages before the first user message of the history. strict: also
+    removes empty messages and an unanswered tool call at the end, and merges neighbors of the same role."""
     if how == "none":
         return Aligned(list(records), [])
     early = _before_first_user(records)
@@ -42,7 +42,7 @@ def align(records: Sequence[Record], how: Align) -> Aligned:
 
 
 def message_ids(record: Record) -> tuple[str, ...]:
-    """The stored messages that it stands for."""
+    """The stored messages that the record stands for."""
     if record.message_ids:
         return tuple(record.message_ids)
     return (record.id,) if record.kind == "history" else ()
@@ -58,7 +58,7 @@ def to_openai(record: Record) -> dict[str, Any]:
 
 
 def to_langchain(record: Record) -> dict[str, Any]:
-    """A message as LangChain's convert_to_messages reads it; its id is the stored message's."""
+    """A message that LangChain's convert_to_messages reads, with the stored message's id."""
     message: dict[str, Any] = {"type": _LANGCHAIN_TYPES[record.role], "content": record.content or ""}
     if record.kind == "history":
         message["id"] = record.id
@@ -68,8 +68,8 @@ def to_langchain(record: Record) -> dict[str, Any]:
 
 
 def _references(record: Record) -> dict[str, str]:
-    known = {"tool_call_id": record.tool_call_id, "name": record.name or None}
-    return {key: value for key, value in known.items() if value is not None}
+    references = {"tool_call_id": record.tool_call_id, "name": record.name or None}
+    return {key: value for key, value in references.items() if value is not None}
 
 
 def _langchain_call(call: Any) -> dict[str, Any]:
@@ -78,13 +78,13 @@ def _langchain_call(call: Any) -> dict[str, Any]:
         args = json.loads(arguments)
     except ValueError:
         args = None
-    # LangChain takes an object only; what a model wrote that is none is kept in sight.
+    # LangChain accepts only an object; keep anything else that a model wrote under _raw.
     return {"name": name, "args": args if isinstance(args, dict) else {"_raw": arguments}, "id": call.get("id"),
             "type": "tool_call"}  # fmt: skip
 
 
-def _without(records: Sequence[Record], gone: Sequence[Record]) -> list[Record]:
-    identities = set(map(id, gone))  # ids may repeat: predefined messages and summaries have their own
+def _without(records: Sequence[Record], removed: Sequence[Record]) -> list[Record]:
+    identities = set(map(id, removed))  # not by Record.id: predefined messages may repeat one
     return [record for record in records if id(record) not in identities]
 
 
@@ -99,7 +99,7 @@ def _before_first_user(records: Sequence[Record]) -> list[Record]:
 
 
 def _unanswered_end(records: Sequence[Record]) -> list[Record]:
-    """The open call at the end and the results it has so far."""
+    """The call at the end that still lacks results, with the results it has."""
     for index in range(len(records) - 1, -1, -1):
         if records[index].role == "tool":
             continue

@@ -1,8 +1,7 @@
-"""The thread of a conversation with branches: from one message back to where it began.
+"""The thread of a conversation with branches: from one message back to its first.
 
-A parent is an id, NIL ("whatever came just before") or None (the thread begins here). `thread` follows them by an id
-map, so that no order of rows and no equal timestamps change it. `dify_thread` is Dify's single pass over the newest
-rows first, kept to compare with.
+A parent is an id, NIL (the message just before) or None (the thread begins here). `thread` follows ids, so neither the
+order of rows nor equal timestamps change the result. `dify_thread` is Dify's single pass, for comparison.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from typing import Generic, Protocol, TypeVar
 from memorybase.conversation.view.records import UUID_NIL, Record
 from memorybase.errors import NotFound
 
-BROKEN_LINK = "broken_link"  # a parent is missing: deleted, or not among the rows
+BROKEN_LINK = "broken_link"  # a parent is deleted, or not among the rows
 CYCLE = "cycle"
 
 
 class Linked(Protocol):
-    """A row of a conversation: a record, or a whole turn."""
+    """A record, or another row of a conversation."""
 
     @property
     def id(self) -> str: ...
@@ -34,7 +33,7 @@ Row = TypeVar("Row", bound=Linked)
 
 @dataclass(frozen=True, slots=True)
 class Thread(Generic[Row]):
-    """Oldest first, with what was found wrong on the way."""
+    """Rows, oldest first, and flags for what is wrong with the thread."""
 
     rows: list[Row]
     flags: tuple[str, ...] = ()
@@ -43,16 +42,16 @@ class Thread(Generic[Row]):
 def thread(
     rows: Sequence[Row], leaf_id: str | None = None, *, parents: Mapping[str, str | None] | None = None
 ) -> Thread[Row]:
-    """The thread that ends at the leaf, by default the newest row by seq; raises NotFound for an unknown leaf.
-    `parents`, by id, are followed in place of the rows' own."""
+    """The thread that ends at the leaf, by default the row with the highest seq. `parents`, by id, replace those of the
+    rows. Raises NotFound for an unknown leaf."""
     ordered = sorted(rows, key=lambda row: (row.seq, row.id))
     if not ordered:
         return Thread([])
-    place_of = {row.id: index for index, row in enumerate(ordered)}
-    if leaf_id is not None and leaf_id not in place_of:
-        raise NotFound("The conversation has no such message.", field="leaf_id", value=leaf_id)
-    index: int | None = len(ordered) - 1 if leaf_id is None else place_of[leaf_id]
-    found: list[Row] = []
+    index_of = {row.id: index for index, row in enumerate(ordered)}
+    if leaf_id is not None and leaf_id not in index_of:
+        raise NotFound("leaf_id must be a message of the conversation", field="leaf_id", value=leaf_id)
+    index: int | None = len(ordered) - 1 if leaf_id is None else index_of[leaf_id]
+    path: list[Row] = []
     visited: set[int] = set()
     flags: tuple[str, ...] = ()
     while index is not None:
@@ -61,40 +60,41 @@ def thread(
             break
         visited.add(index)
         row = ordered[index]
-        found.append(row)
+        path.append(row)
         parent = row.parent_id if parents is None else parents[row.id]
         if not parent:
             break
         if parent == UUID_NIL:
             index = index - 1 if index else None
             continue
-        index = place_of.get(parent)
+        index = index_of.get(parent)
         if index is None:
             flags = (BROKEN_LINK,)
-    found.reverse()
-    return Thread(found, flags)
+    path.reverse()
+    return Thread(path, flags)
 
 
 def dify_thread(newest_first: Sequence[Row]) -> list[Row]:
-    """Newest first, as Dify finds it: any row without a parent ends the walk, whether or not it is on the way."""
-    found: list[Row] = []
-    wanted: str | None = None
+    """Newest first, as Dify finds it: any row without a parent ends the thread, even if it is on another one."""
+    path: list[Row] = []
+    next_id: str | None = None
     for row in newest_first:
         if not row.parent_id:
-            found.append(row)
+            path.append(row)
             break
-        if wanted is None or wanted in {row.id, UUID_NIL}:
-            found.append(row)
-            wanted = row.parent_id
-    return found
+        if next_id is None or next_id in {row.id, UUID_NIL}:
+            path.append(row)
+            next_id = row.parent_id
+    return path
 
 
 def inferred_parents(records: Sequence[Record]) -> dict[str, str | None]:
-    """A parent for each record by its id, for logs in which few or none name one.
+    """The parent of each record by its id, for logs in which few records or none name one.
 
-    A record without a parent follows the one before it in its run. The first of a run follows what is older, until the
-    conversation has named a parent once: from then on it begins a thread, as after regenerating a first answer. A user
-    message whose parent is another run's user message means that whole turn, answer included.
+    The same rule as `queries.threads` has for stored messages. A record without a parent follows the one before it in
+    its run. The first of a run follows the one before it in the log, until a record has named a parent: from then on it
+    begins a thread, as after regenerating a first answer. If a user message names a user message of another run, it
+    follows that whole turn, answer included.
     """
     ordered = sorted(records, key=lambda record: (record.seq, record.id))
     last_of_run = {record.run_id: record for record in ordered}

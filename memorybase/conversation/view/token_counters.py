@@ -1,8 +1,8 @@
-"""Token counters by name, each made once a process.
+"""Token counters by name, each created once per process.
 
-estimate          needs nothing; the default
-hf:MODEL          a Hugging Face tokenizer: the bundled model's, a folder's or file's, or a hub's
-tiktoken:ENCODING OpenAI's, where the package is installed and its cache holds the encoding: nothing is downloaded
+estimate           needs nothing; the default
+hf:MODEL           a Hugging Face tokenizer: of the bundled model, a folder, a file or the hub
+tiktoken:ENCODING  OpenAI's; the package must be installed and its cache must hold the encoding: nothing is downloaded
 """
 
 from __future__ import annotations
@@ -23,30 +23,35 @@ _TIKTOKEN_URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoke
 
 @lru_cache(maxsize=16)
 def counter_named(name: str, tiktoken_cache: Path | None = None) -> TokenCounter:
-    """The counter of that name; raises InvalidRequest for another, ModelUnavailable where its files are missing."""
-    kind, _, which = name.partition(":")
+    """The counter of that name. Raises InvalidRequest for an unknown name, ModelUnavailable without its files."""
+    kind, _, model = name.partition(":")
     if name == ESTIMATE.name:
         return ESTIMATE
-    if kind == "hf" and which:
-        return TextCounter(name, text_counter(which))
-    if kind == "tiktoken" and which:
-        return _tiktoken(name, which, tiktoken_cache)
-    raise InvalidRequest("A counter is estimate, hf:MODEL or tiktoken:ENCODING", field="counter", value=name[:100])
+    if kind == "hf" and model:
+        return TextCounter(name, text_counter(model))
+    if kind == "tiktoken" and model:
+        return _tiktoken(name, model, tiktoken_cache)
+    raise InvalidRequest(
+        f"counter must be estimate, hf:MODEL or tiktoken:ENCODING (got {name[:100]!r})",
+        field="counter",
+        value=name[:100],
+    )
 
 
 def counter_for(settings: Settings, model: str | None) -> TokenCounter:
-    """The counter that the setting names for a model; the estimate for every other."""
+    """The counter that the setting token_counters names for a model, else the estimate."""
     return counter_named(settings.token_counters.get(model or "", ESTIMATE.name), settings.tiktoken_cache_dir)
 
 
 def _tiktoken(name: str, encoding: str, cache: Path | None) -> TokenCounter:
     if find_spec("tiktoken") is None:
         raise ModelUnavailable("tiktoken is not installed: pip install tiktoken", model=name)
-    # The package keeps each file under the digest of the address it came from, in the folder that TIKTOKEN_CACHE_DIR
-    # names; without the file it would download it.
+    # tiktoken names a cached file by the digest of its URL. Without the file it would download it.
     file = hashlib.sha1(_TIKTOKEN_URL.format(encoding).encode(), usedforsecurity=False).hexdigest()
     if cache is None or not (cache / file).is_file():
-        raise ModelUnavailable(f"tiktoken's cache holds no {encoding}: see tiktoken_cache_dir.", model=name)
+        raise ModelUnavailable(
+            f"tiktoken's cache must hold {encoding}: put its file into tiktoken_cache_dir.", model=name
+        )
     point_tiktoken_at(cache)
     encode = importlib.import_module("tiktoken").get_encoding(encoding).encode_ordinary
     return TextCounter(name, lambda text: len(encode(text)))

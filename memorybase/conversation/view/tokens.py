@@ -1,4 +1,4 @@
-"""What a message costs: everything that is sent counts, not its text alone."""
+"""Token counts of messages: everything that is sent counts, not only text."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ IMAGE_TYPES = frozenset({"image_url", "image", "input_image"})
 
 
 class TokenCounter(Protocol):
-    """Counts the tokens of one message as it is sent; its name stands in the report."""
+    """Counts the tokens of one message as it is sent; the report contains its name."""
 
     @property
     def name(self) -> str: ...
 
     def count(self, record: Record) -> int:
-        """Never negative; a conversation costs the sum of its messages."""
+        """At least 0; a conversation costs the sum of its messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overheads:
-    """What is sent beside text. OpenAI's published numbers where there are any; the others lean to the high side."""
+    """Tokens beside text: OpenAI's published numbers where there are any; the others are rather too high."""
 
     message: int = 3  # role and delimiters
     name: int = 1
     tool_call: int = 8  # its id, type and braces; the result repeats the id
     image: int = 765  # 1024 x 1024 in high detail
     small_image: int = 85  # detail low
-    other_part: int = 1000  # audio, video or a document whose length nobody knows
+    other_part: int = 1000  # audio, video or a document of unknown length
 
 
 class TextCounter:
-    """A counter made of a function that counts a text's tokens."""
+    """A counter based on a function that counts the tokens of a text."""
 
     def __init__(self, name: str, tokens_of: Callable[[str], int], overheads: Overheads | None = None) -> None:
         self.name = name
@@ -43,13 +43,13 @@ class TextCounter:
         self._overheads = overheads or Overheads()
 
     def count(self, record: Record) -> int:
-        over = self._overheads
-        total = over.message + self._content(record.content)
+        overheads = self._overheads
+        total = overheads.message + self._content(record.content)
         if record.name:
-            total += over.name + self._tokens_of(record.name)
+            total += overheads.name + self._tokens_of(record.name)
         for call in record.tool_calls:
-            total += over.tool_call + self._tokens_of(" ".join(call_parts(call)))
-        return total + (over.tool_call if record.tool_call_id else 0)
+            total += overheads.tool_call + self._tokens_of(" ".join(call_parts(call)))
+        return total + (overheads.tool_call if record.tool_call_id else 0)
 
     def _content(self, content: Any) -> int:
         if isinstance(content, str):
@@ -67,7 +67,7 @@ class TextCounter:
 
 
 def estimated_tokens(text: str) -> int:
-    """Four ASCII characters a token, three UTF-8 bytes of anything else: near for prose, high for other scripts."""
+    """Four ASCII characters or three other UTF-8 bytes a token: close for prose, too high for other scripts."""
     if text.isascii():
         return math.ceil(len(text) / 4)
     plain = len(text.encode("ascii", "ignore"))
@@ -75,5 +75,5 @@ def estimated_tokens(text: str) -> int:
     return math.ceil(plain / 4 + other / 3)
 
 
-# Needs no model and no network, and is wrong by some tens of percent.
+# Needs no model and no network; may be off by tens of percent.
 ESTIMATE = TextCounter("estimate", estimated_tokens)

@@ -1,4 +1,4 @@
-"""Tool results emptied: the calls stay, what they brought goes."""
+"""Replaces the content of old tool results with a placeholder; the calls stay."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memorybase.conversation.view.turns import open_question
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clearing:
-    """Which results are emptied, and what stands in their place. `above_tokens`: only when there is more than that."""
+    """Which results are cleared, and what replaces them. `above_tokens`: only if the records cost more than that."""
 
     keep_last_n: int = 0
     exclude_tools: frozenset[str] = frozenset()
@@ -20,7 +20,7 @@ class Clearing:
 
 
 def clear_tool_results(records: Sequence[Record], clearing: Clearing) -> list[Record]:
-    """The records with their tool results emptied, but those of the turn that a model is still at work on."""
+    """The records with their tool results cleared, except those of an unfinished turn."""
     question = open_question(records)
     end = len(records) if question is None else question
     names = _tool_names(records)
@@ -29,20 +29,20 @@ def clear_tool_results(records: Sequence[Record], clearing: Clearing) -> list[Re
         for index, record in enumerate(records[:end])
         if record.role == "tool" and (record.name or names.get(index)) not in clearing.exclude_tools
     ]
-    emptied = set(results[: max(0, len(results) - clearing.keep_last_n)])
+    cleared = set(results[: max(0, len(results) - clearing.keep_last_n)])
     return [
-        record.with_content(clearing.placeholder) if index in emptied else record
+        record.with_content(clearing.placeholder) if index in cleared else record
         for index, record in enumerate(records)
     ]
 
 
 def _tool_names(records: Sequence[Record]) -> dict[int, str]:
-    """The tool that each result came from, by the call before it: results need not name it."""
-    called: dict[str, str] = {}
+    """The tool of each result by its index: the call names it, the result may not."""
+    name_of_call: dict[str, str] = {}
     names: dict[int, str] = {}
     for index, record in enumerate(records):
         for call in record.tool_calls:
-            called[str(call.get("id") or "")] = call_parts(call)[0]
+            name_of_call[str(call.get("id") or "")] = call_parts(call)[0]
         if record.role == "tool":
-            names[index] = called.get(record.tool_call_id or "", "")
+            names[index] = name_of_call.get(record.tool_call_id or "", "")
     return names

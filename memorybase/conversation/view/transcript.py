@@ -1,7 +1,7 @@
 """A conversation as text: for completion models, and for the system prompt of a node with session memory.
 
-Whoever writes a message must not be able to write other lines of the transcript, so every further line of a message is
-indented. `faithful` leaves lines as they are, like the originals.
+The second and later lines of a message are indented, so that its author cannot forge lines of the transcript.
+`faithful` leaves lines as they are, as Dify and FlowX do.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ INDENT = "  "
 
 @dataclass(frozen=True, slots=True)
 class Prefixes:
-    """What stands before a line of each role."""
+    """The prefix of each role's lines."""
 
     user: str = "Human"
     assistant: str = "Assistant"
 
 
 def history_text(records: Sequence[Record], prefixes: Prefixes | None = None, *, faithful: bool = False) -> str:
-    """Lines "prefix: content" of user and assistant; summaries and recalled memories by themselves, no others."""
+    """Lines "prefix: content" of users and assistants; summaries and memories without a prefix; nothing else."""
     names = prefixes or Prefixes()
     by_role = {"user": names.user, "assistant": names.assistant}
     lines: list[str] = []
     for record in records:
-        text = _shown(record)
+        text = _text(record)
         if record.kind in {"summary", "recall"}:
             lines.append(_indented(text, faithful=faithful))
         elif record.role in by_role and (text or not record.tool_calls):
@@ -38,14 +38,14 @@ def history_text(records: Sequence[Record], prefixes: Prefixes | None = None, *,
     return "\n".join(lines)
 
 
-def _shown(record: Record) -> str:
-    """Text parts and images a line each, an image as a mark; nothing of other parts."""
+def _text(record: Record) -> str:
+    """Text parts, and [image] for each image, a line each; other parts are dropped."""
     if isinstance(record.content, list):
-        return "".join(map(_part, record.content)).strip()
+        return "".join(map(_part_text, record.content)).strip()
     return record.content or ""
 
 
-def _part(part: Mapping[str, Any]) -> str:
+def _part_text(part: Mapping[str, Any]) -> str:
     if isinstance(part.get("text"), str):
         return f"{part['text']}\n"
     return "[image]\n" if part.get("type") in IMAGE_TYPES else ""

@@ -1,4 +1,4 @@
-"""A message cut to fit: its beginning and its end, with a mark between."""
+"""Truncates a message to fit: keeps its start and its end, with a mark between."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MARK = "\n[...]\n"
 
 
 def clip_longest(records: Sequence[Record], counter: TokenCounter, max_tokens: int) -> list[Record] | None:
-    """The records with the costliest plain text among them cut so that all fit; None if that cannot be."""
+    """The records, the costliest truncated so that all fit; None if that is impossible."""
     tokens = [counter.count(record) for record in records]
     costliest = max(range(len(records)), key=tokens.__getitem__, default=None)
     if costliest is None:
@@ -24,17 +24,17 @@ def clip_longest(records: Sequence[Record], counter: TokenCounter, max_tokens: i
 
 
 def clip(record: Record, counter: TokenCounter, max_tokens: int) -> Record | None:
-    """The record with its text cut to so many tokens; None if its content is no string or too little is left."""
+    """The record truncated to so many tokens; None if its content is not a string or even one character is too much."""
     if not isinstance(record.content, str):
         return None
     text = record.content
-    low, high = 0, len(text)  # how many characters stay; more characters never cost less, or nearly so
+    low, high = 0, len(text)  # characters to keep; more of them cost more tokens, almost always
     best: Record | None = None
     while low < high:
         size = (low + high + 1) // 2
-        tried = record.with_content(_cut(text, size))
-        if counter.count(tried) <= max_tokens:
-            best, low = tried, size
+        candidate = record.with_content(_cut(text, size))
+        if counter.count(candidate) <= max_tokens:
+            best, low = candidate, size
         else:
             high = size - 1
     return best

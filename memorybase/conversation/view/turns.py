@@ -1,6 +1,6 @@
-"""What may not be torn apart: a tool call and its results are one group, a question and all that answers it one turn.
+"""Groups and turns: a tool call with its results is a group, a question with everything that answers it a turn.
 
-A group's members are places in the list it was made from, in order. Results may come late, behind another message.
+The members of a group are indices into the list of records, in order. Results may come late, after another message.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ Group = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """A log without what no model accepts: the records left, and the reason for each one that went."""
+    """A log without what no model accepts: the records that stay, and the reason for each removed one."""
 
     records: list[Record]
     removed: list[tuple[Record, str]]
-    stripped: bool  # calls that nobody answered were taken off a message that says something beside them
+    stripped: bool  # unanswered calls were removed from a message that has content
 
 
 def groups_of(records: Sequence[Record]) -> list[Group]:
-    """Every record in one group, groups by their first member."""
+    """All records in groups, ordered by their first members."""
     return _grouped(records).groups
 
 
 def turns_of(records: Sequence[Record], groups: Sequence[Group]) -> list[list[Group]]:
-    """Groups from one user message up to the next; what comes before the first user message is a turn too."""
+    """Each turn is the groups from one user message to the next; those before the first one are a turn too."""
     turns: list[list[Group]] = []
     for group in groups:
         if not turns or records[group[0]].role == "user":
@@ -38,7 +38,7 @@ def turns_of(records: Sequence[Record], groups: Sequence[Group]) -> list[list[Gr
 
 
 def open_question(records: Sequence[Record]) -> int | None:
-    """The place of the newest user message if its turn is not finished, so that a model is about to go on with it."""
+    """The index of the newest user message if its turn is unfinished: a model is about to answer it."""
     for index in range(len(records) - 1, -1, -1):
         record = records[index]
         if record.role == "user":
@@ -49,7 +49,7 @@ def open_question(records: Sequence[Record]) -> int | None:
 
 
 def drop_unpaired_tool_messages(records: Sequence[Record]) -> Paired:
-    """Take out results without a call, and calls whose results never came; a call at the end may still get them."""
+    """Remove results without a call and calls that lack results; a call at the end may still get them."""
     grouped = _grouped(records)
     last = len(records) - 1
     broken = [number for number in grouped.waiting if grouped.groups[number][-1] != last]
@@ -72,7 +72,7 @@ def drop_unpaired_tool_messages(records: Sequence[Record]) -> Paired:
 
 @dataclass(frozen=True, slots=True)
 class _Grouped:
-    """Groups; by their numbers those that are a result without a call, and those that still wait for results."""
+    """Groups, and the indices of those that are a result without a call, and of those that lack results."""
 
     groups: list[Group]
     orphans: list[int]
@@ -82,11 +82,11 @@ class _Grouped:
 def _grouped(records: Sequence[Record]) -> _Grouped:
     groups: list[Group] = []
     orphans: list[int] = []
-    asked: dict[str, int] = {}  # the id of a call to its group; a model that counts its calls anew takes the id over
+    group_of_call: dict[str, int] = {}  # a model may reuse the id of a call: then the newest call has it
     unanswered: dict[int, set[str]] = {}
     for index, record in enumerate(records):
         if record.role == "tool":
-            number = asked.pop(record.tool_call_id or "", None)
+            number = group_of_call.pop(record.tool_call_id or "", None)
             if number is not None:
                 groups[number] = (*groups[number], index)
                 unanswered[number].discard(record.tool_call_id or "")
@@ -94,16 +94,16 @@ def _grouped(records: Sequence[Record]) -> _Grouped:
             orphans.append(len(groups))
         elif record.tool_calls:
             unanswered[len(groups)] = call_ids(record)
-            asked.update(dict.fromkeys(unanswered[len(groups)], len(groups)))
+            group_of_call.update(dict.fromkeys(unanswered[len(groups)], len(groups)))
         groups.append((index,))
     return _Grouped(groups, orphans, [number for number, ids in unanswered.items() if ids])
 
 
 def _without_unanswered(records: Sequence[Record], members: Group) -> Record | None:
-    """The call with only the tool calls that were answered; None if then nothing is left of it."""
+    """The record with only its answered tool calls; None if nothing is left."""
     call = records[members[0]]
     answered = {records[index].tool_call_id or "" for index in members[1:]}
-    calls = [one for one in call.tool_calls if str(one.get("id") or "") in answered]
+    calls = [each for each in call.tool_calls if str(each.get("id") or "") in answered]
     if not calls and not content_says(call.content):
         return None
     return replace(call, tool_calls=calls)

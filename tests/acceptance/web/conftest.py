@@ -1,4 +1,4 @@
-"""One stack for all tests of the pages, one Chromium a module; each test reads and acts in a window of its own."""
+"""One stack for all tests of the pages, one Chromium for each module, and windows for each test."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, expect
 
 from memorybase.client import Client
 
-# What is expected of a page ends with the first look that shows it. On a busy machine that may be late: a worker's work
-# takes seconds, and a page rests for ten times as long as its looks take.
+# An expectation ends with the first refresh that meets it. On a busy machine that may be late: a job takes seconds, and
+# a page waits ten times as long as its refreshes take.
 expect.set_options(timeout=30_000)
 
 
@@ -29,30 +29,29 @@ def web_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStac
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    # No longer than a module: Playwright keeps an event loop running in this thread, and other tests start theirs.
+    # Per module: Playwright keeps an event loop running in this thread, and other tests start their own.
     with chromium() as started:
         yield started
 
 
 @pytest.fixture
 def client(web_stack: EmbeddedStack) -> Iterator[Client]:
-    """The API, for what a program does while somebody looks."""
-    with Client(web_stack.url, KEY) as made:
-        yield made
+    """The API, for what a program does while a page is open."""
+    with Client(web_stack.url, KEY) as api_client:
+        yield api_client
 
 
 @pytest.fixture
 def window(web_stack: EmbeddedStack, browser: Browser) -> Iterator[Callable[..., Reader]]:
-    """Windows that are signed in; at the end of a test their consoles have said nothing."""
+    """Signed-in windows. At the end of a test their consoles must be empty."""
     with ExitStack() as open_windows:
         opened: list[Reader] = []
 
         def open_window(*, width: int = WIDE, dark: bool = False) -> Reader:
-            made = open_windows.enter_context(reader(browser, web_stack.url, width=width, dark=dark))
-            made.sign_in(KEY)
-            opened.append(made)
-            return made
+            new = open_windows.enter_context(reader(browser, web_stack.url, width=width, dark=dark))
+            new.sign_in(KEY)
+            opened.append(new)
+            return new
 
         yield open_window
-        said = [words for each in opened for words in each.said]
-        assert said == []
+        assert [text for each in opened for text in each.console] == []

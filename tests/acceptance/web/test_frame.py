@@ -1,4 +1,4 @@
-"""Sign-in and sign-out, and the pages with short lists."""
+"""Signing in and out, API keys, health and knowledge bases."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ Window = Callable[..., Reader]
 
 
 class TestSigningIn:
-    def test_pages_need_a_sign_in_which_leads_to_the_page_asked_for(
-        self, web_stack: EmbeddedStack, browser: Browser
-    ) -> None:
-        with reader(browser, web_stack.url) as somebody:
-            page = somebody.page
+    def test_the_requested_page_opens_after_signing_in(self, web_stack: EmbeddedStack, browser: Browser) -> None:
+        with reader(browser, web_stack.url) as reader_window:
+            page = reader_window.page
             page.goto(f"{web_stack.url}/ui/health")
             expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
-            assert somebody.findings() == []
+            assert reader_window.findings() == []
 
             page.get_by_label("API key").fill("mb_not_a_key")
             page.get_by_role("button", name="Sign in").click()
@@ -36,7 +34,7 @@ class TestSigningIn:
             assert [(each["httpOnly"], each["sameSite"]) for each in cookies] == [(True, "Lax")]
             assert KEY not in str(cookies)
 
-    def test_a_link_opens_once(self, web_stack: EmbeddedStack, browser: Browser, client: Client) -> None:
+    def test_a_sign_in_link_works_once(self, web_stack: EmbeddedStack, browser: Browser, client: Client) -> None:
         link = client.call("POST", "/sign-in-links")["url_path"]
         with reader(browser, web_stack.url) as first, reader(browser, web_stack.url) as second:
             first.page.goto(web_stack.url + link)
@@ -44,17 +42,17 @@ class TestSigningIn:
             second.page.goto(web_stack.url + link)
             expect(second.page.get_by_role("alert")).to_contain_text("has been used")
 
-    def test_signing_out_ends_it(self, window: Window) -> None:
-        somebody = window()
-        somebody.page.get_by_role("button", name="Sign out").click()
-        expect(somebody.page.get_by_role("heading", name="Sign in")).to_be_visible()
-        somebody.page.go_back()
-        somebody.page.reload()
-        expect(somebody.page.get_by_role("heading", name="Sign in")).to_be_visible()
+    def test_signing_out_ends_the_session(self, window: Window) -> None:
+        reader_window = window()
+        reader_window.page.get_by_role("button", name="Sign out").click()
+        expect(reader_window.page.get_by_role("heading", name="Sign in")).to_be_visible()
+        reader_window.page.go_back()
+        reader_window.page.reload()
+        expect(reader_window.page.get_by_role("heading", name="Sign in")).to_be_visible()
 
-    @pytest.mark.parametrize("wanted", ["https://elsewhere.example/", "//elsewhere.example/", "/\\elsewhere.example"])
-    def test_sign_in_redirects_only_to_our_own_pages(self, web_stack: EmbeddedStack, wanted: str) -> None:
-        form = {"key": KEY, "next": wanted}
+    @pytest.mark.parametrize("target", ["https://elsewhere.example/", "//elsewhere.example/", "/\\elsewhere.example"])
+    def test_sign_in_redirects_to_no_other_site(self, web_stack: EmbeddedStack, target: str) -> None:
+        form = {"key": KEY, "next": target}
         answer = httpx.post(f"{web_stack.url}/ui/sign-in", data=form, trust_env=False)
         assert (answer.status_code, answer.headers["location"]) == (303, "/ui/")
 
@@ -64,15 +62,15 @@ class TestSigningIn:
 
 
 @pytest.mark.parametrize("path", ["/memories/not-an-id", "/memories/00000000-0000-4000-8000-000000000000"])
-def test_an_unknown_address_shows_an_error_page(window: Window, web_stack: EmbeddedStack, path: str) -> None:
-    somebody = window()
-    answer = somebody.page.request.get(f"{web_stack.url}/ui{path}")
+def test_an_unknown_memory_has_an_error_page(window: Window, web_stack: EmbeddedStack, path: str) -> None:
+    reader_window = window()
+    answer = reader_window.page.request.get(f"{web_stack.url}/ui{path}")
     assert (answer.status, "All memories" in answer.text()) == (404, True)
 
 
-def test_a_key_is_made_shown_once_used_and_revoked(window: Window, web_stack: EmbeddedStack) -> None:
-    page = (somebody := window()).page
-    somebody.open("/keys")
+def test_a_key_is_created_shown_once_used_and_revoked(window: Window, web_stack: EmbeddedStack) -> None:
+    page = (reader_window := window()).page
+    reader_window.open("/keys")
     page.get_by_role("button", name="New key").click()
     page.get_by_label("Name").fill("for the page's test")
     page.get_by_role("button", name="Create").click()
@@ -83,36 +81,36 @@ def test_a_key_is_made_shown_once_used_and_revoked(window: Window, web_stack: Em
         return httpx.get(f"{web_stack.url}/v1/memories", headers=headers, trust_env=False).status_code
 
     assert status() == 200
-    page.get_by_role("button", name="I have it").click()
+    page.get_by_role("button", name="Done").click()
     expect(page.get_by_text("for the page's test")).to_be_visible()
     assert secret not in page.content()
 
     page.get_by_role("button", name="Revoke for the page's test").click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
-    expect(page.get_by_text("for the page's test is revoked.")).to_be_visible()
+    expect(page.get_by_text("for the page's test revoked.")).to_be_visible()
     assert status() == 401
 
 
-def test_a_key_that_may_only_read_sees_no_buttons_that_change(
+def test_a_read_only_key_sees_no_buttons_that_change(
     web_stack: EmbeddedStack, browser: Browser, client: Client
 ) -> None:
     secret = client.call("POST", "/keys", json={"name": "reader", "scopes": ["read"]})["secret"]
-    with reader(browser, web_stack.url) as somebody:
-        somebody.sign_in(secret)
-        expect(somebody.page.get_by_role("heading", name="Memories")).to_be_visible()
-        expect(somebody.page.get_by_role("button", name="New memory")).to_have_count(0)
-        somebody.open("/keys")
-        expect(somebody.page.get_by_role("alert")).to_contain_text("scope admin")
+    with reader(browser, web_stack.url) as reader_window:
+        reader_window.sign_in(secret)
+        expect(reader_window.page.get_by_role("heading", name="Memories")).to_be_visible()
+        expect(reader_window.page.get_by_role("button", name="New memory")).to_have_count(0)
+        reader_window.open("/keys")
+        expect(reader_window.page.get_by_role("alert")).to_contain_text("scope admin")
 
 
-def test_health_names_the_parts_and_knowledge_bases_are_made_and_deleted(window: Window) -> None:
-    page = (somebody := window()).page
-    somebody.open("/health")
+def test_health_lists_components_and_a_knowledge_base_is_created_and_deleted(window: Window) -> None:
+    page = (reader_window := window()).page
+    reader_window.open("/health")
     for part in ("database", "redis", "chroma", "worker", "sweeper"):
         row = page.get_by_role("row").filter(has=page.get_by_role("cell", name=part, exact=True))
         expect(row.get_by_text("ok", exact=True)).to_be_visible()
 
-    somebody.open("/knowledge-bases")
+    reader_window.open("/knowledge-bases")
     page.get_by_role("button", name="New knowledge base").click()
     page.get_by_label("Name").fill("manuals")
     page.get_by_role("button", name="Create").click()
@@ -121,14 +119,14 @@ def test_health_names_the_parts_and_knowledge_bases_are_made_and_deleted(window:
     expect(dialog.get_by_role("button", name="Delete")).to_be_disabled()
     dialog.get_by_label("Type manuals to confirm").fill("manuals")
     dialog.get_by_role("button", name="Delete").click()
-    expect(page.get_by_text("manuals is deleted.")).to_be_visible()
+    expect(page.get_by_text("manuals deleted.")).to_be_visible()
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (NARROW, True)])
 def test_the_pages_are_accessible(window: Window, width: int, dark: bool) -> None:
-    somebody = window(width=width, dark=dark)
+    reader_window = window(width=width, dark=dark)
     for path in ("/", "/knowledge-bases", "/keys", "/health"):
-        somebody.open(path)
-        assert somebody.findings() == [], path
-        wider = somebody.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        reader_window.open(path)
+        assert reader_window.findings() == [], path
+        wider = reader_window.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wider <= 0, f"{path} scrolls sideways at {width}"

@@ -1,4 +1,4 @@
-"""Jobs and dead letters on the page: seen, cancelled, tried again, given up."""
+"""Jobs and dead letters on the page: listed, cancelled, retried, discarded."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_one_dead_letter_is_retried_and_one_is_discarded(
     reader.open(f"/memories/{base}/jobs")
     letters = reader.page.get_by_role("region", name="Dead letters")
     jobs = reader.page.get_by_role("region", name="Jobs", exact=True)
-    expect(letters).to_contain_text("None: every message")
+    expect(letters).to_contain_text("No dead letters: every")
     expect(jobs.get_by_role("row", name="ingest session of Buried done")).to_contain_text("3 of 3")
 
     add_dead_letters(web_stack, base, TEXTS[0], TEXTS[2])
@@ -48,7 +48,7 @@ def test_one_dead_letter_is_retried_and_one_is_discarded(
     whirlpool.get_by_role("button", name="Discard").click()
     expect(reader.page.get_by_role("dialog")).to_contain_text("The messages stay stored")
     reader.page.get_by_role("dialog").get_by_role("button", name="Discard").click()
-    expect(letters).to_contain_text("None: every message")
+    expect(letters).to_contain_text("No dead letters: every")
     status = client.memory(base)
     assert (status["total_processed"], status["dead_letters"]) == (2, 0)
 
@@ -75,8 +75,8 @@ def test_a_job_is_cancelled_and_its_messages_are_pending_again(
         expect(row.get_by_role("link", name="Cancelled")).to_have_attribute("href", f"/ui/memories/{base}/jobs")
         row.get_by_role("button", name="Cancel").click()
         expect(reader.page.get_by_role("dialog")).to_contain_text("nothing is lost")
-        reader.page.get_by_role("button", name="Cancel the job").click()
-        expect(reader.page.get_by_text("No job with the state queued.")).to_be_visible()
+        reader.page.get_by_role("button", name="Cancel job").click()
+        expect(reader.page.get_by_text("No queued jobs.")).to_be_visible()
     finally:
         os.kill(worker, signal.SIGCONT)
     reader.open(f"/memories/{base}/jobs")
@@ -84,4 +84,4 @@ def test_a_job_is_cancelled_and_its_messages_are_pending_again(
     expect(row.get_by_role("button")).to_have_count(0)
     assert client.memory(base)["pending_messages"] == len(TEXTS)
     reader.open(f"/memories/{base}/jobs?state=failed")
-    expect(reader.page.get_by_text("No job with the state failed.")).to_be_visible()
+    expect(reader.page.get_by_text("No failed jobs.")).to_be_visible()

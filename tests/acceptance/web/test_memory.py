@@ -1,4 +1,4 @@
-"""The page of one memory, and making one: figures that move by themselves, Sync Now, a broken store, deleting it."""
+"""A memory's page: creating it, live figures, Sync Now, mismatch and regenerate, deleting it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Window = Callable[..., Reader]
 
 
 @dataclass(frozen=True)
-class Made:
-    """A memory of this test's own, and the API that feeds it."""
+class Memory:
+    """A memory for one test, and the API to capture its runs."""
 
     client: Client
     id: str
@@ -35,26 +35,26 @@ class Made:
     def path(self) -> str:
         return f"/memories/{self.id}"
 
-    def say(self, session_id: str, *answers: str) -> None:
-        said = [{"role": "assistant", "content": answer} for answer in answers]
-        self.client.call("POST", f"/flows/{self.flow}/runs", json={"session_id": session_id, "messages": said})
+    def capture(self, session_id: str, *answers: str) -> None:
+        messages = [{"role": "assistant", "content": answer} for answer in answers]
+        self.client.call("POST", f"/flows/{self.flow}/runs", json={"session_id": session_id, "messages": messages})
 
-    def now(self) -> dict[str, object]:
-        found: dict[str, object] = self.client.get(self.path)
-        return found
+    def fetch(self) -> dict[str, object]:
+        base: dict[str, object] = self.client.get(self.path)
+        return base
 
 
 @pytest.fixture
-def made(client: Client) -> Made:
+def memory(client: Client) -> Memory:
     name = f"memory-{uuid4().hex[:8]}"
     client.call("PUT", f"/flows/{name}", json={"name": f"Flow of {name}"})
     base = client.call("POST", "/memories", json={"name": name, "flow_id": name, "auto_capture": False})
-    return Made(client, base["id"], name, name)
+    return Memory(client, base["id"], name, name)
 
 
 @contextmanager
 def stopped(pid: int) -> Iterator[None]:
-    """The process does nothing meanwhile, and is not dead."""
+    """Suspend a process."""
     os.kill(pid, signal.SIGSTOP)
     try:
         yield
@@ -75,32 +75,32 @@ def press(page: Page, name: str) -> None:
 
 
 def confirm(page: Page, title: str, action: str, *, typed: str | None = None) -> None:
-    question = page.get_by_role("dialog", name=title)
-    yes = question.get_by_role("button", name=action)
+    dialog = page.get_by_role("dialog", name=title)
+    yes = dialog.get_by_role("button", name=action)
     if typed is not None:
         expect(yes).to_be_disabled()
-        question.get_by_role("textbox").fill(typed)
+        dialog.get_by_role("textbox").fill(typed)
     yes.click()
 
 
-def test_a_memory_is_made_counts_by_itself_and_is_deleted(window: Window, client: Client) -> None:
+def test_a_memory_is_created_shows_live_figures_and_is_deleted(window: Window, client: Client) -> None:
     page = window().page
-    name = f"made-{uuid4().hex[:8]}"
+    name = f"created-{uuid4().hex[:8]}"
     press(page, "New memory")
-    asked = page.get_by_role("dialog", name="New memory")
-    asked.get_by_label("Name").fill(name)
-    asked.get_by_label("Flow", exact=True).click()
-    page.get_by_role("option", name="A new flow").click()
-    asked.get_by_label("Id of the new flow").fill(name)
-    asked.get_by_label("Ingest after so many messages").fill("7")
-    asked.get_by_role("button", name="Create").click()
+    form = page.get_by_role("dialog", name="New memory")
+    form.get_by_label("Name").fill(name)
+    form.get_by_label("Flow", exact=True).click()
+    page.get_by_role("option", name="New flow").click()
+    form.get_by_label("New flow ID").fill(name)
+    form.get_by_label("Ingestion threshold").fill("7")
+    form.get_by_role("button", name="Create").click()
     page.get_by_role("link", name=name).click()
     expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
     expect(page.get_by_text("No runs yet")).to_be_visible()
     expect(page.locator("pre")).to_contain_text(f"/v1/flows/{name}/runs")
 
-    memory = Made(client, page.url.rpartition("/")[2], name, name)
-    memory.say("s-1", "Our office is in Porto.")
+    memory = Memory(client, page.url.rpartition("/")[2], name, name)
+    memory.capture("s-1", "Our office is in Porto.")
     expect(figure(page, "Pending")).to_have_text("1 / 7")
     expect(figure(page, "Sessions")).to_have_text("1")
     expect(row(page, "Sessions", "s-1")).to_contain_text("pending")
@@ -108,7 +108,7 @@ def test_a_memory_is_made_counts_by_itself_and_is_deleted(window: Window, client
 
     page.get_by_role("switch", name="Auto-capture").click()
     expect(page.get_by_text("Off: runs are stored")).to_be_visible()
-    assert memory.now()["auto_capture"] is False
+    assert memory.fetch()["auto_capture"] is False
 
     press(page, "Delete")
     confirm(page, f"Delete {name}?", "Delete", typed=name)
@@ -117,46 +117,44 @@ def test_a_memory_is_made_counts_by_itself_and_is_deleted(window: Window, client
     assert name not in {base["name"] for base in client.pages("/memories")}
 
 
-def test_sync_now_shows_the_progress_of_its_jobs_and_what_blocks_it(
-    window: Window, made: Made, web_stack: EmbeddedStack
-) -> None:
+def test_sync_now_shows_its_jobs_and_conflicts(window: Window, memory: Memory, web_stack: EmbeddedStack) -> None:
     page = window().page
-    made.say("s-1", "Lisbon", "Porto")
-    made.say("s-2", "Faro")
-    page.goto(f"{made.client.url}/ui{made.path}")
+    memory.capture("s-1", "Lisbon", "Porto")
+    memory.capture("s-2", "Faro")
+    page.goto(f"{memory.client.url}/ui{memory.path}")
     with stopped(web_stack.child("worker")):
         page.get_by_role("button", name="Sync Now: s-1").click()
         expect(row(page, "Jobs", "s-1")).to_contain_text("queued")
-        made.say("s-1", "Braga")
+        memory.capture("s-1", "Braga")
         expect(figure(page, "Pending")).to_have_text("4 / 50")
         page.get_by_role("button", name="Sync Now: s-1").click()
-        trouble = page.get_by_role("alert").filter(has_text="Already being ingested")
-        expect(trouble).to_contain_text("The session s-1 has a job that is queued")
-        expect(trouble.get_by_role("link")).to_have_attribute("href", re.compile(r"/jobs\?state=queued$"))
-    expect(page.get_by_text("What was in the way has ended")).to_be_visible()
-    expect(trouble).to_be_hidden()
+        conflict = page.get_by_role("alert").filter(has_text="Ingestion already running")
+        expect(conflict).to_contain_text("Session s-1 has a queued job")
+        expect(conflict.get_by_role("link")).to_have_attribute("href", re.compile(r"/jobs\?state=queued$"))
+    expect(page.get_by_text("The previous job finished")).to_be_visible()
+    expect(conflict).to_be_hidden()
     expect(row(page, "Jobs", "s-1")).to_contain_text("2 of 2")
 
     press(page, "Sync Now")
-    expect(page.get_by_text("Sync Now is done: 2 messages ingested.")).to_be_visible()
+    expect(page.get_by_text("Sync Now complete: 2 messages ingested.")).to_be_visible()
     expect(row(page, "Jobs", "s-2")).to_contain_text("done")
     expect(figure(page, "Pending")).to_have_text("0 / 50")
     expect(figure(page, "Processed")).to_have_text("4")
     press(page, "Sync Now")
-    expect(page.get_by_text("Nothing is pending")).to_be_visible()
+    expect(page.get_by_text("Nothing pending")).to_be_visible()
 
 
-def test_a_damaged_store_is_reported_and_regenerated(window: Window, made: Made, web_stack: EmbeddedStack) -> None:
+def test_a_mismatch_is_shown_and_regenerate_fixes_it(window: Window, memory: Memory, web_stack: EmbeddedStack) -> None:
     page = window().page
-    made.say("s-1", "Lisbon", "Porto")
-    made.client.call("POST", f"{made.path}/flush", params={"wait": 30})
-    page.goto(f"{made.client.url}/ui{made.path}")
+    memory.capture("s-1", "Lisbon", "Porto")
+    memory.client.call("POST", f"{memory.path}/flush", params={"wait": 30})
+    page.goto(f"{memory.client.url}/ui{memory.path}")
     press(page, "Check now")
-    expect(page.get_by_text("No mismatch: all 2 chunks are there")).to_be_visible()
+    expect(page.get_by_text("No mismatch: all 2 chunks are present")).to_be_visible()
 
     chroma = json.loads((web_stack.data / "run" / "stack.json").read_text())["chroma_url"]
     with closing(ChromaStore(chroma, timeout_seconds=30)) as store:
-        store.delete_collection(f"mb-{UUID(made.id)}-g1")
+        store.delete_collection(f"mb-{UUID(memory.id)}-g1")
     press(page, "Check now")
     banner = page.get_by_role("alert").filter(has_text="Mismatch detected")
     expect(banner).to_contain_text("expected 2 chunks, found 0 (2 missing, 0 extra)")
@@ -168,27 +166,27 @@ def test_a_damaged_store_is_reported_and_regenerated(window: Window, made: Made,
         )
         banner.get_by_role("button", name="Regenerate").click()
         confirm(page, "Regenerate?", "Regenerate")
-        expect(page.get_by_text("A regenerate is going on already")).to_be_visible()
+        expect(page.get_by_text("A regenerate is already running")).to_be_visible()
     expect(banner).to_be_hidden()
-    expect(page.get_by_text("Regenerate is done")).to_be_visible()
+    expect(page.get_by_text("Regenerate complete")).to_be_visible()
     expect(figure(page, "Processed")).to_have_text("2")
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (NARROW, True)], ids=["wide, light", "narrow, dark"])
-def test_it_is_readable_to_everybody(window: Window, made: Made, width: int, *, dark: bool) -> None:
-    made.say("s-1", "Lisbon")
-    made.client.call("POST", f"{made.path}/flush", params={"wait": 30})
-    made.say("s-2", "Porto")
+def test_the_page_is_accessible(window: Window, memory: Memory, width: int, *, dark: bool) -> None:
+    memory.capture("s-1", "Lisbon")
+    memory.client.call("POST", f"{memory.path}/flush", params={"wait": 30})
+    memory.capture("s-2", "Porto")
     reader = window(width=width, dark=dark)
-    reader.open(made.path)
+    reader.open(memory.path)
     page = reader.page
-    chart = page.get_by_role("img", name=re.compile("In the last hour 2 messages captured, 1 ingested"))
+    chart = page.get_by_role("img", name=re.compile("Last hour: 2 messages captured, 1 ingested"))
     expect(chart.locator("svg")).to_be_visible()
-    press(page, "As a table")
+    press(page, "Show as table")
     expect(page.get_by_role("table", name="Captured and ingested").get_by_role("row")).not_to_have_count(1)
     press(page, "Sync Now")
-    expect(page.get_by_text("Sync Now is done")).to_be_visible()
+    expect(page.get_by_text("Sync Now complete")).to_be_visible()
     assert reader.findings() == []
     page.get_by_role("button", name="Day").click()
-    expect(page.get_by_text("In the last day 2 messages captured, 2 ingested")).to_be_visible()
+    expect(page.get_by_text("Last day: 2 messages captured, 2 ingested")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -1,4 +1,4 @@
-"""Searching on the page: what was found, why, and what it says when there is no answer."""
+"""Searching on the page: results, scores, no results and failures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ORDER = [
     ("user", "Please send it to my office in Ghent."),
     ("assistant", "The delivery goes to the Korenmarkt in Ghent now."),
 ]
-WAITS = "Has the parcel reached Ghent?"
+PENDING = "Has the parcel reached Ghent?"
 LAMP = [("user", "Can I return the lamp?"), ("assistant", "Yes, within thirty days.")]
 
 
@@ -37,7 +37,7 @@ def base(web_stack: EmbeddedStack) -> str:
         capture(client, "order", ORDER)
         capture(client, "lamp", LAMP)
         client.settle(base, lambda _: None)
-        capture(client, "order", [("user", WAITS)])
+        capture(client, "order", [("user", PENDING)])
         return base
 
 
@@ -62,15 +62,15 @@ def test_a_question_finds_messages_and_explains_their_scores(window: Callable[..
     page.get_by_label("Question").fill("Where does the delivery to Ghent go?")
     page.get_by_label("Question").press("Enter")
 
-    hits = page.get_by_role("list", name="Hits").get_by_role("listitem")
+    hits = page.get_by_role("list", name="Results").get_by_role("listitem")
     delivery = hits.filter(has=page.locator(".found", has_text="Korenmarkt"))
     expect(delivery.get_by_role("heading")).to_have_text(re.compile("assistant"))
-    expect(delivery.locator(".turn")).to_have_text([f"user: {ORDER[2][1]}", ORDER[3][1], f"user: {WAITS}"])
+    expect(delivery.locator(".turn")).to_have_text([f"user: {ORDER[2][1]}", ORDER[3][1], f"user: {PENDING}"])
     session = re.compile(rf"/ui/session\?flow_id=.+&session_id=order&memory_base_id={base}")
     expect(delivery.get_by_role("link", name="order")).to_have_attribute("href", session)
-    expect(delivery.get_by_role("img")).to_have_accessible_name(re.compile(r"Meaning \+.+, Words \+.+, Around it \+"))
-    expect(hits.filter(has_text="pending: not ingested").locator(".found")).to_have_text(WAITS)
-    delivery.get_by_text("Why 0").click()
+    expect(delivery.get_by_role("img")).to_have_accessible_name(re.compile(r"Meaning \+.+, Words \+.+, Context \+"))
+    expect(hits.filter(has_text="pending").locator(".found")).to_have_text(PENDING)
+    delivery.get_by_text("Score details").click()
     expect(delivery.get_by_role("row", name="dense")).to_contain_text("+")
     assert reader.findings() == []
 
@@ -89,18 +89,16 @@ def test_a_question_finds_messages_and_explains_their_scores(window: Callable[..
     assert narrow.findings() == []
 
 
-def test_no_hit_says_what_to_try_and_an_impossible_search_what_is_wrong(
-    window: Callable[..., Reader], base: str
-) -> None:
+def test_no_results_have_suggestions_and_an_invalid_search_its_error(window: Callable[..., Reader], base: str) -> None:
     reader = window()
     reader.open(f"/memories/{base}/search?q=xylophone&mode=keyword")
-    expect(reader.page.get_by_text("Nothing was found")).to_be_visible()
+    expect(reader.page.get_by_text("No results found")).to_be_visible()
     expect(reader.page.get_by_text("hybrid mode, which also finds")).to_be_visible()
     reader.open(f"/memories/{base}/search?q=lamp&min_score=5")
     expect(reader.page.get_by_role("alert")).to_contain_text("min_score must be from 0 to 1")
 
 
-def test_an_outage_is_reported_and_words_are_still_searched(
+def test_an_outage_is_shown_and_keyword_search_still_works(
     window: Callable[..., Reader], base: str, web_stack: EmbeddedStack
 ) -> None:
     reader = window()
@@ -108,20 +106,20 @@ def test_an_outage_is_reported_and_words_are_still_searched(
     found = reader.page.locator(".found", has_text=LAMP[0][1])
     with frozen(web_stack.child("chroma")):
         reader.open(f"/memories/{base}/search?q=the lamp&mode=dense")
-        expect(alert).to_contain_text("Search does not work now", timeout=20_000)  # the store is waited for
+        expect(alert).to_contain_text("Search unavailable", timeout=20_000)  # the page waits for the store
         expect(alert).to_contain_text("The vector store does not answer.")
-        expect(reader.page.get_by_text("Nothing was found")).to_have_count(0)
-        alert.get_by_role("button", name="Search by keyword instead").click()
+        expect(reader.page.get_by_text("No results found")).to_have_count(0)
+        alert.get_by_role("button", name="Use keyword search").click()
         expect(found).to_be_visible()
         expect(reader.page).to_have_url(re.compile("mode=keyword"))
     reader.open(f"/memories/{base}/search?q=the lamp&mode=dense")
     expect(found).to_be_visible()
 
 
-def test_a_missing_collection_leads_to_regenerate(
+def test_a_missing_collection_links_to_regenerate(
     window: Callable[..., Reader], base: str, web_stack: EmbeddedStack
 ) -> None:
-    """The last test of this memory: nothing regenerates it."""
+    """Runs last: nothing regenerates the memory afterwards."""
     url = json.loads((web_stack.data / "run" / "stack.json").read_text())["chroma_url"]
     with closing(ChromaStore(url, timeout_seconds=10)) as store:
         store.delete_collection(f"mb-{base}-g1")

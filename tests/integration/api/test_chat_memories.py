@@ -1,4 +1,4 @@
-"""Chat memories over HTTP: what a flow runtime sees of them."""
+"""Chat memories over HTTP, as a flow runtime uses them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def chat(api: Api) -> Api:
 
 
 def say(api: Api, *texts: str, expect: int | tuple[int, ...] = 201, **fields: Any) -> Any:
-    said = [{"role": "user" if n % 2 else "assistant", "content": text} for n, text in enumerate(texts, 1)]
-    return api.post(f"{C}/messages", {"chat_id": "user-anna", "messages": said, **fields}, expect=expect)
+    messages = [{"role": "user" if n % 2 else "assistant", "content": text} for n, text in enumerate(texts, 1)]
+    return api.post(f"{C}/messages", {"chat_id": "user-anna", "messages": messages, **fields}, expect=expect)
 
 
 def view(api: Api, **fields: Any) -> Any:
     return api.post(f"{C}/view", {"chat_id": "user-anna"} | fields)
 
 
-def test_a_memory_is_made_read_changed_and_deleted(chat: Api) -> None:
+def test_a_memory_is_created_read_changed_and_deleted(chat: Api) -> None:
     made = chat.get(C)
     assert (made["node_id"], made["max_messages"], made["trim_mode"]) == ("llm/1", 20, "continuous")
     changed = chat.call("PUT", C, json={**CONFIG, "max_messages": 2, "predefined_messages": []}).json()
@@ -67,7 +67,7 @@ def test_a_turn_of_a_flow(chat: Api) -> None:
     who = {"variables": {"start": {"user": "anna", "text": "Where is my order?"}}, "run_id": "run-1"}
     asked = chat.post(f"{C}/messages", {**who, "messages": [{"role": "user", "id": "q1"}]}, expect=201)
     assert asked["chat_id"] == "user-anna"
-    assert chat.post(f"{C}/view", who)["messages"] == [], "the run's own messages are its own to send"
+    assert chat.post(f"{C}/view", who)["messages"] == [], "a view leaves out the run's own messages"
     answer = {"role": "assistant", "content": "On its way.", "id": "a1"}
     answered = chat.post(f"{C}/messages", {**who, "messages": [answer]}, expect=201)
     assert [each["seq"] for each in asked["messages"] + answered["messages"]] == [1, 2]
@@ -90,7 +90,7 @@ def test_a_turn_of_a_flow(chat: Api) -> None:
     [{}, {"chat_id": "c", "variables": {}}, {"chat_id": ""}, {"variables": {}}, {"variables": {"start": {"user": ""}}},
      {"variables": {"start": {"user": None}}}, {"variables": {"start": {"user": "x" * 200}}}],
 )  # fmt: skip
-def test_a_chat_is_named_in_exactly_one_way(chat: Api, who: Any) -> None:
+def test_a_chat_is_selected_in_exactly_one_way(chat: Api, who: Any) -> None:
     for path, rest in (("messages", {"messages": [{"role": "user", "content": "x"}]}), ("view", {})):
         chat.refused("POST", f"{C}/{path}", 422, json=who | rest)
     assert chat.get(f"{C}/chats")["items"] == []
@@ -119,7 +119,7 @@ def test_pages_trims_summaries_and_deletions(chat: Api) -> None:
     assert view(chat)["messages"] == []
 
 
-def test_a_summary_that_is_due_is_made_by_a_worker(chat: Api) -> None:
+def test_a_worker_makes_a_due_summary(chat: Api) -> None:
     chat.call("PUT", C, json={**CONFIG, "max_messages": 2, "enable_summarization": True})
     say(chat, *[f"Fact number {n} is told." for n in range(12)])
     assert "summary" not in [each["kind"] for each in view(chat)["sources"]]
@@ -130,11 +130,11 @@ def test_a_summary_that_is_due_is_made_by_a_worker(chat: Api) -> None:
 
 
 def test_a_conflicting_message_and_another_end_user_store_nothing(chat: Api) -> None:
-    said = {"chat_id": "c", "messages": [{"role": "user", "content": "x", "id": "m"}], "end_user_id": "anna"}
-    chat.post(f"{C}/messages", said, expect=201)
-    said["messages"] = [{"role": "user", "content": "new"}, {"role": "user", "content": "y", "id": "m"}]
-    assert chat.refused("POST", f"{C}/messages", 409, json=said)["code"] == "message_conflict"
-    assert chat.refused("POST", f"{C}/messages", 409, json=said | {"end_user_id": "ben"})["field"] == "end_user_id"
+    body = {"chat_id": "c", "messages": [{"role": "user", "content": "x", "id": "m"}], "end_user_id": "anna"}
+    chat.post(f"{C}/messages", body, expect=201)
+    body["messages"] = [{"role": "user", "content": "new"}, {"role": "user", "content": "y", "id": "m"}]
+    assert chat.refused("POST", f"{C}/messages", 409, json=body)["code"] == "message_conflict"
+    assert chat.refused("POST", f"{C}/messages", 409, json=body | {"end_user_id": "ben"})["field"] == "end_user_id"
     assert chat.get(f"{C}/messages", chat_id="c")["total"] == 1
     receipt = chat.delete("/end-users/anna", expect=200).json()
     assert (receipt["chats"], receipt["chat_messages"]) == (1, 1)

@@ -22,7 +22,7 @@ def context(api: Api, **fields: Any) -> Any:
     return api.post("/context", {**ASKED, "token_budget": 1_000, **fields})
 
 
-def test_a_summary_is_asked_for_read_and_deleted(api: Api) -> None:
+def test_a_summary_is_requested_read_and_deleted(api: Api) -> None:
     talk(api, 5)
     api.refused("GET", "/summary", 404, params=ASKED)
 
@@ -75,7 +75,7 @@ def test_a_context_out_of_bounds_names_the_field(api: Api) -> None:
     api.refused("POST", "/context", 404, json=ASKED | {"flow_id": "unknown", "token_budget": 100})
 
 
-def test_a_context_accounts_for_its_budget(api: Api) -> None:
+def test_a_context_reports_how_its_budget_was_spent(api: Api) -> None:
     talk(api, 5)
 
     small = context(api, token_budget=30, query="q1", config={"clip": False}, recall={"top_k": None})

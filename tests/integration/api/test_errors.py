@@ -251,3 +251,60 @@ class TestDocuments:
     def test_cors_is_off(self, api: Api) -> None:
         answer = api.client.get("/health/live", headers={"ViewOrigin": "https://elsewhere.example"})
         assert "access-control-allow-origin" not in answer.headers
+
+
+CONTEXT = {"flow_id": "f", "session_id": "s", "token_budget": 9}
+UPPER = "6F9619FF-8B86-4011-B42D-00CF4FC964FF"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "options"),
+    [
+        ("GET", f"/flows/{UPPER}", {}),
+        ("GET", f"/memories/{UPPER}", {}),
+        ("GET", f"/memories/{UPPER.replace('-', '')}", {}),
+        ("GET", f"/jobs/{UPPER}", {}),
+        ("DELETE", f"/keys/{UPPER}", {}),
+        ("GET", "/messages", {"params": {"memory_base_id": UPPER}}),
+        ("GET", "/export", {"params": {"memory_base_id": UPPER}}),
+        ("POST", "/context", {"json": CONTEXT | {"memory_base_ids": [UPPER]}}),
+        ("GET", "/flows/" + "x" * 128, {}),
+    ],
+)  # fmt: skip
+def test_a_404_repeats_the_id_as_it_was_spelled(api: Api, method: str, path: str, options: Any) -> None:
+    api.flow("f")
+
+    sent = path.rsplit("/", 1)[1] if "json" not in options and "params" not in options else UPPER
+    assert api.refused(method, path, 404, **options)["value"] == sent
+
+
+def test_a_conflict_repeats_the_id_as_it_was_sent(api: Api) -> None:
+    flow = api.flow("f")
+    base = api.memory("notes", "f", threshold=1)["id"].upper()
+    message = {"role": "assistant", "content": "a", "id": "m-1"}
+    api.post("/flows/f/runs", {"session_id": "s", "run_id": "r-1", "messages": [message]}, expect=201)
+    changed = [{**message, "content": "b"}]
+    bodies = [
+        ({"session_id": "t", "run_id": "r-1", "messages": []}, "r-1"),
+        ({"session_id": "t", "messages": [message]}, "m-1"),
+        ({"session_id": "s", "messages": changed}, "m-1"),
+        ({"session_id": "s", "messages": [{**message, "role": "user"}], "on_conflict": "update"}, "m-1"),
+    ]
+    for body, sent in bodies:
+        assert api.refused("POST", f"/flows/{flow}/runs", 409, json=body)["value"] == sent
+    execution = {
+        "flow_id": "f",
+        "session_id": "t",
+        "run_id": "r-1",
+        "node_id": "n",
+        "status": "succeeded",
+        "outputs": {},
+    }
+    assert api.refused("PUT", "/node-executions/e-1", 409, json=execution)["value"] == "r-1"
+    api.work()
+    api.post(f"/memories/{base}/regenerate", expect=202)
+    assert api.refused("POST", f"/memories/{base}/regenerate", 409)["value"] == base
+    api.call("PUT", "/flows/f/chat-memories/n", json={"name": "m", "chat_id": "c"}, expect=201)
+    api.post("/flows/f/chat-memories/n/messages", {"chat_id": "c", "messages": [message]}, expect=201)
+    post = {"chat_id": "c", "messages": changed}
+    assert api.refused("POST", "/flows/f/chat-memories/n/messages", 409, json=post)["value"] == "m-1"

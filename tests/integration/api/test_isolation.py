@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 from uuid import UUID, uuid4
 
 import pytest
@@ -46,6 +47,12 @@ class Attempt:
     body: Any = None
     query: dict[str, Any] = field(default_factory=dict)
     why: str = ""
+
+    @property
+    def strings(self) -> set[str]:
+        """Every text of the request."""
+        in_bodies = re.findall('"([^"]*)"', json.dumps([self.body, self.query]))
+        return {*in_bodies, *map(unquote, self.path.split("/"))}
 
 
 @dataclass(frozen=True)
@@ -557,6 +564,8 @@ def test_another_users_things_are_neither_shown_nor_changed(stage: Stage, operat
         sent = f"{attempt.path} {json.dumps(attempt.body)} {attempt.query}"
         shown = {word for word in stage.mine.words if word in answer.text and word not in sent}
         assert not shown, f"{operation.method} {attempt.path} shows the owner's {shown}: {answer.text}"
+        if answer.status_code == 404:
+            assert answer.json()["error"]["value"] in attempt.strings, "a 404 names the id as the caller sent it"
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.id)

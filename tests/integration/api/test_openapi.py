@@ -45,6 +45,13 @@ def test_operation_ids_are_unique_snake_case(contract: dict[str, Any]) -> None:
     assert all(re.fullmatch(r"[a-z]+(_[a-z]+)+", each) for each in ids)
 
 
+def test_schemas_have_names_and_titles_of_their_own(contract: dict[str, Any]) -> None:
+    schemas = contract["components"]["schemas"]
+    titles = [schema["title"] for schema in schemas.values()]
+    assert len(set(titles)) == len(titles)
+    assert [name for name in schemas if "__" in name] == [], "two classes of one name: FastAPI adds their modules"
+
+
 def test_every_error_has_our_schema(contract: dict[str, Any]) -> None:
     for path, method, operation in operations(contract):
         for status, answer in operation["responses"].items():

@@ -116,7 +116,7 @@ class TestLinks:
         link = web_sessions.make_link(world.services, key.principal)
         ticket = web_sessions.enter(world.services, link.token)
         assert web_sessions.principal_of(world.services, ticket.token) == key.principal
-        with pytest.raises(errors.Unauthorized, match=r"^This link has been used or is too old\. "):
+        with pytest.raises(errors.Unauthorized, match=r"^This link was used or has expired\. "):
             web_sessions.enter(world.services, link.token)
         assert kept(world, key) == {api_keys.hash_of(ticket.token): "session"}
 

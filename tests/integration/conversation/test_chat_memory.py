@@ -1,4 +1,4 @@
-"""The memory nodes of a flow, on each database: their vectors, what deletes reach, and what two writers do at once."""
+"""The memory nodes of a flow, on each database: views, summaries, deletions and concurrent writers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from harness.world import World
 from memorybase import errors
 from memorybase.conversation import Record, View, build_view
 from memorybase.conversation.chat_memory import message_log
-from memorybase.conversation.chat_memory.memories import MemoryKey, Who, get_memory, list_memories
-from memorybase.conversation.chat_memory.nodes import AddMemory, ChatMemory, DeleteMemory, FlowPlace, GetMemoryData
+from memorybase.conversation.chat_memory.memories import ChatSelector, MemoryKey, get_memory, list_memories
+from memorybase.conversation.chat_memory.nodes import AddMemory, ChatMemory, DeleteMemory, FlowRef, GetMemoryData
 from memorybase.conversation.chat_memory.summaries import make_due, summarize_due
 from memorybase.conversation.chat_memory.views import record_of
 from memorybase.conversation.memory_use import record as uses
@@ -27,6 +27,7 @@ from memorybase.models import Chat, ChatRecord
 from memorybase.operations import sweeper
 from memorybase.queries import chats
 from memorybase.read_models import sessions
+from memorybase.read_models.session_queries import MessageQuery
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
@@ -42,7 +43,7 @@ def world(databases: World) -> World:
 
 
 class Notes:
-    """A summarizer that says what it was given."""
+    """A summarizer that joins what it was given."""
 
     name = "notes"
 
@@ -62,12 +63,12 @@ class Notes:
 
 def memory(world: World, node_id: str = "node", **fields: Any) -> ChatMemory:
     summarizer = fields.pop("summarizer", None)
-    at = FlowPlace(world.services, world.user_id, world.flow_id)
+    at = FlowRef(world.services, world.user_id, world.flow_id)
     return ChatMemory(at, node_id, summarizer=summarizer, **({"name": "Support", "chat_id": CHAT} | fields))
 
 
 def m(*numbers: int) -> list[dict[str, Any]]:
-    """m1, m2 ...: the odd ones are the user's."""
+    """m1, m2 ...; odd ones are the user's."""
     return [{"role": "user" if n % 2 else "assistant", "content": f"m{n}", "id": f"m{n}"} for n in numbers]
 
 
@@ -96,7 +97,7 @@ def chat_row(world: World) -> Chat | None:
 # Limits.
 
 
-def test_a_memory_has_the_defaults_of_its_fields(world: World) -> None:
+def test_a_memory_has_the_default_configuration(world: World) -> None:
     made = get_memory(world.services, memory(world).key).model_dump()
     fields = {key: value for key, value in made.items() if key not in {"id", "flow_id", "created_at", "updated_at"}}
     assert fields == {
@@ -134,16 +135,16 @@ def test_a_memory_has_the_defaults_of_its_fields(world: World) -> None:
         ({"limit_type": "tokens", "max_tokens": 24, "trim_strategy": "drop_middle"}, "m1 m2 m7 m8 m9 m10"),
     ],
 )
-def test_a_view_keeps_within_its_limit_and_the_log_keeps_all(world: World, fields: Any, left: str) -> None:
+def test_a_view_respects_its_limit_and_the_log_keeps_everything(world: World, fields: Any, left: str) -> None:
     node = memory(world, **fields)
     posted = node.add(m(*range(1, 11)), chat_id="c")
     assert seen(node) == left.split()
     assert (posted.trimmed, posted.tokens) == (10 - len(left.split()), 4 * len(left.split()))
     assert len(log_of(node)) == 10
-    assert seen(memory(world, max_messages=50))[:2] == ["m1", "m2"], "a larger limit finds what was left out"
+    assert seen(memory(world, max_messages=50))[:2] == ["m1", "m2"], "a larger limit shows what was left out"
 
 
-def test_a_threshold_cuts_when_it_is_reached_and_keeps_the_place(world: World) -> None:
+def test_a_threshold_cuts_when_it_is_reached_and_stores_the_cut(world: World) -> None:
     node = memory(world, trim_mode="threshold", threshold_trigger=5, threshold_target=2)
     sizes = []
     for n in range(1, 12):
@@ -155,13 +156,13 @@ def test_a_threshold_cuts_when_it_is_reached_and_keeps_the_place(world: World) -
     row = chat_row(world)
     assert row is not None
     assert row.cut_seq == 9
-    # With another threshold the old position is invalid: the log is cut again, at its eighth message.
+    # Another threshold invalidates the stored cut: the log is cut again, at its eighth message.
     again = memory(world, trim_mode="threshold", threshold_trigger=8, threshold_target=7)
     assert seen(again) == [f"m{n}" for n in range(5, 12)]
     assert len(seen(memory(world, max_messages=50))) == 11
 
 
-def test_a_threshold_waits_for_the_answer_of_a_run(world: World) -> None:
+def test_a_threshold_does_not_cut_before_the_run_has_answered(world: World) -> None:
     node = memory(world, trim_mode="threshold", threshold_trigger=3, threshold_target=1)
     run = uuid4()
     node.add(m(1, 2), chat_id="c", run_id="r1")
@@ -174,8 +175,8 @@ def test_a_threshold_waits_for_the_answer_of_a_run(world: World) -> None:
 
 @pytest.mark.parametrize("strategy", ["drop_oldest", "drop_middle"])
 @pytest.mark.parametrize("pin", [False, True])
-def test_a_kept_place_agrees_with_the_whole_log(world: World, strategy: Any, pin: bool) -> None:
-    """Write by write, a threshold over what the last cut has left is one over everything."""
+def test_a_stored_cut_equals_one_computed_from_the_whole_log(world: World, strategy: Any, pin: bool) -> None:
+    """After each write, a threshold over what the last cut kept equals one over the whole log."""
     predefined = [{"role": "user", "content": f"p{n}"} for n in (1, 2)]
     node = memory(
         world, trim_mode="threshold", threshold_trigger=7, threshold_target=4, trim_strategy=strategy,
@@ -192,7 +193,7 @@ def test_a_kept_place_agrees_with_the_whole_log(world: World, strategy: Any, pin
         assert seen(node) == shown(expected), n
 
 
-def test_predefined_messages_stand_first_and_are_never_stored(world: World) -> None:
+def test_predefined_messages_come_first_and_are_never_stored(world: World) -> None:
     predefined = {
         "use_predefined_messages": True,
         "predefined_messages": [{"role": "user", "content": "p1"}, {"role": "assistant", "content": "p2"}],
@@ -215,7 +216,7 @@ def result(call_id: str, text: str = "found") -> dict[str, Any]:
     return {"role": "tool", "content": text, "tool_call_id": call_id, "name": "search"}
 
 
-def test_calls_and_results_stay_together_and_may_be_emptied(world: World) -> None:
+def test_tool_calls_and_results_stay_together_and_results_can_be_cleared(world: World) -> None:
     node = memory(world, max_messages=7)
     u1, u2 = {"role": "user", "content": "u1"}, {"role": "user", "content": "u2"}
     a1, a2 = {"role": "assistant", "content": "a1"}, {"role": "assistant", "content": "a2"}
@@ -228,7 +229,7 @@ def test_calls_and_results_stay_together_and_may_be_emptied(world: World) -> Non
     assert log_of(node)[2] == "found"
 
 
-def test_images_beyond_the_budget_become_a_line(world: World) -> None:
+def test_images_beyond_the_limit_become_a_line_of_text(world: World) -> None:
     node = memory(world)
     file = {"url": "https://example.com/cat.png", "metadata": {}, "file_name": "cat.png", "file_size": 1,
             "content_type": "image/png"}  # fmt: skip
@@ -240,10 +241,10 @@ def test_images_beyond_the_budget_become_a_line(world: World) -> None:
     assert "image_url" not in str(memory(world, max_images=0).view(chat_id="c").messages)
 
 
-# Which chat.
+# Selecting a chat.
 
 
-def test_the_chat_and_the_users_message_are_made_of_variables(world: World) -> None:
+def test_templates_make_the_chat_id_and_the_users_message(world: World) -> None:
     node = memory(world, chat_id="user-{{ start.chat_id }}", user_message_content="{{ start.text }}")
     posted = node.add([{"role": "user"}, {"role": "assistant", "content": "hi"}], variables=VARIABLES)
     assert (posted.chat_id, seen(node, "user-c")) == ("user-c", ["hello", "hi"])
@@ -256,19 +257,19 @@ def test_the_chat_and_the_users_message_are_made_of_variables(world: World) -> N
 @pytest.mark.parametrize(
     "start", [{}, {"chat_id": ""}, {"chat_id": " "}, {"chat_id": None}, {"chat_id": "x" * 129}, {"chat_id": "a\0"}]
 )
-def test_variables_that_name_no_chat_are_an_error(world: World, start: dict[str, Any]) -> None:
+def test_variables_that_make_no_chat_id_are_rejected(world: World, start: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequest):
         memory(world).add(m(1), variables={"start": start})
     assert chat_row(world) is None
 
 
-def test_one_of_chat_id_and_variables_says_who() -> None:
+def test_exactly_one_of_chat_id_and_variables_is_required() -> None:
     for who in ({}, {"chat_id": "c", "variables": {}}, {"chat_id": ""}):
         with pytest.raises(InvalidRequest):
-            Who(**who)
+            ChatSelector(**who)
 
 
-def test_ids_that_differ_by_separators_are_other_chats_and_nodes(world: World) -> None:
+def test_ids_that_differ_only_in_separators_are_different_chats_and_nodes(world: World) -> None:
     ids = ["a/b", "a:b", "a", "b", "a b", "a/", "/a", "A", "a%2Fb"]
     nodes = [memory(world, node_id) for node_id in ids]
     for node in nodes:
@@ -282,7 +283,7 @@ def test_ids_that_differ_by_separators_are_other_chats_and_nodes(world: World) -
 # Writing.
 
 
-def test_a_repeated_post_adds_nothing_and_another_content_is_a_conflict(world: World) -> None:
+def test_a_repeated_post_adds_nothing_and_different_content_conflicts(world: World) -> None:
     node = memory(world)
     first = node.add(m(1, 2), chat_id="c")
     again = node.add(m(1, 2, 3), chat_id="c")
@@ -307,7 +308,7 @@ def test_a_repeated_post_adds_nothing_and_another_content_is_a_conflict(world: W
         ({"role": "user", "content": "x", "files": [{"url": "ftp://x"}]}, "messages[0].files[0].url"),
     ],
 )
-def test_what_says_nothing_is_refused(world: World, message: dict[str, Any], field: str) -> None:
+def test_an_empty_message_is_rejected(world: World, message: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         memory(world).add([message], chat_id="c")
     assert caught.value.field == field
@@ -315,14 +316,14 @@ def test_what_says_nothing_is_refused(world: World, message: dict[str, Any], fie
 
 
 @pytest.mark.both_databases
-def test_appends_at_once_lose_nothing_and_have_one_order(world: World) -> None:
+def test_concurrent_appends_are_all_kept_in_one_order(world: World) -> None:
     node = memory(world, trim_mode="threshold", threshold_trigger=10, threshold_target=4)
 
     def write(writer: int) -> list[tuple[int, str]]:
-        said = [f"{writer}.{n}" for n in range(8)]
+        new_messages = [f"{writer}.{n}" for n in range(8)]
         return [
             (node.add([{"role": "user", "content": text, "id": text}], chat_id="c").messages[0].seq, text)
-            for text in said
+            for text in new_messages
         ]
 
     with ThreadPoolExecutor(4) as pool:
@@ -337,14 +338,14 @@ def test_appends_at_once_lose_nothing_and_have_one_order(world: World) -> None:
 def test_a_crash_between_question_and_answer_leaves_a_readable_history(world: World) -> None:
     node = memory(world, max_messages=4)
     node.add(m(1, 2), chat_id="c", run_id="r1")
-    node.add([*m(3), call("t1")], chat_id="c", run_id="r2")  # and here it ends
+    node.add([*m(3), call("t1")], chat_id="c", run_id="r2")  # the run crashes here
     node.add(m(5), chat_id="c", run_id="r3")
-    assert seen(node) == ["m1", "m2", "m3", "m5"], "a call that nobody answered goes to no model"
+    assert seen(node) == ["m1", "m2", "m3", "m5"], "an unanswered tool call is not shown"
     assert shown(node.view(chat_id="c", align="strict")) == ["m1", "m2", "m3\n\nm5"]
 
 
-def test_a_view_by_pages_is_the_view_of_the_whole_log(world: World) -> None:
-    """Reading a log from its end stops only where nothing older could be shown."""
+def test_a_view_read_by_pages_equals_the_view_of_the_whole_log(world: World) -> None:
+    """Reading a log from its end stops only when nothing older could be shown."""
     chance = random.Random(7)
     for number in range(12):
         fields: dict[str, Any] = {
@@ -354,16 +355,16 @@ def test_a_view_by_pages_is_the_view_of_the_whole_log(world: World) -> None:
             "keep_first": chance.choice([None, 0, 5]),
         }  # fmt: skip
         node = memory(world, f"node {number}", **fields)
-        said: list[dict[str, Any]] = []
-        while len(said) < 130:
+        new_messages: list[dict[str, Any]] = []
+        while len(new_messages) < 130:
             turn = [{"role": "user", "content": "question " * chance.randint(1, 4)}]
             for step in range(chance.randint(0, 3)):
-                name = f"{len(said)}.{step}"
+                name = f"{len(new_messages)}.{step}"
                 turn += [call(name), result(name, "long " * chance.randint(1, 20))]
-            said += [*turn, {"role": "assistant", "content": "answer"}]
+            new_messages += [*turn, {"role": "assistant", "content": "answer"}]
         if chance.random() < 0.4:
-            said += [{"role": "user", "content": "open"}, call("x"), result("x")] * chance.choice([1, 20])
-        node.add(said, chat_id="c")
+            new_messages += [{"role": "user", "content": "open"}, call("x"), result("x")] * chance.choice([1, 20])
+        node.add(new_messages, chat_id="c")
         with world.services.database.reading() as db:
             (row,) = db.scalars(sa.select(ChatRecord.chat_row_id).distinct().join(Chat).where(
                 Chat.chat_memory_id == get_memory(world.services, node.key).id))  # fmt: skip
@@ -375,11 +376,11 @@ def test_a_view_by_pages_is_the_view_of_the_whole_log(world: World) -> None:
 # Summaries.
 
 
-def test_a_summary_replaces_what_is_left_out(world: World) -> None:
+def test_a_summary_replaces_the_messages_left_out(world: World) -> None:
     notes = Notes()
     node = memory(world, max_messages=6, enable_summarization=True, summarizer=notes)
     node.add(m(*range(1, 11)), chat_id="c")
-    assert seen(node) == [f"m{n}" for n in range(1, 11)], "too few to ask a model for; given verbatim meanwhile"
+    assert seen(node) == [f"m{n}" for n in range(1, 11)], "too few for a model call; shown verbatim meanwhile"
     due = {"summarizer": notes, "batch": 1}
     assert summarize_due(world.services, node.key, "c", **due)  # type: ignore[arg-type]
     assert seen(node) == ["m1+m2+m3+m4", "m5", "m6", "m7", "m8", "m9", "m10"]
@@ -389,21 +390,23 @@ def test_a_summary_replaces_what_is_left_out(world: World) -> None:
     assert not summarize_due(world.services, node.key, "c", **due)  # type: ignore[arg-type]
     assert notes.asked == [node.config.summarize_prompt] * 2
     node.add(m(*range(12, 18)), chat_id="c")
-    assert seen(node)[0] == "m1+m2+m3+m4+m5+m6+m7+m8+m9+m10+m11", "six that waited were enough for the write itself"
+    assert seen(node)[0] == "m1+m2+m3+m4+m5+m6+m7+m8+m9+m10+m11", (
+        "with six waiting, the write itself updates the summary"
+    )
 
 
 def worker(world: World, by: Notes) -> list[bool]:
-    """The results of the waiting notifications, as a worker handles them."""
+    """Handle the waiting notifications as a worker does; the results."""
     made: list[bool] = []
     world.queue.drain_summaries(lambda each: made.append(make_due(world.services, each, by)))
     return made
 
 
-def test_a_summary_that_is_due_is_asked_for_once_and_made_by_a_worker(world: World) -> None:
+def test_a_due_summary_is_requested_once_and_made_by_a_worker(world: World) -> None:
     notes = Notes()
     node = memory(world, max_messages=3, enable_summarization=True)
     node.add(m(*range(1, 9)), chat_id="c")
-    assert world.queue.enqueued_summaries == [], "five wait: too few"
+    assert world.queue.enqueued_summaries == [], "five are too few"
     node.add(m(9), chat_id="c")
     node.add(m(10), chat_id="c")
     assert (len(world.queue.enqueued_summaries), notes.asked) == (1, [])
@@ -411,19 +414,19 @@ def test_a_summary_that_is_due_is_asked_for_once_and_made_by_a_worker(world: Wor
     assert seen(node) == ["m1+m2+m3+m4+m5+m6+m7", "m8", "m9", "m10"]
     assert worker(world, notes) == []
     chat_row_id = chats_of(world)[0].id
-    assert not make_due(world.services, chat_row_id, notes), "a late ring finds nothing to do"
+    assert not make_due(world.services, chat_row_id, notes), "a stale notification finds nothing to do"
     node.add(m(*range(11, 17)), chat_id="c")
     assert worker(world, notes) == [True]
 
 
-def test_a_chat_summary_is_made_after_its_notification_or_worker_was_lost(world: World) -> None:
+def test_a_summary_is_made_after_its_notification_or_worker_was_lost(world: World) -> None:
     notes = Notes(fails=1)
     node = memory(world, max_messages=3, enable_summarization=True)
     world.queue.away = True
     node.add(m(*range(1, 11)), chat_id="c")
     world.queue.away = False
     world.sweep()
-    assert worker(world, notes) == [], "not yet"
+    assert worker(world, notes) == [], "the backoff is not over"
     for outcome in (False, True):
         overdue(world)
         world.sweep()
@@ -434,7 +437,7 @@ def test_a_chat_summary_is_made_after_its_notification_or_worker_was_lost(world:
     assert worker(world, notes) == []
 
 
-def test_what_is_written_while_a_chat_is_summarised_is_summarised_next(world: World) -> None:
+def test_messages_written_during_summarization_are_summarized_next(world: World) -> None:
     node = memory(world, max_messages=3, enable_summarization=True)
     node.add(m(*range(1, 11)), chat_id="c")
     assert worker(world, Notes(meanwhile=lambda: node.add(m(*range(11, 18)), chat_id="c"))) == [True]
@@ -448,7 +451,7 @@ def chats_of(world: World) -> list[Chat]:
 
 
 def overdue(world: World) -> None:
-    """Make the next notification due."""
+    """Let the pending notifications become due."""
     with world.services.database.transaction() as db:
         mine = (Chat.flow_id == world.flow_id, Chat.notify_at.is_not(None))
         db.execute(sa.update(Chat).where(*mine).values(notify_at=Chat.created_at))
@@ -462,7 +465,7 @@ def test_a_summary_comes_between_head_and_tail(world: World) -> None:
     assert seen(node) == ["m1", "m2", "m3+m4+m5+m6", "m7", "m8", "m9", "m10"]
 
 
-def test_what_a_threshold_cuts_is_summarised(world: World) -> None:
+def test_messages_cut_by_a_threshold_are_summarized(world: World) -> None:
     node = memory(
         world, trim_mode="threshold", threshold_trigger=10, threshold_target=2, enable_summarization=True,
         summarizer=Notes(),
@@ -475,7 +478,7 @@ def test_what_a_threshold_cuts_is_summarised(world: World) -> None:
     assert seen(node) == ["+".join(f"m{n}" for n in range(1, 17)), "m17", "m18"]
 
 
-def test_summarise_and_trim_on_request(world: World) -> None:
+def test_summarize_and_trim_on_request(world: World) -> None:
     node = memory(world, max_messages=100, summarizer=Notes())
     node.add(m(*range(1, 24)), chat_id="c")
     done = node.summarize("c", keep_last_n=5, summarize_prompt="briefly")
@@ -491,7 +494,7 @@ def test_summarise_and_trim_on_request(world: World) -> None:
     assert node.trim("unknown").remaining_count == node.summarize("unknown").remaining_count == 0
 
 
-def test_a_trim_holds_beside_a_threshold(world: World) -> None:
+def test_a_trim_holds_with_a_threshold_too(world: World) -> None:
     node = memory(world, trim_mode="threshold", threshold_trigger=5, threshold_target=3, trim_strategy="drop_middle")
     node.add(m(*range(1, 8)), chat_id="c")
     assert len(seen(node)) < 7
@@ -503,7 +506,7 @@ def test_a_trim_holds_beside_a_threshold(world: World) -> None:
     assert seen(node)[0] == "m6"
 
 
-def test_a_failing_summarizer_costs_nothing_and_stores_nothing(world: World) -> None:
+def test_a_failing_summarizer_changes_nothing(world: World) -> None:
     node = memory(world, max_messages=2, enable_summarization=True, summarizer=Notes(fails=2))
     node.add(m(*range(1, 11)), chat_id="c")
     assert seen(node) == [f"m{n}" for n in range(1, 11)]
@@ -512,7 +515,7 @@ def test_a_failing_summarizer_costs_nothing_and_stores_nothing(world: World) -> 
     assert node.summarize("c").summary == "+".join(f"m{n}" for n in range(1, 9))
 
 
-def test_a_deleted_fact_lives_on_in_no_summary_and_no_recorded_use(world: World) -> None:
+def test_a_deletion_removes_the_text_from_summaries_and_recorded_uses(world: World) -> None:
     node = memory(world, max_messages=4, summarizer=Notes())
     node.add(m(1, 2), chat_id="c", run_id="r1")
     node.add(m(*range(3, 9)), chat_id="c", run_id="r2")
@@ -522,7 +525,7 @@ def test_a_deleted_fact_lives_on_in_no_summary_and_no_recorded_use(world: World)
     node.view(chat_id="c", run_id=asked)
     gone = delete(node, "latest_request", "assistant")
     assert (len(gone.deleted), gone.remaining_count) == (3, 5)
-    assert seen(node) == ["m2", "m3", "m5", "m7"], "what the summary stood for is read from the log again"
+    assert seen(node) == ["m2", "m3", "m5", "m7"], "views show again what the summary had replaced"
     (use,) = uses.run_memory(world.services, world.user_id, world.flow_id, asked).nodes
     assert "m4" not in str(use.messages)
     assert "m8" not in str(use.messages)
@@ -530,7 +533,7 @@ def test_a_deleted_fact_lives_on_in_no_summary_and_no_recorded_use(world: World)
 
 
 class Deleting(Notes):
-    """Somebody deletes while it summarises."""
+    """A summarizer during which a message is deleted."""
 
     def __init__(self, node: ChatMemory) -> None:
         super().__init__()
@@ -542,7 +545,7 @@ class Deleting(Notes):
         return super().summarize(previous, records, prompt)
 
 
-def test_what_is_deleted_while_it_is_summarised_is_in_no_summary(world: World) -> None:
+def test_a_message_deleted_during_summarization_is_in_no_summary(world: World) -> None:
     node = memory(world, max_messages=3, enable_summarization=True)
     node.add(m(1, 2, 3, 4), chat_id="c", run_id="r1")
     node.add(m(5, 6), chat_id="c", run_id="r2")
@@ -575,7 +578,7 @@ def test_get_memory_data(world: World, page: dict[str, Any], items: str, next_of
         assert data == found
 
 
-def test_a_cursor_is_not_shifted_by_writes_and_deletes(world: World) -> None:
+def test_writes_and_deletes_do_not_shift_a_cursor(world: World) -> None:
     node = memory(world)
     node.add(m(*range(1, 6)), chat_id="c")
     for begin, order in (
@@ -597,9 +600,9 @@ def test_a_cursor_is_not_shifted_by_writes_and_deletes(world: World) -> None:
 
 def two_runs(node: ChatMemory) -> None:
     node.add(m(1, 2), chat_id="c", run_id="r1")
-    said = [{"role": "user", "content": "m3"}, call("t") | {"content": "m4"}, result("t", "m5"),
+    new_messages = [{"role": "user", "content": "m3"}, call("t") | {"content": "m4"}, result("t", "m5"),
             {"role": "assistant", "content": "m6"}]  # fmt: skip
-    node.add(said, chat_id="c", run_id="r2")
+    node.add(new_messages, chat_id="c", run_id="r2")
 
 
 @pytest.mark.parametrize(
@@ -628,7 +631,7 @@ def test_delete_memory(world: World, mode: Any, roles: str, left: str) -> None:
         assert (row.messages, row.tokens) == (len(items), sum(item.tokens for item in items))
 
 
-def test_deleting_again_undoes_one_more_request(world: World) -> None:
+def test_each_deletion_undoes_one_more_request(world: World) -> None:
     node = memory(world)
     two_runs(node)
     for _ in range(2):
@@ -636,7 +639,7 @@ def test_deleting_again_undoes_one_more_request(world: World) -> None:
     assert log_of(node) == []
     assert delete(node, "all", "user") == message_log.Deleted([], 0)
     node.add(m(1, 2), chat_id="c")
-    node.add(m(3), chat_id="c")  # without a run each post is a request of its own
+    node.add(m(3), chat_id="c")  # without a run each post is a separate request
     delete(node, "latest_request", "user", "assistant")
     assert log_of(node) == ["m1", "m2"]
     with pytest.raises(InvalidRequest):
@@ -664,22 +667,22 @@ def test_add_memory_renders_its_fields(world: World) -> None:
             AddMemory(**fields | {"role": "user"} | broken).run(VARIABLES)
 
 
-# What else may touch it.
+# Isolation and erasure.
 
 
-def test_a_chats_log_is_not_shown_to_other_users(world: World) -> None:
-    """It counts toward no threshold, is no message, and goes with its flow."""
+def test_a_chat_log_is_isolated_from_other_users(world: World) -> None:
+    """A chat counts toward no threshold, is not listed among messages, and is deleted with its flow."""
     base = world.new_base(threshold=1)
     node = memory(world)
     node.add(m(1, 2), chat_id="c")
     world.settle()
     assert world.jobs(base) == []
-    assert sessions.list_messages(world.services, world.user_id, sessions.MessageQuery(), PageRequest()).total == 0
+    assert sessions.list_messages(world.services, world.user_id, MessageQuery(), PageRequest()).total == 0
     for key in (MemoryKey(world.new_user(), *node.key[1:]), MemoryKey(world.user_id, world.new_flow(), "node")):
         with pytest.raises(errors.NotFound):
             get_memory(world.services, key)
         with pytest.raises(errors.NotFound):
-            message_log.post_messages(world.services, key, Who("c"), m(3))
+            message_log.post_messages(world.services, key, ChatSelector("c"), m(3))
     session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
     sweeper.finish_deletions(world.services)
     assert rows_left(world) == 0
@@ -704,8 +707,8 @@ def test_an_end_users_chats_are_erased(world: World) -> None:
         edits.erase_end_user(world.services, world.user_id, "anna")
 
 
-def test_a_page_of_a_long_chat_costs_what_it_returns(world: World) -> None:
-    """However long the log: neither a view nor a page reads more rows than it needs."""
+def test_reading_a_page_of_a_long_chat_reads_only_that_page(world: World) -> None:
+    """Neither a view nor a page of a long log reads more rows than it needs."""
     node = memory(world, max_messages=20)
     trimming = memory(world, "threshold", trim_mode="threshold", threshold_trigger=50, threshold_target=10)
     for each in (node, trimming):

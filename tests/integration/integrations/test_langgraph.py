@@ -43,7 +43,7 @@ class State(MessagesState, total=False):
 
 
 class Wire:
-    """A client's connection that ends in the API of the test."""
+    """An HTTP connection to the API of the test."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -65,7 +65,7 @@ def memory(request: pytest.FixtureRequest, api: Api) -> FlowMemory:
 
 
 def invoke(hook: RunHook, text: str, *steps: tuple[str, Step], session_id: str = "s1", **named: Any) -> dict[str, Any]:
-    """Run these nodes one after the other."""
+    """Run these nodes in sequence."""
     graph = StateGraph(State)
     for name, step in steps:
         graph.add_node(name, step)
@@ -106,7 +106,7 @@ def test_the_second_run_remembers_the_first_node_by_node_and_the_memory_base_fin
     assert api.get(f"/memories/{base['id']}")["total_processed"] == 3
 
 
-def test_a_nodes_memory_is_its_sessions_alone(memory: FlowMemory) -> None:
+def test_a_nodes_memory_is_limited_to_its_session(memory: FlowMemory) -> None:
     run_all(memory, "s1", scripted())
 
     first, _ = run_all(memory, "s2", scripted())
@@ -133,15 +133,15 @@ def test_the_nodes_of_a_chat_memory_add_show_read_and_delete(memory: FlowMemory)
     assert [one["content"] for one in memory.read_chat("chat", "user-s1")["items"]] == ["I am Anna.", "Hello Anna."]
 
 
-def test_a_task_that_is_executed_again_adds_nothing_twice(memory: FlowMemory) -> None:
+def test_a_retried_task_adds_nothing_twice(memory: FlowMemory) -> None:
     failures = [ConnectionError("away")]
     add = AddMemory(chat=ChatMemory(memory=memory, node_id="chat"), role="user")
 
     def step(state: State, config: RunnableConfig) -> dict[str, Any]:
-        said = add(state, config)
+        result = add(state, config)
         if failures:
             raise failures.pop()
-        return said
+        return result
 
     graph = StateGraph(State)
     graph.add_node("step", step, retry_policy=RetryPolicy(initial_interval=0.01))
@@ -153,8 +153,8 @@ def test_a_task_that_is_executed_again_adds_nothing_twice(memory: FlowMemory) ->
 
 
 @pytest.mark.parametrize("again", ["the node", "the run"])
-def test_a_node_that_is_executed_again_does_not_find_its_own_answer(memory: FlowMemory, again: str) -> None:
-    """Whether LangGraph retries the node, or the runtime the whole run, under its id."""
+def test_a_retried_node_does_not_find_its_own_answer(memory: FlowMemory, again: str) -> None:
+    """Both if LangGraph retries the node, and if the runtime retries the run with its id."""
     prompts: list[list[str]] = []
     failures = [ConnectionError("away")]
 
@@ -167,10 +167,10 @@ def test_a_node_that_is_executed_again_does_not_find_its_own_answer(memory: Flow
     node = Agent(model=model, node_id="answer", memory=memory, use_memory=True, remembers="node")
 
     def step(state: State, config: RunnableConfig) -> dict[str, Any]:
-        said = node(state, config)
+        result = node(state, config)
         if len(prompts) == 2:
             raise failures.pop()
-        return said
+        return result
 
     retried = {"retry_policy": RetryPolicy(initial_interval=0.01)} if again == "the node" else {}
     graph = StateGraph(State)
@@ -191,7 +191,7 @@ def test_a_node_that_is_executed_again_does_not_find_its_own_answer(memory: Flow
 
 
 @pytest.mark.parametrize("use_memory", [False, True])
-def test_an_agent_and_a_classification_are_given_session_memory_only_where_they_use_it(
+def test_an_agent_and_a_classification_get_session_memory_only_with_use_memory(
     memory: FlowMemory, *, use_memory: bool
 ) -> None:
     prompts: list[list[BaseMessage]] = []
@@ -206,7 +206,7 @@ def test_an_agent_and_a_classification_are_given_session_memory_only_where_they_
     uses = {} if not use_memory else {"use_memory": True, "memory": memory}
     intents = {"orders": "where an order is", "returns": "sending {{ something }} back"}
 
-    told = invoke(
+    state = invoke(
         hook, "Where is it?",
         ("class", IntentClassification(
             model=Spy(responses=["'Orders'."]), node_id="class", intents=intents, otherwise="other", **uses
@@ -214,13 +214,13 @@ def test_an_agent_and_a_classification_are_given_session_memory_only_where_they_
         ("answer", Agent(model=Spy(responses=["Here."]), node_id="answer", system="Be short.", **uses)),
     )  # fmt: skip
 
-    assert told["intent"] == "orders"
+    assert state["intent"] == "orders"
     for system, question in prompts:
         assert ("user: My order is 4711.\nagent: Noted." in system.text) is use_memory
         assert question.text == "Where is it?"
 
 
-def test_a_classification_that_names_no_intent_is_otherwise(memory: FlowMemory) -> None:
+def test_a_classification_without_an_intent_returns_otherwise(memory: FlowMemory) -> None:
     node = IntentClassification(model=says("No idea"), node_id="c", intents={"orders": ""}, otherwise="other")
 
     assert invoke(RunHook(memory), "Hm?", ("class", node))["intent"] == "other"
@@ -232,13 +232,13 @@ def test_recall_gives_memories_of_the_end_users_other_sessions(api: Api, memory:
     answer = ("answer", Agent(model=says("Noted."), node_id="answer"))
     invoke(hook, "My cat is called Minka.", answer, session_id="old", end_user_id="anna")
 
-    told = invoke(hook, "Minka", ("recall", Recall(memory=memory, node_id="r")), session_id="new", end_user_id="anna")
+    state = invoke(hook, "Minka", ("recall", Recall(memory=memory, node_id="r")), session_id="new", end_user_id="anna")
 
-    assert [one.type for one in told["context"]] == ["system"]
-    assert "My cat is called Minka." in told["context"][0].text
+    assert [one.type for one in state["context"]] == ["system"]
+    assert "My cat is called Minka." in state["context"][0].text
 
 
-def test_the_hook_captures_a_run_under_its_id_and_with_a_checkpointer_no_message_twice(
+def test_the_hook_captures_each_run_by_id_and_with_a_checkpointer_no_message_twice(
     api: Api, memory: FlowMemory
 ) -> None:
     graph = StateGraph(State)
@@ -254,7 +254,7 @@ def test_the_hook_captures_a_run_under_its_id_and_with_a_checkpointer_no_message
     assert [run["messages"] for run in runs] == [2, 2]
 
 
-def test_a_run_that_fails_is_not_captured_and_one_that_cannot_be_captured_fails(api: Api, memory: FlowMemory) -> None:
+def test_a_failed_run_is_not_captured_and_a_failed_capture_fails_the_run(api: Api, memory: FlowMemory) -> None:
     def fail(_: State) -> dict[str, Any]:
         raise ZeroDivisionError
 
@@ -268,7 +268,7 @@ def test_a_run_that_fails_is_not_captured_and_one_that_cannot_be_captured_fails(
         invoke(hook, "Mine.", ("answer", Agent(model=says("Yes."), node_id="a")), run_id="r", session_id="s2")
 
 
-def test_a_graph_invoked_without_the_hooks_config_raises_an_error(memory: FlowMemory) -> None:
+def test_a_graph_invoked_without_the_hooks_config_raises(memory: FlowMemory) -> None:
     node = Recall(memory=memory, node_id="r")
 
     with pytest.raises(InvalidRequest, match=r"RunHook\.config"):

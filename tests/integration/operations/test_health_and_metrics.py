@@ -199,7 +199,7 @@ class TestParts:
             db.get_one(Heartbeat, "worker@1").beat_at -= timedelta(seconds=100)
         (worker,) = [part for part in health.check_parts(world.services) if part.name == "worker"]
         assert (worker.ok, worker.alive) == (False, 0)
-        assert "no sign of life from a worker for 10" in (worker.problem or "")
+        assert "no heartbeat from a worker for 10" in (worker.problem or "")
 
     def test_a_check_that_hangs_does_not_delay_others(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         ended = threading.Event()

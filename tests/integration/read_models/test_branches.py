@@ -16,7 +16,7 @@ from memorybase.conversation.history.session_reader import as_record
 from memorybase.conversation.view.threads import inferred_parents, thread
 from memorybase.database.paging import PageRequest
 from memorybase.read_models import branches, sessions
-from memorybase.read_models.sessions import MessageQuery
+from memorybase.read_models.session_queries import MessageQuery
 
 pytestmark = pytest.mark.both_databases
 

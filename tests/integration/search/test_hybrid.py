@@ -290,7 +290,7 @@ class TestSignals:
     def test_what_only_words_have_found_is_compared_by_vector_too(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(hybrid, "BY_WORDS", {"hybrid": 5})
+        monkeypatch.setattr(hybrid, "KEYWORD_CANDIDATES", {"hybrid": 5})
         monkeypatch.setattr("memorybase.search.stored_candidates.FIRST_FETCH", 5)
         base = world.new_base(threshold=1)
         world.say("s", *(f"the weather is grey {n}" for n in range(200)), "zebra")

@@ -83,9 +83,9 @@ def test_a_reranker_that_cannot_be_had_is_an_error_that_names_the_setting(world:
     world.say("s", *SAID)
     (tmp_path / "empty").mkdir()
     for model, why in (
-        (str(tmp_path / "absent"), "There is no folder"),
+        (str(tmp_path / "absent"), "does not exist"),
         (str(tmp_path / "empty"), "does not load"),
-        (make_cross_encoder(tmp_path / "two", labels=2), "gives 2 scores"),
+        (make_cross_encoder(tmp_path / "two", labels=2), "returns 2 scores"),
     ):
         with pytest.raises(ModelUnavailable, match=rf"{why}.*MEMORYBASE_RERANKER_MODEL"):
             search(world, reranker(model))

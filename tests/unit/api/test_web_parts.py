@@ -1,22 +1,20 @@
-"""How often a page looks again."""
+"""How often a page refreshes."""
 
 from __future__ import annotations
 
 import pytest
 
-from api.web.parts import LOOKS_SHARE, rest
+from api.web.parts import INTERVAL_FACTOR, next_interval
 
 
 @pytest.mark.parametrize(
-    ("took", "before", "seconds"),
+    ("seconds", "previous", "interval"),
     [
-        pytest.param(0.01, 0.01, 1.0, id="short looks"),
-        pytest.param(2.0, 0.0, 1.0, id="a first look, which builds the page"),
-        pytest.param(2.0, 0.01, 1.0, id="one long look among short ones"),
-        pytest.param(2.0, 3.0, 2.0 * LOOKS_SHARE, id="long looks"),
+        pytest.param(0.01, 0.01, 1.0, id="fast refreshes"),
+        pytest.param(2.0, 0.0, 1.0, id="a slow first refresh, which builds the page"),
+        pytest.param(2.0, 0.01, 1.0, id="one slow refresh among fast ones"),
+        pytest.param(2.0, 3.0, 2.0 * INTERVAL_FACTOR, id="slow refreshes"),
     ],
 )
-def test_a_page_rests_for_long_only_when_looks_are_long_again_and_again(
-    took: float, before: float, seconds: float
-) -> None:
-    assert rest(1.0, took, before) == seconds
+def test_two_slow_refreshes_in_a_row_lengthen_the_interval(seconds: float, previous: float, interval: float) -> None:
+    assert next_interval(1.0, seconds, previous) == interval

@@ -29,8 +29,8 @@ def test_a_question_counts_by_the_share_of_its_answers_that_was_brought() -> Non
 
 
 def test_questions_that_nothing_answers_are_not_asked() -> None:
-    assert [len(questions) for _, questions in context.asked_of(CORPUS, 1)] == [2]
-    assert [len(questions) for _, questions in context.asked_of(CORPUS, 2)] == [1]
+    assert [len(questions) for _, questions in context.questions_of(CORPUS, 1)] == [2]
+    assert [len(questions) for _, questions in context.questions_of(CORPUS, 2)] == [1]
 
 
 @pytest.mark.parametrize(("budget", "brought", "messages"), [(10, 0.75, 1), (400, 1.0, 1.5)])

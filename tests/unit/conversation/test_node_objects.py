@@ -34,57 +34,57 @@ def fill(mine: NodeTokenBufferMemory) -> None:
     mine.add_messages("m3", "m1", "q2b", [], "a2b", [])
 
 
-def said(mine: NodeTokenBufferMemory, current: str | None, limit: int = 2000, **options: Any) -> str:
+def history_text(mine: NodeTokenBufferMemory, current: str | None, limit: int = 2000, **options: Any) -> str:
     messages = mine.get_history_prompt_messages(current, "tenant", limit, **options)
     return " ".join(str(message["content"]) for message in messages)
 
 
-def test_a_thread_ends_with_the_turn_that_is_named(tmp_path: Path) -> None:
+def test_a_thread_ends_with_the_given_turn(tmp_path: Path) -> None:
     mine = memory(tmp_path)
     fill(mine)
-    assert said(memory(tmp_path), "m3") == ""  # not flushed: seen here alone
+    assert history_text(memory(tmp_path), "m3") == ""  # not flushed: only this object sees it
     mine.flush()
     mine.flush()
     for one in (mine, memory(tmp_path)):
-        assert said(one, "m3") == "q1 a1 q2b a2b"
-        assert said(one, "m2") == said(one, "m2:assistant") == "q1 a1 q2 a2"
-        assert said(one, "m4", parent_message_id="m3") == "q1 a1 q2b a2b"
-        assert said(one, "m4") == "q1 a1 q2b a2b"
-        assert said(one, "m3", 39) == "q2b a2b"
+        assert history_text(one, "m3") == "q1 a1 q2b a2b"
+        assert history_text(one, "m2") == history_text(one, "m2:assistant") == "q1 a1 q2 a2"
+        assert history_text(one, "m4", parent_message_id="m3") == "q1 a1 q2b a2b"
+        assert history_text(one, "m4") == "q1 a1 q2b a2b"
+        assert history_text(one, "m3", 39) == "q2b a2b"
     mine.add_messages("m2", "m1", "q2", [], "other", [])
     mine.flush()
-    assert said(memory(tmp_path), "m2") == "q1 a1 q2 other"
+    assert history_text(memory(tmp_path), "m2") == "q1 a1 q2 other"
     mine.clear()
-    assert said(memory(tmp_path), None) == said(mine, None) == ""
+    assert history_text(memory(tmp_path), None) == history_text(mine, None) == ""
     assert "q1" not in "".join(file.read_text() for file in tmp_path.rglob("*") if file.is_file())
 
 
-def test_broken_threads_keep_what_was_found(tmp_path: Path) -> None:
+def test_broken_threads_keep_the_turns_that_were_found(tmp_path: Path) -> None:
     mine = memory(tmp_path)
     mine.add_messages("m1", "unknown", "q1", [], "a1", [])
     mine.add_messages("m2", "m3", "q2", [], "a2", [])
     mine.add_messages("m3", "m2", "q3", [], "a3", [])
-    assert said(mine, "m1") == "q1 a1"
-    assert said(mine, "m3") == "q2 a2 q3 a3"
+    assert history_text(mine, "m1") == "q1 a1"
+    assert history_text(mine, "m3") == "q2 a2 q3 a3"
 
 
-def test_the_document_is_where_and_what_was_said(tmp_path: Path) -> None:
+def test_the_document_has_the_specified_key_and_format(tmp_path: Path) -> None:
     mine = memory(tmp_path, "a", "c", "n")
     picture = FileRef(type="image", transfer_method="local_file", pointer="f1", name="cat.png")
     mine.add_messages("m1", None, "look", [picture], "a cat")
     mine.flush()
     document = json.loads((tmp_path / "node_memory/a/c/n.json").read_text())
-    asked, answered = document["messages"]
+    question, answer = document["messages"]
     assert document["version"] == 1
-    assert asked["files"] == [{"type": "image", "transfer_method": "local_file", "upload_file_id": "f1",
+    assert question["files"] == [{"type": "image", "transfer_method": "local_file", "upload_file_id": "f1",
                                "file_name": "cat.png", "belongs_to": "user"}]  # fmt: skip
-    assert (answered["message_id"], answered["parent_message_id"]) == ("m1:assistant", "m1")
-    assert answered["token_count"] == 10
-    assert datetime.fromisoformat(answered["created_at"]).tzinfo is not None
-    assert said(mine, None) == "[image: cat.png]\nlook a cat"
+    assert (answer["message_id"], answer["parent_message_id"]) == ("m1:assistant", "m1")
+    assert answer["token_count"] == 10
+    assert datetime.fromisoformat(answer["created_at"]).tzinfo is not None
+    assert history_text(mine, None) == "[image: cat.png]\nlook a cat"
 
 
-def test_keys_of_other_ids_are_other_keys(tmp_path: Path) -> None:
+def test_different_ids_have_different_keys(tmp_path: Path) -> None:
     ids = ["a", "a/b", "b", "b/c", "c", "..", ".", "%2E", "x" * 128, "x" * 127 + "y", "é" * 128, "é" * 127 + "e", "A"]
     keys = {key_of(*three) for three in ((a, b, c) for a in ids for b in ids for c in ids)}
     assert len(keys) == len(ids) ** 3
@@ -93,19 +93,19 @@ def test_keys_of_other_ids_are_other_keys(tmp_path: Path) -> None:
         mine = memory(tmp_path, *three)
         mine.add_messages("m", None, str(number), [], "answer")
         mine.flush()
-    assert said(memory(tmp_path, "a/b", "c", "n"), None) == "0 answer"
+    assert history_text(memory(tmp_path, "a/b", "c", "n"), None) == "0 answer"
     assert len(list((tmp_path / "node_memory").rglob("*.json"))) == 3
     with pytest.raises(InvalidRequest):
         memory(tmp_path, "a", "", "n")
 
 
-# A process that appends as append_many does, to a document that counts as large early.
+# A process that appends like append_many, to a document that counts as large early.
 WRITER = """
 import sys
 from memorybase.conversation.node_object_memory import append_log
 from memorybase.conversation.node_object_memory.node_memory import NodeTokenBufferMemory
 from memorybase.conversation.node_object_memory.object_store import objects_at
-append_log.WHOLE_BYTES = 4_000
+append_log.COMPACT_BYTES = 4_000
 mine = NodeTokenBufferMemory("a", "c", "n", objects=objects_at(sys.argv[1]))
 for number in range(200):
     mine.add_messages(f"{sys.argv[2]}{number}", None, "question", [], "answer", [])
@@ -129,14 +129,14 @@ def turns_lost(where: str, writers: str, count: int) -> set[str]:
     }
 
 
-def test_two_processes_append_at_once_and_none_is_lost(tmp_path: Path) -> None:
+def test_concurrent_appends_of_two_processes_are_all_kept(tmp_path: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), who]) for who in "ab"]
     for writer in writers:
         assert writer.wait(60) == 0
     assert turns_lost(str(tmp_path), "ab", 200) == set()
 
 
-def test_threads_append_to_a_store_of_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_appends_to_a_remote_store_are_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(append_log, "APPENDS", 3)
     where = f"memory://{time.monotonic_ns()}"
     writers = [threading.Thread(target=append_many, args=(where, who, 15)) for who in "ab"]
@@ -147,10 +147,8 @@ def test_threads_append_to_a_store_of_objects(monkeypatch: pytest.MonkeyPatch) -
     assert turns_lost(where, "ab", 15) == set()
 
 
-def test_an_append_whose_number_was_used_before_is_appended_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A writer that slept between looking and writing, while another wrote, covered and removed that number."""
+def test_an_append_with_a_reused_number_is_appended_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer sleeps between listing and writing, while another uses, covers and deletes the number."""
     slow, quick = memory(tmp_path), memory(tmp_path)
     slow.add_messages("slow", None, "slow", [], "answer")
     quick.add_messages("quick", None, "quick", [], "answer")
@@ -158,7 +156,7 @@ def test_an_append_whose_number_was_used_before_is_appended_again(
 
     def late(key: str, content: bytes) -> bool:
         monkeypatch.undo()
-        quick.flush()  # a small document: covered and removed at once
+        quick.flush()  # a small document: compacted at once
         return create(key, content)
 
     monkeypatch.setattr(slow._journal._objects, "create", late)
@@ -169,23 +167,23 @@ def test_an_append_whose_number_was_used_before_is_appended_again(
 
 
 @pytest.mark.parametrize("damage", [b"{", b"[]", b"", b"\x1f\x8bnot zipped", b"\xff\xfe"])
-def test_a_damaged_document_is_put_aside_and_nothing_is_lost(tmp_path: Path, damage: bytes) -> None:
+def test_a_damaged_document_is_quarantined_and_nothing_is_lost(tmp_path: Path, damage: bytes) -> None:
     mine = memory(tmp_path)
     fill(mine)
     mine.flush()
     document = tmp_path / "node_memory/a/c/n.json"
     document.write_bytes(damage)
-    assert said(memory(tmp_path), "m3") == "q1 a1 q2b a2b"
+    assert history_text(memory(tmp_path), "m3") == "q1 a1 q2b a2b"
     (aside,) = (tmp_path / "quarantine").rglob("*.json.*")
     assert aside.read_bytes() == damage
     mine.add_messages("m4", "m3", "q4", [], "a4")
     mine.flush()
-    assert said(memory(tmp_path), "m4") == "q1 a1 q2b a2b q4 a4"
+    assert history_text(memory(tmp_path), "m4") == "q1 a1 q2b a2b q4 a4"
     assert document.exists()
 
 
-def test_a_damaged_append_keeps_its_place_and_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(append_log, "WHOLE_BYTES", -1)
+def test_a_damaged_append_keeps_its_position_and_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(append_log, "COMPACT_BYTES", -1)
     append_many(str(tmp_path), "a", 3)
     (tmp_path / "node_memory/a/c/n.json.d/000000000002.append").write_bytes(b"{")
     assert [record.content for record in memory(tmp_path).view("a2").records] == ["question 2 of a", "answer"]
@@ -194,21 +192,21 @@ def test_a_damaged_append_keeps_its_place_and_the_others(tmp_path: Path, monkeyp
     assert turns_lost(str(tmp_path), "b", 1) == set()
 
 
-def test_a_document_of_somebody_else_is_read_and_zipped_when_asked(tmp_path: Path) -> None:
+def test_a_foreign_document_is_read_and_compressed_on_request(tmp_path: Path) -> None:
     document = tmp_path / "node_memory/a/c/n.json"
     document.parent.mkdir(parents=True)
     theirs = [{"message_id": "m1", "parent_message_id": None, "role": "user", "content": "q1"}, {"role": "x"}, 7]
     document.write_text(json.dumps({"version": 1, "messages": theirs}))
     mine = memory(tmp_path, compress=True)
-    assert said(mine, "m1") == "q1"
+    assert history_text(mine, "m1") == "q1"
     mine.add_messages("m2", None, "q2", [], "a2")
     mine.flush()
     assert [m["message_id"] for m in json.loads(gzip.decompress(document.read_bytes()))["messages"]] == [
         "m1", "m2", "m2:assistant"]  # fmt: skip
-    assert said(memory(tmp_path), "m2") == "q2 a2"
+    assert history_text(memory(tmp_path), "m2") == "q2 a2"
 
 
-def test_documents_that_are_no_longer_written_are_cleaned_up(tmp_path: Path) -> None:
+def test_documents_without_recent_writes_are_cleaned_up(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, node_memory_days=30)
     for node in ("old", "new"):
         mine = NodeTokenBufferMemory("a", "c", node, objects=objects_of(settings))

@@ -1,4 +1,4 @@
-"""Session memory: which turns, which summary, what a console shows; and that nothing is given twice or lost between."""
+"""Session memory: pairs, summary and console; nothing is shown twice or lost between."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WITH_CURRENT = replace(FLOWX_5, count_current=True)
 
 
 def turns(count: int, first: int = 1) -> list[Record]:
-    """q1 a1 q2 a2 ..., a run each."""
+    """q1 a1 q2 a2 ..., one run per pair."""
     return [
         Record(id=f"{kind}{turn}", seq=2 * turn - (kind == "q"), role=role, content=f"{kind}{turn}", run_id=f"r{turn}")
         for turn in range(first, count + 1)
@@ -63,7 +63,7 @@ def pairs(*numbers: int) -> list[str]:
     return [f"{kind}{number}" for number in numbers for kind in ("q", "a")]
 
 
-# Before answering turn n: the pairs that are given, the turns that the summary has, the order on the console.
+# Before turn n: the pairs shown, the turns that the summary covers, the order on the console.
 VECTORS = [
     (FLOWX_5, 1, (), 0, []),
     (FLOWX_5, 4, (1, 2, 3), 0, [3, 2, 1]),
@@ -76,7 +76,7 @@ VECTORS = [
 
 
 @pytest.mark.parametrize(("preset", "turn", "given_pairs", "summarised", "console"), VECTORS)
-def test_the_turns_the_summary_and_the_console_before_a_turn(
+def test_pairs_summary_and_console_before_each_turn(
     preset: SessionPreset, turn: int, given_pairs: tuple[int, ...], summarised: int, console: list[int]
 ) -> None:
     question = Record(id="current", seq=2 * turn - 1, role="user", content="now", run_id="now")
@@ -106,22 +106,22 @@ def test_the_turns_the_summary_and_the_console_before_a_turn(
         ("line", True, "Summary of previous replies: of 1-1\nuser: q2\nagent: a2"),
     ],
 )
-def test_the_prompts_structure_by_option(style: Any, first: bool, text: str) -> None:
+def test_options_change_the_structure_of_the_text(style: Any, first: bool, text: str) -> None:
     preset = replace(FLOWX_5, pairs=1, summary_style=style, summary_first=first)
 
     assert shown(turns(2), preset, stored=summary_of(1)).view.text == text
 
 
-def test_memory_is_off_unless_the_node_says_so() -> None:
+def test_memory_is_off_by_default() -> None:
     memory = session_memory(Tail(turns(9), complete=True), FLOWX_5, Call(), stored=summary_of(6))
 
     assert (memory.view.messages, memory.view.text, memory.memory_use_summary) == ([], "", None)
     assert (memory.expired, memory.enough) == (None, True)
 
 
-def test_a_turn_without_a_reply_takes_no_pairs_place_and_two_replies_are_joined() -> None:
+def test_a_turn_without_a_reply_is_no_pair_and_two_replies_are_joined() -> None:
     records = turns(5)
-    records[7] = replace(records[7], role="user", content="still there?")  # a4 never came
+    records[7] = replace(records[7], role="user", content="still there?")  # instead of a4
     records.insert(4, replace(records[3], id="more", content="more"))
     records = [replace(record, seq=index, run_id=None) for index, record in enumerate(records, 1)]
 
@@ -132,7 +132,7 @@ def test_a_turn_without_a_reply_takes_no_pairs_place_and_two_replies_are_joined(
     assert "agent: a2\n  more\n" in memory.view.text
 
 
-def test_only_what_users_and_agents_say_is_session_memory() -> None:
+def test_session_memory_holds_only_user_and_agent_messages() -> None:
     call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     records = [
         Record(id="s", seq=1, role="system", content="rules"),
@@ -148,7 +148,7 @@ def test_only_what_users_and_agents_say_is_session_memory() -> None:
     assert memory.view.text == "user: q\nagent: a"
 
 
-def test_what_no_summary_covers_yet_is_given_verbatim_and_asked_for() -> None:
+def test_uncovered_messages_are_shown_verbatim_and_a_summary_is_requested() -> None:
     memory = shown(turns(9), stored=summary_of(4))
 
     assert history(memory.view) == pairs(5, 6, 7, 8, 9)
@@ -157,7 +157,7 @@ def test_what_no_summary_covers_yet_is_given_verbatim_and_asked_for() -> None:
     assert memory.view.text.endswith("Summary of previous replies: of 1-4")
 
 
-def test_beyond_the_bound_the_gap_is_reported() -> None:
+def test_uncovered_messages_beyond_the_bound_are_flagged_as_a_gap() -> None:
     memory = shown(turns(9), replace(FLOWX_5, uncovered_tokens=10), stored=summary_of(4))
 
     assert history(memory.view) == pairs(6, 7, 8, 9)
@@ -165,7 +165,7 @@ def test_beyond_the_bound_the_gap_is_reported() -> None:
     assert [removed.id for removed in memory.view.report.removed if removed.reason == "limit"] == pairs(5)
 
 
-def test_pairs_beyond_the_budget_go_and_the_summary_yields_to_the_newest() -> None:
+def test_pairs_beyond_the_budget_are_dropped_and_the_summary_before_the_newest_pair() -> None:
     long = summary_of(6)
     assert long is not None
     long = StoredSummary(replace(long.summary, text="x" * 400), long.last_message_id)
@@ -179,7 +179,7 @@ def test_pairs_beyond_the_budget_go_and_the_summary_yields_to_the_newest() -> No
     assert memory.view.report.tokens_after <= 30
 
 
-def test_a_summary_of_another_branch_is_not_given() -> None:
+def test_a_summary_of_another_branch_is_not_shown() -> None:
     records = turns(6)
     other = replace(records[2], id="other", seq=13, run_id="r7", parent_id="a1")
     reply = replace(records[3], id="reply", seq=14, run_id="r7")
@@ -194,15 +194,15 @@ def test_a_summary_of_another_branch_is_not_given() -> None:
     assert on_it.memory_use_summary["summary"] == "of 1-1"
 
 
-# Reading no more than is needed
+# Reading no more than needed
 
 
 def test_a_tail_is_enough_once_nothing_older_can_be_shown() -> None:
     part = turns(20, first=11)
 
     assert shown(part, stored=summary_of(17), complete=False).enough
-    assert not shown(part[-6:], stored=summary_of(17), complete=False).enough  # does a pair lie before the three?
-    assert not shown(part, stored=None, complete=False).enough  # what comes before is in no summary
+    assert not shown(part[-6:], stored=summary_of(17), complete=False).enough  # a pair may precede the three
+    assert not shown(part, stored=None, complete=False).enough  # no summary covers what comes before
     assert shown(part, replace(FLOWX_5, uncovered_tokens=9), stored=None, complete=False).enough
     assert shown(part, TOKEN_BUFFER, token_budget=60, stored=None, complete=False).enough
     assert not shown(part, TOKEN_BUFFER, token_budget=600, stored=None, complete=False).enough
@@ -211,14 +211,14 @@ def test_a_tail_is_enough_once_nothing_older_can_be_shown() -> None:
     branch = Tail(part, complete=False, linked=True)
     call = Call(token_budget=60)
     assert session_memory(branch, TOKEN_BUFFER, call, use_memory=True).enough
-    # Does the thread pass the end of the summary?
+    # The thread may not contain the summary's last message.
     assert not session_memory(branch, TOKEN_BUFFER, call, stored=summary_of(3), use_memory=True).enough
 
 
 # Limits
 
 
-def test_a_token_buffer_asks_for_a_summary_of_what_does_not_fit() -> None:
+def test_a_token_buffer_requests_a_summary_of_what_does_not_fit() -> None:
     memory = shown(turns(9), TOKEN_BUFFER, token_budget=40)
 
     assert memory.expired is not None
@@ -229,7 +229,7 @@ def test_a_token_buffer_asks_for_a_summary_of_what_does_not_fit() -> None:
     assert kept == pairs(*range(last + 1, 10))
 
 
-def test_a_question_is_summarised_with_its_answer_only() -> None:
+def test_a_question_is_summarized_only_with_its_answer() -> None:
     question = Record(id="q10", seq=19, role="user", content="x" * 4_000)
 
     memory = shown([*turns(9), question], TOKEN_BUFFER, token_budget=100)

@@ -1,4 +1,4 @@
-"""Templates: values and conditions, nothing that costs or reaches further, and no silent nothing."""
+"""Templates: values and conditions, no unbounded work, no Python attributes, and no silent blanks."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ START: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "rendered"),
     [
         ("user-{{ start.user_id }}-{{ start['n'] }}", "user-u1-3"),
         ("{{ start.object | json }}", '{"k": "v"}'),
         ("{{ start.text | json }}", '"hé"'),
-        ("{{ start.object }} {{ start.yes }}", '{"k": "v"} true'),  # not as Python writes them
-        ("{{ start.items }}", '[1, "b"]'),  # the key, not the method of dict
+        ("{{ start.object }} {{ start.yes }}", '{"k": "v"} true'),  # as JSON, not as Python literals
+        ("{{ start.items }}", '[1, "b"]'),  # the key, not the dict method
         ("{{ start.items | join('-') }} {{ start.items[0] }} {{ start.items | length }}", "1-b 1 2"),
         ("{{ start.nope | default('d') }} {{ nope.a.b | default('e') }} {{ start.null | default('f') }}", "d e f"),
         ("{% if start.yes %}a{% else %}b{% endif %}{{ 'c' if start.n > 2 else 'd' }}", "ac"),
@@ -32,17 +32,17 @@ START: dict[str, Any] = {
         ("{{ start.html | upper }} {{ start.text[:1] }}\n", "<B> h\n"),
     ],
 )
-def test_a_template_says(source: str, said: str) -> None:
-    assert render(source, START, field="f") == said
+def test_a_template_renders(source: str, rendered: str) -> None:
+    assert render(source, START, field="f") == rendered
 
 
 @pytest.mark.parametrize(
     "source", ["{{ nope }}", "{{ nope.x }}", "{{ start.nope }}", "{{ start.null }}", "{{ nope | json }}"]
 )
-def test_what_is_not_there_is_an_error(source: str) -> None:
+def test_a_missing_value_is_an_error(source: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         render(source, START, field="variables")
-    assert (caught.value.field, caught.value.message[:37]) == ("variables", "The template needs what is not there:")
+    assert (caught.value.field, caught.value.message[:27]) == ("variables", "The template needs a value:")
 
 
 def test_without_blanks_no_value_is_empty() -> None:
@@ -63,7 +63,7 @@ def test_without_blanks_no_value_is_empty() -> None:
         "{{ x" + " | json" * 1500 + " }}", "x" * (MAX_TEMPLATE_CHARS + 1), "{% if x %}" * 300 + "{% endif %}" * 300,
     ],
 )  # fmt: skip
-def test_what_costs_or_reaches_further_is_refused_before_it_is_rendered(source: str) -> None:
+def test_disallowed_expressions_are_rejected_before_rendering(source: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         check_template(source, "chat_id")
     assert caught.value.field == "chat_id"
@@ -74,7 +74,7 @@ def test_what_costs_or_reaches_further_is_refused_before_it_is_rendered(source: 
     ["{{ start.text.__class__ }}", "{{ start.__init__ }}", "{{ start['__class__'] }}", "{{ self }}",
      "{{ start.text.upper }}", "{{ start.items.append }}", "{{ loop.index }}", "{{ start[start.secret] }}"],
 )  # fmt: skip
-def test_no_attribute_of_python_is_reached_and_no_value_named(source: str) -> None:
+def test_python_attributes_are_unreachable_and_errors_show_no_value(source: str) -> None:
     with pytest.raises(InvalidRequest) as caught:
         render(source, START, field="f")
     assert "s3cret" not in caught.value.message
@@ -89,7 +89,7 @@ def test_no_attribute_of_python_is_reached_and_no_value_named(source: str) -> No
         ("{{ x }}", {"x": "y" * (MAX_RENDERED_CHARS + 1)}),
     ],
 )
-def test_what_is_made_is_bounded(source: str, variables: dict[str, Any]) -> None:
+def test_the_rendered_text_is_bounded(source: str, variables: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequest) as caught:
         render(source, variables, field="f")
     assert caught.value.limit == MAX_RENDERED_CHARS

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorybase.conversation import Cut, Limits, Record, Threshold
-from memorybase.conversation.view.limits import Taken, Trimmed, trim
+from memorybase.conversation.view.limits import Trimmed, Used, trim
 from memorybase.conversation.view.turns import groups_of, open_question
 from memorybase.errors import InvalidRequest
 
@@ -195,8 +195,8 @@ def test_a_question_that_alone_is_too_large_leaves_nothing_and_says_so() -> None
 def test_what_is_taken_yields_to_the_question() -> None:
     records = log("u1 a1 u2")
 
-    assert kept(records, Limits(max_messages=2), taken=Taken(messages=1))[0] == "u2"
-    assert kept(records, Limits(max_messages=1), taken=Taken(messages=1)) == ("u2", True)
+    assert kept(records, Limits(max_messages=2), used=Used(messages=1))[0] == "u2"
+    assert kept(records, Limits(max_messages=1), used=Used(messages=1)) == ("u2", True)
 
 
 @st.composite

@@ -128,8 +128,8 @@ class TestQuestions:
         [
             ("who?", 'it must be a JSON object (got "who?")'),
             ("[]", "it must be a JSON object (got [])"),
-            ('{"evidence": []}', "question must be a text (got null)"),
-            ('{"question": " ", "evidence": []}', 'question must be a text (got " ")'),
+            ('{"evidence": []}', "question must be a non-empty string (got null)"),
+            ('{"question": " ", "evidence": []}', 'question must be a non-empty string (got " ")'),
             (
                 json.dumps({"question": "x" * 8001, "evidence": []}),
                 "question must have at most 8000 characters (got 8001)",
@@ -142,9 +142,12 @@ class TestQuestions:
                 json.dumps({"question": "q", "evidence": ["m"] * 101}),
                 "evidence must have at most 100 message ids (got 101)",
             ),
-            ('{"question": "q", "evidence": [], "category": 3}', "category must be a text (got 3)"),
-            ('{"question": "q", "evidence": [], "session_id": ""}', 'session_id must be a text (got "")'),
-            ('{"question": "q", "evidence": [], "answer": "a"}', '"answer" is no field; the fields are question,'),
+            ('{"question": "q", "evidence": [], "category": 3}', "category must be a non-empty string (got 3)"),
+            ('{"question": "q", "evidence": [], "session_id": ""}', 'session_id must be a non-empty string (got "")'),
+            (
+                '{"question": "q", "evidence": [], "answer": "a"}',
+                '"answer" is an unknown field; the fields are question,',
+            ),
         ],
     )
     def test_a_problem_names_line_field_value_and_bound(self, line: str, said: str) -> None:

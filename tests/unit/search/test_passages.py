@@ -34,8 +34,8 @@ WORDS = (
 TEXTS = st.one_of(st.text(max_size=400), st.lists(st.sampled_from(WORDS), max_size=120).map(" ".join))
 
 
-def best(text: str, *terms: str, max_chars: int = 120, near: Span | None = None) -> str:
-    passage = best_passage(text, dict.fromkeys(terms, 1.0), ENGLISH, max_chars=max_chars, near=near)
+def best(text: str, *terms: str, max_chars: int = 120, matched: Span | None = None) -> str:
+    passage = best_passage(text, dict.fromkeys(terms, 1.0), ENGLISH, max_chars=max_chars, matched=matched)
     return "" if passage is None else passage.of(text)
 
 
@@ -105,13 +105,13 @@ class TestBestPassage:
         text = f"The zebra sleeps. {FILLER * 10}The zebra eats. {FILLER * 10}"
         position = text.index("The zebra eats")
         assert "sleeps" in best(text, "zebra", max_chars=60)
-        assert "eats" in best(text, "zebra", max_chars=60, near=Span(position - 50, position + 60))
+        assert "eats" in best(text, "zebra", max_chars=60, matched=Span(position - 50, position + 60))
 
     def test_without_any_word_it_begins_with_the_chunk_or_the_text(self) -> None:
         text = "First of all. " + FILLER * 20 + "Here it begins. " + FILLER * 20
         position = text.index("Here it begins")
         assert best(text, "zebra").startswith("First of all.")
-        assert "Here it begins." in best(text, "zebra", near=Span(position, position + 50))
+        assert "Here it begins." in best(text, "zebra", matched=Span(position, position + 50))
 
     def test_list_items_and_lines_of_code_stay_whole(self) -> None:
         items = "\n".join(f"- item {n}: do this. Then that." for n in range(40))
@@ -129,10 +129,10 @@ class TestBestPassage:
     def test_is_always_a_part_of_the_text_within_the_bound(
         self, text: str, max_chars: int, start: int, length: int, term: str
     ) -> None:
-        near = Span(start, start + length)
-        reader = Reader(text, [term], ENGLISH, max_chars=max_chars, near=near)
+        matched = Span(start, start + length)
+        reader = Reader(text, [term], ENGLISH, max_chars=max_chars, matched=matched)
         taken: list[Passage] = []
-        while (passage := reader.take({term: 1.0}, rest=True)) is not None:
+        while (passage := reader.next_passage({term: 1.0}, rest=True)) is not None:
             taken.append(passage)
         assert bool(taken) == bool(text.strip())
         for each in taken:
@@ -142,7 +142,7 @@ class TestBestPassage:
         in_order = sorted(taken, key=lambda each: each.start)
         assert all(one.end <= other.start for one, other in pairwise(in_order))
         assert "".join("".join(each.of(text).split()) for each in in_order) == "".join(text.split())
-        again = Reader(text, [term], ENGLISH, max_chars=max_chars, near=near).take({term: 1.0})
+        again = Reader(text, [term], ENGLISH, max_chars=max_chars, matched=matched).next_passage({term: 1.0})
         assert again == (taken[0] if taken else None)
 
     @pytest.mark.parametrize("filler", [FILLER, "x", "猫", "no end\n", ". "])
@@ -157,11 +157,11 @@ class TestBestPassage:
         text = f"The zebra. {FILLER * 5}A berth. {FILLER * 5}"
         reader = Reader(text, ["zebra", "berth"], ENGLISH, max_chars=45)
         weights = {"zebra": 2.0, "berth": 1.0}
-        first, second = reader.take(weights), reader.take(weights)
+        first, second = reader.next_passage(weights), reader.next_passage(weights)
         assert first is not None
         assert second is not None
         assert ("zebra" in first.of(text), "berth" in second.of(text)) == (True, True)
-        assert reader.take(weights) is None
+        assert reader.next_passage(weights) is None
 
 
 def test_rare_terms_tell_more() -> None:

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorybase.search.query_parser import Period, Question, possible_names, read
+from memorybase.search.query_parser import Period, Question, parse, possible_names
 
 NOW = datetime(2023, 8, 16, 12, tzinfo=UTC)  # a Wednesday
 SPEAKERS = {"caroline", "melanie"}
 
 
 def asked(query: str) -> Question:
-    return read(query, language="english", speakers=SPEAKERS & possible_names(query), now=NOW)
+    return parse(query, language="english", speakers=SPEAKERS & possible_names(query), now=NOW)
 
 
 def test_names_are_no_terms_and_no_part_of_what_is_embedded() -> None:

@@ -1,6 +1,6 @@
-"""Signing in with an API key or a one-time link, signing out; and errors of whole pages, in words.
+"""Signing in with an API key or a one-time link, signing out, and error pages.
 
-Plain HTML forms: they work before anything else does.
+Plain HTML, so that it works without NiceGUI's scripts.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ router = APIRouter(include_in_schema=False)
 FORM = """
 <form method="post" action="{root}/sign-in">
   <h1>Sign in</h1>
-  {said}
+  {alert}
   <label for="key">API key</label>
   <input id="key" name="key" type="password" autocomplete="current-password" required autofocus
          aria-describedby="hint">
-  <p id="hint" class="quiet">The key that your programs use. Of a stack that <code>memorybase up</code> started it
-  stands in <code>api_key</code> in the data directory; <code>memorybase sign-in</code> prints a link instead.</p>
-  <input type="hidden" name="next" value="{wanted}">
+  <p id="hint" class="muted">If you started with <code>memorybase up</code>, the key is in
+  <code>&lt;data-dir&gt;/api_key</code>. <code>memorybase sign-in</code> prints a sign-in link.</p>
+  <input type="hidden" name="next" value="{next_path}">
   <button type="submit">Sign in</button>
 </form>
 """
@@ -40,72 +40,74 @@ PROBLEM = """
 <p role="alert">{message}</p>
 <p><a href="{root}/">All memories</a></p>
 """
-TITLES = {403: "Not with this key", 404: "Not here", 503: "Not now"}
+TITLES = {403: "Permission denied", 404: "Not found", 503: "Service unavailable"}
 
 
 @router.get("/sign-in")
-def show_form(request: Request, wanted: Annotated[str, Query(alias="next")] = "") -> Response:
-    return _form(request, wanted)
+def show_form(request: Request, next_path: Annotated[str, Query(alias="next")] = "") -> Response:
+    return _form(request, next_path)
 
 
 @router.post("/sign-in")
-async def enter_with_key(
-    request: Request, key: Annotated[str, Form()] = "", wanted: Annotated[str, Form(alias="next")] = ""
+async def sign_in_with_key(
+    request: Request, key: Annotated[str, Form()] = "", next_path: Annotated[str, Form(alias="next")] = ""
 ) -> Response:
-    return await _enter(request, web_sessions.open_session, key.strip(), wanted)
+    return await _sign_in(request, web_sessions.open_session, key.strip(), next_path)
 
 
 @router.get("/enter")
-async def enter_with_link(request: Request, token: str = "") -> Response:
-    return await _enter(request, web_sessions.enter, token, "")
+async def sign_in_with_link(request: Request, token: str = "") -> Response:
+    return await _sign_in(request, web_sessions.enter, token, "")
 
 
-async def _enter(request: Request, take: Callable[[Services, str], Ticket], secret: str, wanted: str) -> Response:
-    """What is typed here counts against the same limits as a key in a request."""
+async def _sign_in(
+    request: Request, open_session: Callable[[Services, str], Ticket], secret: str, next_path: str
+) -> Response:
+    """Attempts count against the same rate limits as keys in API requests."""
     gate: Gate = request.app.state.host.state.gate
     address = request.client.host if request.client else ""
     try:
         name = gate.admit(secret, address)
         try:
-            ticket = await run_in_threadpool(take, services_of_host(), secret)
+            ticket = await run_in_threadpool(open_session, services_of_host(), secret)
         except errors.Unauthorized:
             gate.refused(name, address)
             raise
     except (errors.Unauthorized, errors.RateLimited) as error:
-        return _form(request, wanted, error)
-    return _signed_in(request, ticket, wanted)
+        return _form(request, next_path, error)
+    return _signed_in(request, ticket, next_path)
 
 
 @router.post("/sign-out")
-async def leave(request: Request) -> Response:
+async def sign_out(request: Request) -> Response:
     await run_in_threadpool(web_sessions.close, services_of_host(), request.cookies.get(COOKIE, ""))
-    answer = RedirectResponse(f"{_root(request)}/sign-in", status_code=303)
-    answer.delete_cookie(COOKIE, path=_root(request) or "/")
-    return answer
+    response = RedirectResponse(f"{_root(request)}/sign-in", status_code=303)
+    response.delete_cookie(COOKIE, path=_root(request) or "/")
+    return response
 
 
-async def in_words(request: Request, error: Exception) -> Response:
-    """An error of ours that a whole page fails with."""
+async def error_page(request: Request, error: Exception) -> Response:
+    """The page for a MemorybaseError."""
     if not isinstance(error, errors.MemorybaseError):
         raise error
     body = PROBLEM.format(
-        title=escape(TITLES.get(error.status_code, "That did not work")), message=escape(error.message),
+        title=escape(TITLES.get(error.status_code, "Request failed")), message=escape(error.message),
         root=escape(_root(request)),
     )  # fmt: skip
     return _page(request, "memorybase", body, error.status_code)
 
 
-async def no_such_page(request: Request, _error: Exception) -> Response:
-    """An address that holds an id which is none."""
-    return await in_words(request, errors.NotFound("There is no page at this address."))
+async def page_not_found(request: Request, _error: Exception) -> Response:
+    """The page for an unknown address or a malformed id."""
+    return await error_page(request, errors.NotFound("No page exists at this address."))
 
 
-def _signed_in(request: Request, ticket: Ticket, wanted: str) -> Response:
+def _signed_in(request: Request, ticket: Ticket, next_path: str) -> Response:
     root = _root(request)
-    # To a page of ours or to none: an address from outside must not be a way to another site.
-    target = wanted if wanted.startswith(f"{root}/") and "\\" not in wanted and "//" not in wanted else f"{root}/"
-    answer = RedirectResponse(target, status_code=303)
-    answer.set_cookie(
+    # Only paths of the pages: a crafted link must not redirect to another site.
+    is_own_path = next_path.startswith(f"{root}/") and "\\" not in next_path and "//" not in next_path
+    response = RedirectResponse(next_path if is_own_path else f"{root}/", status_code=303)
+    response.set_cookie(
         COOKIE,
         ticket.token,
         expires=ticket.expires_at,
@@ -114,12 +116,12 @@ def _signed_in(request: Request, ticket: Ticket, wanted: str) -> Response:
         httponly=True,
         samesite="lax",
     )
-    return answer
+    return response
 
 
-def _form(request: Request, wanted: str, error: errors.MemorybaseError | None = None) -> Response:
-    said = f'<p role="alert">{escape(error.message)}</p>' if error else ""
-    body = FORM.format(root=escape(_root(request)), said=said, wanted=escape(wanted))
+def _form(request: Request, next_path: str, error: errors.MemorybaseError | None = None) -> Response:
+    alert = f'<p role="alert">{escape(error.message)}</p>' if error else ""
+    body = FORM.format(root=escape(_root(request)), alert=alert, next_path=escape(next_path))
     return _page(request, "Sign in - memorybase", body, error.status_code if error else 200)
 
 
