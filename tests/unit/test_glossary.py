@@ -34,7 +34,7 @@ TERMS = re.findall(r"^\| ([^|]+?) \|", GLOSSARY.read_text(encoding="utf-8"), fla
 
 def misspelled(term: str, text: str) -> str | None:
     """The term in other letters, joined or hyphenated; a sentence may start with a capital."""
-    for match in re.finditer(r"\b" + r"[ _-]?".join(term.split()) + r"s?\b", text, re.IGNORECASE):
+    for match in re.finditer(r"\b" + r"[ _-]?".join(term.split()) + r"s?\b(?!-After)", text, re.IGNORECASE):
         spelled = match[0].removesuffix("s") if not term.endswith("s") else match[0]
         starts_sentence = match.start() == 0 or text[: match.start()].rstrip().endswith((".", ":", ";", "("))
         if spelled not in ({term, term.capitalize()} if starts_sentence else {term}):

@@ -81,7 +81,7 @@ class TestCommandLine:
     def test_an_unknown_section_is_refused_by_name(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit):
             ingest.parser().parse_args(["--only", "bulk,speed"])
-        assert "speed is none of startup, bulk" in capsys.readouterr().err
+        assert "must be one of startup, bulk" in capsys.readouterr().err
 
     def test_sizes_are_numbers(self) -> None:
         assert ingest.parser().parse_args(["--sizes", "10,200"]).sizes == [10, 200]
