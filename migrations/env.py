@@ -16,7 +16,7 @@ def run(connection: Connection) -> None:
     context.configure(
         connection=connection,
         target_metadata=Base.metadata,
-        # SQLite alters a table by copying it; new tables are made as they are.
+        # SQLite alters a table by copying it; new tables need no batch mode.
         render_as_batch=context.config.attributes.get("render_as_batch", True),
         render_item=migrate.render_item,
         include_name=migrate.include_name,

@@ -17,7 +17,7 @@ from memorybase.ingestion.lease import LeaseKeeper
 from memorybase.ingestion.scheduler import audit_time, schedule_next
 from memorybase.models import JobKind, JobState, MemoryBase, SessionProgress
 from memorybase.queries import cursors, dead_letters, jobs, ledger, memory_bases, token_vectors
-from memorybase.queries.token_vectors import TokensOf
+from memorybase.queries.token_vectors import MessageTokens
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -42,8 +42,8 @@ def advance(
 class WriteResult:
     """Messages that are now in the collection, and messages that failed."""
 
-    held: list[ledger.Held] = field(default_factory=list)
-    tokens: list[TokensOf] = field(default_factory=list)
+    held: list[ledger.HeldMessage] = field(default_factory=list)
+    tokens: list[MessageTokens] = field(default_factory=list)
     failures: list[dead_letters.Failure] = field(default_factory=list)
 
 

@@ -79,7 +79,7 @@ def _capture(
     services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest, *, look_up_all: bool = False
 ) -> CaptureResult:
     run_id = request.run_id or uuid4()
-    messages = idempotency.identify(request.messages, run_id)
+    messages = idempotency.assign_ids(request.messages, run_id)
     documents = index.analyze_all(services, messages)
     with services.database.transaction() as db:
         bases = memory_bases.share_bases_of_flow(db, flow_id)
@@ -93,11 +93,11 @@ def _capture(
         )
         now = clock.now(db)  # read under the lock: captured_at rises with seq
         idempotency.bind_end_user(session, request.end_user_id)
-        run_is_new = idempotency.open_run(db, session, run_id, request.run_external_id, request.messages, now)
+        run_is_new = idempotency.ensure_run(db, session, run_id, request.run_external_id, request.messages, now)
         # Ids derived from a new run's id are new too.
         has_ids = any(message.id is not None for message in request.messages)
         known = (
-            idempotency.match_known(db, user_id, session, messages, request.on_conflict)
+            idempotency.find_known(db, user_id, session, messages, request.on_conflict)
             if look_up_all or has_ids or not run_is_new
             else {}
         )

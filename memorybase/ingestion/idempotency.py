@@ -21,7 +21,7 @@ from memorybase.queries.ownership import not_found
 from memorybase.queries.sessions import KnownMessage
 
 
-def identify(messages: Sequence[NewMessage], run_id: UUID) -> dict[UUID, NewMessage]:
+def assign_ids(messages: Sequence[NewMessage], run_id: UUID) -> dict[UUID, NewMessage]:
     """Messages by id. A message without an id gets one derived from the run and its index among such messages.
 
     One id twice in a request with equal content is one message; with different content it raises InvalidRequest.
@@ -59,7 +59,7 @@ def bind_end_user(session: Session, end_user_id: str | None) -> None:
     session.end_user_id = end_user_id
 
 
-def open_run(
+def ensure_run(
     db: OrmSession,
     session: Session,
     run_id: UUID,
@@ -101,7 +101,7 @@ def _fingerprint_without_ids(messages: Sequence[NewMessage]) -> bytes | None:
     return digest.digest() if without_ids else None
 
 
-def match_known(
+def find_known(
     db: OrmSession,
     user_id: UUID,
     session: Session,

@@ -45,12 +45,12 @@ def requeue_job(
     db.flush()
     log.warning("job_requeued", job_id=str(job.id), lost_workers=job.lost_workers)
     if job.lost_workers >= services.settings.worker_deaths:
-        return _isolate(db, services, base, progress, job, now)
+        return _split_range(db, services, base, progress, job, now)
     enqueue_after_commit(db, services, [job])
     return job
 
 
-def _isolate(
+def _split_range(
     db: OrmSession,
     services: Services,
     base: MemoryBase,
@@ -73,8 +73,8 @@ def _dead_letter_last_message(
     db: OrmSession, base: MemoryBase, progress: SessionProgress, job: IngestionJob, now: datetime
 ) -> None:
     if job.audit:
-        # The cause may be a message that only the store lacks, and only the store could say which. Give up the audit:
-        # ingestion continues, and a consistency check shows what is missing.
+        # The cause may be a message that is missing only in the store, and only an audit can tell which. Abandon the
+        # audit: ingestion continues, and a consistency check shows what is missing.
         progress.audit_at = None
         log.warning("audit_abandoned", job_id=str(job.id), progress_id=str(progress.id))
         return

@@ -29,9 +29,9 @@ from memorybase.ingestion.lease import LeaseKeeper
 from memorybase.ingestion.retry import describe
 from memorybase.messages import message_text
 from memorybase.queries.dead_letters import Failure
-from memorybase.queries.ledger import Held
+from memorybase.queries.ledger import HeldMessage
 from memorybase.queries.sessions import CountedMessage
-from memorybase.queries.token_vectors import TokensOf
+from memorybase.queries.token_vectors import MessageTokens
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
@@ -106,7 +106,7 @@ def prepare(services: Services, work: JobWork) -> None:
         embedder = embedder_for(services, work.claim)
         items = [MessageWork(work, message) for message in work.messages]
         for item in items:
-            _bisect([item], partial(_cut, services, embedder), lambda *_: probe(embedder))
+            _bisect([item], partial(_split, services, embedder), lambda *_: probe(embedder))
         work.items = _active(items)
         found = vector_reuse.find_reusable(
             services, work.claim, embedder, [(item.message, item.chunks) for item in work.items]
@@ -120,7 +120,7 @@ def prepare(services: Services, work: JobWork) -> None:
         work.error = error
 
 
-def _cut(services: Services, embedder: Embedder, items: Sequence[MessageWork]) -> None:
+def _split(services: Services, embedder: Embedder, items: Sequence[MessageWork]) -> None:
     for item in items:
         item.chunks = chunking.split_text(
             message_text(item.message.content),
@@ -251,9 +251,9 @@ def _store(services: Services, keeper: LeaseKeeper, collection: CollectionRef, i
         write_records(services.vectors, collection, written, missing=missing, before_rewrite=still_ours)
     for item in _active(items):
         message, done = item.message, item.work.done
-        done.held.append(Held(message.id, message.version, len(item.chunks)))
+        done.held.append(HeldMessage(message.id, message.version, len(item.chunks)))
         if item.tokens is not None:
-            done.tokens.append(TokensOf(message.id, message.version, message.position, item.tokens))
+            done.tokens.append(MessageTokens(message.id, message.version, message.position, item.tokens))
 
 
 def _check_claims(keeper: LeaseKeeper, items: Sequence[MessageWork]) -> None:
@@ -325,7 +325,7 @@ def _metadata(claim: Claim, message: CountedMessage, chunk_index: int) -> dict[s
     }
 
 
-def chunk_ids_of(claim: Claim, held: Sequence[Held]) -> list[str]:
+def chunk_ids_of(claim: Claim, held: Sequence[HeldMessage]) -> list[str]:
     """The ids of these messages' chunks in the collection."""
     return [
         chunk

@@ -12,7 +12,7 @@ from memorybase.ingestion.build import complete_build
 from memorybase.ingestion.claim import Claim
 from memorybase.ingestion.lease import LeaseKeeper
 from memorybase.queries import cursors, dead_letters, ledger, sessions, token_vectors
-from memorybase.queries.ledger import Held
+from memorybase.queries.ledger import HeldMessage
 from memorybase.queries.sessions import CountedMessage
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
@@ -23,18 +23,18 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class LedgerDifference:
     """How a session's ledger differs from its messages, at most as much as one job may repair."""
 
     write: list[CountedMessage]
-    replaced: list[Held]  # the ledger entries of these messages, in their stored version
-    deleted: list[Held]
+    replaced: list[HeldMessage]  # the ledger entries of these messages, in their stored version
+    deleted: list[HeldMessage]
     orphaned: list[UUID]  # messages that were deleted and still have a dead letter
     complete: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class StoreDifference:
     """How the store differs from the ledger."""
 
     extra: list[str]  # chunks that it should not have
@@ -43,7 +43,7 @@ class Audit:
 
 def repair(services: Services, claim: Claim, keeper: LeaseKeeper) -> None:
     """Write missing and changed messages, delete obsolete chunks, record both. Raises ClaimLost, EnvironmentFailure."""
-    audit = _audit(services, claim) if claim.audit else Audit([], set())
+    audit = _audit(services, claim) if claim.audit else StoreDifference([], set())
     difference = _difference(services, claim, audit.lost)
     done = pipeline.write_messages(services, claim, difference.write, keeper)
     written = set(pipeline.chunk_ids_of(claim, done.held))
@@ -58,7 +58,7 @@ def repair(services: Services, claim: Claim, keeper: LeaseKeeper) -> None:
     _record(services, claim, keeper, difference, done)
 
 
-def _difference(services: Services, claim: Claim, lost: set[UUID]) -> Difference:
+def _difference(services: Services, claim: Claim, lost: set[UUID]) -> LedgerDifference:
     limit = min(services.settings.job_max_messages, claim.job_cap or services.settings.job_max_messages)
     with services.database.reading() as db:
         write = ledger.messages_to_write(
@@ -76,10 +76,10 @@ def _difference(services: Services, claim: Claim, lost: set[UUID]) -> Difference
         entries = ledger.entries(db, claim.progress_id, [m.id for m in write])
         orphaned = dead_letters.dead_letters_without_message(db, claim.progress_id)
     complete = len(write) < limit and len(deleted) < limit and len(lost) <= limit
-    return Difference(write, list(entries.values()), deleted, orphaned, complete)
+    return LedgerDifference(write, list(entries.values()), deleted, orphaned, complete)
 
 
-def _audit(services: Services, claim: Claim) -> Audit:
+def _audit(services: Services, claim: Claim) -> StoreDifference:
     """Compare the session's chunk ids in the store with the ledger, and query for each chunk."""
     stored = _stored_ids(services, claim, claim.session_id)
     for former in set(claim.renamed_from) - {claim.session_id}:
@@ -99,7 +99,7 @@ def _audit(services: Services, claim: Claim) -> Audit:
     if lost or extra:
         log.warning("audit_found_differences", progress_id=str(claim.progress_id), lost_messages=len(lost),
                     extra_chunks=len(extra), unreachable_chunks=len(unreachable))  # fmt: skip
-    return Audit(extra, lost)
+    return StoreDifference(extra, lost)
 
 
 def remove_late_writes(services: Services, claim: Claim) -> None:
@@ -133,7 +133,7 @@ def _late_writes(services: Services, claim: Claim, former: str) -> set[str]:
 
 
 def _record(
-    services: Services, claim: Claim, keeper: LeaseKeeper, difference: Difference, done: advance.WriteResult
+    services: Services, claim: Claim, keeper: LeaseKeeper, difference: LedgerDifference, done: advance.WriteResult
 ) -> None:
     with services.database.transaction() as db:
         advanced = advance.compare_and_set(db, claim, to_seq=claim.from_seq, cursor_id=None)

@@ -29,7 +29,7 @@ from memorybase.services import JobMessage, Services
 from memorybase.settings import Settings
 
 
-class Range(NamedTuple):
+class JobRange(NamedTuple):
     """Where a job ends, and how many counted messages it covers."""
 
     to_seq: int
@@ -74,7 +74,7 @@ def schedule_next(
     for progress in sorted(base_rows, key=lambda row: row.generation != base.serving):
         audit = progress.audit_at is not None and progress.audit_at <= now
         if audit or progress.dirty > progress.repaired:
-            return _insert(db, services, progress, JobKind.REPAIR, Range(progress.cursor_seq, 0), now, audit=audit)
+            return _insert(db, services, progress, JobKind.REPAIR, JobRange(progress.cursor_seq, 0), now, audit=audit)
     written = write_row(base, base_rows)
     if written is None or written.target_seq <= written.cursor_seq:
         return None
@@ -83,7 +83,7 @@ def schedule_next(
     return _insert(db, services, written, kind, next_range(db, services.settings, written, generation.capture), now)
 
 
-def next_range(db: OrmSession, settings: Settings, progress: SessionProgress, capture: Capture) -> Range:
+def next_range(db: OrmSession, settings: Settings, progress: SessionProgress, capture: Capture) -> JobRange:
     """The next range toward the target: limited in counted messages and in bytes, but at least one message."""
     at_most = min(settings.job_max_messages, progress.job_cap or settings.job_max_messages)
     sizes = sessions.sizes_after(
@@ -102,7 +102,7 @@ def next_range(db: OrmSession, settings: Settings, progress: SessionProgress, ca
             break
         messages += 1
     # If all fit, the job ends at the target, beyond messages after the last counted one.
-    return Range(progress.target_seq if messages == len(sizes) else sizes[messages - 1].seq, messages)
+    return JobRange(progress.target_seq if messages == len(sizes) else sizes[messages - 1].seq, messages)
 
 
 def _insert(
@@ -110,7 +110,7 @@ def _insert(
     services: Services,
     progress: SessionProgress,
     kind: JobKind,
-    covered: Range,
+    covered: JobRange,
     now: datetime,
     *,
     audit: bool = False,

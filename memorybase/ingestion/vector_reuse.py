@@ -32,14 +32,14 @@ Pieces = Sequence[tuple[CountedMessage, Sequence[chunking.Chunk]]]
 ChunkKey = tuple[UUID, int]  # message and chunk
 
 
-class Reused(NamedTuple):
+class ReusedVectors(NamedTuple):
     """Vectors by message and chunk, packed token vectors by message."""
 
     vectors: dict[ChunkKey, NDArray[np.float32]]
     tokens: dict[UUID, bytes]
 
 
-def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces) -> Reused:
+def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces) -> ReusedVectors:
     """Vectors that other generations have of the same messages. Never fails on the store: chunks can be embedded."""
     settings = services.settings
     versions = {message.id: message.version for message, _ in pieces}
@@ -73,24 +73,24 @@ def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: 
             break
     if found:
         log.info("vectors_reused", chunks=len(found))
-    return Reused(found, tokens)
+    return ReusedVectors(found, tokens)
 
 
 def _read_source(
     services: Services, source: ledger.Source, dimension: int, pieces: Pieces, known: Container[ChunkKey]
 ) -> dict[ChunkKey, NDArray[np.float32]]:
-    wanted = {
+    needed = {
         chunk_ids.chunk_id(source.memory_base_id, message.id, message.version, chunk.index): (message.id, chunk)
         for message, chunks in pieces
         for chunk in chunks[: source.chunks.get(message.id, 0)]
         if (message.id, chunk.index) not in known
     }
-    if not wanted:
+    if not needed:
         return {}
-    stored = services.vectors.fetch(CollectionRef(source.collection_name, source.collection_id), list(wanted))
+    stored = services.vectors.fetch(CollectionRef(source.collection_name, source.collection_id), list(needed))
     vectors = {}
     for chunk_id, record in stored.items():
-        message_id, chunk = wanted[chunk_id]
+        message_id, chunk = needed[chunk_id]
         if record.text == chunk.text and _is_valid(record.vector, dimension):
             vectors[message_id, chunk.index] = record.vector
     return vectors

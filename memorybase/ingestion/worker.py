@@ -72,7 +72,7 @@ class JobRunner:
         with LeaseKeeper(self._services) as self._keeper:
             first = self._claim(message) if is_queued else JobOutcome.STALE
             if isinstance(first, JobOutcome):
-                # This notification is stale. Run other waiting jobs now: theirs may be behind many stale ones.
+                # This job cannot run here. Run other waiting jobs now: theirs may be behind many stale notifications.
                 self._ingest(self._claim_waiting())
                 return first
             if first.run_alone:

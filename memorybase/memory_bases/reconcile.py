@@ -75,19 +75,19 @@ def reconcile_base(
     try:
         differences = compare(services, base, ref)
         if not services.vectors.collection_exists(ref):
-            return _answer(base, "gone", differences)
+            return _result(base, "gone", differences)
         hidden = find_unreachable_chunks(services, base, ref, on_progress)
         if not differences and not hidden:
-            return _answer(base, "ok", differences)
+            return _result(base, "ok", differences)
         marked, removed = _repair(services, base, ref, differences, hidden) if repair else (0, 0)
     except errors.VectorStoreUnavailable:
         return Reconciled(base.id, base.name, "unavailable")
     except errors.CollectionMissing:
         return Reconciled(base.id, base.name, "gone")
-    return _answer(base, "mismatch", differences, len(hidden), marked, removed)
+    return _result(base, "mismatch", differences, len(hidden), marked, removed)
 
 
-def _answer(
+def _result(
     base: MemoryBase,
     state: Literal["ok", "mismatch", "gone"],
     differences: Differences,

@@ -22,7 +22,7 @@ Entry = LedgerEntry
 SETTLED = ("dead", "discarded")
 
 
-class Held(NamedTuple):
+class HeldMessage(NamedTuple):
     """A message as a generation holds it."""
 
     message_id: UUID
@@ -45,7 +45,7 @@ def record(
     base: MemoryBase,
     generation: int,
     progress_id: UUID,
-    held: Sequence[Held],
+    held: Sequence[HeldMessage],
     now: datetime,
     repaired: bool,
 ) -> tuple[int, int]:
@@ -120,18 +120,18 @@ _ENTRIES = sa.select(Entry.message_id, Entry.version, Entry.chunks).where(
 )
 
 
-def entries(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> dict[UUID, Held]:
-    found: dict[UUID, Held] = {}
+def entries(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> dict[UUID, HeldMessage]:
+    found: dict[UUID, HeldMessage] = {}
     for some in pages(ids):
         rows = db.execute(_ENTRIES, {"progress_id": progress_id, "ids": some})
-        found.update((row.message_id, Held(*row)) for row in rows)
+        found.update((row.message_id, HeldMessage(*row)) for row in rows)
     return found
 
 
-def entries_of_session(db: OrmSession, progress_id: UUID) -> list[Held]:
+def entries_of_session(db: OrmSession, progress_id: UUID) -> list[HeldMessage]:
     """All entries of one session in one generation."""
     rows = db.execute(sa.select(Entry.message_id, Entry.version, Entry.chunks).where(Entry.progress_id == progress_id))
-    return [Held(*row) for row in rows]
+    return [HeldMessage(*row) for row in rows]
 
 
 def sources(
@@ -187,7 +187,7 @@ def _sources() -> sa.Select[UUID, UUID, str, UUID, UUID, int, int]:
     )
 
 
-def entries_of_generation(db: OrmSession, base_id: UUID, generation: int) -> Iterator[tuple[UUID, Held]]:
+def entries_of_generation(db: OrmSession, base_id: UUID, generation: int) -> Iterator[tuple[UUID, HeldMessage]]:
     """Every entry with its session row, streamed."""
     rows = db.execute(
         sa.select(Entry.progress_id, Entry.message_id, Entry.version, Entry.chunks)
@@ -195,7 +195,7 @@ def entries_of_generation(db: OrmSession, base_id: UUID, generation: int) -> Ite
         .execution_options(yield_per=5_000)
     )
     for progress_id, message_id, version, chunks in rows:
-        yield progress_id, Held(message_id, version, chunks)
+        yield progress_id, HeldMessage(message_id, version, chunks)
 
 
 def delete(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> None:
@@ -237,7 +237,7 @@ def messages_to_write(
     return [CountedMessage(*row) for row in rows]
 
 
-def obsolete_entries(db: OrmSession, progress_id: UUID, *, limit: int) -> list[Held]:
+def obsolete_entries(db: OrmSession, progress_id: UUID, *, limit: int) -> list[HeldMessage]:
     """Entries of messages that are deleted, or that are settled dead letters in their current version.
 
     Also of messages beyond the cursor: they were deleted and captured again, and the entry is the old one.
@@ -252,7 +252,7 @@ def obsolete_entries(db: OrmSession, progress_id: UUID, *, limit: int) -> list[H
         )
         .limit(limit)
     )
-    return [Held(*row) for row in rows]
+    return [HeldMessage(*row) for row in rows]
 
 
 def _is_message(message_id: sa.SQLColumnExpression[UUID]) -> sa.ColumnElement[bool]:

@@ -56,7 +56,7 @@ class CountedMessage(NamedTuple):
     position: int
 
 
-class Sizes(NamedTuple):
+class MessageSize(NamedTuple):
     seq: int
     text_bytes: int
 
@@ -272,12 +272,12 @@ def sizes_after(
     after_seq: int,
     to_seq: int,
     at_most: int,
-) -> list[Sizes]:
+) -> list[MessageSize]:
     """Seq and size of the next counted messages, in order."""
     parameters = {
         "flow_id": flow_id, "session_id": session_id, "after_seq": after_seq, "to_seq": to_seq, "at_most": at_most
     }  # fmt: skip
-    return [Sizes(*row) for row in db.execute(_sizes_after(capture), parameters)]
+    return [MessageSize(*row) for row in db.execute(_sizes_after(capture), parameters)]
 
 
 @lru_cache

@@ -16,7 +16,7 @@ from memorybase.database.upsert import core, insert_into
 from memorybase.models import Generation, LedgerEntry, MemoryBase, SessionProgress, TokenVectors
 
 
-class TokensOf(NamedTuple):
+class MessageTokens(NamedTuple):
     """A message's packed token vectors, and the message's position."""
 
     message_id: UUID
@@ -32,7 +32,9 @@ class TokensAt(NamedTuple):
     vectors: bytes
 
 
-def record(db: OrmSession, *, base_id: UUID, generation: int, progress_id: UUID, tokens: Sequence[TokensOf]) -> None:
+def record(
+    db: OrmSession, *, base_id: UUID, generation: int, progress_id: UUID, tokens: Sequence[MessageTokens]
+) -> None:
     """Write token vectors; their ledger entries must exist."""
     if tokens:
         where = {"memory_base_id": base_id, "generation": generation, "progress_id": progress_id}

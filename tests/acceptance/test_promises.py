@@ -57,7 +57,7 @@ def numbered(count: int) -> list[str]:
     return [f"note number {n} is about the harbour" for n in range(count)]
 
 
-def test_a_worker_killed_between_upsert_and_advance_loses_and_doubles_nothing(scene: Scene) -> None:
+def test_a_worker_killed_between_upsert_and_advance_loses_and_duplicates_nothing(scene: Scene) -> None:
     stack, worker = scene.with_worker()
     base = stack.base("killed", threshold=200)
     stack.capture(*numbered(200), flow="killed")

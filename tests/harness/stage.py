@@ -30,7 +30,7 @@ POINTS = (
     "removed",  # after a repair's delete
     "advancing",  # before the last transaction
     "committing",  # inside it; only a kill, a frozen transaction would hold SQLite's lock
-    "ringing",  # it is committed, the next job's ring is not sent
+    "enqueuing",  # it is committed, the next job is not enqueued
     "advanced",
 )
 PATIENCE = 60.0  # for a thread that should run a few milliseconds
@@ -63,7 +63,7 @@ class Worker(threading.Thread):
             self.resting.set()
 
     def visit(self, point: str) -> None:
-        """The worker has reached this point; it dies or waits here if this is its point to stop at."""
+        """The worker has reached this point; it dies or waits here if the test wants it to."""
         if self._at != point:
             return
         self._at = None
@@ -99,7 +99,7 @@ class Stage:
         self._hook()
 
     def run(self, message: JobMessage, *, at: str | None = None, kill: bool = True) -> Worker:
-        """Hand one notification to a new worker, and wait until it has ended or is frozen."""
+        """Give one notification to a new worker, and wait until it has ended or is frozen."""
         self._workers += 1
         # Every other one takes up whatever else waits.
         worker = Worker(self, message, f"worker-{self._workers}", at, kill=kill, may_continue=self._workers % 2 == 0)
@@ -113,7 +113,7 @@ class Stage:
         return self._await(worker)
 
     def drain(self) -> int:
-        """Does the jobs of all waiting notifications."""
+        """Run every waiting notification."""
         return self.world.queue.drain(self.run)
 
     def pass_time(self, seconds: float) -> None:
@@ -147,7 +147,7 @@ class Stage:
         self._before(repair, "_record", "advancing")
         self._after(repair, "_record", "advanced")
         self._after(advance, "finish", "committing")
-        self._before(self.world.queue, "enqueue", "ringing")
+        self._before(self.world.queue, "enqueue", "enqueuing")
         self._before(self.world.vectors, "delete", "checked")
         self._after(self.world.vectors, "delete", "removed")
         self.world.vectors.before_upsert = self._before_upsert

@@ -101,7 +101,7 @@ class World:
         return worker.run_jobs(self.services, frozen, owner=owner, may_continue=may_continue, new_thread=AtOnce)
 
     def drain(self) -> int:
-        """Does the jobs of all waiting notifications, as one worker would."""
+        """Run every waiting notification, as one worker does."""
         return self.queue.drain(self.run)
 
     def sweep(self) -> sweeper.SweepReport:
@@ -119,7 +119,7 @@ class World:
     # Time passes by moving what is stored, since the clock is the database's.
 
     def pass_time(self, seconds: float) -> None:
-        """Let that much time pass for leases, idle sessions, backoffs, notifications, retirements and tickets."""
+        """Let time pass for leases, idle sessions, backoffs, notifications, retired generations and tickets."""
         columns = {
             SessionProgress: ("lease_until", "idle_due_at", "audit_at"),
             IngestionJob: ("available_at", "notify_at", "notified_at"),

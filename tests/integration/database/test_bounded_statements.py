@@ -1,4 +1,4 @@
-"""However large a base, a flow or a session: no statement deletes without bound, none has too many parameters."""
+"""Statements on a base, flow or session of any size: bounded deletes, and not too many parameters."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_pages")
 class TestDeletion:
-    def test_a_large_base_is_deleted_in_pages(self, world: World) -> None:
+    def test_a_large_memory_base_is_deleted_in_pages(self, world: World) -> None:
         base = filled(world)
         with most_rows_deleted(world) as gone:
             assert base_deletion.delete_memory_base(world.services, world.user_id, base)
@@ -97,7 +97,7 @@ class TestDeletion:
         assert sum(gone) >= SESSIONS * 8
         assert max(gone) <= PAGE
 
-    def test_a_large_replaced_generation_is_deleted_in_pages(self, world: World) -> None:
+    def test_a_large_retired_generation_is_deleted_in_pages(self, world: World) -> None:
         base = filled(world)
         regeneration.regenerate(world.services, world.user_id, base)
         world.settle()
@@ -109,7 +109,9 @@ class TestDeletion:
         assert max(gone) <= PAGE
         world.assert_all_ingested(base)
 
-    def test_an_empty_page_is_not_taken_for_the_last(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_page_deleted_by_another_process_does_not_end_the_deletion(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         base = filled(world)
         real = memory_bases.delete_rows_of_base
         limits = iter([0])
@@ -141,7 +143,7 @@ def rows_written_by_one(world: World) -> Iterator[list[str]]:
 
 
 class TestBuilds:
-    def test_a_build_begins_in_one_statement(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_build_starts_with_one_statement(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
         monkeypatch.setattr(regenerate, "SESSIONS_SCHEDULED_AT_ONCE", PAGE)
         before = {row.session_id: row for row in world.rows(base)}
@@ -158,7 +160,7 @@ class TestBuilds:
         world.assert_all_ingested(base)
         assert world.base(base).serving == 2
 
-    def test_a_build_is_cancelled_in_one_statement(self, world: World) -> None:
+    def test_a_build_is_abandoned_with_one_statement(self, world: World) -> None:
         base = filled(world)
         begun = regeneration.regenerate(world.services, world.user_id, base)
         world.say("s0", "captured during the build", "and more of it")
@@ -174,7 +176,7 @@ class TestBuilds:
 
 
 class TestFlushes:
-    def test_a_flow_is_flushed_without_a_lock_on_the_sessions_at_rest(
+    def test_a_flush_locks_no_session_without_pending_messages(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         base = filled(world)
@@ -195,7 +197,7 @@ class TestFlushes:
         locked.clear()
         assert world.flush(base).jobs == locked == []
 
-    def test_flushing_in_pages_skips_no_session(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_pages_of_sessions_cover_every_session(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(flush, "FLUSH_PAGE", PAGE)
         base = world.new_base(threshold=100)
         for number in range(SESSIONS):
@@ -228,7 +230,7 @@ class TestParameters:
             ledger.delete(db, entry.progress_id, ids)
         assert entry.message_id not in {each.message_id for each in world.ledger(base)}
 
-    def test_an_audit_that_finds_more_lost_than_a_job_takes_is_repeated(
+    def test_an_audit_with_more_lost_messages_than_a_job_takes_repeats_for_the_rest(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         world = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path, job_max_messages=4)

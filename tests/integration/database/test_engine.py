@@ -1,4 +1,4 @@
-"""What reads see, and connections that the server has cut."""
+"""What reads see, and how broken connections are replaced."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def users(db: OrmSession) -> int:
 
 
 class TestReading:
-    def test_a_snapshot_stays_as_it_was(self, world: World) -> None:
+    def test_a_snapshot_does_not_see_later_commits(self, world: World) -> None:
         with world.services.database.reading() as db:
             before = users(db)
             world.new_user()
             assert users(db) == before
 
-    def test_without_one_each_statement_sees_what_is_committed(self, world: World) -> None:
+    def test_without_a_snapshot_each_statement_sees_what_is_committed(self, world: World) -> None:
         with world.services.database.reading(snapshot=False) as db:
             before = users(db)
             world.new_user()
             assert users(db) == before + 1
 
-    def test_its_connection_is_as_good_for_transactions_as_before(self, world: World) -> None:
+    def test_its_connection_can_be_used_for_transactions_again(self, world: World) -> None:
         ours = world.services.database
         ours.dispose()  # so that all that follows is on one connection
         with ours.reading(snapshot=False) as db:
@@ -55,7 +55,7 @@ class TestReading:
             assert users(db) == before
 
 
-class TestCutConnections:
+class TestBrokenConnections:
     @pytest.fixture
     def cut(self, ready_postgres_url: str) -> Iterator[Database]:
         """A database whose pooled connection the server has ended."""
@@ -67,13 +67,13 @@ class TestCutConnections:
         made.dispose()
         other.dispose()
 
-    def test_one_that_has_rested_is_replaced_before_it_is_used(
+    def test_an_idle_broken_connection_is_replaced_before_use(
         self, cut: Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(engine, "PING_AFTER_SECONDS", 0.0)
         cut.ping()
 
-    def test_one_that_has_not_fails_once(self, cut: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_recently_used_broken_connection_fails_once(self, cut: Database, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(engine, "PING_AFTER_SECONDS", 3_600.0)
         with pytest.raises(errors.DatabaseUnavailable):
             cut.ping()

@@ -48,7 +48,7 @@ def test_the_models_and_the_migrations_agree(database_url: str) -> None:
     assert migrate.check(database_url) == []
 
 
-def test_check_names_what_the_database_lacks(database_url: str, database: Database) -> None:
+def test_check_names_what_is_missing_in_the_database(database_url: str, database: Database) -> None:
     migrate.upgrade(database_url)
     with database.transaction() as db:
         db.execute(sa.text("ALTER TABLE heartbeats DROP COLUMN kind"))
@@ -60,7 +60,7 @@ def test_check_names_what_the_database_lacks(database_url: str, database: Databa
     assert "kind" in differences[0]
 
 
-def test_downgrade_removes_all_tables_and_upgrade_creates_them_again(database_url: str, database: Database) -> None:
+def test_a_database_can_be_downgraded_to_base_and_upgraded_again(database_url: str, database: Database) -> None:
     migrate.upgrade(database_url)
     migrate.downgrade(database_url)
     assert tables_of(database) == set()
@@ -124,7 +124,7 @@ def test_two_migrators_at_once_both_succeed(database_url: str, database: Databas
     assert tables_of(database) == set(Base.metadata.tables)
 
 
-def test_a_migration_that_fails_leaves_nothing_behind(database_url: str, database: Database) -> None:
+def test_a_failed_migration_changes_nothing(database_url: str, database: Database) -> None:
     migrate.upgrade(database_url)
     migrate.downgrade(database_url)
     with database.transaction() as db:
@@ -137,7 +137,7 @@ def test_a_migration_that_fails_leaves_nothing_behind(database_url: str, databas
     assert migrate.current(database_url) is None
 
 
-def test_a_locked_table_does_not_hold_the_migration_for_ever(
+def test_a_migration_waits_for_a_locked_table_only_until_its_timeout(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(migrate, "LOCK_TIMEOUT_SECONDS", 0.2)
@@ -151,14 +151,14 @@ def test_a_locked_table_does_not_hold_the_migration_for_ever(
     database.dispose()
 
 
-def test_an_unreachable_database_is_named_without_its_password() -> None:
+def test_the_error_of_an_unreachable_database_hides_the_password() -> None:
     with pytest.raises(errors.DatabaseUnavailable) as caught:
         migrate.upgrade("postgresql://user:hunter2@127.0.0.1:1/none")
 
     assert "hunter2" not in str(caught.value)
 
 
-def test_migrating_prints_nothing_to_standard_output(database_url: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_migration_prints_nothing_on_standard_output(database_url: str, capfd: pytest.CaptureFixture[str]) -> None:
     migrate.upgrade(database_url)
     migrate.check(database_url)
 

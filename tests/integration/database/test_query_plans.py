@@ -1,4 +1,4 @@
-"""The cost of a capture, its trigger and a search by words: bounded, whatever the length of session and table."""
+"""The cost of a capture, its trigger and a keyword search is bounded for any length of session and table."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def rows_touched(world: World, statement: str, parameters: Any) -> int:
 
 
 @pytest.mark.parametrize("capture", ["outputs", "all"])
-def test_a_capture_reads_no_more_in_a_long_session_than_its_threshold_asks(world: World, capture: str) -> None:
+def test_a_capture_reads_no_more_messages_than_its_threshold(world: World, capture: str) -> None:
     world.new_base(threshold=THRESHOLD, capture=capture)
     fill(world, "long", HISTORY)
     with recorded(world) as sent:
@@ -113,10 +113,10 @@ def test_a_capture_reads_no_more_in_a_long_session_than_its_threshold_asks(world
             assert rows_touched(world, statement, parameters) <= bound, statement
 
 
-def test_a_capture_sends_the_same_statements_however_long_the_session_is(world: World) -> None:
+def test_a_capture_sends_the_same_statements_for_any_session_length(world: World) -> None:
     world.new_base(threshold=THRESHOLD)
     fill(world, "long", HISTORY)
-    for session_id in ("short", "long", "short", "long"):  # once to be owed work or to wait, once more to be doing so
+    for session_id in ("short", "long", "short", "long"):  # first to get pending work, then to have it
         world.say(session_id, "hello")
     counts = []
     for session_id in ("short", "long"):
@@ -126,7 +126,7 @@ def test_a_capture_sends_the_same_statements_however_long_the_session_is(world: 
     assert counts[0] >= counts[1] - 1  # the long one looks up its active job
 
 
-def test_a_search_by_words_reads_the_messages_at_its_places_and_no_others(world: World) -> None:
+def test_a_keyword_search_reads_only_the_messages_at_its_positions(world: World) -> None:
     base = world.new_base(threshold=1)
     fill(world, "long", HISTORY)
     world.say("other", "where does the zebra live", "in the savannah")
@@ -149,7 +149,7 @@ def test_a_search_by_words_reads_the_messages_at_its_places_and_no_others(world:
             assert rows_touched(world, statement, parameters) <= 50, statement
 
 
-def test_a_view_reads_no_more_of_a_long_session_than_it_returns(world: World) -> None:
+def test_a_view_reads_only_the_messages_that_it_returns(world: World) -> None:
     fill(world, "long", HISTORY)  # outputs alone
     first, last = (world.messages("long")[position].id for position in (0, -1))
     conversation = Conversation(world.services, world.user_id, world.flow_id, "long")
@@ -177,7 +177,7 @@ def test_a_view_reads_no_more_of_a_long_session_than_it_returns(world: World) ->
     check(10, leaf_id=last)
 
 
-def test_an_activity_reads_what_is_in_its_window_and_no_more(world: World) -> None:
+def test_an_activity_reads_only_its_window(world: World) -> None:
     base = world.new_base(threshold=1)
     fill(world, "long", HISTORY)
     long_ago = datetime.now(UTC) - timedelta(days=3)

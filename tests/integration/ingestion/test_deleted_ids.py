@@ -1,4 +1,4 @@
-"""Ids that are captured again after their deletion: a deleted message stays deleted, a new one is not taken for it."""
+"""Message ids posted again after a deletion: deleted messages stay deleted, and new ones get new versions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def remembered(world: World) -> list[DeletedMessage]:
 
 
 class TestOneMessage:
-    def test_it_stays_deleted_when_the_whole_state_is_posted_again(self, world: World) -> None:
+    def test_a_deleted_message_is_not_restored_by_a_replay(self, world: World) -> None:
         base = world.new_base(threshold=1)
         message_id = said(world)
         delete_message(world, message_id)
@@ -68,19 +68,19 @@ class TestOneMessage:
         world.assert_all_ingested(base)
 
     @pytest.mark.parametrize("on_conflict", ["error", "keep", "update"])
-    def test_it_stays_deleted_when_posted_with_other_content(self, world: World, on_conflict: Any) -> None:
+    def test_a_deleted_message_is_not_restored_with_other_content(self, world: World, on_conflict: Any) -> None:
         world.new_base(threshold=1)
         delete_message(world, said(world))
         answer = world.say("s", reply(NEW), on_conflict=on_conflict)
         assert [message.deleted for message in answer.messages] == [True]
         assert len(world.messages("s")) == 1
 
-    def test_it_stays_deleted_under_the_sessions_new_name(self, world: World) -> None:
+    def test_a_deleted_message_is_not_restored_after_a_rename(self, world: World) -> None:
         delete_message(world, said(world))
         edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
         assert [message.deleted for message in world.say("t", reply(OLD)).messages] == [True]
 
-    def test_it_stays_deleted_when_a_run_without_message_ids_is_replayed(self, world: World) -> None:
+    def test_a_deleted_message_is_not_restored_by_a_replay_without_message_ids(self, world: World) -> None:
         run = UUID(int=7)
         first = world.say("s", "one", "two", run_id=run).messages[0]
         delete_message(world, first.id)
@@ -88,7 +88,7 @@ class TestOneMessage:
         assert not answer.created
         assert [(m.id == first.id, m.deleted) for m in answer.messages] == [(True, True), (False, False)]
 
-    def test_in_another_session_it_is_a_new_message(self, world: World) -> None:
+    def test_a_deleted_message_posted_to_another_session_is_new(self, world: World) -> None:
         base = world.new_base(threshold=1)
         delete_message(world, said(world))
         answer = world.say("t", reply(NEW))
@@ -101,7 +101,7 @@ class TestOneMessage:
 
 
 class TestWholeSession:
-    def test_posted_again_before_its_stores_have_followed(self, world: World) -> None:
+    def test_a_message_posted_again_before_the_repair_has_a_new_version(self, world: World) -> None:
         """The version goes on: the ledger's entry of the deleted text is not taken for the new message's."""
         base = world.new_base(threshold=1)
         said(world)
@@ -141,13 +141,13 @@ class TestWholeSession:
         assert [entry.version for entry in world.ledger(base)] == [2]
         world.assert_exact(base)
 
-    def test_the_deletion_of_a_session_ends_that_of_its_messages(self, world: World) -> None:
+    def test_messages_deleted_before_their_session_can_be_posted_again_after_it(self, world: World) -> None:
         delete_message(world, said(world))
         delete_session(world)
         assert [message.created for message in world.say("s", reply(NEW)).messages] == [True]
 
-    def test_late_writes_of_the_deleted_message_do_not_touch_the_new_one(self, world: World) -> None:
-        """A worker is frozen during the deletion, and the id is captured again: the two texts have two chunk ids."""
+    def test_late_writes_of_deleted_messages_do_not_overwrite_new_versions(self, world: World) -> None:
+        """A worker sleeps through the deletion, and the id begins anew elsewhere: the two texts have two ids."""
         base = world.new_base(threshold=1)
         world.say("s", reply(OLD))
         message = world.queue.enqueued[0]
@@ -174,7 +174,7 @@ def other_first(world: World, session_id: str) -> None:
 
 
 class TestDeadLetters:
-    def test_a_dead_letter_of_the_deleted_message_is_not_deleted_with_the_new_one(self, world: World) -> None:
+    def test_a_message_posted_again_has_its_own_dead_letter(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.embedders.get("fake").reject("poison")
         said(world, "poison one")
@@ -187,7 +187,7 @@ class TestDeadLetters:
         assert letter.version == 2
         world.assert_exact(base)
 
-    def test_a_dead_letter_of_the_deleted_message_does_not_exclude_the_new_one(self, world: World) -> None:
+    def test_a_dead_letter_of_a_deleted_message_does_not_block_the_new_one(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.embedders.get("fake").reject("poison")
         said(world, "poison one")
@@ -198,8 +198,8 @@ class TestDeadLetters:
         assert world.dead_letters(base) == []
 
 
-class TestForgetting:
-    def test_the_record_of_a_deletion_expires_a_day_after_the_session(self, world: World) -> None:
+class TestExpiry:
+    def test_ids_of_deleted_messages_expire_a_day_after_their_session(self, world: World) -> None:
         world.new_base(threshold=1)
         said(world)
         delete_session(world)
@@ -209,13 +209,13 @@ class TestForgetting:
         assert world.sweep().ids_forgotten == 2
         assert remembered(world) == []
 
-    def test_of_a_living_session_it_is_kept(self, world: World) -> None:
+    def test_ids_of_deleted_messages_are_kept_while_their_session_exists(self, world: World) -> None:
         delete_message(world, said(world))
         world.pass_time(2 * LATE_WRITE.total_seconds())
         assert world.sweep().ids_forgotten == 0
         assert [message.deleted for message in world.say("s", reply(OLD)).messages] == [True]
 
-    def test_the_record_holds_no_text_and_is_deleted_with_the_flow(self, world: World) -> None:
+    def test_ids_of_deleted_messages_hold_no_text_and_are_deleted_with_the_flow(self, world: World) -> None:
         delete_message(world, said(world))
         assert {column.name for column in sa.inspect(DeletedMessage).columns} == {
             "flow_id", "message_id", "conversation_id", "seq", "version", "stays_deleted", "expires_at",

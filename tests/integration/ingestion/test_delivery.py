@@ -1,4 +1,4 @@
-"""Delivery: each captured message is ingested once, whatever fails in between."""
+"""The ingestion flow on both databases: every captured message is ingested once, whatever fails in between."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_threshold_queues_one_job_that_covers_everything(world: World) -> No
     assert world.row(base, "s").total_processed == 4
 
 
-def test_only_outputs_count_unless_all_is_asked_for(world: World) -> None:
+def test_only_outputs_count_unless_capture_is_all(world: World) -> None:
     outputs = world.new_base(threshold=2, capture="outputs")
     everything = world.new_base(threshold=2, capture="all")
     turn = [
@@ -70,7 +70,7 @@ def test_only_outputs_count_unless_all_is_asked_for(world: World) -> None:
     assert world.row(everything, "s").total_processed == 3
 
 
-def test_many_messages_are_all_ingested_in_small_jobs(world: World) -> None:
+def test_a_large_backlog_is_ingested_in_small_jobs(world: World) -> None:
     base = world.new_base(threshold=50)
     for start in range(0, 1500, 500):
         world.say("s", *texts(500, start=start))
@@ -81,7 +81,7 @@ def test_many_messages_are_all_ingested_in_small_jobs(world: World) -> None:
     assert sum(job.processed for job in jobs) == 1500
 
 
-def test_a_large_text_fills_a_job_and_one_message_always_fits(world: World) -> None:
+def test_jobs_are_limited_in_bytes_but_take_at_least_one_message(world: World) -> None:
     base = world.new_base(threshold=3)
     world.say("s", "small", "word " * 210_000, "small again")
     world.settle()
@@ -89,7 +89,7 @@ def test_a_large_text_fills_a_job_and_one_message_always_fits(world: World) -> N
     assert [job.total for job in world.jobs(base)] == [1, 1, 1]
 
 
-def test_a_capture_while_a_job_is_active_never_fails_and_is_not_forgotten(world: World) -> None:
+def test_a_capture_during_a_job_succeeds_and_is_ingested_by_the_next_job(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     world.say("s", *texts(2, start=2))
@@ -98,7 +98,7 @@ def test_a_capture_while_a_job_is_active_never_fails_and_is_not_forgotten(world:
     world.assert_all_ingested(base)
 
 
-def test_flush_ingests_what_is_below_the_threshold(world: World) -> None:
+def test_flush_ingests_messages_below_the_threshold(world: World) -> None:
     base = world.new_base(threshold=100)
     world.say("a", *texts(2))
     world.say("b", *texts(3))
@@ -129,7 +129,7 @@ def test_fifty_flushes_at_once_start_one_job(world: World) -> None:
     assert not world.locks.held(base, "s")
 
 
-def test_a_flush_that_is_refused_names_the_job_and_changes_nothing(world: World) -> None:
+def test_a_refused_flush_names_the_active_job_and_changes_nothing(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     world.say("s", "one more")
@@ -141,7 +141,7 @@ def test_a_flush_that_is_refused_names_the_job_and_changes_nothing(world: World)
     assert world.row(base, "s").target_seq == before
 
 
-def test_a_silent_session_is_ingested_by_the_idle_rule(world: World) -> None:
+def test_an_idle_session_is_ingested_by_the_idle_rule(world: World) -> None:
     base = world.new_base(threshold=100, idle_after=60)
     world.say("s", *texts(2))
     world.pass_time(59)
@@ -152,7 +152,7 @@ def test_a_silent_session_is_ingested_by_the_idle_rule(world: World) -> None:
     world.assert_all_ingested(base)
 
 
-def test_a_session_is_silent_from_its_last_capture_on(world: World) -> None:
+def test_idle_time_counts_from_the_last_capture(world: World) -> None:
     base = world.new_base(threshold=100, idle_after=60)
     world.say("s", *texts(2))
     world.pass_time(40)
@@ -165,7 +165,7 @@ def test_a_session_is_silent_from_its_last_capture_on(world: World) -> None:
     world.assert_all_ingested(base)
 
 
-def test_posting_the_same_run_again_does_not_put_the_idle_rule_off(world: World) -> None:
+def test_a_replay_does_not_postpone_the_idle_rule(world: World) -> None:
     base = world.new_base(threshold=100, idle_after=60)
     run = {"id": "m1", "role": "user", "content": "only once"}
     world.say("s", run)
@@ -195,7 +195,7 @@ def test_a_base_covers_what_was_captured_before_it_existed(world: World) -> None
     assert world.row(base, "s").total_processed == 4
 
 
-def test_a_base_that_starts_now_leaves_the_past_out(world: World) -> None:
+def test_a_base_that_starts_now_skips_earlier_messages(world: World) -> None:
     world.say("s", *texts(3))
     base = world.new_base(threshold=1, start="now")
     world.say("s", "the fourth")
@@ -204,7 +204,7 @@ def test_a_base_that_starts_now_leaves_the_past_out(world: World) -> None:
     assert world.row(base, "s").total_processed == 1
 
 
-def test_a_worker_killed_between_upsert_and_advance_loses_and_doubles_nothing(world: World) -> None:
+def test_a_worker_killed_between_upsert_and_advance_loses_and_duplicates_nothing(world: World) -> None:
     base = world.new_base(threshold=5)
     world.say("s", *texts(5))
     world.vectors.after_upsert = crash_after()
@@ -249,7 +249,7 @@ def test_a_frozen_worker_that_thaws_after_its_lease_advances_nothing(world: Worl
     assert world.row(base, "s").total_processed == 2
 
 
-def test_a_late_write_of_a_thawed_worker_is_audited_away(world: World) -> None:
+def test_an_audit_deletes_a_late_write_of_a_thawed_worker(world: World) -> None:
     base = world.new_base(threshold=1)
     (captured,) = world.say("s", "the first wording").messages
     (message,) = world.queue.enqueued
@@ -275,7 +275,7 @@ def ingestion_edit(world: World, message_id: object, content: str) -> None:
     edits.edit_message(world.services, world.user_id, message_id, {"content": content})  # type: ignore[arg-type]
 
 
-def test_an_outage_of_the_store_loses_nothing_and_counts_no_attempt(world: World) -> None:
+def test_an_unavailable_store_loses_nothing_and_counts_no_attempt(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert")
@@ -289,7 +289,7 @@ def test_an_outage_of_the_store_loses_nothing_and_counts_no_attempt(world: World
     world.assert_all_ingested(base)
 
 
-def test_a_lost_notification_is_sent_again(world: World) -> None:
+def test_a_lost_notification_is_repeated(world: World) -> None:
     base = world.new_base(threshold=2)
     world.queue.away = True
     world.say("s", *texts(2))
@@ -300,7 +300,7 @@ def test_a_lost_notification_is_sent_again(world: World) -> None:
     world.assert_all_ingested(base)
 
 
-def test_unanswered_notifications_back_off(world: World) -> None:
+def test_repeated_notifications_back_off(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     # The notification stays in the queue: no worker takes it.
@@ -345,7 +345,7 @@ def test_the_one_message_that_cannot_be_embedded_becomes_a_dead_letter(world: Wo
     assert world.row(base, "s").cursor_seq == 9
 
 
-def test_a_model_that_fails_on_everything_makes_no_dead_letters(world: World) -> None:
+def test_a_model_that_fails_on_everything_dead_letters_nothing(world: World) -> None:
     base = world.new_base(threshold=4)
     world.say("s", *texts(4))
     world.embedder.fail_with(errors.EmbeddingFailed())
@@ -358,7 +358,7 @@ def test_a_model_that_fails_on_everything_makes_no_dead_letters(world: World) ->
     world.assert_all_ingested(base)
 
 
-def test_a_store_that_rejects_everything_makes_no_dead_letters(world: World) -> None:
+def test_a_store_that_refuses_everything_dead_letters_nothing(world: World) -> None:
     base = world.new_base(threshold=4)
 
     def refuse(*_: object) -> None:
@@ -394,7 +394,7 @@ def test_the_one_message_that_the_store_rejects_becomes_a_dead_letter(world: Wor
     assert world.row(base, "s").total_processed == 8
 
 
-def test_a_worker_killed_between_a_canary_and_its_removal_leaves_nothing_in_the_end(world: World) -> None:
+def test_a_probe_left_by_a_killed_worker_is_deleted_by_the_audit(world: World) -> None:
     base = world.new_base(threshold=4)
     world.vectors.before_upsert = refuse_poison
 
@@ -455,7 +455,7 @@ def test_equal_and_backward_timestamps_are_all_ingested(world: World) -> None:
 
 
 @pytest.mark.both_databases
-def test_captures_of_one_session_at_once_number_its_messages_densely(world: World) -> None:
+def test_concurrent_captures_of_one_session_number_its_messages_without_gaps(world: World) -> None:
     base = world.new_base(threshold=7)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: world.say("s", f"from thread {n}", f"again from {n}"), range(40)))
@@ -469,7 +469,7 @@ def test_captures_of_one_session_at_once_number_its_messages_densely(world: Worl
 
 
 @pytest.mark.both_databases
-def test_a_capture_during_an_advance_neither_blocks_nor_is_missed(world: World) -> None:
+def test_a_capture_during_an_advance_does_not_deadlock_and_is_ingested(world: World) -> None:
     """Captures and advances of one session meet on its row again and again; whatever the order, all is ingested."""
     base = world.new_base(threshold=1)
     stop = threading.Event()
@@ -509,7 +509,7 @@ def test_a_job_that_no_longer_matches_its_session_is_replaced(world: World) -> N
     assert [job.state for job in world.jobs(base)] == ["cancelled", "done"]
 
 
-def test_a_notification_whose_arguments_differ_from_the_row_is_dropped(world: World) -> None:
+def test_a_notification_that_differs_from_its_job_row_is_dropped(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     (message,) = world.queue.enqueued
@@ -518,7 +518,7 @@ def test_a_notification_whose_arguments_differ_from_the_row_is_dropped(world: Wo
     assert world.jobs(base)[0].state == "queued"
 
 
-def test_a_starting_worker_recovers_the_jobs_of_its_dead_predecessor(world: World) -> None:
+def test_a_starting_worker_requeues_jobs_of_its_dead_predecessor(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     world.embedder.before_embed = crash_after()
@@ -536,7 +536,7 @@ def test_a_starting_worker_recovers_the_jobs_of_its_dead_predecessor(world: Worl
     world.assert_all_ingested(base)
 
 
-def test_a_flush_recovers_a_job_whose_worker_is_lost(world: World) -> None:
+def test_a_flush_requeues_the_job_of_a_lost_worker(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     world.embedder.before_embed = crash_after()
@@ -550,7 +550,7 @@ def test_a_flush_recovers_a_job_whose_worker_is_lost(world: World) -> None:
 
 
 @pytest.mark.both_databases
-def test_two_sweepers_at_once_do_each_thing_once(world: World) -> None:
+def test_concurrent_sweepers_insert_one_job_for_each_session(world: World) -> None:
     base = world.new_base(threshold=100, idle_after=60)
     for n in range(10):
         world.say(f"s{n}", *texts(2))
@@ -579,7 +579,7 @@ def test_a_capture_for_an_unknown_flow_is_refused(world: World) -> None:
         assert db.scalar(sa.select(sa.func.count()).select_from(Session)) == 0
 
 
-def test_a_write_that_cannot_be_read_back_does_not_advance_the_cursor(world: World) -> None:
+def test_a_write_that_cannot_be_read_back_fails(world: World) -> None:
     base = world.new_base(threshold=2)
 
     def lose_one(ref: object, records: object) -> None:
@@ -596,7 +596,7 @@ def test_a_write_that_cannot_be_read_back_does_not_advance_the_cursor(world: Wor
     world.assert_all_ingested(base)
 
 
-def test_a_record_that_no_query_finds_is_written_again(world: World) -> None:
+def test_unreachable_chunks_are_rewritten(world: World) -> None:
     base = world.new_base(threshold=2)
 
     def hide_one(ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
@@ -614,7 +614,7 @@ def test_a_record_that_no_query_finds_is_written_again(world: World) -> None:
     assert {hit.id for some in hits for hit in some} == set(ids)
 
 
-def test_a_record_of_a_killed_worker_that_no_query_finds_is_written_again(world: World) -> None:
+def test_unreachable_chunks_of_a_killed_worker_are_rewritten(world: World) -> None:
     base = world.new_base(threshold=2)
 
     def hide_one_and_die(ref: CollectionRef, records: Sequence[VectorRecord]) -> None:
@@ -635,7 +635,7 @@ def test_a_record_of_a_killed_worker_that_no_query_finds_is_written_again(world:
 
 
 @pytest.mark.both_databases
-def test_the_index_allows_one_active_job_a_session_and_base(world: World) -> None:
+def test_the_index_allows_one_active_job_for_each_session_and_base(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     (job,) = world.jobs(base)
@@ -649,7 +649,7 @@ def test_the_index_allows_one_active_job_a_session_and_base(world: World) -> Non
         db.execute(sa.insert(IngestionJob).values(**values))
 
 
-def test_a_new_job_waits_until_the_worker_of_the_cancelled_job_releases_its_lease(world: World) -> None:
+def test_a_new_job_waits_for_the_lease_of_a_cancelled_job(world: World) -> None:
     base = world.new_base(threshold=2)
     outcomes: list[worker_.JobOutcome] = []
 
@@ -671,9 +671,7 @@ def test_a_new_job_waits_until_the_worker_of_the_cancelled_job_releases_its_leas
     world.assert_all_ingested(base)
 
 
-def test_a_session_renamed_between_claim_and_read_is_not_passed_over(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_renamed_between_claim_and_read_is_ingested(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     fetch_range = sessions.fetch_range
@@ -691,9 +689,7 @@ def test_a_session_renamed_between_claim_and_read_is_not_passed_over(
 
 
 @pytest.mark.both_databases
-def test_transactions_that_commit_in_the_opposite_order_of_their_start_are_all_ingested(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_captures_that_commit_in_reverse_order_are_all_ingested(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     open_session = sessions.open_session
 
@@ -715,7 +711,7 @@ def test_transactions_that_commit_in_the_opposite_order_of_their_start_are_all_i
 
 @pytest.mark.parametrize("waits", ["capture", "advance"])
 @pytest.mark.both_databases
-def test_a_capture_and_an_advance_that_wait_for_each_other_miss_no_message(
+def test_a_capture_and_an_advance_that_wait_for_locks_lose_no_message(
     world: World, monkeypatch: pytest.MonkeyPatch, waits: str
 ) -> None:
     """One holds the session's row in an open transaction while the other comes and waits for it."""

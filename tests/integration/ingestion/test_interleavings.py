@@ -1,4 +1,4 @@
-"""Two operations at once, on both databases, in orders of events that are easily overlooked."""
+"""Concurrent events in the ingestion flow, on both databases, in the orders that are easily overlooked."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def beside(action: Callable[[], object], seconds: float = 0.7) -> threading.Thre
 # A build and what goes on beside it
 
 
-def test_a_repair_that_cannot_succeed_does_not_block_the_build_that_replaces_it(world: World) -> None:
+def test_a_failing_repair_does_not_block_the_build(world: World) -> None:
     base = filled(world, 300)
     world.vectors.delete_collection(world.ref(base).name)
     edit(world, world.messages()[0].id, "edited while the collection was gone")
@@ -71,7 +71,7 @@ def test_a_repair_that_cannot_succeed_does_not_block_the_build_that_replaces_it(
     world.assert_all_ingested(base)
 
 
-def test_a_repair_of_the_serving_store_goes_on_beside_a_build(world: World) -> None:
+def test_the_serving_generation_is_repaired_during_a_build(world: World) -> None:
     base = filled(world, 300)
     regenerate(world, base)
     world.queue.clear()
@@ -82,9 +82,7 @@ def test_a_repair_of_the_serving_store_goes_on_beside_a_build(world: World) -> N
     world.assert_all_ingested(base)
 
 
-def test_a_slow_sweeper_does_not_drop_a_build_that_was_begun_after_another_swept(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_sweeper_does_not_delete_a_newer_build(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = filled(world)
     regeneration.cancel_job(world.services, world.user_id, regenerate(world, base).jobs[0].id)
     world.pass_time(61)
@@ -104,9 +102,7 @@ def test_a_slow_sweeper_does_not_drop_a_build_that_was_begun_after_another_swept
     world.assert_all_ingested(base)
 
 
-def test_a_capture_and_an_advance_during_a_build_do_not_lock_each_other_out(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_capture_and_an_advance_during_a_build_do_not_deadlock(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = filled(world)
     # The build's row sorts before the serving one, so a capture takes it first.
     monkeypatch.setattr(cursors, "new_id", lambda _session: sa.literal(UUID(int=1), sa.Uuid()))
@@ -144,7 +140,7 @@ def test_a_capture_and_an_advance_during_a_build_do_not_lock_each_other_out(
     world.assert_all_ingested(base)
 
 
-def test_captures_that_never_pause_do_not_keep_a_regenerate_waiting(ready_postgres_url: str, tmp_path: Path) -> None:
+def test_steady_captures_do_not_starve_a_regenerate(ready_postgres_url: str, tmp_path: Path) -> None:
     """On PostgreSQL alone: SQLite has one writer at a time, and no share locks that could overtake."""
     world = build_world(ready_postgres_url, tmp_path)
     base = world.new_base()
@@ -188,7 +184,7 @@ def test_a_regenerate_of_a_base_deleted_meanwhile_leaves_no_collection(
     assert world.vectors.names() == []
 
 
-def test_a_build_that_cannot_continue_can_be_cancelled_in_any_job_state(world: World) -> None:
+def test_a_stuck_build_can_be_abandoned_by_any_of_its_jobs(world: World) -> None:
     base = filled(world)
     old = world.ref(base)
     regenerate(world, base)
@@ -219,7 +215,7 @@ def test_a_build_that_cannot_continue_can_be_cancelled_in_any_job_state(world: W
     world.assert_all_ingested(base)
 
 
-def test_a_repair_of_what_is_served_cannot_be_cancelled(world: World) -> None:
+def test_a_repair_of_the_serving_generation_cannot_be_cancelled(world: World) -> None:
     base = filled(world)
     (job_id,) = edit(world, world.messages()[0].id, "edited")
     with pytest.raises(errors.Conflict):
@@ -231,7 +227,7 @@ def test_a_repair_of_what_is_served_cannot_be_cancelled(world: World) -> None:
 # Lost workers
 
 
-def test_of_two_starting_workers_the_second_takes_nothing_from_the_first(world: World) -> None:
+def test_a_second_starting_worker_takes_no_job_of_the_first(world: World) -> None:
     base = world.new_base(threshold=2)
     world.say("s", *texts(2))
     world.embedder.before_embed = crash_after()
@@ -259,7 +255,7 @@ def test_of_two_starting_workers_the_second_takes_nothing_from_the_first(world: 
     world.assert_all_ingested(base)
 
 
-def test_an_edit_that_ends_every_worker_removes_the_earlier_version_from_the_store(world: World) -> None:
+def test_an_edit_that_ends_every_worker_removes_the_old_version_from_the_store(world: World) -> None:
     base = filled(world)
 
     def die_of_poison(batch: Any) -> None:
@@ -276,7 +272,7 @@ def test_an_edit_that_ends_every_worker_removes_the_earlier_version_from_the_sto
 
 
 @pytest.mark.parametrize("position", [0, 3])
-def test_an_edit_after_the_last_death_is_not_blamed_for_it(world: World, position: int) -> None:
+def test_an_edit_made_after_the_last_lost_worker_is_not_dead_lettered(world: World, position: int) -> None:
     base = filled(world)
     messages = world.messages()
 
@@ -312,7 +308,7 @@ def survive(world: World, base: UUID) -> None:
     world.settle()
 
 
-def test_a_lost_message_that_ends_every_worker_that_writes_it_again_does_not_stop_its_session(world: World) -> None:
+def test_a_lost_message_that_ends_every_worker_does_not_block_its_session(world: World) -> None:
     base = filled(world)
     world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
     with world.services.database.transaction() as db:
@@ -334,7 +330,9 @@ def test_a_lost_message_that_ends_every_worker_that_writes_it_again_does_not_sto
     assert world.row(base, "s").cursor_seq == 6
 
 
-def test_a_database_outage_while_a_job_fails_counts_no_death(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_fails_during_a_database_outage_counts_no_lost_worker(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "harmless")
     monkeypatch.setattr(retry, "RETRY_SECONDS", 0.01)
@@ -358,7 +356,7 @@ def test_a_database_outage_while_a_job_fails_counts_no_death(world: World, monke
     assert (job.state, job.attempts, job.lost_workers) == ("queued", 0, 0)
 
 
-def test_a_longer_database_outage_leaves_the_job_to_its_lease(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_is_left_to_its_lease_in_a_long_database_outage(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "harmless")
     settings = world.services.settings
@@ -386,7 +384,7 @@ def test_a_longer_database_outage_leaves_the_job_to_its_lease(world: World, monk
 # Names and their sessions
 
 
-def test_a_capture_into_a_session_that_is_being_deleted_starts_a_new_one(
+def test_a_capture_during_the_removal_of_its_session_creates_it_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = world.new_base(threshold=1)
@@ -407,7 +405,7 @@ def test_a_capture_into_a_session_that_is_being_deleted_starts_a_new_one(
 # Deletion
 
 
-def test_a_base_made_while_its_flow_is_deleted_does_not_keep_the_flow(
+def test_a_base_created_during_its_flows_deletion_does_not_block_it(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base_ids_of_flow = memory_bases.base_ids_of_flow
@@ -433,7 +431,7 @@ def test_a_base_made_while_its_flow_is_deleted_does_not_keep_the_flow(
         assert db.get(Flow, world.flow_id) is None
 
 
-def test_a_flow_deleted_during_a_capture_leaves_nothing_of_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flow_deleted_during_a_capture_leaves_no_rows(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     insert_messages = sessions.insert_messages
     deleting: list[threading.Thread] = []
 
@@ -458,7 +456,7 @@ def test_a_flow_deleted_during_a_capture_leaves_nothing_of_it(world: World, monk
 
 
 @pytest.mark.parametrize("call", [dead_letters.retry_dead_letter, dead_letters.discard_dead_letter])
-def test_a_dead_letter_that_is_resolved_meanwhile_is_not_found(
+def test_a_dead_letter_cleared_meanwhile_is_not_found(
     world: World, monkeypatch: pytest.MonkeyPatch, call: Callable[..., object]
 ) -> None:
     base = world.new_base(threshold=1)
@@ -492,7 +490,7 @@ def test_a_dead_letter_that_is_resolved_meanwhile_is_not_found(
     world.assert_all_ingested(base)
 
 
-def test_an_attempt_after_a_lost_one_writes_only_what_is_missing(world: World) -> None:
+def test_a_second_attempt_writes_only_missing_chunks(world: World) -> None:
     """A record that is written again can become unreachable in the store's index."""
     base = world.new_base(threshold=4)
     world.say("s", *texts(4))
@@ -515,10 +513,10 @@ def test_an_attempt_after_a_lost_one_writes_only_what_is_missing(world: World) -
     assert not there & set(written)
 
 
-# Rings and answers
+# Notifications and responses
 
 
-def test_a_flush_and_a_rename_take_sessions_in_one_order_whatever_the_collation(
+def test_a_flush_and_a_rename_lock_sessions_in_one_order_for_any_collation(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ["B", "a", "Ä", "ä", "_"]
@@ -573,7 +571,9 @@ def test_a_refused_flush_names_a_job_that_is_active(world: World, monkeypatch: p
     world.assert_all_ingested(base)
 
 
-def test_the_next_job_is_notified_after_its_session_is_released(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_job_is_enqueued_after_its_session_lock_is_released(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     base = world.new_base(threshold=1)
     message = world.queue.enqueue
     held: list[bool] = []
@@ -585,7 +585,7 @@ def test_the_next_job_is_notified_after_its_session_is_released(world: World, mo
     monkeypatch.setattr(world.queue, "enqueue", look)
     world.say("s", *texts(600))
     world.drain()
-    # Another worker that takes the notification at once must not find the session busy and drop it.
+    # Another worker that takes the notification at once must not find the session busy.
     assert held == [False, False, False]
     world.assert_all_ingested(base)
 
@@ -593,7 +593,7 @@ def test_the_next_job_is_notified_after_its_session_is_released(world: World, mo
 # Sweep
 
 
-def test_a_sweep_step_that_breaks_stops_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_sweep_step_does_not_stop_the_others(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = filled(world)
     world.say("s", "one more")
     world.queue.clear()

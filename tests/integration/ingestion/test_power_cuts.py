@@ -88,7 +88,7 @@ def let_it_end(world: World, _monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("until", [kill_after_upsert, let_it_end])
-def test_what_was_embedded_is_known_to_be_in_the_store(
+def test_a_claim_that_wrote_chunks_survives_a_power_cut(
     world: World, disk: Disk, monkeypatch: pytest.MonkeyPatch, until: Callable[[World, pytest.MonkeyPatch], None]
 ) -> None:
     """An edit that comes before the work is done again must not leave the text of before in the store."""
@@ -109,7 +109,7 @@ def test_what_was_embedded_is_known_to_be_in_the_store(
     world.assert_all_ingested(base)
 
 
-def test_a_claim_that_is_undone_leaves_its_job_to_the_next_worker(
+def test_a_claim_undone_by_a_power_cut_leaves_its_job_queued(
     world: World, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = world.new_base(threshold=1)
@@ -132,7 +132,7 @@ def test_a_claim_that_is_undone_leaves_its_job_to_the_next_worker(
     world.assert_all_ingested(base)
 
 
-def test_an_acknowledged_capture_waits_for_the_disk_and_an_advance_does_not(tmp_path: Path) -> None:
+def test_a_capture_waits_for_the_disk_and_an_advance_does_not(tmp_path: Path) -> None:
     make_sqlite(tmp_path / "memorybase.db")
     database = Database(f"sqlite:///{tmp_path / 'memorybase.db'}")
     levels: list[Any] = []

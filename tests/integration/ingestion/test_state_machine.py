@@ -1,7 +1,6 @@
-"""The protocol as a state machine: whatever is asked, in whatever order, whoever dies or sleeps where, nothing is lost
-and nothing is doubled.
+"""The ingestion protocol as a state machine: nothing is lost or duplicated in any order of requests, crashes, pauses.
 
-The machine remembers what was acknowledged, and nothing else; what must be in the stores follows from that alone.
+The machine records only what was acknowledged; what must be in the stores follows from that.
 """
 
 from __future__ import annotations
@@ -102,7 +101,7 @@ class Protocol(RuleBasedStateMachine):
         self.stage = Stage(self.world)
         self.sql = sqlite3.connect(path, isolation_level=None)
         self.alive: dict[UUID, Known] = {}
-        self.bases: dict[UUID, set[UUID]] = {}  # each with the messages that it was told to skip
+        self.bases: dict[UUID, set[UUID]] = {}  # each with the messages that it skips
         self.kept_out: dict[UUID, str] = {}  # deleted one by one out of this session
         self.requests: list[Request] = []
         self.marks = Marks()
@@ -185,7 +184,7 @@ class Protocol(RuleBasedStateMachine):
     @precondition(lambda self: self.world.queue.enqueued)
     @rule(which=pick, twice=st.booleans())
     def deliver(self, which: int, twice: bool) -> None:
-        """Any notification that was ever sent."""
+        """Any earlier notification."""
         for _ in range(1 + twice):
             self.stage.run(one_of(self.world.queue.enqueued, which))
 
@@ -522,7 +521,7 @@ class Protocol(RuleBasedStateMachine):
                     self.alive[captured.id] = replace(self.alive[captured.id], text=raw["content"])
 
     def _some_job(self, which: int) -> list[JobMessage]:
-        """The notification of a waiting job, planned if there is none; None if none can be planned."""
+        """The notification of a waiting job, captured now if there is none; None if that is impossible."""
         for _ in range(2):
             waiting = [job for base in self.bases for job in self.world.active_jobs(base) if job.state == "queued"]
             if waiting:
@@ -561,7 +560,7 @@ def refused(*errors_: type[Exception]) -> Iterator[None]:
         event(f"refused: {type(error).__name__}")
 
 
-def test_nothing_is_lost_or_doubled_whatever_happens_in_whatever_order(tmp_path: Path) -> None:
+def test_nothing_is_lost_or_duplicated_in_any_order_of_events(tmp_path: Path) -> None:
     long = settings.get_current_profile_name() == "long"
     run_state_machine_as_test(
         lambda: Protocol(tmp_path / "world"),

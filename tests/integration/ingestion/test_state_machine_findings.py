@@ -1,4 +1,4 @@
-"""Orders of events in which the state machine found errors, each as short as possible."""
+"""Orders of events that the state machine found, each reduced to a minimum."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rest(world: World) -> None:
     world.settle()
 
 
-def test_a_late_write_under_a_former_session_name_is_found_after_its_message_was_deleted(world: World) -> None:
+def test_a_late_write_under_a_former_id_is_found_after_its_message_is_deleted(world: World) -> None:
     base = world.new_base(threshold=1)
     (captured,) = world.say("s", "the only one").messages
 
@@ -43,7 +43,7 @@ def test_a_late_write_under_a_former_session_name_is_found_after_its_message_was
     world.assert_exact(base)
 
 
-def test_a_late_write_under_the_name_before_the_last_is_found(world: World) -> None:
+def test_a_late_write_under_the_id_before_the_last_is_found(world: World) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "the only one")
 
@@ -59,7 +59,7 @@ def test_a_late_write_under_the_name_before_the_last_is_found(world: World) -> N
     world.assert_all_ingested(base)
 
 
-def test_a_late_write_under_a_name_that_an_audit_has_already_looked_at_is_found(world: World) -> None:
+def test_a_late_write_under_an_id_that_was_audited_before_is_found(world: World) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "the only one")
 
@@ -76,7 +76,7 @@ def test_a_late_write_under_a_name_that_an_audit_has_already_looked_at_is_found(
     world.assert_all_ingested(base)
 
 
-def test_a_session_that_takes_a_former_name_keeps_what_is_its_own(world: World) -> None:
+def test_a_session_that_takes_a_former_id_keeps_its_own_chunks(world: World) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "of the first")
     world.settle()
@@ -88,7 +88,7 @@ def test_a_session_that_takes_a_former_name_keeps_what_is_its_own(world: World) 
 
 
 @pytest.mark.parametrize("ends", ["lost", "failed"])
-def test_a_write_that_comes_after_the_audit_is_audited_too(world: World, ends: str) -> None:
+def test_a_write_after_the_audit_is_audited_too(world: World, ends: str) -> None:
     base = world.new_base(threshold=1)
     (captured,) = world.say("s", "the first wording").messages
 
@@ -111,7 +111,7 @@ def test_a_write_that_comes_after_the_audit_is_audited_too(world: World, ends: s
     world.assert_all_ingested(base)
 
 
-def test_a_write_after_the_deletion_of_its_session_is_removed(world: World) -> None:
+def test_a_write_after_the_removal_of_its_session_is_deleted(world: World) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "deleted for good")
 
@@ -127,9 +127,7 @@ def test_a_write_after_the_deletion_of_its_session_is_removed(world: World) -> N
     assert world.stored(base) == set()
 
 
-def test_an_audit_that_runs_while_a_late_write_is_reported_is_not_the_last(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_late_write_reported_during_an_audit_is_audited_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     (captured,) = world.say("s", "the first wording").messages
     message = world.queue.enqueued[0]

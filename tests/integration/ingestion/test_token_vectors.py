@@ -1,4 +1,4 @@
-"""Token vectors follow the messages: written with the ledger, replaced by a repair, deleted, taken over."""
+"""Token vectors follow the messages: written with the ledger, replaced by repairs, deleted, copied."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def lose(world: World, message_id: UUID) -> None:
         db.execute(sa.delete(TokenVectors).where(TokenVectors.message_id == message_id))
 
 
-class TestKeeping:
-    def test_each_message_has_those_of_its_first_chunk_in_its_version(self, world: World) -> None:
+class TestStorage:
+    def test_each_message_has_token_vectors_of_its_first_chunk_and_version(self, world: World) -> None:
         base = world.new_base(threshold=1)
         short, long, blank = world.say("s", "the cat sleeps", "word " * 600, "   ").messages
         world.settle()
@@ -61,7 +61,7 @@ class TestKeeping:
         assert found[short.id].version == 1
         assert blank.id not in found
 
-    def test_an_edit_replaces_them_and_a_deletion_takes_them_along(self, world: World) -> None:
+    def test_edits_replace_token_vectors_and_deletions_delete_them(self, world: World) -> None:
         base = world.new_base(threshold=1)
         first, second = world.say("s", "the cat sleeps", "a dog").messages
         world.settle()
@@ -79,7 +79,7 @@ class TestKeeping:
         assert stored(world) == {}
 
     @pytest.mark.parametrize("way", ["base", "flow"])
-    def test_nothing_is_left_of_what_is_deleted(self, world: World, way: str) -> None:
+    def test_deleted_messages_leave_no_token_vectors(self, world: World, way: str) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "the cat sleeps")
         world.settle()
@@ -89,7 +89,7 @@ class TestKeeping:
             assert session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
         assert stored(world) == {}
 
-    def test_a_regenerate_takes_them_over_without_embedding(self, world: World) -> None:
+    def test_a_regenerate_copies_token_vectors_without_embedding(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "the cat sleeps", "word " * 600)
         world.settle()
@@ -105,7 +105,7 @@ class TestKeeping:
             id_: (2, vectors) for id_, vectors in before.items()
         }
 
-    def test_a_generation_without_them_answers_and_a_regenerate_adds_them(self, world: World) -> None:
+    def test_a_generation_without_token_vectors_serves_and_a_regenerate_adds_them(self, world: World) -> None:
         off = without_token_vectors(world)
         base = off.new_base(threshold=1)
         off.say("s", "the cat sleeps", "word " * 600)
@@ -122,7 +122,7 @@ class TestKeeping:
         assert signal(search(world, base, "cat")[0], "two_before") == pytest.approx(1, abs=0.02)
         assert "two_before" not in (search(off, base, "cat")[0].parts or {})["signals"]
 
-    def test_another_encoding_is_neither_compared_nor_mixed(
+    def test_token_vectors_of_another_encoding_are_neither_compared_nor_mixed(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         base = world.new_base(threshold=1)
@@ -136,7 +136,7 @@ class TestKeeping:
 
 
 class TestRepair:
-    def test_lost_ones_are_a_mismatch_that_reconcile_and_the_doctor_know(self, world: World) -> None:
+    def test_lost_token_vectors_are_a_mismatch_for_reconcile_and_doctor(self, world: World) -> None:
         base = world.new_base(threshold=1)
         first, _ = world.say("s", "the cat sleeps", "a dog").messages
         world.settle()
@@ -163,7 +163,7 @@ class TestRepair:
         assert consistency.check_mismatch(world.services, world.user_id, base).state == "ok"
         assert check.run(patient).detail == "complete"
 
-    def test_a_cursor_never_moves_without_them(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_cursor_never_moves_without_token_vectors(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "the cat sleeps")
 
@@ -188,7 +188,7 @@ class TestSearch:
         own = {hit.content: signal(hit, "two_before") for hit in search(world, base, "garden zebra", top_k=50)}
         assert own["a zebra"] > 0.6 > own["the garden"]
 
-    def test_a_message_takes_matches_from_the_turns_beside_it_as_far_as_they_are_short(self, world: World) -> None:
+    def test_a_message_matches_through_short_neighbouring_turns(self, world: World) -> None:
         base = world.new_base(threshold=1)
         filler = " ".join(f"filler{n}" for n in range(400))
         ask = {"role": "user", "content": "Which animal is striped?"}
@@ -203,7 +203,7 @@ class TestSearch:
         later = hits["Nothing more"]
         assert signal(later, "after_question") > 0.9  # the assistant goes on; the user's question is two turns before
 
-    def test_a_session_is_not_looked_beyond(self, world: World) -> None:
+    def test_matches_do_not_cross_sessions(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "striped animals", {"role": "user", "content": "striped animals?"})
         world.say("t", "In Africa")
@@ -211,7 +211,7 @@ class TestSearch:
         (hit,) = [hit for hit in search(world, base, "striped", top_k=9) if hit.session_id == "t"]
         assert signal(hit, "two_before") == signal(hit, "after_question") < 0.5
 
-    def test_what_is_pending_is_ranked_without_them(self, world: World) -> None:
+    def test_pending_messages_are_ranked_without_token_vectors(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "the zebra is striped")
         world.settle()
@@ -220,7 +220,7 @@ class TestSearch:
         assert (hit.pending, signal(hit, "two_before")) == (True, late_interaction.UNKNOWN["two_before"])
         assert not search(world, base, "zebra")[0].pending
 
-    def test_a_name_counts_nothing_and_no_word_at_all_is_no_error(self, world: World) -> None:
+    def test_a_query_of_a_name_or_of_no_word_has_signal_zero(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", {"role": "assistant", "sender_name": "Ada", "content": "I like tea"})
         world.settle()

@@ -1,4 +1,4 @@
-"""The same text is not embedded twice where another collection holds its vector; and nothing else is believed."""
+"""A text is not embedded again if another collection has a valid vector of it."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_second_memory_base_of_the_flow_embeds_nothing(world: World) -> None:
     assert {r.metadata["message_id"] for r in world.vectors.records(world.ref(second)).values()} == messages
 
 
-def test_only_what_the_other_lacks_is_embedded(world: World) -> None:
+def test_only_chunks_missing_in_the_other_collection_are_embedded(world: World) -> None:
     filled(world, "one", "two")
     world.say("s", "three")  # of threshold 1, and not worked off: the queue loses it
     world.queue.clear()
@@ -99,7 +99,7 @@ def test_only_what_the_other_lacks_is_embedded(world: World) -> None:
     assert embedded == ["three"]
 
 
-def test_of_two_bases_one_embeds_what_is_said_or_edited(world: World) -> None:
+def test_of_two_bases_only_one_embeds_new_and_edited_messages(world: World) -> None:
     bases = [world.new_base(threshold=1), world.new_base(threshold=1)]
     world.say("s", "hello", "hello again")
     world.settle()
@@ -112,12 +112,12 @@ def test_of_two_bases_one_embeds_what_is_said_or_edited(world: World) -> None:
         assert_right_vectors(world, base)
 
 
-def test_without_another_collection_the_store_is_not_asked(world: World) -> None:
+def test_without_another_collection_the_store_is_not_read(world: World) -> None:
     filled(world, "one")
     assert world.vectors.calls["fetch"] == 0
 
 
-def test_another_source_has_what_the_first_has_lost(world: World) -> None:
+def test_vectors_lost_in_one_source_are_copied_from_another(world: World) -> None:
     first = filled(world, "one", "two")
     second, _ = second_base(world)
     for base, position in ((first, 0), (second, 1)):
@@ -131,7 +131,7 @@ def test_another_source_has_what_the_first_has_lost(world: World) -> None:
 # What is embedded.
 
 
-def test_a_regenerate_with_another_model_embeds_all(world: World) -> None:
+def test_a_regenerate_with_another_model_embeds_everything(world: World) -> None:
     base = filled(world)
     assert regenerate(world, base, embedding_model="other") == []
     assert sorted(world.embedders.get("other").embedded) == stored_texts(world, base)
@@ -145,7 +145,7 @@ def test_another_revision_backend_or_passage_prompt_is_another_embedder(world: W
         assert regenerate(world, base) == ["one"]
 
 
-def test_another_chunker_embeds_everything_again(world: World) -> None:
+def test_another_chunker_embeds_everything(world: World) -> None:
     base = filled(world)
     settings = world.services.settings.model_copy(update={"chunk_tokens": 100})
     world.services = replace(world.services, settings=settings)
@@ -176,7 +176,7 @@ def test_another_flow_is_no_source(world: World) -> None:
     assert world.vectors.calls["fetch"] == 0
 
 
-def test_a_regenerate_repairs_lost_and_damaged_vectors(world: World) -> None:
+def test_a_regenerate_replaces_lost_and_damaged_vectors(world: World) -> None:
     base = filled(world, "one", "two", "three", "four")
     lost, damaged = (chunk_ids.chunk_id(base, world.messages()[position].id, 1, 0) for position in (1, 2))
     world.vectors.lose(world.ref(base), [lost])
@@ -203,9 +203,7 @@ Spoil = Callable[[StoredVector], StoredVector]
     ],
     ids=["another text", "no text", "dimension", "shape", "nan", "inf", "zeros"],
 )
-def test_a_stored_vector_that_is_invalid_or_of_another_text_is_not_reused(
-    world: World, monkeypatch: pytest.MonkeyPatch, spoil: Spoil
-) -> None:
+def test_a_vector_of_other_text_is_not_copied(world: World, monkeypatch: pytest.MonkeyPatch, spoil: Spoil) -> None:
     filled(world, "one", "two")
     fetch = world.vectors.fetch
 
@@ -222,7 +220,7 @@ def test_a_stored_vector_that_is_invalid_or_of_another_text_is_not_reused(
 # Sources that fail.
 
 
-def test_a_source_that_is_away_costs_one_call(world: World) -> None:
+def test_an_unavailable_store_costs_one_call(world: World) -> None:
     first = filled(world)
     second_base(world)
     world.vectors.fail_next(errors.VectorStoreUnavailable(), on="fetch")
@@ -243,7 +241,7 @@ def test_a_missing_collection_is_no_source(world: World) -> None:
         world.settle()
 
 
-def test_a_message_that_fails_does_not_ask_again_for_the_others(world: World) -> None:
+def test_a_failing_message_does_not_repeat_the_reads_of_the_others(world: World) -> None:
     filled(world, *(f"number {n}" for n in range(20)))
     world.embedder.reject("poison")
     world.say("s", "poison")
@@ -260,7 +258,7 @@ def test_a_message_that_fails_does_not_ask_again_for_the_others(world: World) ->
 
 
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True)
-def test_sources_are_found_by_indexes(world: World) -> None:
+def test_sources_are_found_with_indexes(world: World) -> None:
     base = filled(world)
     second_base(world)
     plans: list[str] = []

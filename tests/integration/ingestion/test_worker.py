@@ -1,4 +1,4 @@
-"""One worker does the jobs of many sessions in one task: in common batches, with a claim and a result for each."""
+"""One worker embeds and stores the jobs of many sessions in batches; each job ends by itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SESSIONS = [f"session {n}" for n in range(6)]
 
 
 def shift(world: World, *, which: int = 0) -> JobOutcome:
-    """What a worker's task does with one notification."""
+    """Run one notification as a worker's task does."""
     return worker.run_jobs(world.services, world.queue.enqueued[which], owner=WORKER, may_continue=lambda: True)
 
 
@@ -41,18 +41,18 @@ def states(world: World, base: UUID) -> dict[str, str]:
     return {job.session_id: str(job.state) for job in world.jobs(base)}
 
 
-def test_pending_messages_of_many_sessions_are_embedded_and_stored_in_one_batch(world: World) -> None:
+def test_waiting_jobs_of_many_sessions_are_embedded_and_stored_in_one_batch(world: World) -> None:
     base = ready(world)
     embedded: list[int] = []
     upserted: list[int] = []
     world.embedder.before_embed = lambda some: embedded.append(len(some))
     world.vectors.before_upsert = lambda _, records: upserted.append(len(records))
     assert shift(world) is JobOutcome.DONE
-    assert embedded == upserted == [2, 10]  # the one that was rung; the others, claimed meanwhile
+    assert embedded == upserted == [2, 10]  # the notified job; the others, claimed meanwhile
     world.assert_all_ingested(base)
 
 
-def test_the_notifications_of_jobs_that_another_task_did_find_nothing_to_do(world: World) -> None:
+def test_notifications_of_jobs_done_in_a_batch_are_stale(world: World) -> None:
     base = ready(world)
     shift(world)
     before = [(job.id, job.attempts) for job in world.jobs(base)]
@@ -60,16 +60,16 @@ def test_the_notifications_of_jobs_that_another_task_did_find_nothing_to_do(worl
     assert [(job.id, job.attempts) for job in world.jobs(base)] == before
 
 
-def test_a_stale_notification_does_the_jobs_that_wait(world: World) -> None:
+def test_a_stale_notification_runs_other_waiting_jobs(world: World) -> None:
     base = ready(world)
     shift(world)
-    world.say("new", "its own ring stands behind those of jobs that are done")
+    world.say("new", "its notification is behind stale ones")
     assert shift(world, which=1) is JobOutcome.STALE
     assert states(world, base)["new"] == "done"
     world.assert_all_ingested(base)
 
 
-def test_a_long_session_is_ingested_to_its_end_unless_time_runs_out(world: World) -> None:
+def test_a_worker_continues_a_long_session_while_it_may(world: World) -> None:
     base = world.new_base(threshold=1)
     world.say("s", *texts(700))
     looks = iter([True, True, False])
@@ -79,7 +79,7 @@ def test_a_long_session_is_ingested_to_its_end_unless_time_runs_out(world: World
     world.assert_all_ingested(base)
 
 
-def test_a_message_that_cannot_be_embedded_or_stored_costs_no_other_session_anything(world: World) -> None:
+def test_a_failing_message_does_not_affect_other_sessions_of_the_batch(world: World) -> None:
     base = world.new_base(threshold=1)
     world.embedder.reject("unreadable")
     world.vectors.before_upsert = refuse_poison
@@ -92,7 +92,7 @@ def test_a_message_that_cannot_be_embedded_or_stored_costs_no_other_session_anyt
     world.assert_all_ingested(base)
 
 
-def test_a_session_that_another_worker_has_is_left_to_it(world: World) -> None:
+def test_a_session_locked_by_another_worker_is_skipped(world: World) -> None:
     base = ready(world)
     lock = world.locks.acquire(base, SESSIONS[3])
     assert lock is not None
@@ -103,7 +103,7 @@ def test_a_session_that_another_worker_has_is_left_to_it(world: World) -> None:
     world.assert_all_ingested(base)
 
 
-def test_while_the_store_is_away_every_job_waits_and_none_is_counted(world: World) -> None:
+def test_an_unavailable_store_postpones_every_job_without_counting_attempts(world: World) -> None:
     base = ready(world)
     world.vectors.fail_next(errors.VectorStoreUnavailable(), on="upsert", times=2)
     assert shift(world) is JobOutcome.POSTPONED
@@ -114,7 +114,7 @@ def test_while_the_store_is_away_every_job_waits_and_none_is_counted(world: Worl
     world.assert_all_ingested(base)
 
 
-def test_a_base_whose_collection_is_missing_does_not_delay_others(world: World) -> None:
+def test_a_missing_collection_does_not_affect_other_bases(world: World) -> None:
     broken = ready(world, sessions=["a"])
     healthy = world.new_base(threshold=1)
     for session_id in ("a", "b"):
@@ -126,7 +126,7 @@ def test_a_base_whose_collection_is_missing_does_not_delay_others(world: World) 
     world.assert_all_ingested(healthy)
 
 
-def test_a_job_claimed_ahead_and_lost_meanwhile_writes_nothing(world: World) -> None:
+def test_a_job_that_loses_its_claim_before_storing_writes_nothing(world: World) -> None:
     base = ready(world, sessions=["a", "b"])
     doomed = ready(world, sessions=["c"])
 
@@ -155,7 +155,7 @@ def test_a_job_claimed_ahead_and_lost_meanwhile_writes_nothing(world: World) -> 
     world.assert_all_ingested(base)
 
 
-def test_records_that_no_query_finds_are_written_again_unless_the_claim_is_lost(world: World) -> None:
+def test_unreachable_chunks_are_rewritten_only_under_a_valid_claim(world: World) -> None:
     base = ready(world)
     held, lost = (f"session {n}" for n in (1, 2))
     written: list[str] = []
@@ -172,7 +172,7 @@ def test_records_that_no_query_finds_are_written_again_unless_the_claim_is_lost(
     assert (written.count(held), written.count(lost)) == (4, 2)  # of two messages each
 
 
-def test_losing_an_old_claim_does_not_release_the_new_claim_of_the_same_job(world: World) -> None:
+def test_dropping_a_lost_claim_keeps_a_newer_claim_on_the_same_job(world: World) -> None:
     ready(world, sessions=["a"])
     message = world.queue.enqueued[0]
     lost = claim.claim_job(world.services, message, WORKER)
@@ -189,7 +189,7 @@ def test_losing_an_old_claim_does_not_release_the_new_claim_of_the_same_job(worl
         assert keeper.check([again]) == {again.key}
 
 
-class TestLostBesideOthers:
+class TestWorkerLostInABatch:
     """A worker ends and held many jobs: one of them may have ended it."""
 
     @pytest.fixture
@@ -212,7 +212,7 @@ class TestLostBesideOthers:
         world.pass_time(61)
         world.sweep()
 
-    def test_none_of_them_is_counted_and_each_runs_alone_from_then_on(self, world: World, base: UUID) -> None:
+    def test_no_job_of_the_batch_counts_a_lost_worker_and_each_runs_alone_next(self, world: World, base: UUID) -> None:
         self.lose(world)
         waiting = [job for job in world.jobs(base) if job.state == "queued"]
         assert {(job.lost_workers, job.run_alone) for job in waiting} == {(0, True)}
@@ -230,7 +230,7 @@ class TestLostBesideOthers:
         assert embedded == [2] * (len(waiting) - 1)
         assert {job.session_id for job in world.jobs(base) if job.state != "done"} == {"deadly"}
 
-    def test_only_the_one_that_ends_workers_becomes_a_dead_letter(self, world: World, base: UUID) -> None:
+    def test_only_the_message_that_ends_workers_becomes_a_dead_letter(self, world: World, base: UUID) -> None:
         self.lose(world)
         lost = 0
         for _ in range(10):
@@ -246,7 +246,7 @@ class TestLostBesideOthers:
         assert letter.error_code == "worker_lost"
         world.assert_all_ingested(base)
 
-    def test_what_is_stored_while_the_next_are_embedded_is_not_counted_either(self, world: World) -> None:
+    def test_jobs_being_stored_while_others_are_embedded_count_no_lost_worker(self, world: World) -> None:
         base = ready(world, sessions=["a"])
         world.say("deadly", "a deadly text")
         dying = threading.Event()

@@ -1,4 +1,4 @@
-"""Edits, deletions, regenerates and comparisons: the store follows SQL, and the serving generation stays complete."""
+"""Edits, deletions, regenerates and comparisons: the stores follow SQL, and searches always have a complete store."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def regenerate(world: World, base: UUID, **changes: object) -> regeneration.Rege
 # Edits and deletes
 
 
-def test_an_edited_message_is_written_again_and_its_old_chunks_are_deleted(world: World) -> None:
+def test_an_edited_message_is_rewritten_and_its_old_chunks_are_deleted(world: World) -> None:
     base = filled(world)
     message = world.messages()[2]
     (job_id,) = edit(world, message.id, "quite another text")
@@ -51,7 +51,7 @@ def test_an_edited_message_is_written_again_and_its_old_chunks_are_deleted(world
     assert world.row(base, "s").total_processed == 5
 
 
-def test_a_deleted_message_leaves_the_store_and_the_count(world: World) -> None:
+def test_a_deleted_message_is_removed_from_the_store_and_the_count(world: World) -> None:
     base = filled(world)
     delete(world, world.messages()[2].id)
     world.settle()
@@ -60,7 +60,7 @@ def test_a_deleted_message_leaves_the_store_and_the_count(world: World) -> None:
     assert len(world.stored(base)) == 4
 
 
-def test_the_cursors_own_message_may_be_deleted(world: World) -> None:
+def test_the_message_at_the_cursor_may_be_deleted(world: World) -> None:
     base = filled(world)
     assert world.row(base, "s").cursor_id == world.messages()[-1].id
     delete(world, world.messages()[-1].id)
@@ -72,7 +72,7 @@ def test_the_cursors_own_message_may_be_deleted(world: World) -> None:
 
 @pytest.mark.parametrize("change", [lambda w, m: edit(w, m, "changed on the way"), delete])
 @pytest.mark.parametrize("moment", ["before_upsert", "after_upsert"])
-def test_a_message_changed_while_its_job_runs_is_repaired(world: World, change: object, moment: str) -> None:
+def test_a_message_edited_during_its_job_is_repaired(world: World, change: object, moment: str) -> None:
     base = world.new_base(threshold=3)
 
     def meanwhile(*_: object) -> None:
@@ -86,7 +86,7 @@ def test_a_message_changed_while_its_job_runs_is_repaired(world: World, change: 
     assert world.row(base, "s").cursor_seq == 3
 
 
-def test_a_repair_killed_in_the_middle_is_done_again(world: World) -> None:
+def test_a_repair_killed_midway_is_repeated(world: World) -> None:
     base = filled(world)
     edit(world, world.messages()[0].id, "second wording")
     world.vectors.after_upsert = crash_after()
@@ -117,7 +117,7 @@ def test_only_content_files_and_metadata_can_be_edited(world: World) -> None:
     assert caught.value.field == "role"
 
 
-def test_a_renamed_session_keeps_its_memories_under_the_new_name(world: World) -> None:
+def test_a_renamed_session_is_searchable_under_its_new_id(world: World) -> None:
     base = filled(world)
     edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
     world.settle()
@@ -147,14 +147,14 @@ def test_a_session_renamed_while_its_job_runs_loses_nothing(world: World) -> Non
     assert world.row(base, "t").total_processed == 3
 
 
-def test_a_session_cannot_take_anothers_name(world: World) -> None:
+def test_a_session_cannot_take_another_sessions_id(world: World) -> None:
     filled(world)
     world.say("t", "hello")
     with pytest.raises(errors.SessionConflict):
         edits.update_session(world.services, world.user_id, world.flow_id, "s", new_session_id="t")
 
 
-def test_a_deleted_session_leaves_nothing(world: World) -> None:
+def test_a_deleted_session_leaves_no_chunks_and_rows(world: World) -> None:
     base = filled(world)
     world.say("other", "this stays")
     world.settle()
@@ -168,7 +168,7 @@ def test_a_deleted_session_leaves_nothing(world: World) -> None:
         assert db.scalars(sa.select(Session.session_id)).all() == ["other"]
 
 
-def test_a_session_deleted_while_its_job_runs_leaves_nothing(world: World) -> None:
+def test_a_session_deleted_during_its_job_leaves_no_chunks(world: World) -> None:
     base = world.new_base(threshold=3)
 
     def meanwhile(*_: object) -> None:
@@ -183,7 +183,7 @@ def test_a_session_deleted_while_its_job_runs_leaves_nothing(world: World) -> No
     assert world.rows(base) == []
 
 
-def test_a_deleted_session_can_begin_again(world: World) -> None:
+def test_a_deleted_session_can_be_captured_again(world: World) -> None:
     base = filled(world)
     edits.delete_session(world.services, world.user_id, world.flow_id, "s")
     world.say("s", "a new beginning", end_user_id="someone")
@@ -215,7 +215,7 @@ def test_a_dead_letter_can_be_retried_and_discarded(world: World) -> None:
     assert world.row(base, "s").total_processed == 2
 
 
-def test_an_edit_gives_a_dead_letter_another_chance(world: World) -> None:
+def test_an_edit_retries_a_dead_letter(world: World) -> None:
     base = world.new_base(threshold=1)
     world.embedder.reject("poison")
     (captured,) = world.say("s", "poison").messages
@@ -226,7 +226,7 @@ def test_an_edit_gives_a_dead_letter_another_chance(world: World) -> None:
     world.assert_all_ingested(base)
 
 
-def test_an_edit_into_something_that_cannot_be_embedded_removes_the_old_text(world: World) -> None:
+def test_an_edit_that_cannot_be_embedded_removes_the_old_chunks(world: World) -> None:
     base = world.new_base(threshold=1)
     world.embedder.reject("poison")
     (captured,) = world.say("s", "harmless").messages
@@ -242,7 +242,7 @@ def test_an_edit_into_something_that_cannot_be_embedded_removes_the_old_text(wor
 # Regenerate
 
 
-def test_a_regenerate_of_a_healthy_base_changes_no_count(world: World) -> None:
+def test_a_regenerate_changes_no_count(world: World) -> None:
     base = filled(world, 300)
     world.say("t", *texts(10))
     world.settle()
@@ -262,7 +262,7 @@ def test_a_regenerate_of_a_healthy_base_changes_no_count(world: World) -> None:
     world.assert_all_ingested(base)
 
 
-def test_the_old_generation_is_served_until_the_new_one_is_complete(world: World) -> None:
+def test_the_old_generation_serves_until_the_new_one_is_complete(world: World) -> None:
     base = filled(world, 300)
     seen: list[int] = []
     regenerate(world, base)
@@ -297,9 +297,7 @@ def test_captures_and_edits_during_a_build_are_in_the_new_generation(world: Worl
 
 
 @pytest.mark.both_databases
-def test_after_two_simultaneous_last_advances_the_new_generation_serves(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_concurrent_last_advances_complete_the_build(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     world.say("s", "hello")
     world.say("t", "hello")
@@ -327,7 +325,7 @@ def test_after_two_simultaneous_last_advances_the_new_generation_serves(
     world.assert_all_ingested(base)
 
 
-def test_a_build_killed_at_its_last_advance_is_finished(world: World) -> None:
+def test_the_sweeper_finishes_a_build_killed_at_its_last_advance(world: World) -> None:
     base = filled(world)
     regenerate(world, base)
     world.vectors.after_upsert = crash_after()
@@ -373,7 +371,7 @@ def test_a_regenerate_of_an_empty_base_serves_at_once(world: World) -> None:
     assert world.base(base).serving == 2
 
 
-def test_a_regenerate_takes_over_what_was_queued(world: World) -> None:
+def test_a_regenerate_replaces_queued_jobs(world: World) -> None:
     base = filled(world)
     world.say("s", *texts(3, start=100))
     regenerate(world, base)
@@ -383,7 +381,7 @@ def test_a_regenerate_takes_over_what_was_queued(world: World) -> None:
     assert world.row(base, "s").total_processed == 8
 
 
-def test_after_a_cancelled_build_the_old_generation_ingests_what_is_pending(world: World) -> None:
+def test_a_cancelled_build_moves_pending_messages_to_the_old_generation(world: World) -> None:
     base = filled(world)
     regenerate(world, base)
     world.say("s", *texts(2, start=50))
@@ -398,7 +396,7 @@ def test_after_a_cancelled_build_the_old_generation_ingests_what_is_pending(worl
 # Mismatch
 
 
-def test_one_lost_and_one_foreign_chunk_are_a_mismatch_that_regenerate_repairs(world: World) -> None:
+def test_a_lost_and_a_foreign_chunk_are_a_mismatch_that_regenerate_fixes(world: World) -> None:
     base = filled(world)
     compare = lambda: consistency.check_mismatch(world.services, world.user_id, base)  # noqa: E731
     assert compare().state == "ok"
@@ -415,7 +413,7 @@ def test_one_lost_and_one_foreign_chunk_are_a_mismatch_that_regenerate_repairs(w
     world.assert_all_ingested(base)
 
 
-def test_a_collection_deleted_in_the_store_is_a_mismatch_and_is_not_recreated(world: World) -> None:
+def test_a_deleted_collection_is_a_mismatch_and_is_not_recreated(world: World) -> None:
     base = filled(world)
     world.vectors.delete_collection(world.ref(base).name)
     found = consistency.check_mismatch(world.services, world.user_id, base)
@@ -429,7 +427,7 @@ def test_a_collection_deleted_in_the_store_is_a_mismatch_and_is_not_recreated(wo
     world.assert_all_ingested(base)
 
 
-def test_a_store_that_is_away_is_unavailable_and_no_mismatch(world: World) -> None:
+def test_an_unavailable_store_is_no_mismatch(world: World) -> None:
     base = filled(world)
     world.vectors.away = True
     found = consistency.check_mismatch(world.services, world.user_id, base)
@@ -437,7 +435,7 @@ def test_a_store_that_is_away_is_unavailable_and_no_mismatch(world: World) -> No
     assert world.base(base).mismatch is not True
 
 
-def test_what_a_job_has_in_flight_is_neither_missing_nor_extra(world: World) -> None:
+def test_chunks_in_flight_are_neither_missing_nor_extra(world: World) -> None:
     base = filled(world)
     answers: list[consistency.Mismatch] = []
 
@@ -462,7 +460,7 @@ def counted(world: World) -> int:
     return consistency.compare_counts(world.services)
 
 
-def test_what_a_cancelled_job_has_written_is_no_mismatch_before_its_audit(world: World) -> None:
+def test_chunks_of_a_cancelled_job_are_no_mismatch_before_its_audit(world: World) -> None:
     base = filled(world)
 
     def cancel(*_: object) -> None:
@@ -483,7 +481,7 @@ def test_what_a_cancelled_job_has_written_is_no_mismatch_before_its_audit(world:
 
 
 @pytest.mark.parametrize("mark", [{"audit_at": datetime(2100, 1, 1, tzinfo=UTC)}, {"dirty": 1}])
-def test_a_loss_behind_a_mark_is_found_when_the_session_is_at_rest(world: World, mark: dict[str, Any]) -> None:
+def test_a_loss_in_a_dirty_session_is_found_after_its_repair(world: World, mark: dict[str, Any]) -> None:
     base = filled(world)
     world.say("other", *texts(2))
     world.settle()
@@ -496,7 +494,7 @@ def test_a_loss_behind_a_mark_is_found_when_the_session_is_at_rest(world: World,
     assert (compared(world, base), counted(world)) == ("mismatch", 1)
 
 
-def test_a_loss_beside_a_marked_session_is_found_at_once(world: World) -> None:
+def test_a_loss_beside_a_dirty_session_is_found_at_once(world: World) -> None:
     base = filled(world)
     world.say("other", *texts(2))
     world.settle()
@@ -507,7 +505,7 @@ def test_a_loss_beside_a_marked_session_is_found_at_once(world: World) -> None:
     assert compared(world, base) == "mismatch"
 
 
-def test_a_missing_collection_is_a_mismatch_even_while_jobs_run(world: World) -> None:
+def test_a_missing_collection_is_a_mismatch_even_during_jobs(world: World) -> None:
     base = filled(world)
     set_on_row(world, base, {"dirty": 1})
     world.vectors.delete_collection(world.ref(base).name)
@@ -520,7 +518,7 @@ def set_on_row(world: World, base: UUID, values: dict[str, Any]) -> None:
         db.execute(sa.update(SessionProgress).where(SessionProgress.id == world.row(base, "s").id).values(values))
 
 
-def test_the_sweeper_notices_a_lost_chunk_by_the_count(world: World) -> None:
+def test_the_sweeper_finds_a_lost_chunk_by_its_count(world: World) -> None:
     base = filled(world)
     world.vectors.lose(world.ref(base), sorted(world.stored(base))[:1])
     with world.services.database.transaction() as db:
@@ -532,7 +530,7 @@ def test_the_sweeper_notices_a_lost_chunk_by_the_count(world: World) -> None:
 # Deletion
 
 
-def test_a_deleted_base_leaves_nothing(world: World) -> None:
+def test_a_deleted_base_leaves_no_collection_and_rows(world: World) -> None:
     base = filled(world)
     assert deletion.delete_memory_base(world.services, world.user_id, base)
     assert world.vectors.names() == []
@@ -543,7 +541,7 @@ def test_a_deleted_base_leaves_nothing(world: World) -> None:
     assert len(world.messages()) == 5
 
 
-def test_a_base_deleted_while_a_job_runs_drains_first_and_never_comes_back(world: World) -> None:
+def test_a_base_deleted_during_a_job_drains_first_and_stays_deleted(world: World) -> None:
     base = world.new_base(threshold=2)
 
     def meanwhile(*_: object) -> None:
@@ -563,7 +561,7 @@ def test_a_base_deleted_while_a_job_runs_drains_first_and_never_comes_back(world
         deletion.delete_memory_base(world.services, world.user_id, base)
 
 
-def test_a_base_whose_worker_died_is_deleted_when_the_lease_is_over(world: World) -> None:
+def test_a_base_with_a_dead_worker_is_deleted_after_the_lease(world: World) -> None:
     base = world.new_base(threshold=2)
     world.vectors.after_upsert = crash_after()
     world.say("s", *texts(2))
@@ -575,7 +573,7 @@ def test_a_base_whose_worker_died_is_deleted_when_the_lease_is_over(world: World
     assert world.vectors.names() == []
 
 
-def test_a_deletion_waits_for_the_store_and_is_finished_by_the_sweeper(world: World) -> None:
+def test_the_sweeper_finishes_a_deletion_after_a_store_outage(world: World) -> None:
     base = filled(world)
     world.vectors.away = True
     assert not deletion.delete_memory_base(world.services, world.user_id, base)
@@ -585,7 +583,7 @@ def test_a_deletion_waits_for_the_store_and_is_finished_by_the_sweeper(world: Wo
     assert world.vectors.names() == []
 
 
-def test_a_deleted_flow_leaves_nothing(world: World) -> None:
+def test_a_deleted_flow_leaves_no_collections_and_rows(world: World) -> None:
     base = filled(world)
     assert session_deletion.delete_flow(world.services, world.user_id, world.flow_id)
     assert world.vectors.names() == []
@@ -593,7 +591,7 @@ def test_a_deleted_flow_leaves_nothing(world: World) -> None:
     assert world.rows(base) == []
 
 
-def test_what_belongs_to_another_user_is_not_found(world: World) -> None:
+def test_another_users_data_is_not_found(world: World) -> None:
     base = filled(world)
     stranger, message = world.new_user(), world.messages()[0].id
     calls = [
@@ -614,7 +612,7 @@ def test_what_belongs_to_another_user_is_not_found(world: World) -> None:
     world.assert_all_ingested(base)
 
 
-def test_taken_names_are_refused_with_the_id_of_their_owner(world: World) -> None:
+def test_a_taken_name_is_refused_with_the_existing_id(world: World) -> None:
     base = world.new_base(name="taken", kb_name="kb")
     for changes, field in (({"name": "taken"}, "name"), ({"kb_name": "kb"}, "kb_name")):
         with pytest.raises(errors.NameTaken) as caught:
@@ -627,7 +625,7 @@ def test_taken_names_are_refused_with_the_id_of_their_owner(world: World) -> Non
     assert len(world.vectors.names()) == 2
 
 
-def test_metadata_of_the_knowledge_base_says_that_it_is_a_memory_bases(world: World) -> None:
+def test_knowledge_base_metadata_marks_a_memory_base(world: World) -> None:
     world.new_base(name="notes")
     (folder,) = world.services.settings.knowledge_dir.glob("*")
     written = json.loads((folder / registry.METADATA_FILE).read_text())
@@ -635,7 +633,7 @@ def test_metadata_of_the_knowledge_base_says_that_it_is_a_memory_bases(world: Wo
 
 
 @pytest.mark.parametrize("name", [".", ".."])
-def test_a_name_that_would_lead_elsewhere_in_a_path_is_refused(world: World, name: str) -> None:
+def test_a_name_with_path_segments_is_refused(world: World, name: str) -> None:
     base = world.new_base(name="a name", kb_name="another")
     makers: dict[str, Callable[[], object]] = {
         "name": lambda: world.new_base(name=name, kb_name="fine"),
@@ -669,7 +667,7 @@ def test_no_name_becomes_a_path(world: World) -> None:
     assert {path for path in folder.parent.rglob("*") if folder not in {path, *path.parents}} == around
 
 
-def test_a_base_cannot_be_made_while_the_store_is_away(world: World) -> None:
+def test_a_base_cannot_be_created_while_the_store_is_unavailable(world: World) -> None:
     world.vectors.away = True
     with pytest.raises(errors.VectorStoreUnavailable):
         world.new_base(name="later")
@@ -678,7 +676,7 @@ def test_a_base_cannot_be_made_while_the_store_is_away(world: World) -> None:
 
 
 @pytest.mark.parametrize(("changes", "field"), [({"threshold": 0}, "threshold"), ({"idle_after": -1}, "idle_after")])
-def test_bounds_are_named(world: World, changes: dict[str, int], field: str) -> None:
+def test_errors_name_the_bounds(world: World, changes: dict[str, int], field: str) -> None:
     with pytest.raises(errors.InvalidRequest) as caught:
         world.new_base(**changes)
     assert (caught.value.field, caught.value.value) == (field, next(iter(changes.values())))
@@ -691,7 +689,7 @@ def test_a_base_for_an_unknown_flow_leaves_no_collection(world: World) -> None:
     assert world.vectors.names() == []
 
 
-def test_a_model_that_is_not_allowed_is_refused_before_anything_is_loaded(world: World) -> None:
+def test_a_model_that_is_not_allowed_is_refused_before_loading(world: World) -> None:
     with pytest.raises(errors.InvalidRequest) as caught:
         world.new_base(embedding_model="/etc")
     assert (caught.value.field, caught.value.limit) == ("embedding_model", ["fake", "other"])

@@ -1,4 +1,4 @@
-"""Reconcile finds every difference between store and SQL, plans its repair, and drops only orphans."""
+"""Reconcile finds every difference between store and SQL, schedules audits for it, and deletes only orphans."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def collection(world: World, name: str, age_seconds: float | None) -> Collection
 
 
 class TestBases:
-    def test_nothing_to_do_is_ok(self, world: World) -> None:
+    def test_a_base_without_differences_is_ok(self, world: World) -> None:
         base = filled(world)
         done = reconcile(world, base, repair=True)
         assert (done.state, done.expected, done.found, done.marked) == ("ok", 3, 3, 0)
@@ -77,7 +77,7 @@ class TestBases:
         assert reconcile(world, base).state == "ok"
         world.assert_all_ingested(base)
 
-    def test_chunks_that_no_query_finds_are_reported_and_written_again(self, world: World) -> None:
+    def test_unreachable_chunks_are_reported_and_rewritten(self, world: World) -> None:
         base = filled(world, "s", "t")
         ref = world.ref(base)
         cut_off = [chunk for chunk, record in world.vectors.records(ref).items()
@@ -91,16 +91,16 @@ class TestBases:
         assert not unreachable_ids(world.vectors, ref, cut_off)
         world.assert_all_ingested(base)
 
-    def test_it_reports_its_progress(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_reconcile_reports_its_progress(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
         monkeypatch.setattr(consistency, "PROBE_BATCH", 2)
-        told: list[tuple[int, int]] = []
+        reports: list[tuple[int, int]] = []
         reconciling.reconcile_base(
-            world.services, base, repair=False, on_progress=lambda done, total: told.append((done, total))
+            world.services, base, repair=False, on_progress=lambda done, total: reports.append((done, total))
         )
-        assert told == [(2, 3), (3, 3)]
+        assert reports == [(2, 3), (3, 3)]
 
-    def test_an_audit_deletes_a_stray_version_of_a_known_message(self, world: World) -> None:
+    def test_a_stray_version_of_a_known_message_is_deleted_by_an_audit(self, world: World) -> None:
         base = filled(world)
         message = world.messages()[0]
         stray = chunk_ids.chunk_id(base, message.id, 9, 0)
@@ -111,7 +111,7 @@ class TestBases:
         world.settle()
         world.assert_all_ingested(base)
 
-    def test_whatever_sql_knows_of_a_message_keeps_its_chunks(self, world: World) -> None:
+    def test_chunks_of_a_message_known_to_sql_are_kept(self, world: World) -> None:
         world.embedder.reject("poison")
         base = filled(world)
         world.say("s", "poison")
@@ -145,7 +145,7 @@ class TestBases:
         assert (done.extra, done.marked, done.removed) == (2, 0, 2)
         world.assert_all_ingested(base)
 
-    def test_what_a_job_is_writing_is_left_alone(self, world: World) -> None:
+    def test_chunks_that_a_job_is_writing_are_kept(self, world: World) -> None:
         base = filled(world)
         world.say("s", "four")
         (message,) = [m for m in world.messages() if m.seq == 4]
@@ -173,31 +173,31 @@ class TestBases:
         world.settle()
         assert reconcile(world, base).state == "ok"
 
-    def test_a_missing_collection_of_an_empty_base_is_reported(self, world: World) -> None:
+    def test_an_empty_base_without_its_collection_is_reported(self, world: World) -> None:
         base = world.new_base()
         world.vectors.delete_collection(world.ref(base).name)
         assert reconcile(world, base).state == "gone"
 
-    def test_a_store_that_is_away_says_nothing_about_a_mismatch(self, world: World) -> None:
+    def test_an_unavailable_store_is_reported_as_unavailable(self, world: World) -> None:
         base = filled(world)
         world.vectors.away = True
         assert reconcile(world, base, repair=True).state == "unavailable"
         assert world.base(base).mismatch is not True
 
-    def test_a_deleted_base_is_left_out(self, world: World) -> None:
+    def test_a_deleted_base_is_not_compared(self, world: World) -> None:
         assert reconciling.reconcile_base(world.services, uuid4(), repair=True) is None
         base = filled(world)
         with world.services.database.transaction() as db:
             db.get_one(MemoryBase, base).deleting_at = world.base(base).created_at
         assert reconciling.reconcile_base(world.services, base, repair=True) is None
 
-    def test_a_collection_deleted_during_the_comparison_is_reported_as_missing(self, world: World) -> None:
+    def test_a_collection_deleted_during_the_comparison_is_reported(self, world: World) -> None:
         base = filled(world)
         copied(world, base, "no chunk id of ours")
         world.vectors.fail_next(errors.CollectionMissing(), on="delete")
         assert reconcile(world, base, repair=True).state == "gone"
 
-    def test_more_strays_than_one_question_holds(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_more_stray_chunks_than_one_statement_takes(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("memorybase.queries.cursors.pages", lambda ids: batches.pages(ids, 1))
         base = filled(world, "s", "t", "u")
         for session_id in ("s", "t", "u"):
@@ -209,13 +209,13 @@ class TestBases:
 
 
 class TestOrphans:
-    def test_a_collection_records_when_it_was_created(self, world: World) -> None:
+    def test_a_collection_records_its_creation_time(self, world: World) -> None:
         base = world.new_base()
         (made,) = [c for c in world.vectors.list_collections() if c.ref == world.ref(base)]
         with world.services.database.reading() as db:
             assert abs(made.metadata["created_at"] - clock.now(db).timestamp()) < 60
 
-    def test_only_old_collections_of_nothing_are_dropped(self, world: World) -> None:
+    def test_only_old_orphaned_collections_are_deleted(self, world: World) -> None:
         base = filled(world)
         old = collection(world, f"mb-{uuid4()}-g1", 3_700)
         young = collection(world, f"mb-{uuid4()}-g1", 3_500)
@@ -229,7 +229,7 @@ class TestOrphans:
         assert old.name not in world.vectors.names()
         assert {young.name, ageless.name, world.ref(base).name, "kb-somebody-elses"} <= set(world.vectors.names())
 
-    def test_an_age_that_is_none_makes_nothing_old(self, world: World) -> None:
+    def test_a_collection_of_unknown_age_is_not_old(self, world: World) -> None:
         names = [f"mb-{uuid4()}-g1" for _ in range(3)]
         for name, said in zip(names, (True, 1.5, "yesterday"), strict=True):
             world.vectors.create_collection(name, {"created_at": said})
@@ -248,7 +248,7 @@ class TestOrphans:
         monkeypatch.setattr(world.vectors, "list_collections", list_collections)
         assert reconciling.find_orphans(world.services) == []
 
-    def test_generations_that_no_regenerate_will_use_are_orphans(self, world: World) -> None:
+    def test_collections_of_unused_generation_numbers_are_orphans(self, world: World) -> None:
         base, other = filled(world), world.new_base()
         first = world.ref(base)
         regenerate.regenerate(world.services, world.user_id, base)
@@ -271,7 +271,7 @@ class TestOrphans:
         world.sweep()
         assert world.vectors.names() == [world.ref(base).name]
 
-    def test_what_a_dropped_generation_left_is_an_orphan(self, world: World) -> None:
+    def test_a_collection_of_a_dropped_generation_is_an_orphan(self, world: World) -> None:
         base = filled(world)
         first = world.ref(base)
         regenerate.regenerate(world.services, world.user_id, base)
@@ -290,7 +290,7 @@ class TestOrphans:
         world.settle()
         world.assert_all_ingested(base)
 
-    def test_an_orphan_that_came_into_use_meanwhile_is_kept(self, world: World) -> None:
+    def test_a_collection_used_meanwhile_is_kept(self, world: World) -> None:
         base = filled(world)
         name = f"mb-{uuid4()}-g1"
         collection(world, name, 4_000)
@@ -325,7 +325,7 @@ class TestCommand:
         said = run(world, monkeypatch)
         assert (said.exit_code, said.output.count("ok")) == (0, 1)
 
-    def test_differences_that_it_cannot_repair_set_the_exit_code(
+    def test_a_missing_collection_or_store_sets_the_exit_code(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         base = filled(world)
@@ -372,7 +372,7 @@ class TestDeadLetterCommand:
         assert api.get(f"/memories/{base}/dead-letters")["items"] == []
         assert api.get(f"/memories/{base}")["total_processed"] == 2
 
-    def test_retry_and_discard_need_either_ids_or_all(self, api: Api, shell: Any) -> None:
+    def test_retry_and_discard_need_ids_or_all(self, api: Api, shell: Any) -> None:
         api.flow()
         api.memory()
         for words in (("retry",), ("discard",), ("retry", "--all", "x")):

@@ -1,4 +1,4 @@
-"""Many scrapes at once read the database once."""
+"""Many scrapes cost the database no more than one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def value(shown: exposition.Exposition, world: World, name: str) -> float:
     return float(line.split()[1])
 
 
-def test_a_storm_of_scrapes_asks_the_database_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_scrapes_read_the_database_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     moment, asked, real = [100.0], [], health.read_vitals
 
     def take(services: Services) -> health.Vitals:
@@ -38,7 +38,7 @@ def test_a_storm_of_scrapes_asks_the_database_once(world: World, monkeypatch: py
     assert len(asked) == 2
 
 
-def test_a_database_that_is_away_is_not_asked_by_every_scrape(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_database_is_not_queried_by_every_scrape(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     moment, asked = [100.0], []
 
     def away(_services: Services) -> health.Vitals:
@@ -55,7 +55,7 @@ def test_a_database_that_is_away_is_not_asked_by_every_scrape(world: World, monk
     assert value(shown, world, "memorybase_database_up") == 1
 
 
-def test_the_process_counts_without_delay(api: Api) -> None:
+def test_counters_are_shown_without_delay(api: Api) -> None:
     api.flow()
     before = api.call("GET", "/metrics").text
     api.capture("a")

@@ -1,4 +1,4 @@
-"""Metrics, readiness and the doctor: each figure changes with what it counts and with nothing else."""
+"""Metrics, readiness and the doctor: every number changes with what it counts, and only then."""
 
 from __future__ import annotations
 
@@ -43,33 +43,38 @@ def scraped(api: Api) -> dict[str, float]:
 
 
 class TestVitals:
-    def test_the_figures_of_an_empty_installation_are_zero(self, world: World) -> None:
-        seen = health.read_vitals(world.services)
-        assert (seen.pending_sessions, seen.pending_messages, seen.oldest_pending_seconds) == (0, 0, None)
-        assert (seen.jobs_queued, seen.jobs_running, seen.stuck_jobs, seen.oldest_job_seconds) == (0, 0, 0, None)
-        assert (seen.dead_letters, seen.mismatched_memory_bases, seen.queue_stalled) == (0, 0, False)
-        assert seen.worker == seen.sweeper == health.Liveness(0, None)
+    def test_an_empty_installation_shows_zeros(self, world: World) -> None:
+        vitals = health.read_vitals(world.services)
+        assert (vitals.pending_sessions, vitals.pending_messages, vitals.oldest_pending_seconds) == (0, 0, None)
+        assert (vitals.jobs_queued, vitals.jobs_running, vitals.stuck_jobs, vitals.oldest_job_seconds) == (
+            0,
+            0,
+            0,
+            None,
+        )
+        assert (vitals.dead_letters, vitals.mismatched_memory_bases, vitals.queue_stalled) == (0, 0, False)
+        assert vitals.worker == vitals.sweeper == health.Liveness(0, None)
 
-    def test_messages_are_pending_once_the_threshold_is_reached(self, world: World) -> None:
+    def test_pending_messages_are_those_that_the_threshold_made_due(self, world: World) -> None:
         base = world.new_base(threshold=3)
         world.say("below", "a", "b")
         assert health.read_vitals(world.services).pending_messages == 0
         world.say("reached", "a", "b", "c", {"role": "system", "content": "never counted"})
         world.say("reached", "not due yet")
-        seen = health.read_vitals(world.services)
-        assert (seen.pending_sessions, seen.pending_messages) == (1, 3)
-        assert seen.oldest_pending_seconds is not None
-        assert 0 <= seen.oldest_pending_seconds < 60
+        vitals = health.read_vitals(world.services)
+        assert (vitals.pending_sessions, vitals.pending_messages) == (1, 3)
+        assert vitals.oldest_pending_seconds is not None
+        assert 0 <= vitals.oldest_pending_seconds < 60
         world.settle()
         assert health.read_vitals(world.services).pending_messages == 0
         world.assert_exact(base)
 
-    def test_each_generation_counts_in_its_own_way(self, world: World) -> None:
+    def test_pending_messages_count_by_the_generations_capture(self, world: World) -> None:
         world.new_base(threshold=1, capture="outputs")
         world.say("s", {"role": "user", "content": "question"}, "answer")
         assert health.read_vitals(world.services).pending_messages == 1
 
-    def test_a_deleted_base_owes_nothing(self, world: World) -> None:
+    def test_a_deleted_base_has_nothing_pending(self, world: World) -> None:
         world.new_base(threshold=1)
         world.say("s", "a")
         assert health.read_vitals(world.services).pending_sessions == 1
@@ -77,42 +82,42 @@ class TestVitals:
             db.execute(sa.text("UPDATE memory_bases SET deleting_at = created_at"))
         assert health.read_vitals(world.services).pending_sessions == 0
 
-    def test_a_build_owes_in_place_of_what_is_served(self, world: World) -> None:
+    def test_a_builds_pending_messages_replace_the_serving_generations(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.say("s", "a", "b")
         regenerate.regenerate(world.services, world.user_id, base)
         assert {row.target_seq - row.cursor_seq for row in world.rows(base)} == {2}
-        seen = health.read_vitals(world.services)
-        assert (seen.pending_sessions, seen.pending_messages) == (1, 2)
+        vitals = health.read_vitals(world.services)
+        assert (vitals.pending_sessions, vitals.pending_messages) == (1, 2)
 
-    def test_a_job_at_work_is_not_stuck(self, world: World) -> None:
+    def test_a_running_job_is_not_stuck(self, world: World) -> None:
         world.new_base(threshold=1)
         world.say("s", "a")
         world.pass_time(61)
-        seen: list[health.Vitals] = []
-        world.embedder.before_embed = lambda _texts: seen.append(health.read_vitals(world.services))
+        vitals: list[health.Vitals] = []
+        world.embedder.before_embed = lambda _texts: vitals.append(health.read_vitals(world.services))
         world.drain()
-        assert [(each.jobs_queued, each.jobs_running, each.stuck_jobs) for each in seen] == [(0, 1, 0)]
+        assert [(each.jobs_queued, each.jobs_running, each.stuck_jobs) for each in vitals] == [(0, 1, 0)]
 
     def test_jobs_are_stuck_once_due_for_a_minute(self, world: World) -> None:
         world.new_base(threshold=1)
         world.say("s", "a")
-        seen = health.read_vitals(world.services)
-        assert (seen.jobs_queued, seen.stuck_jobs, seen.queue_stalled) == (1, 0, False)
+        vitals = health.read_vitals(world.services)
+        assert (vitals.jobs_queued, vitals.stuck_jobs, vitals.queue_stalled) == (1, 0, False)
         world.pass_time(61)
-        seen = health.read_vitals(world.services)
-        assert (seen.jobs_queued, seen.stuck_jobs, seen.queue_stalled) == (1, 1, True)
+        vitals = health.read_vitals(world.services)
+        assert (vitals.jobs_queued, vitals.stuck_jobs, vitals.queue_stalled) == (1, 1, True)
         assert "1 jobs are due" in (health.why_degraded(world.services) or "")
 
-    def test_a_long_queue_that_moves_does_not_stand(self, world: World) -> None:
+    def test_a_long_queue_with_recently_started_jobs_is_not_stalled(self, world: World) -> None:
         world.new_base(threshold=1)
         world.say("one", "a")
         world.say("other", "a")
         world.pass_time(61)
         first = world.queue.enqueued[0]
         world.run(first)
-        seen = health.read_vitals(world.services)
-        assert (seen.stuck_jobs, seen.queue_stalled) == (1, False)
+        vitals = health.read_vitals(world.services)
+        assert (vitals.stuck_jobs, vitals.queue_stalled) == (1, False)
         assert health.why_degraded(world.services) is None
         with world.services.database.transaction() as db:
             job = db.get_one(IngestionJob, first.job_id)
@@ -120,7 +125,7 @@ class TestVitals:
             job.started_at -= timedelta(seconds=61)
         assert health.read_vitals(world.services).queue_stalled
 
-    def test_a_job_that_waits_after_an_outage_is_not_stuck(self, world: World) -> None:
+    def test_a_postponed_job_is_not_stuck(self, world: World) -> None:
         world.new_base(threshold=1)
         world.say("s", "a")
         world.vectors.away = True
@@ -128,11 +133,11 @@ class TestVitals:
         with world.services.database.transaction() as db:
             for job in db.scalars(sa.select(IngestionJob)):
                 job.created_at -= timedelta(minutes=5)
-        seen = health.read_vitals(world.services)
-        assert (seen.jobs_queued, seen.stuck_jobs) == (1, 0)
-        assert (seen.oldest_job_seconds or 0) > 290
+        vitals = health.read_vitals(world.services)
+        assert (vitals.jobs_queued, vitals.stuck_jobs) == (1, 0)
+        assert (vitals.oldest_job_seconds or 0) > 290
 
-    def test_dead_letters_and_drift(self, world: World) -> None:
+    def test_dead_letters_and_mismatches_are_counted(self, world: World) -> None:
         base = world.new_base(threshold=1)
         world.embedder.reject("poison")
         world.say("s", "fine", "poison")
@@ -145,7 +150,7 @@ class TestVitals:
         world.sweep()
         assert health.read_vitals(world.services).mismatched_memory_bases == 1
 
-    def test_only_what_somebody_can_see_is_a_dead_letter_or_a_drift(self, world: World) -> None:
+    def test_deleted_bases_and_discarded_dead_letters_are_not_counted(self, world: World) -> None:
         world.embedder.reject("poison")
         base, other = world.new_base(threshold=1), world.new_base(threshold=1)
         world.say("s", "poison")
@@ -159,29 +164,29 @@ class TestVitals:
         assert health.read_vitals(world.services).mismatched_memory_bases == 2
         with world.services.database.transaction() as db:
             db.get_one(MemoryBase, other).deleting_at = world.base(other).created_at
-        seen = health.read_vitals(world.services)
-        assert (seen.dead_letters, seen.mismatched_memory_bases) == (1, 1)
+        vitals = health.read_vitals(world.services)
+        assert (vitals.dead_letters, vitals.mismatched_memory_bases) == (1, 1)
         (letter,) = [each for each in world.dead_letters(base) if each.generation == 2]
         dead_letters.discard_dead_letter(world.services, world.user_id, base, letter.id)
         assert health.read_vitals(world.services).dead_letters == 0
 
-    def test_a_heartbeat_from_the_future_counts_as_now(self, world: World) -> None:
+    def test_a_heartbeat_from_the_future_has_age_zero(self, world: World) -> None:
         heartbeats.beat(world.services, "worker@1", "worker")
         with world.services.database.transaction() as db:
             db.get_one(Heartbeat, "worker@1").beat_at += timedelta(seconds=60)
         assert health.read_vitals(world.services).worker == health.Liveness(1, 0.0)
 
-    def test_processes_by_kind(self, world: World) -> None:
+    def test_processes_are_counted_by_kind(self, world: World) -> None:
         heartbeats.beat(world.services, "worker@1", "worker")
         heartbeats.beat(world.services, "worker@2", "worker")
-        seen = health.read_vitals(world.services)
-        assert seen.worker.alive == 2
-        assert seen.worker.age_seconds is not None
-        assert seen.worker.age_seconds < 15
+        vitals = health.read_vitals(world.services)
+        assert vitals.worker.alive == 2
+        assert vitals.worker.age_seconds is not None
+        assert vitals.worker.age_seconds < 15
         with world.services.database.transaction() as db:
             db.get_one(Heartbeat, "worker@1").beat_at -= timedelta(seconds=60)
-        seen = health.read_vitals(world.services)
-        assert (seen.worker.alive, seen.sweeper) == (1, health.Liveness(0, None))
+        vitals = health.read_vitals(world.services)
+        assert (vitals.worker.alive, vitals.sweeper) == (1, health.Liveness(0, None))
 
 
 class TestParts:
@@ -201,7 +206,7 @@ class TestParts:
         assert (worker.ok, worker.alive) == (False, 0)
         assert "no heartbeat from a worker for 10" in (worker.problem or "")
 
-    def test_a_check_that_hangs_does_not_delay_others(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_hanging_part_does_not_delay_the_others(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         ended = threading.Event()
         monkeypatch.setattr(health, "CHECK_SECONDS", 0.5)
         monkeypatch.setattr(world.vectors, "ping", ended.wait)
@@ -212,18 +217,18 @@ class TestParts:
         assert parts["redis"].ok
         assert parts["chroma"].problem == "No answer within 0.5 s"
 
-    def test_the_oldest_pending_message_is_the_users_own(self, world: World) -> None:
+    def test_the_oldest_pending_message_is_of_the_user(self, world: World) -> None:
         world.new_base(threshold=1)
         assert health.oldest_pending_seconds(world.services, world.user_id) is None
         world.say("s", "a")
-        seen = health.oldest_pending_seconds(world.services, world.user_id)
-        assert seen is not None
-        assert 0 <= seen < 60
+        vitals = health.oldest_pending_seconds(world.services, world.user_id)
+        assert vitals is not None
+        assert 0 <= vitals < 60
         assert health.oldest_pending_seconds(world.services, world.new_user()) is None
 
 
 class TestMetrics:
-    def test_they_move_with_what_happens(self, api: Api) -> None:
+    def test_metrics_follow_captures_and_jobs(self, api: Api) -> None:
         api.flow()
         api.memory(threshold=2)
         before = scraped(api)
@@ -239,13 +244,13 @@ class TestMetrics:
         assert (done["memorybase_pending_messages"], done["memorybase_jobs{state=queued}"]) == (0, 0)
         assert done["memorybase_database_up"] == 1
 
-    def test_each_figure_has_its_own_name(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-        told = health.Vitals(
+    def test_each_number_has_its_own_metric(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+        vitals = health.Vitals(
             pending_sessions=1, pending_messages=2, oldest_pending_seconds=3.0, jobs_queued=4, jobs_running=5,
             oldest_job_seconds=6.0, stuck_jobs=7, queue_stalled=True, dead_letters=8, mismatched_memory_bases=9,
             worker=health.Liveness(10, 11.0), sweeper=health.Liveness(12, None),
         )  # fmt: skip
-        monkeypatch.setattr(health, "read_vitals", lambda _services: told)
+        monkeypatch.setattr(health, "read_vitals", lambda _services: vitals)
         said = scraped(api)
         names = (
             "pending_sessions", "pending_messages", "oldest_pending_message_age_seconds", "jobs{state=queued}",
@@ -256,7 +261,7 @@ class TestMetrics:
         assert said["memorybase_queue_stalled"] == 1
         assert "memorybase_heartbeat_age_seconds{kind=sweeper}" not in said
         monkeypatch.setattr(
-            health, "read_vitals", lambda _services: replace(told, queue_stalled=False, oldest_job_seconds=None)
+            health, "read_vitals", lambda _services: replace(vitals, queue_stalled=False, oldest_job_seconds=None)
         )
         said = scraped(api)
         assert (said["memorybase_queue_stalled"], said["memorybase_oldest_job_age_seconds"]) == (0, 0)
@@ -272,27 +277,27 @@ class TestMetrics:
         assert api.client.get("/v1/metrics").status_code == 401
         assert api.of_user("local", "write").refused("GET", "/metrics", 403)["code"] == "forbidden"
 
-    def test_public_by_setting(self, api_settings: Settings) -> None:
+    def test_metrics_can_be_public(self, api_settings: Settings) -> None:
         with open_api(api_settings.model_copy(update={"metrics_public": True})) as api:
             answer = api.client.get("/metrics")
             assert answer.status_code == 200
             assert read(answer.text)["memorybase_stuck_jobs"] == 0
             assert api.client.get("/v1/flows").status_code == 401
 
-    def test_the_database_away_is_a_metric(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_database_outage_is_a_metric(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(api.services.database, "engine", sa.create_engine("sqlite:////nowhere/at/all.db"))
-        seen = read(exposition.Exposition().text(api.services).decode())
-        assert seen["memorybase_database_up"] == 0
-        assert "memorybase_jobs{state=queued}" not in seen
-        assert "memorybase_runs_captured_total" in seen
+        vitals = read(exposition.Exposition().text(api.services).decode())
+        assert vitals["memorybase_database_up"] == 0
+        assert "memorybase_jobs{state=queued}" not in vitals
+        assert "memorybase_runs_captured_total" in vitals
 
-    def test_no_label_names_anybody(self, api: Api) -> None:
+    def test_no_label_names_a_user_base_or_session(self, api: Api) -> None:
         api.flow("secret-flow")
         api.capture("the text", flow="secret-flow", session="secret-session")
         labels = set(re.findall(r"\{(\w+)=", "".join(scraped(api))))
         assert labels == {"state", "kind", "le"}
 
-    def test_each_is_documented(self, api: Api) -> None:
+    def test_each_metric_is_documented(self, api: Api) -> None:
         heartbeats.beat(api.services, "worker@1", "worker")
         page = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
         families = text_string_to_metric_families(api.call("GET", "/metrics").text)
@@ -306,7 +311,7 @@ class TestMetrics:
 
 
 class TestReady:
-    def test_a_stalled_queue_is_degraded_and_names_the_reason(self, api: Api) -> None:
+    def test_a_stalled_queue_is_degraded_with_a_reason(self, api: Api) -> None:
         for kind in ("worker", "sweeper"):
             heartbeats.beat(api.services, f"{kind}@1", kind)  # type: ignore[arg-type]
         api.flow()

@@ -17,7 +17,7 @@ from memorybase.settings import Settings
 from worker.queue import CLEAN_NODE_MEMORY_TASK, INGEST_TASK, QUEUE, SUMMARIZE_TASK, CeleryQueue
 
 MakeQueue = Callable[..., CeleryQueue]
-# What a call may take at most: the timeout for its turn, the timeout for Redis, and a busy machine.
+# The longest that enqueue() may take: the timeout for its mutex, the timeout for Redis, and a busy machine.
 BOUND_SECONDS = 1.5
 
 
@@ -61,7 +61,7 @@ def client(redis_url: str) -> Iterator[redis.Redis]:
         yield client
 
 
-def test_a_notification_carries_the_frozen_job_as_json(
+def test_a_notification_carries_the_job_message_as_json(
     make_queue: MakeQueue, redis_url: str, client: redis.Redis
 ) -> None:
     job = make_job("Ünïcode/session")
@@ -73,7 +73,9 @@ def test_a_notification_carries_the_frozen_job_as_json(
     assert message["headers"]["task"] == INGEST_TASK
 
 
-def test_a_notification_of_a_summary_carries_its_id(make_queue: MakeQueue, redis_url: str, client: redis.Redis) -> None:
+def test_a_notification_for_a_summary_carries_its_id(
+    make_queue: MakeQueue, redis_url: str, client: redis.Redis
+) -> None:
     summary_id = uuid4()
 
     assert make_queue(redis_url).enqueue_summaries([summary_id]) == 1
@@ -83,7 +85,7 @@ def test_a_notification_of_a_summary_carries_its_id(make_queue: MakeQueue, redis
     assert json.loads(base64.b64decode(message["body"]))[1] == {"summary_id": str(summary_id)}
 
 
-def test_a_notification_of_the_clean_up_has_no_arguments(
+def test_a_notification_for_the_clean_up_has_no_arguments(
     make_queue: MakeQueue, redis_url: str, client: redis.Redis
 ) -> None:
     assert make_queue(redis_url).enqueue_clean_up() == 1
@@ -93,13 +95,13 @@ def test_a_notification_of_the_clean_up_has_no_arguments(
     assert json.loads(base64.b64decode(message["body"]))[1] == {}
 
 
-def test_the_frozen_job_survives_its_way_through_json() -> None:
+def test_a_job_message_survives_json() -> None:
     job = make_job("Ünïcode/session")
 
     assert JobMessage.from_message(json.loads(json.dumps(job.to_message()))) == job
 
 
-def test_each_notification_of_one_job_has_its_own_task_id(
+def test_each_notification_of_a_job_has_its_own_task_id(
     make_queue: MakeQueue, redis_url: str, client: redis.Redis
 ) -> None:
     job = make_job()
@@ -110,7 +112,7 @@ def test_each_notification_of_one_job_has_its_own_task_id(
     assert len(set(ids)) == 2
 
 
-def test_the_backlog_counts_the_notifications_that_no_worker_took(make_queue: MakeQueue, redis_url: str) -> None:
+def test_the_backlog_counts_waiting_notifications(make_queue: MakeQueue, redis_url: str) -> None:
     queue = make_queue(redis_url)
     assert queue.backlog() == 0
 
@@ -119,7 +121,7 @@ def test_the_backlog_counts_the_notifications_that_no_worker_took(make_queue: Ma
     assert queue.backlog() == 3
 
 
-def test_the_environment_does_not_redirect_the_notifications(
+def test_the_environment_does_not_redirect_notifications(
     make_queue: MakeQueue, redis_url: str, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CELERY_BROKER_URL", "redis://127.0.0.1:1/0")
@@ -130,11 +132,11 @@ def test_the_environment_does_not_redirect_the_notifications(
     assert client.llen(QUEUE) == 1
 
 
-def test_without_jobs_nothing_is_sent(make_queue: MakeQueue) -> None:
+def test_no_jobs_publish_nothing(make_queue: MakeQueue) -> None:
     assert make_queue("redis://127.0.0.1:1/0").enqueue([]) == 0
 
 
-def test_a_refused_redis_costs_no_time_and_raises_nothing(make_queue: MakeQueue) -> None:
+def test_a_refused_connection_costs_no_time_and_raises_nothing(make_queue: MakeQueue) -> None:
     queue = make_queue("redis://127.0.0.1:1/0", enqueue_pause_seconds=0)
 
     with bounded():
@@ -143,9 +145,7 @@ def test_a_refused_redis_costs_no_time_and_raises_nothing(make_queue: MakeQueue)
         assert queue.backlog() is None
 
 
-def test_a_redis_that_is_back_after_a_stop_gets_notifications_again(
-    make_queue: MakeQueue, own_redis: RedisServer
-) -> None:
+def test_publishing_resumes_once_redis_is_back(make_queue: MakeQueue, own_redis: RedisServer) -> None:
     queue = make_queue(own_redis.url, enqueue_pause_seconds=0)
     assert queue.enqueue([make_job()]) == 1
     own_redis.kill()
@@ -154,7 +154,7 @@ def test_a_redis_that_is_back_after_a_stop_gets_notifications_again(
 
     own_redis.start()
 
-    wait_until(lambda: queue.enqueue([make_job()]) == 1, what="the restarted Redis is rung")
+    wait_until(lambda: queue.enqueue([make_job()]) == 1, what="the restarted Redis takes notifications")
     assert queue.backlog() == 2  # the one from before was in the append-only file
 
 
@@ -171,10 +171,10 @@ def test_a_frozen_redis_costs_about_one_timeout_however_many_jobs(
         assert queue.backlog() is None
 
     own_redis.thaw()
-    wait_until(lambda: queue.enqueue([make_job()]) == 1, what="the thawed Redis is rung")
+    wait_until(lambda: queue.enqueue([make_job()]) == 1, what="the thawed Redis takes notifications")
 
 
-def test_a_redis_frozen_before_the_first_notification_costs_no_more(
+def test_a_frozen_redis_on_the_first_notification_costs_one_timeout(
     make_queue: MakeQueue, own_redis: RedisServer
 ) -> None:
     own_redis.freeze()
@@ -185,7 +185,7 @@ def test_a_redis_frozen_before_the_first_notification_costs_no_more(
     own_redis.thaw()
 
 
-def test_after_a_failure_nothing_is_tried_for_a_while(make_queue: MakeQueue, own_redis: RedisServer) -> None:
+def test_after_a_failure_publishing_pauses(make_queue: MakeQueue, own_redis: RedisServer) -> None:
     queue = make_queue(own_redis.url, enqueue_pause_seconds=3600)
     own_redis.freeze()
     assert queue.enqueue([make_job()]) == 0
@@ -200,7 +200,7 @@ def test_after_a_failure_nothing_is_tried_for_a_while(make_queue: MakeQueue, own
         assert client.llen(QUEUE) == 0
 
 
-def test_many_threads_on_a_frozen_redis_wait_no_longer_than_one(make_queue: MakeQueue, own_redis: RedisServer) -> None:
+def test_many_threads_on_a_frozen_redis_wait_for_one_timeout(make_queue: MakeQueue, own_redis: RedisServer) -> None:
     queue = make_queue(own_redis.url)
     own_redis.freeze()
     together = threading.Barrier(20)
@@ -226,7 +226,7 @@ def test_many_threads_on_a_frozen_redis_wait_no_longer_than_one(make_queue: Make
 def test_a_flushed_redis_takes_notifications_at_once(
     make_queue: MakeQueue, redis_url: str, client: redis.Redis
 ) -> None:
-    """Rings go straight to the queue's list, so no binding that a flush removes is needed."""
+    """Messages go straight to the queue's list and need no binding, which a flush would delete."""
     queue = make_queue(redis_url)
     queue.enqueue([make_job()])
     client.flushall()

@@ -33,7 +33,7 @@ def test_a_reused_pid_is_not_the_predecessor(tmp_path: Path) -> None:
     assert not process.is_alive(f"{prefix}{me.pid}:{int(me.create_time() * 1000) - 60_000}")
 
 
-def test_a_killed_process_is_dead_before_and_after_its_parent_looks(tmp_path: Path) -> None:
+def test_a_killed_process_is_dead_even_as_a_zombie(tmp_path: Path) -> None:
     prefix = process.owner_prefix(Settings(data_dir=tmp_path))
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         name = f"{prefix}{child.pid}:{int(psutil.Process(child.pid).create_time() * 1000)}"
@@ -46,7 +46,7 @@ def test_a_killed_process_is_dead_before_and_after_its_parent_looks(tmp_path: Pa
     assert not process.is_alive(name)
 
 
-def test_an_unreadable_owner_is_left_alone() -> None:
+def test_an_owner_that_cannot_be_parsed_counts_as_alive() -> None:
     assert process.is_alive("someone else's owner")
     assert process.is_alive("host:hash:pid:start")
 
@@ -65,7 +65,7 @@ def test_a_job_past_its_deadline_ends_the_process() -> None:
     assert "job_deadline_passed" in result.stderr
 
 
-def test_a_job_within_its_deadline_and_an_idle_worker_are_left_alone() -> None:
+def test_a_job_within_its_deadline_and_an_idle_worker_go_on() -> None:
     result = watched(
         "dog = process.Watchdog(0.5)\n"
         "for _ in range(4):\n"
