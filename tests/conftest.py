@@ -31,7 +31,7 @@ hypothesis.settings.register_profile("memorybase", deadline=None)
 hypothesis.settings.register_profile("long", deadline=None, max_examples=10_000, stateful_step_count=80)
 hypothesis.settings.load_profile("memorybase")
 
-# Each child would compile what it imports anew.
+# Without cached bytecode each child would compile all that it imports.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 

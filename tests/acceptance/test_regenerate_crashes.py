@@ -264,7 +264,7 @@ def test_the_sweeper_notifies_a_build_whose_api_was_killed_between_commit_and_no
     scene.assert_whole(base)
 
 
-def test_a_sweeper_killed_while_it_lets_a_build_serve_and_while_it_drops_the_old_one_is_made_up_for(
+def test_another_sweeper_completes_what_a_killed_one_began_at_the_end_of_a_build(
     scene: Scene,
 ) -> None:
     base = scene.ingested_base("sweeper")

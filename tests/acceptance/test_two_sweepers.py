@@ -136,7 +136,7 @@ def test_two_sweepers_share_the_work_and_one_that_hangs_does_not_delay_the_other
     active = scene.active()
     assert len({job.session_id for job in active}) == len(active) == 3 * EACH
     assert {(job.state, job.lost_workers) for job in active} == {(JobState.QUEUED, 0)}
-    # A job that is taken back is due at once: it is rung with its requeue and by the same pass.
+    # A recovered job is due at once: it is enqueued with its requeue and by the same pass.
     assert scene.notified() == {job.id: 2 if job.attempts else 1 for job in active}
     assert scene.epochs() == {0: 2 * EACH, 2: EACH}
     assert {line["level"] for line in scene.said()} <= {"info", "warning"}

@@ -1,4 +1,4 @@
-"""The worker as a process: a real celery command, a real Redis and Chroma, and the ways in which they die."""
+"""The worker as a process: a real celery command, a real Redis and Chroma, and their failures."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def sabotaged(settings: Settings, folder: Path, code: str) -> WorkerServer:
 
 
 class WorkerServer(Server):
-    """`celery -A worker.app worker` as a user starts it. It answers once it has signed life in the database."""
+    """`celery -A worker.app worker` as a user starts it. It answers once its heartbeat is in the database."""
 
     name = "worker"
 
@@ -51,7 +51,7 @@ class WorkerServer(Server):
         return self.heartbeat() is not None
 
     def heartbeat(self) -> Heartbeat | None:
-        """This process's own sign of life; None without one, or without a database."""
+        """This process's heartbeat; None without one, or without a database."""
         try:
             with self.database.reading() as db:
                 return db.scalar(sa.select(Heartbeat).where(Heartbeat.name.contains(f":{self.pid}:")))

@@ -1,4 +1,4 @@
-"""The faults that the doubles can be told to have; what they promise otherwise is in tests/contract."""
+"""The faults that the doubles can simulate; their contracts are in tests/contract."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class TestSigningIn:
             first.page.goto(web_stack.url + link)
             expect(first.page.get_by_role("heading", name="Memories")).to_be_visible()
             second.page.goto(web_stack.url + link)
-            expect(second.page.get_by_role("alert")).to_contain_text("has been used")
+            expect(second.page.get_by_role("alert")).to_contain_text("was used")
 
     def test_signing_out_ends_the_session(self, window: Window) -> None:
         reader_window = window()

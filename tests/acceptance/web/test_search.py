@@ -107,7 +107,7 @@ def test_an_outage_is_shown_and_keyword_search_still_works(
     with frozen(web_stack.child("chroma")):
         reader.open(f"/memories/{base}/search?q=the lamp&mode=dense")
         expect(alert).to_contain_text("Search unavailable", timeout=20_000)  # the page waits for the store
-        expect(alert).to_contain_text("The vector store does not answer.")
+        expect(alert).to_contain_text("The vector store is unavailable.")
         expect(reader.page.get_by_text("No results found")).to_have_count(0)
         alert.get_by_role("button", name="Use keyword search").click()
         expect(found).to_be_visible()

@@ -34,7 +34,7 @@ def main() -> int:
             options.database,
             workers=workers,
             messages_per_second=options.rate,
-            # On a slow machine a backlog grows while everything is broken, and a regenerate begins it anew.
+            # On a slow machine a backlog grows while everything is broken, and a regenerate starts it again.
             heal_seconds=120 + 2 * options.duration,
         )
     )

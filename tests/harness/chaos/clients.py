@@ -175,7 +175,7 @@ class Client(threading.Thread):
             query = {"flow_id": flow, "session_id": session_id}
             self.caller.call("DELETE", "/sessions", 200, 202, 204, repeated=(404,), params=query)
             self._forget([m for m, kept in self.kept.items() if (kept.flow, kept.session) == (flow, session_id)])
-            # Its runs are gone too, and posting one again would begin the session anew.
+            # Its runs are deleted too, and posting one again would start a new session.
             self._runs = [run for run in self._runs if (run[0], run[1]["session_id"]) != (flow, session_id)]
             self.orders.counts["sessions_deleted"] += 1
 

@@ -23,7 +23,7 @@ from memorybase.settings import Settings, embedded
 KEY = "mb_key_of_the_chaos_run"
 DatabaseKind = Literal["sqlite", "postgresql"]
 
-# Everything that waits is short, so that a run of seconds sees leases expire and rings repeat.
+# All timeouts are short, so that leases expire and notifications repeat within seconds.
 QUICK = {
     "lease_seconds": 4.0,
     "lease_renew_seconds": 1.0,

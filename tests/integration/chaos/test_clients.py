@@ -26,7 +26,7 @@ MakeClient = Callable[[Answers], Client]
 
 @pytest.fixture
 def api() -> Iterator[Api]:
-    """An API that answers as it is told: status and JSON for a method, a path and a body."""
+    """An API with given answers: status and JSON for a method, a path and a body."""
     servers: list[tuple[ThreadingHTTPServer, threading.Thread]] = []
 
     def start(answers: Answers) -> Orders:

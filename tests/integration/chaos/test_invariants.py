@@ -274,7 +274,7 @@ class TestSampler:
             ("cursor_seq = cursor_seq + 1, epoch = epoch - 1", "(cursor, epoch) went from"),
         ],
     )
-    def test_nothing_goes_back(self, rest: Rest, sampler: Sampler, change: str, expected: str) -> None:
+    def test_cursors_and_epochs_never_decrease(self, rest: Rest, sampler: Sampler, change: str, expected: str) -> None:
         rest.update("session_progress", "cursor_seq = cursor_seq + 5, epoch = epoch + 5")
         sampler.look()
         assert sampler.violations == []
@@ -321,14 +321,14 @@ class TestSampler:
         assert not sampler.is_alive()
         assert len(sampler.violations) == 1
 
-    def test_one_that_never_saw_anything_says_so(self, tmp_path: Path) -> None:
+    def test_a_sampler_that_saw_nothing_reports_it(self, tmp_path: Path) -> None:
         sampler = Sampler(f"sqlite:///{tmp_path / 'without-tables.db'}")
         sampler.start()
         sampler.look()
         sampler.stop()
         assert sampler.violations == ["the sampler never saw anything"]
 
-    def test_one_that_breaks_says_so(self, rest: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_sampler_that_fails_reports_it(self, rest: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
         sampler = Sampler(str(rest.world.services.database.url))
         sampler.look()
 

@@ -113,7 +113,7 @@ class TestWholeSession:
         world.assert_exact(base)
 
     def test_posted_again_below_the_threshold(self, world: World) -> None:
-        """Until it is ingested, nothing of its former life may be held in its name."""
+        """Until it is ingested, nothing of the deleted message may be stored under its id."""
         base = world.new_base(threshold=2)
         said(world)
         delete_session(world)

@@ -243,7 +243,7 @@ class Protocol(RuleBasedStateMachine):
     @precondition(lambda self: self.stage.dead)
     @rule()
     def restart_workers(self) -> None:
-        """A new worker takes back what the dead of its folder held."""
+        """A new worker recovers the jobs of dead workers of its data directory."""
         recovery.requeue_jobs_of_dead_workers(
             self.world.services, "worker-", lambda owner: owner not in self.stage.dead
         )
@@ -374,7 +374,7 @@ class Protocol(RuleBasedStateMachine):
 
     @invariant()
     def the_ledger_ends_at_the_cursor(self) -> None:
-        # Until its repair an entry may be of a message's life before its deletion, and then it has another version.
+        # Until its repair an entry may be of the deleted message with the same id, which has another version.
         self._none("SELECT l.message_id FROM ledger l JOIN messages m ON m.id = l.message_id "
                    "JOIN session_progress r ON r.id = l.progress_id "
                    "WHERE (l.version = m.version OR r.dirty = r.repaired) "

@@ -204,7 +204,7 @@ class TestWorkerLostInABatch:
             raise WorkerKilled
 
     def lose(self, world: World) -> None:
-        """A worker dies of the first shift; a lease later what it held is taken back."""
+        """A worker dies in its first task; after the lease its jobs are recovered."""
         world.locks.away = True  # a dead worker releases nothing
         with pytest.raises(WorkerKilled):
             shift(world)

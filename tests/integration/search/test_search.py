@@ -42,7 +42,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass
 class World:
-    """A user with flows, memory bases and messages, and a worker that ingests when it is told to."""
+    """A user with flows, memory bases and messages, and a worker that runs in `ingest` alone."""
 
     product: Product
     user_id: UUID

@@ -6,11 +6,12 @@ import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+import zmq
 from harness.waiting import wait_until
 
 from memorybase import errors
@@ -21,6 +22,16 @@ from memorybase.stack.state import DataDir
 SECONDS = 20.0
 # circus asks the system itself who has ended, so that a child's Popen may not have heard of it when it is let go.
 pytestmark = pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def _own_context(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A ZeroMQ context for each test: an address of one is free only some time after its socket was closed."""
+    with zmq.Context() as context:
+        monkeypatch.setattr(zmq.Context, "_instance", context)
+        monkeypatch.setattr(zmq.Context, "_instance_pid", os.getpid())
+        yield
+        context.destroy(linger=0)
 
 
 @pytest.fixture
