@@ -118,7 +118,7 @@ class Settings(BaseSettings):
     heartbeat_stale_seconds: float = Field(
         15.0, gt=0, description="Age at which a heartbeat is stale and its process counts as lost."
     )
-    worker_deaths: int = Field(3, ge=1, description="Lost workers on one job before its range is split.")
+    max_lost_workers: int = Field(3, ge=1, description="Lost workers on one job before its range is split.")
     drain_seconds: float = Field(10.0, ge=0, description="Time that a DELETE waits for running jobs to stop.")
     retire_seconds: float = Field(60.0, ge=0, description="Time that the collection of a replaced generation is kept.")
     chroma_timeout_seconds: float = Field(

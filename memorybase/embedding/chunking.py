@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from semantic_text_splitter import TextSplitter
 
+from memorybase.embedding.protocol import Embedder
+from memorybase.settings import Settings
+
 Offsets = Callable[[str], Sequence[tuple[int, int]]]
 
 # The splitter's time grows with the square of a text without sentence ends (200,000 Chinese characters: 31 s), so it
@@ -74,6 +77,22 @@ def _window_end(text: str, starts: list[int], begin: int, width: int) -> int:
     return starts[last] if last < len(starts) else len(text)
 
 
-def chunker_identity(max_tokens: int, overlap: int) -> str:
-    """Identifies the splitting: the same identity gives the same chunks of the same text."""
-    return f"sentence-tokens/{max_tokens}/{overlap}"
+@dataclass(frozen=True, slots=True)
+class Chunker:
+    """How texts are split for one model. `identity`: an equal one gives the same chunks of the same text."""
+
+    max_tokens: int
+    overlap: int
+    offsets: Offsets
+
+    @property
+    def identity(self) -> str:
+        return f"sentence-tokens/{self.max_tokens}/{self.overlap}"
+
+    def split(self, text: str) -> list[Chunk]:
+        return split_text(text, self.offsets, max_tokens=self.max_tokens, overlap=self.overlap)
+
+
+def chunker_for(settings: Settings, embedder: Embedder) -> Chunker:
+    """The chunker of the settings, within the model's limit."""
+    return Chunker(min(settings.chunk_tokens, embedder.max_tokens), settings.chunk_overlap, embedder.token_offsets)

@@ -152,4 +152,4 @@ def current_fingerprint(message: Message) -> bytes:
 
 def stays_deleted(past: Deleted, session: Session) -> bool:
     """A runtime that posts its whole state again does not restore a message that was deleted from its session."""
-    return past.stays_deleted and past.conversation_id == session.id
+    return past.stays_deleted and past.session_uuid == session.id

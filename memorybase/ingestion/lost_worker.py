@@ -44,7 +44,7 @@ def requeue_job(
         job.run_alone = True
     db.flush()
     log.warning("job_requeued", job_id=str(job.id), lost_workers=job.lost_workers)
-    if job.lost_workers >= services.settings.worker_deaths:
+    if job.lost_workers >= services.settings.max_lost_workers:
         return _split_range(db, services, base, progress, job, now)
     enqueue_after_commit(db, services, [job])
     return job

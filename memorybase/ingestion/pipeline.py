@@ -122,12 +122,7 @@ def prepare(services: Services, work: JobWork) -> None:
 
 def _split(services: Services, embedder: Embedder, items: Sequence[MessageWork]) -> None:
     for item in items:
-        item.chunks = chunking.split_text(
-            message_text(item.message.content),
-            embedder.token_offsets,
-            max_tokens=min(services.settings.chunk_tokens, embedder.max_tokens),
-            overlap=services.settings.chunk_overlap,
-        )
+        item.chunks = chunking.chunker_for(services.settings, embedder).split(message_text(item.message.content))
 
 
 def mark_embedding_started(works: Sequence[JobWork], keeper: LeaseKeeper) -> None:

@@ -41,14 +41,13 @@ class ReusedVectors(NamedTuple):
 
 def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: Pieces) -> ReusedVectors:
     """Vectors that other generations have of the same messages. Never fails on the store: chunks can be embedded."""
-    settings = services.settings
     versions = {message.id: message.version for message, _ in pieces}
     with services.database.reading() as db:
         sources = ledger.sources(
             db,
             progress_id=claim.progress_id,
             embedder=embedder.identity,
-            chunker=chunking.chunker_identity(min(settings.chunk_tokens, embedder.max_tokens), settings.chunk_overlap),
+            chunker=chunking.chunker_for(services.settings, embedder).identity,
             versions=versions,
             limit=MAX_SOURCES,
         )

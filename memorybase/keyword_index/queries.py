@@ -79,7 +79,7 @@ def remove_session(db: OrmSession, session: Session) -> None:
     """Remove a session's postings, speakers and counts."""
     first = session.first_position
     db.execute(sa.delete(Posting).where(Posting.position > first, Posting.position <= first + session.last_seq))
-    db.execute(sa.delete(Speaker).where(Speaker.conversation_id == session.id))
+    db.execute(sa.delete(Speaker).where(Speaker.session_uuid == session.id))
     session.documents = session.terms = 0
 
 
@@ -98,7 +98,7 @@ def add_speakers(db: OrmSession, session: Session, names: Collection[str]) -> No
     if names:
         db.execute(
             insert(db, Speaker).on_conflict_do_nothing(),
-            [{"flow_id": session.flow_id, "name": name, "conversation_id": session.id} for name in sorted(names)],
+            [{"flow_id": session.flow_id, "name": name, "session_uuid": session.id} for name in sorted(names)],
         )
 
 

@@ -16,7 +16,7 @@ from uuid import UUID, uuid5
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.embedding.chunking import split_text
+from memorybase.embedding.chunking import chunker_for
 from memorybase.embedding.compatibility import check_searchable, check_writable
 from memorybase.knowledge_bases import queries
 from memorybase.knowledge_bases.queries import StoredDocument
@@ -225,12 +225,8 @@ def _write(
 def _upsert(services: Services, entry: KnowledgeBase, documents: Sequence[StoredDocument]) -> list[StoredDocument]:
     embedder = services.embedders.get(entry.embedding_model)
     check_writable(embedder, entry.embedder, remedy="rebuild")
-    settings = services.settings
-    max_tokens = min(settings.chunk_tokens, embedder.max_tokens)
-    pieces = [
-        split_text(document.text, embedder.token_offsets, max_tokens=max_tokens, overlap=settings.chunk_overlap)
-        for document in documents
-    ]
+    chunker = chunker_for(services.settings, embedder)
+    pieces = [chunker.split(document.text) for document in documents]
     vectors = iter(embedder.embed([chunk.text for chunks in pieces for chunk in chunks]))
     records = [
         VectorRecord(

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest
-from memorybase.embedding.chunking import chunker_identity
+from memorybase.embedding.chunking import chunker_for
 from memorybase.knowledge_bases import documents, queries
 from memorybase.knowledge_bases.documents import DocumentHit, DocumentResult, NewDocument
 from memorybase.messages import check_text
@@ -172,13 +172,12 @@ def get_knowledge_base(services: Services, user_id: UUID, name: str) -> Knowledg
 def create(services: Services, user_id: UUID, *, name: str, embedding_model: str | None = None) -> KnowledgeBaseView:
     """Create an ordinary one; raises NameTaken with existing_id, ModelUnavailable, VectorStoreUnavailable."""
     check_name(name, "name")
-    settings = services.settings
     embedder = services.embedders.get(services.settings.allowed_model(embedding_model))
     kb_id = uuid4()
     with services.database.transaction() as db:
         entry = KnowledgeBase(
             id=kb_id, user_id=user_id, name=name, embedding_model=embedder.model, embedder=embedder.identity,
-            chunker=chunker_identity(min(settings.chunk_tokens, embedder.max_tokens), settings.chunk_overlap),
+            chunker=chunker_for(services.settings, embedder).identity,
             collection_name=_collection_name(kb_id), created_at=clock.now(db),
         )  # fmt: skip
         _add(db, entry, "name")

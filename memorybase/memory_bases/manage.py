@@ -110,7 +110,6 @@ def new_generation(
     ref: CollectionRef,
     now: datetime,
 ) -> Generation:
-    settings = services.settings
     return Generation(
         memory_base_id=base_id,
         generation=generation,
@@ -118,7 +117,7 @@ def new_generation(
         capture=capture,
         embedding_model=embedder.model,
         embedder=embedder.identity,
-        chunker=chunking.chunker_identity(min(settings.chunk_tokens, embedder.max_tokens), settings.chunk_overlap),
+        chunker=chunking.chunker_for(services.settings, embedder).identity,
         token_encoding=_token_encoding(services, embedder),
         dimension=embedder.dimension,
         collection_name=ref.name,

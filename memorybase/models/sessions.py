@@ -174,11 +174,11 @@ class Speaker(Base):
     """A word of a sender's name in a session, folded. Deleted with the session."""
 
     __tablename__ = "speakers"
-    __table_args__ = (Index("ix_speakers_conversation", "conversation_id"),)
+    __table_args__ = (Index("ix_speakers_session", "session_uuid"),)
 
     flow_id: Mapped[UUID] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(NAME_LENGTH), primary_key=True)
-    conversation_id: Mapped[UUID] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True)
+    session_uuid: Mapped[UUID] = mapped_column(ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True)
 
 
 class DeletedMessage(Base):
@@ -190,13 +190,13 @@ class DeletedMessage(Base):
 
     __tablename__ = "deleted_messages"
     __table_args__ = (
-        Index("ix_deleted_messages_conversation", "conversation_id"),
+        Index("ix_deleted_messages_session", "session_uuid"),
         Index("ix_deleted_messages_expires", "expires_at"),
     )
 
     flow_id: Mapped[UUID] = mapped_column(ForeignKey("flows.id", ondelete="CASCADE"), primary_key=True)
     message_id: Mapped[UUID] = mapped_column(primary_key=True)
-    conversation_id: Mapped[UUID]  # sessions.id, which a rename does not change
+    session_uuid: Mapped[UUID]  # sessions.id, which a rename does not change
     seq: Mapped[int] = mapped_column(BigInteger)
     version: Mapped[int]
     stays_deleted: Mapped[bool]

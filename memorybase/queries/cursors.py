@@ -187,7 +187,7 @@ def _sessions_of_some(db: OrmSession, base: MemoryBase, message_ids: Sequence[UU
     )
     deleted = (
         sa.select(DeletedMessage.message_id, Progress.id)
-        .join(Session, Session.id == DeletedMessage.conversation_id)
+        .join(Session, Session.id == DeletedMessage.session_uuid)
         .join(Progress, sa.and_(serving, Progress.session_id == Session.session_id))
         .where(DeletedMessage.flow_id == base.flow_id, DeletedMessage.message_id.in_(message_ids))
     )

@@ -15,10 +15,10 @@ from memorybase.models import DeletedMessage, Message, Session
 
 
 class Deleted(NamedTuple):
-    """A deleted message, for a capture of its id. `conversation_id` is `sessions.id`."""
+    """A deleted message, for a capture of its id. `session_uuid` is `sessions.id`."""
 
     message_id: UUID
-    conversation_id: UUID
+    session_uuid: UUID
     seq: int
     version: int
     stays_deleted: bool
@@ -32,9 +32,7 @@ def remember_message(db: OrmSession, session: Session, message: Message) -> None
 def remember_session(db: OrmSession, session: Session) -> None:
     """Record a session's messages before they are deleted: posted again, they are stored with higher versions."""
     _remember(db, session, Message.session_id == session.session_id, stays_deleted=False)
-    db.execute(
-        sa.update(DeletedMessage).where(DeletedMessage.conversation_id == session.id).values(stays_deleted=False)
-    )
+    db.execute(sa.update(DeletedMessage).where(DeletedMessage.session_uuid == session.id).values(stays_deleted=False))
 
 
 def _remember(db: OrmSession, session: Session, which: sa.ColumnElement[bool], *, stays_deleted: bool) -> None:
@@ -42,12 +40,12 @@ def _remember(db: OrmSession, session: Session, which: sa.ColumnElement[bool], *
         Message.flow_id, Message.id, sa.literal(session.id, sa.Uuid()), Message.seq, Message.version,
         sa.literal(stays_deleted),
     ).where(Message.flow_id == session.flow_id, which)  # fmt: skip
-    columns = ["flow_id", "message_id", "conversation_id", "seq", "version", "stays_deleted"]
+    columns = ["flow_id", "message_id", "session_uuid", "seq", "version", "stays_deleted"]
     db.execute(insert(db, DeletedMessage).from_select(columns, messages))
 
 
 _OF_IDS = sa.select(
-    DeletedMessage.message_id, DeletedMessage.conversation_id, DeletedMessage.seq, DeletedMessage.version,
+    DeletedMessage.message_id, DeletedMessage.session_uuid, DeletedMessage.seq, DeletedMessage.version,
     DeletedMessage.stays_deleted,
 ).where(
     DeletedMessage.flow_id == sa.bindparam("flow_id"),
@@ -71,7 +69,7 @@ def delete(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> None:
 
 def set_expiry(db: OrmSession, session: Session, when: datetime) -> None:
     """The session is removed from SQL and every store: keep its versions until no late write can arrive."""
-    db.execute(sa.update(DeletedMessage).where(DeletedMessage.conversation_id == session.id).values(expires_at=when))
+    db.execute(sa.update(DeletedMessage).where(DeletedMessage.session_uuid == session.id).values(expires_at=when))
 
 
 def delete_expired(db: OrmSession, now: datetime, *, limit: int) -> int:

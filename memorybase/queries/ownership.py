@@ -56,4 +56,6 @@ def require_memory_base(db: OrmSession, user_id: UUID, base_id: UUID, *, lock: b
     base = memory_bases.fetch_base(db, user_id, base_id)
     if base is not None and lock:
         base = memory_bases.lock_base(db, base_id)
+        if base is not None and base.deleting_at is not None:  # its deletion started while this waited for the lock
+            base = None
     return require(base, "memory base", base_id)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase import errors
-from memorybase.embedding.chunking import chunker_identity, split_text
+from memorybase.embedding.chunking import chunker_for
 from memorybase.messages import message_text
 from memorybase.search.queries import PendingMessage, Target
 from memorybase.search.request import SearchRequest, passes
@@ -77,10 +77,8 @@ class _PendingVectors:
 
     def embed(self, services: Services, embedder: Embedder, texts: Sequence[str]) -> dict[str, _EmbeddedText]:
         """By text, up to the bound on chunks; a text that the model rejects has no chunks."""
-        max_tokens = min(services.settings.chunk_tokens, embedder.max_tokens)
-        overlap = services.settings.chunk_overlap
-        chunker = chunker_identity(max_tokens, overlap)
-        keys = {text: (embedder.identity, chunker, hashlib.sha256(text.encode()).digest()) for text in texts}
+        chunker = chunker_for(services.settings, embedder)
+        keys = {text: (embedder.identity, chunker.identity, hashlib.sha256(text.encode()).digest()) for text in texts}
         with self._guard:
             cached = {text: self._cached[key] for text, key in keys.items() if key in self._cached}
         split: dict[str, Sequence[str]] = {}
@@ -91,8 +89,7 @@ class _PendingVectors:
             if text in cached:
                 split[text] = cached[text].texts
             else:
-                chunks = split_text(text, embedder.token_offsets, max_tokens=max_tokens, overlap=overlap)
-                split[text] = [chunk.text for chunk in chunks[:PENDING_CHUNKS_PER_MESSAGE]]
+                split[text] = [chunk.text for chunk in chunker.split(text)[:PENDING_CHUNKS_PER_MESSAGE]]
             chunks_left -= len(split[text])
         fresh = _embed_each(embedder, {text: pieces for text, pieces in split.items() if text not in cached})
         selected = {text: cached[text] if text in cached else fresh[text] for text in split}

@@ -95,7 +95,7 @@ def upgrade() -> None:
         "deleted_messages",
         sa.Column("flow_id", sa.Uuid(), nullable=False),
         sa.Column("message_id", sa.Uuid(), nullable=False),
-        sa.Column("conversation_id", sa.Uuid(), nullable=False),
+        sa.Column("session_uuid", sa.Uuid(), nullable=False),
         sa.Column("seq", sa.BigInteger(), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("stays_deleted", sa.Boolean(), nullable=False),
@@ -105,7 +105,7 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("flow_id", "message_id", name=op.f("pk_deleted_messages")),
     )
-    op.create_index("ix_deleted_messages_conversation", "deleted_messages", ["conversation_id"], unique=False)
+    op.create_index("ix_deleted_messages_session", "deleted_messages", ["session_uuid"], unique=False)
     op.create_index("ix_deleted_messages_expires", "deleted_messages", ["expires_at"], unique=False)
     op.create_table(
         "memory_bases",
@@ -316,13 +316,13 @@ def upgrade() -> None:
         "speakers",
         sa.Column("flow_id", sa.Uuid(), nullable=False),
         sa.Column("name", sa.String(length=200), nullable=False),
-        sa.Column("conversation_id", sa.Uuid(), nullable=False),
+        sa.Column("session_uuid", sa.Uuid(), nullable=False),
         sa.ForeignKeyConstraint(
-            ["conversation_id"], ["sessions.id"], name=op.f("fk_speakers_conversation_id"), ondelete="CASCADE"
+            ["session_uuid"], ["sessions.id"], name=op.f("fk_speakers_session_uuid"), ondelete="CASCADE"
         ),
-        sa.PrimaryKeyConstraint("flow_id", "name", "conversation_id", name=op.f("pk_speakers")),
+        sa.PrimaryKeyConstraint("flow_id", "name", "session_uuid", name=op.f("pk_speakers")),
     )
-    op.create_index("ix_speakers_conversation", "speakers", ["conversation_id"], unique=False)
+    op.create_index("ix_speakers_session", "speakers", ["session_uuid"], unique=False)
     op.create_table(
         "summaries",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -760,7 +760,7 @@ def downgrade() -> None:
     op.drop_table("chat_records")
     op.drop_index("ix_summaries_notify", table_name="summaries")
     op.drop_table("summaries")
-    op.drop_index("ix_speakers_conversation", table_name="speakers")
+    op.drop_index("ix_speakers_session", table_name="speakers")
     op.drop_table("speakers")
     op.drop_index("ix_runs_session", table_name="runs")
     op.drop_index("ix_runs_page", table_name="runs")
@@ -787,7 +787,7 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_memory_bases_flow_id"), table_name="memory_bases")
     op.drop_table("memory_bases")
     op.drop_index("ix_deleted_messages_expires", table_name="deleted_messages")
-    op.drop_index("ix_deleted_messages_conversation", table_name="deleted_messages")
+    op.drop_index("ix_deleted_messages_session", table_name="deleted_messages")
     op.drop_table("deleted_messages")
     op.drop_index("ix_chat_memories_page", table_name="chat_memories")
     op.drop_table("chat_memories")

@@ -44,7 +44,12 @@ HARMLESS = [f"note number {n} is about the harbour" for n in range(5)]
 @pytest.fixture
 def stack(tmp_path: Path, model_cache: Path, redis_url: str, chroma_url: str) -> Iterator[Topology]:
     settings = embedded(
-        tmp_path, redis_url=redis_url, chroma_url=chroma_url, model_dir=model_cache, sweep_seconds=0.3, worker_deaths=2
+        tmp_path,
+        redis_url=redis_url,
+        chroma_url=chroma_url,
+        model_dir=model_cache,
+        sweep_seconds=0.3,
+        max_lost_workers=2,
     )
     with topology(settings) as built:
         yield built

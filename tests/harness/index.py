@@ -40,6 +40,6 @@ def assert_index_exact(world: World, language: str = "english") -> None:
         for conversation in sessions.values():
             total = totals.get(conversation.id, Counter())
             assert (conversation.documents, conversation.terms) == (total["documents"], total["terms"])
-        speakers = {(row.conversation_id, row.name) for row in db.scalars(sa.select(Speaker))}
+        speakers = {(row.session_uuid, row.name) for row in db.scalars(sa.select(Speaker))}
         assert names <= speakers
         assert {conversation for conversation, _ in speakers} <= {s.id for s in sessions.values()}

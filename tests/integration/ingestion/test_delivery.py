@@ -689,7 +689,7 @@ def test_a_session_renamed_between_claim_and_read_is_ingested(world: World, monk
 
 
 @pytest.mark.both_databases
-def test_captures_that_commit_in_reverse_order_are_all_ingested(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_capture_that_commits_late_is_not_skipped(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     open_session = sessions.open_session
 

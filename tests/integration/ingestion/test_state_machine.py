@@ -50,7 +50,7 @@ LEASE = 100
 QUICK = {
     # No renewal falls into an example, so that a frozen worker's lease ends when the machine says so.
     "lease_seconds": LEASE, "lock_seconds": 80, "lease_renew_seconds": 79,
-    "job_max_messages": 3, "worker_deaths": 2, "chunk_tokens": 16, "chunk_overlap": 0,
+    "job_max_messages": 3, "max_lost_workers": 2, "chunk_tokens": 16, "chunk_overlap": 0,
 }  # fmt: skip
 # Enough for a test run; --hypothesis-profile=long goes on for as long as one likes.
 BOUNDED = settings(max_examples=20, stateful_step_count=40, derandomize=True, database=None)

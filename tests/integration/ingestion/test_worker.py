@@ -241,7 +241,7 @@ class TestWorkerLostInABatch:
                 lost += 1
                 world.pass_time(61)
                 world.locks.expire(base, "deadly")
-        assert lost == world.services.settings.worker_deaths  # alone
+        assert lost == world.services.settings.max_lost_workers  # alone
         (letter,) = world.dead_letters(base)
         assert letter.error_code == "worker_lost"
         world.assert_all_ingested(base)

@@ -16,6 +16,7 @@ import pytest
 import sqlalchemy as sa
 from harness.acts import edit, filled, texts
 from harness.world import WorkerKilled, World, crash_after
+from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.ingestion import worker
@@ -23,7 +24,7 @@ from memorybase.knowledge_bases import registry
 from memorybase.memory_bases import consistency, dead_letters, deletion, manage
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import KnowledgeBase, MemoryBase, Session, SessionProgress
-from memorybase.queries import cursors
+from memorybase.queries import cursors, memory_bases
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits, flows
 
@@ -589,6 +590,23 @@ def test_a_deleted_flow_leaves_no_collections_and_rows(world: World) -> None:
     assert world.vectors.names() == []
     assert world.messages() == []
     assert world.rows(base) == []
+
+
+def test_a_memory_base_deleted_while_a_change_waits_for_its_lock_is_not_changed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base_id = world.new_base(threshold=5)
+    lock_base = memory_bases.lock_base
+
+    def deleted_meanwhile(db: OrmSession, base_id: UUID) -> MemoryBase | None:
+        base = lock_base(db, base_id)
+        assert base is not None
+        base.deleting_at = base.created_at
+        return base
+
+    monkeypatch.setattr(memory_bases, "lock_base", deleted_meanwhile)
+    with pytest.raises(errors.NotFound):
+        manage.update_memory_base(world.services, world.user_id, base_id, {"threshold": 7})
 
 
 def test_another_users_data_is_not_found(world: World) -> None:

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorybase.embedding import chunking
-from memorybase.embedding.chunking import CHUNKS_PER_WINDOW, Chunk, chunker_identity, split_text
+from memorybase.embedding.chunking import CHUNKS_PER_WINDOW, Chunk, Chunker, split_text
 from memorybase.vectors.chunk_ids import chunk_id, chunk_ids, parse_chunk_id
 
 Spans = list[tuple[int, int]]
@@ -187,4 +187,4 @@ def test_other_texts_are_no_chunk_ids(text: str) -> None:
 
 
 def test_the_chunker_identity_has_its_bounds() -> None:
-    assert chunker_identity(254, 32) == "sentence-tokens/254/32"
+    assert Chunker(254, 32, offsets=lambda _: []).identity == "sentence-tokens/254/32"
