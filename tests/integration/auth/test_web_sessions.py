@@ -187,11 +187,11 @@ class TestTheStack:
     """What `memorybase up` says when it is ready; that it prints a link is for the tests of the whole stack."""
 
     @pytest.mark.parametrize(
-        ("web", "said"),
-        [(True, "note: there is no link to sign in: Nothing answers at "), (False, None)],
+        ("web", "note"),
+        [(True, "note: no sign-in link could be created: Nothing answers at "), (False, None)],
         ids=["served", "off"],
     )
-    def test_where_no_link_can_be_had_a_note_is_all(self, tmp_path: Path, said: str | None, *, web: bool) -> None:
+    def test_without_a_sign_in_link_a_note_is_printed(self, tmp_path: Path, note: str | None, *, web: bool) -> None:
         settings = Settings(data_dir=tmp_path, api_key="schlüssel-🔑", web=web)
         url = f"http://127.0.0.1:{free_port()}"
         plan = Plan(
@@ -200,4 +200,4 @@ class TestTheStack:
         )  # fmt: skip
         lines: list[str] = []
         asyncio.run(_offer_sign_in(plan, lines.append))
-        assert [line.startswith(said or "") for line in lines] == ([True] if said else [])
+        assert [line.startswith(note or "") for line in lines] == ([True] if note else [])

@@ -142,14 +142,14 @@ class TestRepair:
         lose(world, first.id)
         found = consistency.check_mismatch(world.services, world.user_id, base)
         assert (found.state, found.missing, found.missing_token_vectors) == ("mismatch", 0, 1)
-        patient = doctor.DoctorContext(world.services.settings, "")
-        patient.__dict__["services"] = world.services
+        context = doctor.DoctorContext(world.services.settings, "")
+        context.__dict__["services"] = world.services
         (check,) = [each for each in doctor.CHECKS if each.name == "token vectors"]
-        result = check.run(patient)
+        result = check.run(context)
         assert (result.ok, result.detail, result.fix) == (
             False,
-            "1 messages lack theirs",
-            "memorybase reconcile --repair",
+            "missing for 1 message",
+            "fix: memorybase reconcile --repair",
         )
 
         done = reconcile.reconcile_base(world.services, base, repair=True)
@@ -159,7 +159,7 @@ class TestRepair:
         world.assert_all_ingested(base)
         assert len(stored(world)) == 2
         assert consistency.check_mismatch(world.services, world.user_id, base).state == "ok"
-        assert check.run(patient).detail == "complete"
+        assert check.run(context).detail == "complete"
 
     def test_the_cursor_never_moves_without_token_vectors(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = world.new_base(threshold=1)

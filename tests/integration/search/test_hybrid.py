@@ -128,8 +128,8 @@ class TestReindex:
         assert check.run(doctor.DoctorContext(settings, "")).ok
         world.say("s", "a cat")
         result = check.run(doctor.DoctorContext(settings, ""))
-        assert (result.ok, result.fix) == (False, "memorybase reindex")
-        assert result.detail == "1 sessions are not indexed in german"
+        assert (result.ok, result.fix) == (False, "fix: memorybase reindex")
+        assert result.detail == "1 session not indexed in german"
 
 
 class TestWords:
