@@ -26,11 +26,11 @@ from memorybase.conversation import View
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_token_buffer import node_view
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
+from memorybase.database import migrate
 from memorybase.database.engine import Database
 from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion.capture import CaptureRequest
 from memorybase.messages import normalise
-from memorybase.models import Base
 from memorybase.services import Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings
@@ -43,7 +43,7 @@ NODE = "llm"
 def services_in(folder: Path, url: str | None) -> Services:
     settings = Settings(data_dir=folder, database_url=url or "", api_key="the-key-of-the-benchmark")
     database = Database(settings.resolved_database_url)
-    Base.metadata.create_all(database.engine)
+    migrate.upgrade(settings.resolved_database_url)
     return Services(settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue())
 
 
