@@ -240,6 +240,7 @@ class Forbidden(CallerError):
 class NotFound(CallerError):
     """Not found."""
 
+    # queries/ownership.not_found writes the messages: "There is no such flow".
     code = "not_found"
     status_code = 404
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 from memorybase.conversation.view.budget import Summary
 from memorybase.conversation.view.build import Report, Source, View, ViewOptions, build_view
 from memorybase.conversation.view.files import FileRef, FileResolver
-from memorybase.conversation.view.limits import Cut, Limits, Threshold
+from memorybase.conversation.view.limits import Cut, Limits, TrimThreshold
 from memorybase.conversation.view.records import UUID_NIL, Record
 from memorybase.conversation.view.tokens import ESTIMATE, TextCounter, TokenCounter
 from memorybase.conversation.view.tool_results import Clearing
@@ -48,8 +48,8 @@ __all__ = [
     "Source",
     "Summary",
     "TextCounter",
-    "Threshold",
     "TokenCounter",
+    "TrimThreshold",
     "View",
     "ViewOptions",
     "build_view",

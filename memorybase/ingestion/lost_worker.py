@@ -60,7 +60,7 @@ def _split_range(
 ) -> IngestionJob | None:
     """This job ends workers: halve its range, down to one message, which becomes a dead letter."""
     if job.total <= 1:
-        _dead_letter_last_message(db, base, progress, job, now)
+        _give_up_on_last_message(db, base, progress, job, now)
     progress.job_cap = max(1, job.total // 2)
     job.state = JobState.FAILED
     job.finished_at = now
@@ -69,7 +69,7 @@ def _split_range(
     return schedule_next(db, services, base, cursors.lock_session_progress(db, [base.id], progress.session_id), now)
 
 
-def _dead_letter_last_message(
+def _give_up_on_last_message(
     db: OrmSession, base: MemoryBase, progress: SessionProgress, job: IngestionJob, now: datetime
 ) -> None:
     if job.audit:

@@ -6,7 +6,10 @@
     visibility  verified writes: read back, find and rewrite records that no query reaches
     search      what the searches of memory bases and of knowledge bases share
 
-Another vector store must implement the protocol and pass tests/contract. Callers use `visibility.write_records`.
+To add a vector store: implement `store.VectorStore` in a module beside `chroma`; add it to the `store` fixture of
+tests/contract/test_vector_store.py until that passes; give it settings in `settings.py`; build it in `wiring.py`.
+
+Callers use `visibility.write_records`.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ T = TypeVar("T")
 MetadataValue: TypeAlias = str | int | float | bool
 
 READ_BATCH = 256  # ids in one call that reads vectors
-TWINS = 10  # equal vectors, such as those of "ok", hide each other; finding an equal one is as good
+# A query may return any of many equal vectors, such as those of "ok": that many equal hits count as a find.
+TWINS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,8 @@ class VectorStore(Protocol):
         *,
         texts: bool = True,
     ) -> list[VectorHit]:
-        """The nearest records, best first. `where` is Chroma's filter; all its keys must hold.
+        """The nearest records, best first. `where` maps metadata keys to values or operators such as {"$gte": 1}; all
+        must hold.
 
         Without texts the hits have only an id and a score, which takes a third of the time.
         """

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from memorybase.conversation.chat_memory.templates import MAX_TEMPLATE_CHARS, check_template
 from memorybase.conversation.view.build import ViewOptions
-from memorybase.conversation.view.limits import Cut, Limits, Strategy, Threshold
+from memorybase.conversation.view.limits import Cut, Limits, Strategy, TrimThreshold
 from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.rendering import Align, Format
 from memorybase.conversation.view.tool_results import Clearing
@@ -92,10 +92,10 @@ class ChatMemoryConfig(BaseModel):
         return self
 
     @property
-    def threshold(self) -> Threshold | None:
+    def threshold(self) -> TrimThreshold | None:
         if self.limit_type == "tokens" or self.trim_mode == "continuous":
             return None
-        return Threshold(trigger=self.threshold_trigger, target=self.threshold_target)
+        return TrimThreshold(trigger=self.threshold_trigger, target=self.threshold_target)
 
     @property
     def predefined(self) -> list[Record]:

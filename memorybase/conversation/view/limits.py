@@ -21,7 +21,7 @@ Prune = Literal["turn", "group", "message"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Threshold:
+class TrimThreshold:
     """At `trigger` messages, all but the newest `target` are left out; then the view grows again."""
 
     trigger: int
@@ -63,7 +63,7 @@ class Limits:
     strategy: Strategy = "drop_oldest"
     keep_first: int | None = None
     prune: Prune = "group"
-    threshold: Threshold | None = None
+    threshold: TrimThreshold | None = None
     cuts: tuple[Cut, ...] = ()
 
     def __post_init__(self) -> None:

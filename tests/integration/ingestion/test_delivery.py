@@ -689,7 +689,7 @@ def test_a_session_renamed_between_claim_and_read_is_ingested(world: World, monk
 
 
 @pytest.mark.both_databases
-def test_a_capture_that_commits_late_is_not_skipped(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_captures_that_commit_in_reverse_order_are_all_ingested(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
     open_session = sessions.open_session
 
@@ -707,6 +707,30 @@ def test_a_capture_that_commits_late_is_not_skipped(world: World, monkeypatch: p
     world.drain()
     world.assert_all_ingested(base)
     assert world.row(base, "s").total_processed == 2
+
+
+@pytest.mark.both_databases
+def test_a_capture_that_commits_late_is_not_skipped(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A capture has its seqs and is not committed: the session's next one waits, or the cursor would pass the first."""
+    base = world.new_base(threshold=1)
+    world.say("s", "the session exists")
+    world.drain()
+    insert_messages = sessions.insert_messages
+    second = threading.Thread(target=lambda: (world.say("s", "second"), world.drain()))
+
+    def commit_late(*args: Any) -> None:
+        monkeypatch.undo()
+        insert_messages(*args)
+        second.start()
+        second.join(0.5)
+        assert second.is_alive()
+
+    monkeypatch.setattr(sessions, "insert_messages", commit_late)
+    world.say("s", "first")
+    second.join(30)
+    world.drain()
+    assert [(message.seq, message.content) for message in world.messages("s")][1:] == [(2, "first"), (3, "second")]
+    world.assert_all_ingested(base)
 
 
 @pytest.mark.parametrize("waits", ["capture", "advance"])

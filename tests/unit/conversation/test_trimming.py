@@ -10,7 +10,7 @@ from harness.records import Flat, ids, log, numbered, record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorybase.conversation import Cut, Limits, Record, Threshold
+from memorybase.conversation import Cut, Limits, Record, TrimThreshold
 from memorybase.conversation.view.limits import Trimmed, Used, trim
 from memorybase.conversation.view.turns import groups_of, open_question
 from memorybase.errors import InvalidRequest
@@ -113,7 +113,7 @@ def test_an_answer_above_the_limit_is_dropped_with_its_question() -> None:
 
 
 def test_a_threshold_lets_a_log_grow_and_then_cuts_it() -> None:
-    limits = Limits(threshold=Threshold(trigger=5, target=2))
+    limits = Limits(threshold=TrimThreshold(trigger=5, target=2))
     seen = [kept(numbered(count), limits)[0] for count in range(1, 12)]
 
     assert [len(one.split()) for one in seen] == [1, 2, 3, 4, 2, 3, 4, 2, 3, 4, 2]
@@ -121,7 +121,7 @@ def test_a_threshold_lets_a_log_grow_and_then_cuts_it() -> None:
 
 
 def test_a_threshold_is_checked_after_a_complete_write() -> None:
-    limits = Limits(threshold=Threshold(trigger=3, target=1))
+    limits = Limits(threshold=TrimThreshold(trigger=3, target=1))
     records = [replace(one, run_id=f"r{(one.seq + 1) // 2}") for one in numbered(4)]
 
     assert kept(records[:3], limits)[0] == "m1 m2 m3"  # its answer is awaited
@@ -129,7 +129,7 @@ def test_a_threshold_is_checked_after_a_complete_write() -> None:
 
 
 def test_a_threshold_that_drops_the_middle_keeps_the_first() -> None:
-    limits = Limits(threshold=Threshold(trigger=8, target=5), strategy="drop_middle")
+    limits = Limits(threshold=TrimThreshold(trigger=8, target=5), strategy="drop_middle")
 
     assert kept(numbered(8), limits)[0] == "m1 m2 m6 m7 m8"
     assert kept(numbered(10), limits)[0] == "m1 m2 m6 m7 m8 m9 m10"
@@ -137,7 +137,7 @@ def test_a_threshold_that_drops_the_middle_keeps_the_first() -> None:
 
 
 def test_a_threshold_never_cuts_a_group_larger_than_its_target() -> None:
-    limits = Limits(threshold=Threshold(trigger=4, target=2))
+    limits = Limits(threshold=TrimThreshold(trigger=4, target=2))
 
     assert kept(log("u1 A1[t1,t2] T1 T2"), limits)[0] == "A1 T1 T2"
 
@@ -162,7 +162,7 @@ def test_contradictory_limits_are_refused_with_their_field(
 
 def test_a_trigger_at_its_target_is_refused() -> None:
     with pytest.raises(InvalidRequest) as caught:
-        Threshold(trigger=3, target=3)
+        TrimThreshold(trigger=3, target=3)
 
     assert (caught.value.field, caught.value.value, caught.value.limit) == ("trigger", 3, 4)
 
@@ -262,6 +262,6 @@ def test_earlier_cuts_stay_out_and_predefined_messages_stay() -> None:
     cuts = (Cut(0, 1), Cut(2, 4))
     assert kept(records, Limits(cuts=cuts), leading=1) == ("u9 m2 m5 m6", False)
     assert kept(records, Limits(cuts=cuts, max_messages=2), leading=1) == ("m5 m6", False)
-    assert kept(records, Limits(cuts=cuts, threshold=Threshold(trigger=3, target=1)), leading=1) == (
+    assert kept(records, Limits(cuts=cuts, threshold=TrimThreshold(trigger=3, target=1)), leading=1) == (
         "u9 m2 m5 m6", False
     )  # fmt: skip

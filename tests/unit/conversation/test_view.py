@@ -18,7 +18,7 @@ from memorybase.conversation import (
     Limits,
     Record,
     Summary,
-    Threshold,
+    TrimThreshold,
     View,
     ViewOptions,
     build_view,
@@ -203,7 +203,7 @@ def test_23_messages_with_5_kept_and_a_summary_are_6() -> None:
 
 
 def test_a_view_with_threshold_and_summary_grows_after_the_summary() -> None:
-    limits = Limits(threshold=Threshold(trigger=5, target=2))
+    limits = Limits(threshold=TrimThreshold(trigger=5, target=2))
 
     assert shown(view(numbered(5), limits=limits, summary=covering(1, 3))) == "summary m4 m5"
     assert shown(view(numbered(7), limits=limits, summary=covering(1, 3))) == "summary m4 m5 m6 m7"
@@ -423,7 +423,7 @@ OPTIONS = st.builds(
         min_messages=st.integers(0, 2),
         strategy=st.sampled_from(["drop_oldest", "drop_middle"]),
         prune=st.sampled_from(["turn", "group"]),
-        threshold=st.none() | st.just(Threshold(trigger=6, target=3)),
+        threshold=st.none() | st.just(TrimThreshold(trigger=6, target=3)),
     ),
     clearing=st.none() | st.just(Clearing()),
     max_images=st.none() | st.just(0),
