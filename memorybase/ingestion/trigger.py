@@ -32,8 +32,8 @@ class IngestionState:
 def trigger(
     db: OrmSession, services: Services, bases: Sequence[MemoryBase], session: Session, now: datetime
 ) -> list[IngestionState]:
-    """For every memory base with auto_capture: if its threshold is reached, move the target and schedule a job; else set
-    when the session counts as idle."""
+    """For every memory base with auto_capture: move the target if its threshold is reached, else set when the session
+    is idle. Schedules a job for each that has pending work."""
     automatic = [base for base in bases if base.auto_capture]
     locked = cursors.lock_session_progress(db, [base.id for base in automatic], session.session_id)
     untracked = [base for base in automatic if scheduler.write_row(base, locked) is None]
