@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response, Security
 from fastapi.concurrency import run_in_threadpool
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPBearer
 
@@ -27,8 +29,40 @@ BEARER = HTTPBearer(auto_error=False, scheme_name="Bearer", description="An API 
 HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="ApiKey", description="An API key.")
 
 
-class KeyedRoute(APIRoute):
-    """Checks the API key before the body, so that no caller without a key learns the format of a body."""
+class CheckedRoute(APIRoute):
+    """Refuses unknown query parameters: a misspelt filter must not widen a request."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+        known = sorted(_query_parameters(self.dependant))
+
+        async def checked(request: Request) -> Response:
+            for name in request.query_params:
+                if name not in known:
+                    raise _unknown_parameter(name, known)
+            return await handler(request)
+
+        return checked
+
+
+def _query_parameters(dependant: Dependant) -> set[str]:
+    below = (_query_parameters(each) for each in dependant.dependencies)
+    return {field.alias for field in dependant.query_params}.union(*below)
+
+
+def _unknown_parameter(name: str, known: list[str]) -> errors.InvalidRequest:
+    nearest = difflib.get_close_matches(name, known, n=1)
+    if nearest:
+        message = f"Unknown query parameter; did you mean {nearest[0]}?"
+    elif known:
+        message = f"A query parameter must be one of {', '.join(known)}"
+    else:
+        message = "This call takes no query parameters"
+    return errors.InvalidRequest(message, field=name)
+
+
+class KeyedRoute(CheckedRoute):
+    """Checks the API key before everything else: no caller without a key learns the format of a request."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 from collections.abc import Mapping
@@ -155,6 +156,18 @@ class Settings(BaseSettings):
     log_format: Literal["console", "json"] = Field(
         "console", description="console for people, json for a log collector."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _variables_are_settings(cls, values: Any) -> Any:
+        known = [ENVIRONMENT_PREFIX + name.upper() for name in cls.model_fields]
+        for name in sorted(os.environ):
+            if name.upper().startswith(ENVIRONMENT_PREFIX) and name.upper() not in known:
+                nearest = difflib.get_close_matches(name.upper(), known, n=1)
+                hint = f"did you mean {nearest[0]}?" if nearest else "unset it"
+                message = f"{name} is not a setting; {hint}"
+                raise ValueError(message)
+        return values
 
     @model_validator(mode="after")
     def _timeouts_nest(self) -> Self:

@@ -7,12 +7,12 @@ from typing import Literal
 import anyio
 from fastapi import APIRouter
 
-from api.deps import ServicesDep
+from api.deps import CheckedRoute, ServicesDep
 from api.schemas import ERRORS, Liveness, Readiness
 from memorybase import __version__, errors
 from memorybase.operations import health
 
-router = APIRouter(tags=["health"], responses={"5XX": ERRORS["5XX"]})
+router = APIRouter(tags=["health"], route_class=CheckedRoute, responses={"5XX": ERRORS["5XX"]})
 # Threads of their own: health checks that hang must not use up the threads of requests.
 _limiter = anyio.CapacityLimiter(20)
 

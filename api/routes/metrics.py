@@ -6,9 +6,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from fastapi import APIRouter, Request, Response, Security
-from fastapi.routing import APIRoute
 
-from api.deps import BEARER, HEADER, KeyedRoute, ServicesDep
+from api.deps import BEARER, HEADER, CheckedRoute, KeyedRoute, ServicesDep
 from api.schemas import ERRORS
 from memorybase.auth.api_keys import Principal
 from memorybase.operations import exposition as metrics_text
@@ -18,7 +17,7 @@ class _UnlessPublic(KeyedRoute):
     """Requires a key unless the setting `metrics_public` is on."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        keyed, public = super().get_route_handler(), APIRoute.get_route_handler(self)
+        keyed, public = super().get_route_handler(), CheckedRoute.get_route_handler(self)
 
         async def handler(request: Request) -> Response:
             return await (public if request.app.state.settings.metrics_public else keyed)(request)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from harness.api import Api
+
+from api.app import create_app
 
 SECRET_TEXT = "the patient's name is Ada"
 
@@ -21,6 +24,33 @@ def test_a_wrong_method_is_405_with_the_allowed_ones(api: Api) -> None:
     answer = api.call("PUT", "/memories", expect=405)
     assert answer.json()["error"]["code"] == "method_not_allowed"
     assert answer.headers["allow"]
+
+
+OPERATIONS = [
+    (method.upper(), path.removeprefix("/v1"))
+    for path, methods in create_app().openapi()["paths"].items()
+    for method in methods
+]
+
+
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_an_unknown_query_parameter_is_refused_by_every_operation(api: Api, method: str, path: str) -> None:
+    filled = re.sub(r"\{\w+\}", "00000000-0000-4000-8000-000000000000", path)
+    error = api.refused(method, f"{filled}?never_a_parameter=1", 422)
+    assert (error["field"], "query parameter" in error["message"]) == ("never_a_parameter", True)
+
+
+def test_a_misspelt_query_parameter_is_refused_with_the_nearest_one(api: Api) -> None:
+    base = api.memory(flow=api.flow())
+    error = api.refused("GET", f"/memories/{base['id']}/sessions?sise=1", 422)
+    assert (error["field"], error["message"]) == ("sise", "Unknown query parameter; did you mean size?")
+
+
+def test_a_flush_with_the_session_in_the_query_flushes_nothing(api: Api) -> None:
+    base = api.memory(flow=api.flow())
+    api.capture("a")
+    api.refused("POST", f"/memories/{base['id']}/flush?session_id=s", 422)
+    assert api.queue.enqueued == []
 
 
 @pytest.mark.parametrize("body", [b"{", b"\xff\xfe", b"[" * 100_000, b'{"name": 1' + b"0" * 5_000 + b"}"])

@@ -74,6 +74,12 @@ class TestCommands:
             f"error: {missing} cannot be read: No such file or directory."
         )
 
+    def test_a_misspelt_setting_is_refused_with_the_nearest_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("MEMORYBASE_SWEEP_SECOND", "5")
+        assert "MEMORYBASE_SWEEP_SECOND is not a setting; did you mean MEMORYBASE_SWEEP_SECONDS?" in str(
+            run_main(monkeypatch, "sweep", "--once")
+        )
+
     def test_an_invalid_setting_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MEMORYBASE_SWEEP_SECONDS", "soon")
         said = str(run_main(monkeypatch, "sweep", "--once"))
