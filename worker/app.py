@@ -26,6 +26,7 @@ app.backend_cls = "disabled"  # not result_backend, which CELERY_RESULT_BACKEND 
 
 app.conf.update(
     broker_settings(settings),
+    broker_transport="worker.transport:Transport",
     # One process: no fork after the model's threads have started, and kill -9 leaves no orphan that embeds.
     worker_pool="solo",
     worker_concurrency=1,

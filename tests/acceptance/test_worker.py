@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import signal
 import time
@@ -9,10 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import psutil
 import pytest
+import redis
 import sqlalchemy as sa
 from harness import ChromaServer, PostgresServer, RedisServer, wait_until
 from harness.worker import WorkerServer
@@ -34,6 +38,7 @@ from memorybase.services import Services
 from memorybase.sessions import flows
 from memorybase.settings import Settings, embedded
 from memorybase.vectors.store import CollectionRef
+from worker.queue import INGEST_TASK, QUEUE
 
 SECRET_WORD = "ornithopter"  # part of every message's text, so that a log that quotes one is found
 WORK_SECONDS = 60.0  # on a loaded machine
@@ -315,3 +320,43 @@ def test_other_pools_are_refused_with_the_reason(stack: Stack) -> None:
             worker.start()
 
     assert not worker.running
+
+
+def test_a_worker_drops_malformed_queue_messages_and_goes_on(stack: Stack, own_redis: RedisServer) -> None:
+    """Each is popped once, logged and gone: no worker dies of it, and a restarted one does not meet it again."""
+    worker = stack.start_worker()
+    malformed = [*malformed_envelopes(), b"null", b"1", b'"text"', b"[]", b"{}", b"{", b"\xff\xfe"]
+    with redis.Redis.from_url(own_redis.url) as client:
+        client.lpush(QUEUE, *malformed)
+        stack.capture()
+        wait_until(stack.idle, WORK_SECONDS, "the session is ingested after them")
+        assert client.llen(QUEUE) == client.hlen("unacked") == 0
+    assert worker.running
+    assert stack.processed() == 3
+    # Celery itself logs and rejects a task that it does not know.
+    assert worker.log.read_text().count("queue_message_dropped") == len(malformed) - 1
+
+
+def malformed_envelopes() -> Iterator[bytes]:
+    """A task message with one part damaged each."""
+
+    def encoded(body: Any) -> str:
+        return base64.b64encode(json.dumps(body).encode()).decode()
+
+    information = {"routing_key": QUEUE, "exchange": ""}
+    properties = {"delivery_tag": "t", "delivery_info": information, "body_encoding": "base64"}
+    headers = {"task": INGEST_TASK, "id": "1"}
+    message = {
+        "body": encoded([[], {}, {}]), "content-type": "application/json", "content-encoding": "utf-8",
+        "headers": headers, "properties": properties,
+    }  # fmt: skip
+    bodies = ["?", "abc", "/w==", None, 7, *map(encoded, (None, 1, "x", [], [1, 2, 3], [{}, [], {}]))]
+    damages: list[dict[str, Any]] = [
+        *({"body": body} for body in bodies),
+        *({"headers": each} for each in (None, {}, [], {"task": INGEST_TASK}, headers | {"task": "nobody.knows"})),
+        *({"properties": each} for each in (None, {}, properties | {"body_encoding": "x"})),
+        {"content-type": "application/x-python-serialize"},
+    ]  # fmt: skip
+    for number, damage in enumerate(damages):
+        tag = {"delivery_tag": f"t{number}"}
+        yield json.dumps({**message, "properties": properties | tag, **damage}).encode()

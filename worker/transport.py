@@ -1,0 +1,64 @@
+"""Kombu's Redis transport, but malformed queue messages are dropped.
+
+Celery pops a message before it decodes it. Malformed ones raise out of its event loop, which ends the worker, and some
+stay unacknowledged and come back to the next worker. The job row in SQL is the source of truth: dropping a notification
+costs only time, because the sweeper enqueues the job again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from queue import Empty
+from typing import Any
+
+from kombu.exceptions import KombuError
+from kombu.transport import redis
+
+from memorybase.telemetry import get_logger
+
+log = get_logger(__name__)
+
+# What reading a message of any shape may raise. Errors of the connection are other types.
+MALFORMED = (ValueError, TypeError, LookupError, AttributeError)
+
+
+class Channel(redis.Channel):
+    def _brpop_read(self, **options: Any) -> Any:
+        try:
+            return super()._brpop_read(**options)
+        except MALFORMED as error:  # not even an envelope
+            _log_dropped(error)
+            raise Empty from None
+
+    def basic_consume(
+        self, queue: str, no_ack: bool, callback: Callable[[Any], Any], *args: Any, **options: Any
+    ) -> Any:
+        def deliver(message: Any) -> Any:
+            try:
+                _check(message)
+            except (*MALFORMED, KombuError) as error:
+                _log_dropped(error)
+                message.ack()
+                return None
+            return callback(message)
+
+        return super().basic_consume(queue, no_ack, deliver, *args, **options)
+
+
+class Transport(redis.Transport):
+    Channel = Channel
+
+
+def _check(message: Any) -> None:
+    """Raise unless the message has the shape of Celery's task messages, of which Celery itself checks only a part."""
+    arguments, keywords, _ = message.decode()
+    names = [message.headers[name] for name in ("task", "id")]
+    if not (
+        isinstance(arguments, list) and isinstance(keywords, dict) and all(isinstance(name, str) for name in names)
+    ):
+        raise TypeError
+
+
+def _log_dropped(error: Exception) -> None:
+    # Without the error's text, which may quote the message.
+    log.error("queue_message_dropped", error_type=type(error).__name__)
