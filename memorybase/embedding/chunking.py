@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 from semantic_text_splitter import TextSplitter
 
+from memorybase import errors
 from memorybase.embedding.protocol import Embedder
 from memorybase.settings import Settings
+
+KIND = "sentence-tokens"  # of the splitting below; another kind gives other chunks
 
 Offsets = Callable[[str], Sequence[tuple[int, int]]]
 
@@ -87,7 +90,18 @@ class Chunker:
 
     @property
     def identity(self) -> str:
-        return f"sentence-tokens/{self.max_tokens}/{self.overlap}"
+        return f"{KIND}/{self.max_tokens}/{self.overlap}"
+
+    @classmethod
+    def of(cls, identity: str, embedder: Embedder) -> Chunker:
+        """The chunker that a generation was built with; raises ModelUnavailable for an unknown identity."""
+        kind, _, numbers = identity.partition("/")
+        max_tokens, _, overlap = numbers.partition("/")
+        if kind != KIND or not (max_tokens.isdecimal() and overlap.isdecimal()):
+            raise errors.ModelUnavailable(
+                f"The store was chunked by {identity}, which this version does not know: regenerate it", field="chunker"
+            )
+        return cls(int(max_tokens), int(overlap), embedder.token_offsets)
 
     def split(self, text: str) -> list[Chunk]:
         return split_text(text, self.offsets, max_tokens=self.max_tokens, overlap=self.overlap)

@@ -92,6 +92,7 @@ class Claim:
     capture: Capture
     embedding_model: str
     embedder: str
+    chunker: str
     token_encoding: str | None
     collection: CollectionRef
     end_user_id: str | None
@@ -132,6 +133,7 @@ def new_claim(
         capture=Capture(generation.capture),
         embedding_model=generation.embedding_model,
         embedder=generation.embedder,
+        chunker=generation.chunker,
         token_encoding=generation.token_encoding,
         collection=CollectionRef(generation.collection_name, generation.collection_id),
         end_user_id=end_user_id,

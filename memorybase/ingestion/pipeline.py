@@ -106,7 +106,7 @@ def prepare(services: Services, work: JobWork) -> None:
         embedder = embedder_for(services, work.claim)
         items = [MessageWork(work, message) for message in work.messages]
         for item in items:
-            _bisect([item], partial(_split, services, embedder), lambda *_: probe(embedder))
+            _bisect([item], partial(_split, embedder), lambda *_: probe(embedder))
         work.items = _active(items)
         found = vector_reuse.find_reusable(
             services, work.claim, embedder, [(item.message, item.chunks) for item in work.items]
@@ -120,9 +120,11 @@ def prepare(services: Services, work: JobWork) -> None:
         work.error = error
 
 
-def _split(services: Services, embedder: Embedder, items: Sequence[MessageWork]) -> None:
+def _split(embedder: Embedder, items: Sequence[MessageWork]) -> None:
     for item in items:
-        item.chunks = chunking.chunker_for(services.settings, embedder).split(message_text(item.message.content))
+        # As the generation was chunked, even if the settings have changed since.
+        chunker = chunking.Chunker.of(item.work.claim.chunker, embedder)
+        item.chunks = chunker.split(message_text(item.message.content))
 
 
 def mark_embedding_started(works: Sequence[JobWork], keeper: LeaseKeeper) -> None:

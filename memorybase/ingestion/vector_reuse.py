@@ -47,7 +47,7 @@ def find_reusable(services: Services, claim: Claim, embedder: Embedder, pieces: 
             db,
             progress_id=claim.progress_id,
             embedder=embedder.identity,
-            chunker=chunking.chunker_for(services.settings, embedder).identity,
+            chunker=claim.chunker,
             versions=versions,
             limit=MAX_SOURCES,
         )

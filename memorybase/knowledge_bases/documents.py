@@ -16,7 +16,7 @@ from uuid import UUID, uuid5
 
 from memorybase import errors
 from memorybase.database import clock
-from memorybase.embedding.chunking import chunker_for
+from memorybase.embedding.chunking import Chunker
 from memorybase.embedding.compatibility import check_searchable, check_writable
 from memorybase.knowledge_bases import queries
 from memorybase.knowledge_bases.queries import StoredDocument
@@ -225,7 +225,7 @@ def _write(
 def _upsert(services: Services, entry: KnowledgeBase, documents: Sequence[StoredDocument]) -> list[StoredDocument]:
     embedder = services.embedders.get(entry.embedding_model)
     check_writable(embedder, entry.embedder, remedy="rebuild")
-    chunker = chunker_for(services.settings, embedder)
+    chunker = Chunker.of(entry.chunker, embedder)
     pieces = [chunker.split(document.text) for document in documents]
     vectors = iter(embedder.embed([chunk.text for chunks in pieces for chunk in chunks]))
     records = [

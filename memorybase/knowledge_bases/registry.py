@@ -253,6 +253,7 @@ def rebuild(services: Services, user_id: UUID, name: str) -> int:
             raise not_found("knowledge base", name)
         old_collection = entry.collection_name
         entry.collection_name, entry.collection_id, entry.embedder = collection.name, collection.id, embedder.identity
+        entry.chunker = chunker_for(services.settings, embedder).identity
     count = documents.write_all(services, entry)
     write_metadata(services, entry)
     try:

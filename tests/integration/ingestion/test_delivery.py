@@ -688,6 +688,20 @@ def test_a_session_renamed_between_claim_and_read_is_ingested(world: World, monk
     world.assert_all_ingested(base)
 
 
+def test_a_worker_with_other_chunk_settings_chunks_as_the_generation_was(world: World) -> None:
+    base = world.new_base(threshold=1)
+    long_text = " ".join(f"Sentence number {number} is here." for number in range(200))
+    world.say("s", long_text)
+    world.drain()
+    settings = world.services.settings
+    changed = settings.model_copy(update={"chunk_tokens": 16, "chunk_overlap": 0})
+    world.services = dataclasses.replace(world.services, settings=changed)
+    world.say("s", long_text)
+    world.drain()
+    first, second = (entry.chunks for entry in world.ledger(base))
+    assert first == second > 1
+
+
 @pytest.mark.both_databases
 def test_captures_that_commit_in_reverse_order_are_all_ingested(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     base = world.new_base(threshold=1)
