@@ -164,12 +164,17 @@ async def _authenticated(request: Request) -> Principal:
         gate.refused(name, address)
         raise errors.Unauthorized
     try:
-        principal = await run_in_threadpool(api_keys.authenticate, services_of(request), secret)
+        principal = await run_in_threadpool(check_key, request)
     except errors.Unauthorized:
         gate.refused(name, address)
         raise
     gate.opened(name)
     return principal
+
+
+def check_key(request: Request) -> Principal:
+    """The caller, if its key is still valid; raises Unauthorized."""
+    return api_keys.authenticate(services_of(request), _secret(request))
 
 
 def _secret(request: Request) -> str:

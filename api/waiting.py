@@ -26,6 +26,7 @@ Result = TypeVar("Result")
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 0.5
 KEEP_ALIVE_SECONDS = 15.0  # proxies close idle streams
+CHECK_KEY_SECONDS = 15.0  # a stream outlives the revocation of its key by no more
 
 _JOB = TypeAdapter(JobView)
 
@@ -70,18 +71,27 @@ async def until(
         pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
 
 
-async def job_events(request: Request, first: JobView, poll: Callable[[], JobView]) -> AsyncIterator[bytes]:
-    """Events: the job, and again after each change, until it ends, is deleted, or the server ends."""
+async def job_events(
+    request: Request, first: JobView, poll: Callable[[], JobView], check_key: Callable[[], object]
+) -> AsyncIterator[bytes]:
+    """Events: the job, then each change, until it ends or is gone, the key is revoked or the server ends."""
     shown, sent_at = first, time.monotonic()
+    checked_at = sent_at
     yield _event("job", shown)
     while not shown.ended:
         await asyncio.sleep(LONGEST_PAUSE_SECONDS)
         if request.app.state.ending:
             return
         try:
+            if time.monotonic() - checked_at >= CHECK_KEY_SECONDS:
+                await run_in_threadpool(check_key)
+                checked_at = time.monotonic()
             job = await run_in_threadpool(poll)
         except errors.NotFound:
             yield b"event: gone\ndata: {}\n\n"
+            return
+        except errors.Unauthorized:
+            yield b"event: unauthorized\ndata: {}\n\n"
             return
         except errors.EnvironmentFailure:
             job = shown  # the database is unavailable: keep the stream open

@@ -9,7 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from api import waiting
-from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.deps import PageDep, Reader, ServicesDep, Writer, check_key, keyed_router
 from api.schemas import MAX_WAIT_SECONDS, Identifier, SentUuid
 from memorybase.database.paging import Page
 from memorybase.memory_bases import regenerate
@@ -51,14 +51,16 @@ async def get_job(
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
 async def watch_job(job_id: SentUuid, services: ServicesDep, caller: Reader, request: Request) -> StreamingResponse:
-    """Stream server-sent events: `job` after each change, `end` with the last state."""
+    """Stream server-sent events: `job` after each change, `end` with the last state, `unauthorized` if the key was
+    revoked."""
 
     def poll() -> JobView:
         return jobs.get_job(services, caller.user_id, job_id)
 
     first = await run_in_threadpool(poll)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(waiting.job_events(request, first, poll), media_type="text/event-stream", headers=headers)
+    events = waiting.job_events(request, first, poll, lambda: check_key(request))
+    return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
 
 @router.delete("/jobs/{job_id}", status_code=204)

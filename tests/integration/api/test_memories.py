@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,10 @@ import pytest
 import sqlalchemy as sa
 from harness.api import Api
 from harness.waiting import wait_until
+
+from api import waiting
+from memorybase.auth import api_keys
+from memorybase.read_models import jobs
 
 CONTRACT = {
     "id", "name", "flow_id", "user_id", "kb_name", "threshold", "auto_capture", "capture", "idle_after",
@@ -378,6 +383,21 @@ class TestJobs:
         assert events[0][0] == "event: job"
         assert events[-1][0] == "event: end"
         assert json.loads(events[-1][1].removeprefix("data: "))["state"] == "done"
+
+    def test_events_end_when_their_key_is_revoked(self, api: Api, queued: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        key, secret = api_keys.create_key(api.services, api.user_id, name="stream", scopes=["read"])
+        get_job = jobs.get_job
+
+        def revoked_after_the_first_look(*arguments: Any) -> Any:
+            monkeypatch.setattr(jobs, "get_job", get_job)
+            job = get_job(*arguments)
+            api_keys.revoke_key(api.services, api.user_id, key.id)
+            return job
+
+        monkeypatch.setattr(waiting, "CHECK_KEY_SECONDS", 0)
+        monkeypatch.setattr(jobs, "get_job", revoked_after_the_first_look)
+        answer = api.call("GET", f"/jobs/{queued}/events", headers={"Authorization": f"Bearer {secret}"})
+        assert re.findall("^event: (.*)$", answer.text, re.MULTILINE) == ["job", "unauthorized"]
 
     def test_a_job_is_cancelled(self, api: Api, queued: str) -> None:
         base = api.get(f"/jobs/{queued}")["memory_base_id"]
