@@ -223,10 +223,6 @@ class Settings(BaseSettings):
     def model_cache_dir(self) -> Path:
         return self.model_dir or self.data_dir / "models"
 
-    @property
-    def run_dir(self) -> Path:
-        return self.data_dir / "run"
-
     def child_environment(self, changes: Mapping[str, Any] | None = None) -> dict[str, str]:
         """Environment of a child process: this one, with every setting explicit, then the changes."""
         environment = dict(os.environ)

@@ -50,7 +50,7 @@ class Transport(redis.Transport):
 
 
 def _check(message: Any) -> None:
-    """Raise unless the message has the shape of Celery's task messages, of which Celery itself checks only a part."""
+    """Raise unless the message has the shape of a task message. Celery itself checks only some of it."""
     arguments, keywords, _ = message.decode()
     names = [message.headers[name] for name in ("task", "id")]
     if not (

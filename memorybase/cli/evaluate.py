@@ -256,7 +256,7 @@ def _cuts(scored: Sequence[Scored]) -> Table:
 
 def _hints(variant: Variant, with_evidence: int, without: int) -> list[str]:
     legend = "False alarms: the share of questions without an answer that still have a result at this min_score. "
-    legend += f"Missed: the share of questions with evidence of which none is among the first {TOP} results."
+    legend += f"Missed: the share of questions without any of their evidence among the first {TOP} results."
     lines = [legend]
     missed = [each.question.question.line for each in variant.answered if each.missed]
     if missed:

@@ -104,9 +104,11 @@ def prepare(services: Services, work: JobWork) -> None:
     """Cut the job's messages into chunks, and copy vectors from other collections."""
     try:
         embedder = embedder_for(services, work.claim)
+        # As the generation was chunked, even if the settings have changed since.
+        chunker = chunking.Chunker.of(work.claim.chunker, embedder)
         items = [MessageWork(work, message) for message in work.messages]
         for item in items:
-            _bisect([item], partial(_split, embedder), lambda *_: probe(embedder))
+            _bisect([item], partial(_split, chunker), lambda *_: probe(embedder))
         work.items = _active(items)
         found = vector_reuse.find_reusable(
             services, work.claim, embedder, [(item.message, item.chunks) for item in work.items]
@@ -120,10 +122,8 @@ def prepare(services: Services, work: JobWork) -> None:
         work.error = error
 
 
-def _split(embedder: Embedder, items: Sequence[MessageWork]) -> None:
+def _split(chunker: chunking.Chunker, items: Sequence[MessageWork]) -> None:
     for item in items:
-        # As the generation was chunked, even if the settings have changed since.
-        chunker = chunking.Chunker.of(item.work.claim.chunker, embedder)
         item.chunks = chunker.split(message_text(item.message.content))
 
 

@@ -67,7 +67,7 @@ class Chat(Base):
     summary_from_seq: Mapped[int] = mapped_column(BigInteger, default=0)
     summary_to_seq: Mapped[int] = mapped_column(BigInteger, default=0)
     notify_at: Mapped[datetime | None]  # a summary is pending, and the sweeper notifies a worker then
-    # Incremented by a deletion, a trim and a new summary: a summary begun before is not stored.
+    # Incremented by a deletion, a trim and a new summary: a summary started before is not stored.
     revision: Mapped[int] = mapped_column(Integer, default=0)
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]

@@ -99,7 +99,7 @@ class PendingMessage(NamedTuple):
 
 
 class PendingScope(NamedTuple):
-    """Which pending messages to read: of which session or end user, how many, of how many sessions."""
+    """Which pending messages to read, and from how many sessions at most."""
 
     session_id: str | None
     end_user_id: str | None

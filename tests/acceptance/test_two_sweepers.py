@@ -33,7 +33,7 @@ from memorybase.settings import embedded
 from worker.queue import QUEUE
 
 HANGS_SECONDS = 9.0  # the database cuts whoever waits for a lock for 10 s
-EACH = 30  # sessions of each kind: under a lease that has run out, owed a job, with a ring that nobody heard
+EACH = 30  # sessions of each kind: with an expired lease, without a job for pending messages, with a lost notification
 ONE_SESSION = Change("session_progress", "NEW.session_id = 's0' AND NEW.epoch > OLD.epoch")
 
 
@@ -120,7 +120,7 @@ def test_two_sweepers_share_the_work_and_one_that_hangs_does_not_delay_the_other
 ) -> None:
     scene.leave_work_behind()
     with redis.Redis.from_url(redis_url) as client:
-        client.flushall()  # nobody heard what was rung so far
+        client.flushall()  # all notifications so far are lost
     with gate(postgres_server, scene.dbname, ONE_SESSION) as held:
         for sweeper in scene.sweepers:
             sweeper.launch()
@@ -128,7 +128,7 @@ def test_two_sweepers_share_the_work_and_one_that_hangs_does_not_delay_the_other
         wait_until(lambda: len(scene.notified()) == 3 * EACH - 1, HANGS_SECONDS, "the other does all the rest")
         assert scene.epochs() == {0: 2 * EACH, 1: 1, 2: EACH - 1}
         assert held.reached()
-    wait_until(lambda: len(scene.notified()) == 3 * EACH, PATIENCE, "the last one is rung too")
+    wait_until(lambda: len(scene.notified()) == 3 * EACH, PATIENCE, "the last one is notified too")
     for sweeper in scene.sweepers:
         sweeper.wait_until_it_answers()
         sweeper.stop()

@@ -184,7 +184,7 @@ def test_a_worker_survives_redis_being_killed_and_takes_jobs_again(stack: Stack,
     for round_number in range(1, 4):
         stack.capture()  # the kill meets the worker taking this or working on it
         own_redis.kill()
-        stack.capture()  # rung to nobody
+        stack.capture()  # no worker receives the notification
         own_redis.start()
 
         wait_until(stack.idle_after_sweep, WORK_SECONDS, "the jobs of the round have ended")
@@ -198,7 +198,7 @@ def test_a_worker_survives_redis_being_killed_and_takes_jobs_again(stack: Stack,
 def test_a_worker_survives_redis_being_frozen(stack: Stack, own_redis: RedisServer) -> None:
     worker = stack.start_worker()
     own_redis.freeze()
-    stack.capture()  # rung to nobody
+    stack.capture()  # no worker receives the notification
     wait_until(lambda: "dropping stale connection" in worker.log.read_text(), WORK_SECONDS, "the worker notices")
 
     own_redis.thaw()

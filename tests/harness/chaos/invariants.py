@@ -153,7 +153,7 @@ def unrest(database: Database) -> list[str]:
     row, job, base, generation = SessionProgress, IngestionJob, MemoryBase, Generation
     questions = {
         "active jobs": sa.select(job.id).where(job.state.in_(ACTIVE_STATES)),
-        "sessions owed work": sa.select(row.id).where(
+        "sessions with pending work": sa.select(row.id).where(
             sa.or_(row.target_seq > row.cursor_seq, row.dirty > row.repaired, row.audit_at.is_not(None))
         ),
         "leases": sa.select(row.id).where(row.lease_until.is_not(None)),

@@ -233,9 +233,9 @@ class TestAtRest:
 @pytest.mark.parametrize(
     ("tamper", "expected"),
     [
-        (lambda rest: rest.update("session_progress", "target_seq = cursor_seq + 1"), "1 sessions owed work"),
-        (lambda rest: rest.update("session_progress", "dirty = repaired + 1"), "1 sessions owed work"),
-        (lambda rest: rest.update("session_progress", "audit_at = '2030-01-01'"), "1 sessions owed work"),
+        (lambda rest: rest.update("session_progress", "target_seq = cursor_seq + 1"), "1 sessions with pending work"),
+        (lambda rest: rest.update("session_progress", "dirty = repaired + 1"), "1 sessions with pending work"),
+        (lambda rest: rest.update("session_progress", "audit_at = '2030-01-01'"), "1 sessions with pending work"),
         (lambda rest: rest.update("session_progress", "lease_until = '2030-01-01'"), "1 leases"),
         (lambda rest: rest.update("ingestion_jobs", "state = 'queued'"), "1 active jobs"),
         (lambda rest: rest.update("ingestion_jobs", "state = 'running'"), "1 active jobs"),

@@ -486,7 +486,7 @@ def test_concurrent_reads_and_workers_end_with_one_exact_summary(world: World) -
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(some, range(12)))
-    wait_until(lambda: not work(world, Scripted()), what="that nothing is owed")
+    wait_until(lambda: not work(world, Scripted()), what="that no summary is pending")
 
     texts = [text for number in range(1, 10) for text in (f"q{number}", f"a{number}")]
     assert row(world).text == "|".join(texts[: row(world).to_seq])
