@@ -16,6 +16,7 @@ from fastapi.encoders import jsonable_encoder
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from memorybase import errors
 from memorybase.models import NAME_LENGTH
@@ -27,6 +28,8 @@ DETAILED_ERRORS = 20
 # Retry-After in seconds: a job of one session takes about one second, an outage or a build takes longer.
 RETRY_AFTER_JOB = 1
 RETRY_AFTER_OUTAGE = 5
+
+METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 _LIMITS = ("max_length", "min_length", "le", "lt", "ge", "gt")
 _LENGTHS = {"string_too_long", "string_too_short", "too_long", "too_short"}
@@ -92,7 +95,20 @@ async def _on_http_error(request: Request, error: Exception) -> JSONResponse:
         raise error
     answer = render(_from_status(error.status_code), request_id_of(request))
     answer.headers.update(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        answer.headers["Allow"] = _allowed_methods(request)
     return answer
+
+
+def _allowed_methods(request: Request) -> str:
+    """Every method of the path: Starlette names those of the first route that matches it."""
+    scope = {name: request.scope[name] for name in ("type", "path", "root_path", "headers")}
+    allowed = (
+        method
+        for method in METHODS
+        if any(route.matches(scope | {"method": method})[0] is Match.FULL for route in request.app.routes)
+    )
+    return ", ".join(allowed)
 
 
 def _from_status(status: int) -> errors.MemorybaseError:

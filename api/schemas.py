@@ -39,6 +39,7 @@ from memorybase.messages import not_blank, storable
 from memorybase.models import ID_LENGTH, MODEL_LENGTH, NAME_LENGTH, Capture
 from memorybase.search import request, weights
 from memorybase.settings import Settings
+from memorybase.validation import Sent
 from memorybase.vectors.search import MAX_FILTER_KEYS
 
 Role = Literal["user", "assistant", "system", "tool"]
@@ -78,7 +79,7 @@ Moment = Annotated[datetime, AfterValidator(_aware)]
 NOT_GIVEN: Any = Field(default=None, json_schema_extra=_absent)
 
 
-class Body(BaseModel):
+class Body(Sent):
     model_config = ConfigDict(extra="forbid")
 
     def given(self) -> dict[str, Any]:

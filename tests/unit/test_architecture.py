@@ -26,6 +26,7 @@ LAYERS: dict[str, set[str]] = {
         "memorybase.metrics",
         "memorybase.models",
         "memorybase.settings",
+        "memorybase.validation",
     },
     "adapters": {
         "memorybase.client",

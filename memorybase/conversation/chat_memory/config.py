@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
 
 from memorybase.conversation.chat_memory.templates import MAX_TEMPLATE_CHARS, check_template
 from memorybase.conversation.view.build import ViewOptions
@@ -16,6 +16,7 @@ from memorybase.conversation.view.tool_results import Clearing
 from memorybase.errors import InvalidRequest
 from memorybase.messages import not_blank, storable
 from memorybase.models import NAME_LENGTH
+from memorybase.validation import Sent
 
 SUMMARIZE_PROMPT = "Summarize the key points of the removed messages, preserving important context and decisions made."
 MAX_MESSAGES = 10_000  # of any limit; a view reads no more
@@ -28,7 +29,7 @@ _Template = Annotated[_Text, Field(max_length=MAX_TEMPLATE_CHARS)]
 _Count = Annotated[int, Field(ge=0, le=MAX_MESSAGES)]
 
 
-class PredefinedMessage(BaseModel):
+class PredefinedMessage(Sent):
     """A message shown before the history, never stored in it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,7 +38,7 @@ class PredefinedMessage(BaseModel):
     content: Annotated[_Text, Field(max_length=100_000)]
 
 
-class ChatMemoryConfig(BaseModel):
+class ChatMemoryConfig(Sent):
     """The fields of a Chat Memory node. Fields of the other `limit_type` are stored and ignored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -55,7 +55,7 @@ class FileRef:
             pointer=pointer,
             name=next((name for key in ("file_name", "filename", "name") if (name := _text(raw.get(key)))), None),
             content_type=content_type,
-            size=size if isinstance(size, int) else None,
+            size=size if type(size) is int else None,  # true is no size
             belongs_to=owner if owner in get_args(Owner) else None,
         )
 

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from harness.api import Api
 
+from api import chat_schemas, schemas
 from api.app import create_app
+from memorybase.validation import Sent
 
 SECRET_TEXT = "the patient's name is Ada"
 
@@ -20,10 +22,19 @@ def test_an_unknown_path_is_404(api: Api, path: str) -> None:
     assert api.refused("GET", path, 404)["code"] == "not_found"
 
 
-def test_a_wrong_method_is_405_with_the_allowed_ones(api: Api) -> None:
-    answer = api.call("PUT", "/memories", expect=405)
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PUT", "/memories", "GET, POST"),
+        ("POST", "/memories/x", "DELETE, GET, PATCH"),
+        ("PATCH", "/flows/f/chat-memories/n/messages", "DELETE, GET, POST"),
+        ("POST", "/health/live", "GET"),
+    ],
+)
+def test_a_wrong_method_is_405_with_all_methods_of_the_path(api: Api, method: str, path: str, allowed: str) -> None:
+    answer = api.call(method, path, expect=405)
     assert answer.json()["error"]["code"] == "method_not_allowed"
-    assert answer.headers["allow"]
+    assert answer.headers["allow"] == allowed
 
 
 OPERATIONS = [
@@ -155,6 +166,34 @@ def test_an_error_names_value_and_bound(
     api.flow("f")
     error = api.refused("POST", path, 422, json=body)
     assert (error["field"], error["value"], error["limit"]) == (field, value, limit)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "field"),
+    [
+        ("POST", "/memories", {"name": "n", "flow_id": "f", "threshold": True}, "threshold"),
+        ("POST", "/memories", {"name": "n", "flow_id": "f", "idle_after": False}, "idle_after"),
+        ("POST", "/search", SEARCH | {"min_score": False}, "min_score"),
+        ("POST", "/search", SEARCH | {"neighbors": False}, "neighbors"),
+        ("POST", "/context", {"flow_id": "f", "session_id": "s", "token_budget": True}, "token_budget"),
+        (
+            "POST", "/context",
+            {"flow_id": "f", "session_id": "s", "token_budget": 9, "config": {"pairs": True}}, "config.pairs",
+        ),
+        ("POST", "/history", {"flow_id": "f", "session_id": "s", "message_limit": False}, "message_limit"),
+        ("PUT", "/flows/f/chat-memories/n", {"name": "c", "chat_id": "x", "max_messages": False}, "max_messages"),
+        ("POST", "/flows/f/chat-memories/n/trim", {"chat_id": "x", "max_messages": False}, "max_messages"),
+    ],
+)  # fmt: skip
+def test_true_and_false_are_no_numbers(api: Api, method: str, path: str, body: Any, field: str) -> None:
+    api.flow("f")
+    error = api.refused(method, path, 422, json=body)
+    assert (error["field"], "valid" in error["message"]) == (field, True)
+
+
+def test_every_request_body_refuses_them() -> None:
+    bodies = {name: kind for name, kind in (vars(schemas) | vars(chat_schemas)).items() if name.endswith("Body")}
+    assert [name for name, kind in bodies.items() if not issubclass(kind, Sent)] == ["ErrorBody"]  # an answer
 
 
 def test_every_invalid_field_is_named(api: Api) -> None:
