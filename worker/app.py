@@ -41,6 +41,8 @@ app.conf.update(
     broker_connection_retry=True,
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
+    # A Redis that answers and refuses writes, because its disk is full for example, is an outage too.
+    broker_channel_error_retry=True,
     worker_cancel_long_running_tasks_on_connection_loss=False,  # the SQL claim goes on without Redis
     broker_transport_options={
         "socket_timeout": 5,  # without it a frozen Redis blocks the worker for ever; above the 1 s blocking read

@@ -80,6 +80,9 @@ class StackChild:
                 self._answered.set()
             elif text.startswith("error: "):
                 self._failure = text.removeprefix("error: ")
+            elif text.startswith("not ready: "):
+                self._failure = f"the stack is {text}"
+                self._answered.set()
             self._report(text)
         self._answered.set()
 

@@ -19,8 +19,8 @@ from circus.watcher import Watcher
 from tornado.ioloop import IOLoop
 
 from memorybase import errors
-from memorybase.stack.children import Child
-from memorybase.stack.state import DataDir
+from memorybase.stack.children import DISPENSABLE, Child
+from memorybase.stack.state import DataDir, write_private
 
 CHECK_SECONDS = 0.25  # how soon a dead child is noticed
 TRIM_SECONDS = 10.0  # how often the size of log files is checked
@@ -29,6 +29,7 @@ MAX_DELAY_SECONDS = 10.0
 KILLED_DELAY_SECONDS = 1.0  # killed from outside, which is not the child's fault: restart it soon
 DEATHS_BEFORE_READY = 3
 DEATHS = 10
+ESSENTIAL = "api"  # once the stack is serving, only its repeated end is the stack's: captures need nothing else
 LEFTOVER_SECONDS = 5.0
 CLOCK_SECONDS = 1.0  # tolerance between the clocks of process start times and file times
 
@@ -44,6 +45,7 @@ class _Kept:
     pid: int | None = None
     started: float = 0.0
     deaths: int = 0  # in a row, each before STEADY_SECONDS
+    noted: bool = True  # its pid is in its pid file
 
 
 class Processes:
@@ -68,7 +70,7 @@ class Processes:
         for number, handler in handlers.items():  # circus has replaced them
             signal.signal(number, handler)
         self.failure: asyncio.Future[errors.MemorybaseError] = asyncio.get_running_loop().create_future()
-        self.was_ready = False  # the stack has been ready once
+        self.is_serving = False  # the stack has accepted captures
         self._stopping = asyncio.Event()
         self._keeping: asyncio.Task[None] | None = None
 
@@ -90,12 +92,19 @@ class Processes:
         trimmed = time.monotonic()
         while not self._stopping.is_set():
             await self._arbiter.manage_watchers()
+            for kept in self._kept.values():
+                if not kept.noted:
+                    self._note_pid(kept)
             if time.monotonic() - trimmed > TRIM_SECONDS:
                 trimmed = time.monotonic()
                 for name in self._kept:
                     self._data.trim_log(name)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), CHECK_SECONDS)
+
+    def keeps_ending(self, name: str) -> bool:
+        """Whether the child ended several times in a row soon after its start."""
+        return self._kept[name].deaths >= DEATHS_BEFORE_READY
 
     async def stop(self) -> None:
         """Stop the children one after the other, the last started first."""
@@ -146,11 +155,17 @@ class Processes:
     def _after_spawn(self, watcher: Watcher, pid: int, **_: Any) -> bool:
         kept = self._kept[watcher.name]
         kept.pid, kept.started = pid, time.monotonic()
-        path = self._data.pid_file(watcher.name)
-        scratch = path.with_suffix(".new")
-        scratch.write_text(str(pid))
-        scratch.replace(path)
+        self._note_pid(kept)
         return True
+
+    def _note_pid(self, kept: _Kept) -> None:
+        # On a full disk this fails, and the child must start nevertheless; `_keep` tries again.
+        try:
+            write_private(self._data.pid_file(kept.child.name), str(kept.pid))
+        except OSError:
+            kept.noted = False
+        else:
+            kept.noted = True
 
     def _after_reap(self, watcher: Watcher, exit_code: int, **_: Any) -> bool:
         kept = self._kept[watcher.name]
@@ -163,6 +178,7 @@ class Processes:
         if kept.pid is not None:
             _kill_group(kept.pid)
             kept.pid = None
+        kept.noted = True
         self._data.pid_file(kept.child.name).unlink(missing_ok=True)
 
     def _schedule_restart(self, kept: _Kept, exit_code: int) -> None:
@@ -171,9 +187,14 @@ class Processes:
         kept.deaths = 1 if time.monotonic() - kept.started >= STEADY_SECONDS else kept.deaths + 1
         killed = exit_code == -signal.SIGKILL
         how = f"was ended by signal {-exit_code}" if exit_code < 0 else f"exited with status {exit_code}"
-        if not killed and kept.deaths >= (DEATHS if self.was_ready else DEATHS_BEFORE_READY):
-            self._fail(name, how, kept.deaths)
+        may_fail = name == ESSENTIAL if self.is_serving else name not in DISPENSABLE
+        if may_fail and not killed and kept.deaths >= (DEATHS if self.is_serving else DEATHS_BEFORE_READY):
+            kept.watcher.numprocesses = 0
+            if not self.failure.done():
+                self.failure.set_result(errors.NotReady(self._describe_deaths(kept, how)))
             return
+        if kept.deaths == DEATHS_BEFORE_READY and not killed:
+            self._report(f"note: {self._describe_deaths(kept, how)}")
         delay = 0.0 if kept.deaths == 1 else min(0.25 * 2**kept.deaths, MAX_DELAY_SECONDS)
         delay = min(delay, KILLED_DELAY_SECONDS) if killed else delay
         self._report(f"{name} {how}; restarting it" + (f" in {delay:g} s" if delay else ""))
@@ -181,12 +202,11 @@ class Processes:
             kept.watcher.numprocesses = 0
             self._loop.call_later(delay, setattr, kept.watcher, "numprocesses", 1)
 
-    def _fail(self, name: str, how: str, deaths: int) -> None:
-        self._kept[name].watcher.numprocesses = 0
+    def _describe_deaths(self, kept: _Kept, how: str) -> str:
+        name = kept.child.name
         last = self._data.last_log_line(name)
-        text = f"{name} {how}, {deaths} times in a row. Its log is {self._data.log_file(name)}"
-        if not self.failure.done():
-            self.failure.set_result(errors.NotReady(f"{text}; the last line: {last}" if last else f"{text}."))
+        text = f"{name} {how}, {kept.deaths} times in a row. Its log is {self._data.log_file(name)}"
+        return f"{text}; the last line: {last}" if last else f"{text}."
 
 
 def end_leftovers(data: DataDir, names: Sequence[str], report: Callable[[str], None]) -> None:

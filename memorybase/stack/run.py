@@ -17,7 +17,7 @@ import httpx
 from memorybase import errors
 from memorybase.client import Client
 from memorybase.settings import Settings, embedded
-from memorybase.stack.children import NAMES, SERVICES, STORES, Plan, plan
+from memorybase.stack.children import DISPENSABLE, NAMES, SERVICES, STORES, Plan, plan
 from memorybase.stack.processes import Processes, end_leftovers
 from memorybase.stack.state import DataDir, free_port, port_is_free, taken_by
 
@@ -34,7 +34,7 @@ class _StopRequested(Exception):
 
 
 def run_stack(data_dir: Path, host: str, port: int, report: Report, *, with_parent: bool = False) -> None:
-    """Run the embedded stack until SIGINT or SIGTERM. Raises if it cannot start or a child keeps dying. Never leaves
+    """Run the embedded stack until SIGINT or SIGTERM. Raises if it cannot start or the API keeps dying. Never leaves
     a process running. Port 0 selects a free port; `with_parent` stops the stack when standard input closes."""
     data = DataDir(data_dir)
     data.make()
@@ -77,13 +77,16 @@ async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
             await _unless_stopped(_accepting(planned), stop, processes, keeping)
             report("starting worker, sweeper and api")
             await processes.start(SERVICES)
-            await _unless_stopped(_ready(planned), stop, processes, keeping)
-            processes.was_ready = True
+            missing = await _unless_stopped(_serving(planned, processes), stop, processes, keeping)
+            processes.is_serving = True
             report(
                 f"the API key is in {planned.data.key_file}"
                 if planned.key_in_file
                 else "the API key is MEMORYBASE_API_KEY"
             )
+            if missing:
+                report(f"not ready: {', '.join(missing)}; captures are accepted at {planned.stack.url}")
+                await _unless_stopped(_ready(planned), stop, processes, keeping)
             report(f"ready {planned.stack.url}")
             await _unless_stopped(_offer_sign_in(planned, report), stop, processes, keeping)
             await _unless_stopped(stop.wait(), stop, processes, keeping)
@@ -171,23 +174,45 @@ async def _accepting(planned: Plan) -> None:
                 break
 
 
-async def _ready(planned: Plan) -> None:
-    """Wait until every part answers. Raises NotReady that names the one that does not."""
-    missing = "the api does not answer"
+async def _serving(planned: Plan, processes: Processes) -> list[str]:
+    """Wait until every part answers, or every part that captures need while others keep ending; returns those others.
+
+    Raises NotReady that names the part that does not answer.
+    """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + READY_SECONDS
     async with httpx.AsyncClient(timeout=5.0, trust_env=False) as client:
-        while loop.time() < deadline:
-            try:
-                answer = await client.get(planned.health_url)
-            except httpx.TransportError:
-                pass
-            else:
-                if answer.status_code == 200:
-                    return
-                missing = answer.text
+        while True:
+            failing, problem = await _failing(client, planned)
+            is_late = loop.time() > deadline
+            if failing is not None and DISPENSABLE.issuperset(failing):
+                if is_late or all(processes.keeps_ending(name) for name in failing):
+                    return failing
+            elif is_late:
+                text = f"Not ready after {READY_SECONDS:g} s: {problem}. The logs are in {planned.data.logs}."
+                raise errors.NotReady(text)
             await asyncio.sleep(0.1)
-    raise errors.NotReady(f"Not ready after {READY_SECONDS:g} s: {missing}. The logs are in {planned.data.logs}.")
+
+
+async def _ready(planned: Plan) -> None:
+    """Wait until every part answers."""
+    async with httpx.AsyncClient(timeout=5.0, trust_env=False) as client:
+        while True:
+            failing, _ = await _failing(client, planned)
+            if failing == []:
+                return
+            await asyncio.sleep(1.0)
+
+
+async def _failing(client: httpx.AsyncClient, planned: Plan) -> tuple[list[str] | None, str]:
+    """The failing parts as the API names them, None if it does not answer, and the problem."""
+    try:
+        answer = await client.get(planned.health_url)
+        if answer.status_code == 200:
+            return [], ""
+        return list(answer.json()["error"]["details"]["failing"]), answer.text
+    except (httpx.TransportError, ValueError, LookupError, TypeError):
+        return None, "the api does not answer"
 
 
 async def _offer_sign_in(planned: Plan, report: Report) -> None:

@@ -126,12 +126,19 @@ class DataDir:
         return self.api_key(settings) if settings.api_key or self.key_file.exists() else None
 
     def trim_log(self, name: str) -> None:
-        """Keep at most two files of LOG_BYTES. The child appends, so its file can be truncated while it is open."""
-        log = self.log_file(name)
+        """Keep at most two files of LOG_BYTES. The child appends, so its file can be truncated while it is open.
+
+        Without room for the second file the log stays as it is.
+        """
+        log, copy = self.log_file(name), self.log_file(name).with_suffix(".log.1")
         with contextlib.suppress(FileNotFoundError):
             if log.stat().st_size > LOG_BYTES:
-                shutil.copyfile(log, log.with_suffix(".log.1"))
-                os.truncate(log, 0)
+                try:
+                    shutil.copyfile(log, copy)
+                except OSError:
+                    copy.unlink()
+                else:
+                    os.truncate(log, 0)
 
     def last_log_line(self, name: str) -> str:
         """The last line that is not blank, for an error that names the file."""
@@ -156,11 +163,15 @@ def settings_in_use(data_dir: Path | None = None) -> Settings:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file atomically that only its owner can read."""
+    """Write a file atomically that only its owner can read. Raises OSError."""
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:  # noqa: PTH123 - the mode
-        file.write(text)
-    scratch.replace(path)
+    try:
+        with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:  # noqa: PTH123 - the mode
+            file.write(text)
+        scratch.replace(path)
+    except OSError:
+        scratch.unlink(missing_ok=True)
+        raise
 
 
 def free_port(host: str = "127.0.0.1") -> int:

@@ -197,6 +197,33 @@ class TestEnding:
         assert stopped[-len(NAMES) :] == list(reversed(NAMES))
 
     @pytest.mark.slow
+    def test_captures_go_on_while_the_worker_keeps_crashing(self, own: EmbeddedStack) -> None:
+        """The stack names the worker, and ingests what was captured once it stays up."""
+        sabotage = own.directory / "sabotage"
+        sabotage.mkdir()
+        code = "import os, sys\nif 'celery' in sys.orig_argv:\n print('no worker today', flush=True)\n os._exit(7)"
+        (sabotage / "sitecustomize.py").write_text(code)
+        own.changes = {"PYTHONPATH": f"{sabotage}{os.pathsep}{ROOT}"}
+        own.launch()
+        line = f"not ready: worker; captures are accepted at {own.url}"
+        wait_until(lambda: line in own.output(), own.start_seconds, "captures are accepted")
+        with httpx.Client(base_url=own.url, headers={"Authorization": f"Bearer {KEY}"}, trust_env=False) as client:
+            client.put("/v1/flows/f", json={"name": "f"}).raise_for_status()
+            made = client.post("/v1/memories", json={"name": "b", "flow_id": "f", "threshold": 1})
+            message = {"role": "assistant", "content": "captured without a worker"}
+            captured = client.post("/v1/flows/f/runs", json={"session_id": "s", "messages": [message]})
+            assert (made.status_code, captured.status_code) == (201, 201)
+            assert client.get("/health/ready").json()["error"]["details"]["failing"] == ["worker"]
+            assert "worker exited with status 7, 3 times in a row" in own.output()
+            assert "the last line: no worker today" in own.output()
+            (sabotage / "sitecustomize.py").unlink()
+            wait_until(
+                lambda: f"ready {own.url}" in own.output().splitlines(), RESTART_SECONDS * 3, "the stack is ready"
+            )
+            base = f"/v1/memories/{made.json()['id']}"
+            wait_until(lambda: client.get(base).json()["total_processed"] == 1, RESTART_SECONDS, "it is ingested")
+
+    @pytest.mark.slow
     def test_a_child_that_keeps_dying_ends_the_stack_with_its_log(self, own: EmbeddedStack) -> None:
         (own.data / "chroma").write_text("a file where Chroma wants its directory")
         result = subprocess.run(

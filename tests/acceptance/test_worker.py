@@ -322,6 +322,24 @@ def test_other_pools_are_refused_with_the_reason(stack: Stack) -> None:
     assert not worker.running
 
 
+@pytest.mark.slow
+def test_a_worker_outlives_a_redis_that_refuses_writes(stack: Stack, own_redis: RedisServer) -> None:
+    """As with a full disk. The jobs that waited meanwhile run afterwards."""
+    worker = stack.start_worker()
+    with redis.Redis.from_url(own_redis.url) as client:
+        stack.capture()
+        wait_until(stack.idle, WORK_SECONDS, "the session is ingested")
+        job = stack.jobs()[0]
+        client.config_set("min-replicas-to-write", 1)
+        wait_until(lambda: "NOREPLICAS" in worker.log.read_text(), WORK_SECONDS, "the worker meets the refusal")
+        stack.capture("other")
+        client.config_set("min-replicas-to-write", 0)
+    assert job.state == JobState.DONE
+    wait_until(stack.idle_after_sweep, WORK_SECONDS, "the other session is ingested too")
+    assert worker.running
+    assert stack.processed() == 6
+
+
 def test_a_worker_drops_malformed_queue_messages_and_goes_on(stack: Stack, own_redis: RedisServer) -> None:
     """Each is popped once, logged and gone: no worker dies of it, and a restarted one does not meet it again."""
     worker = stack.start_worker()

@@ -25,6 +25,10 @@ class EmbeddedStack(PortServer):
     start_seconds = 120.0  # the first one exports the embedding model
     stop_seconds = 60.0  # one child after the other
 
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.changes: dict[str, str] = {}  # of its environment
+
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
@@ -37,7 +41,7 @@ class EmbeddedStack(PortServer):
         return memorybase("up", "--port", str(self.port), "--data-dir", str(self.data))
 
     def environment(self) -> dict[str, str]:
-        return environment() | {"MEMORYBASE_API_KEY": KEY}
+        return environment() | {"MEMORYBASE_API_KEY": KEY} | self.changes
 
     def start(self) -> None:
         self._said_before = self._said_ready()

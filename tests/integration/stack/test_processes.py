@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import subprocess
@@ -16,8 +17,8 @@ from harness.waiting import wait_until
 
 from memorybase import errors
 from memorybase.stack.children import Child
-from memorybase.stack.processes import Processes, end_leftovers
-from memorybase.stack.state import DataDir
+from memorybase.stack.processes import DEATHS, Processes, end_leftovers
+from memorybase.stack.state import DataDir, write_private
 
 SECONDS = 20.0
 # circus asks the system itself who has ended, so that a child's Popen may not have heard of it when it is let go.
@@ -122,6 +123,69 @@ def test_a_child_that_keeps_exiting_fails_the_stack(data: DataDir) -> None:
         assert str(data.log_file("shell")) in failure.message
 
     keep(data, [shell("echo out of cheese; exit 7")], scene)
+
+
+def test_a_worker_that_keeps_exiting_is_restarted_for_ever_and_its_log_is_named(
+    data: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorybase.stack.processes.MAX_DELAY_SECONDS", 0.1)
+    starts = data.path / "starts"
+    worker = shell(f"echo start >> {starts}; echo out of cheese; exit 7", "worker")
+
+    async def scene(processes: Processes) -> None:
+        await until(lambda: starts.exists() and len(starts.read_text().split()) > DEATHS)
+        assert not processes.failure.done()
+        assert processes.keeps_ending("worker")
+
+    (note,) = [line for line in keep(data, [worker], scene) if line.startswith("note: ")]
+    assert note.startswith("note: worker exited with status 7, 3 times in a row. ")
+    assert note.endswith("the last line: out of cheese")
+
+
+@pytest.mark.parametrize(("name", "ends_the_stack"), [("chroma", False), ("redis", False), ("api", True)])
+def test_once_captures_are_served_only_the_api_may_end_the_stack(
+    data: DataDir, monkeypatch: pytest.MonkeyPatch, name: str, ends_the_stack: bool
+) -> None:
+    """A store does not start on a full disk, for example."""
+    monkeypatch.setattr("memorybase.stack.processes.MAX_DELAY_SECONDS", 0.1)
+    starts = data.path / "starts"
+
+    async def scene(processes: Processes) -> None:
+        processes.is_serving = True
+        await until(lambda: starts.exists() and len(starts.read_text().split()) >= DEATHS)
+        if ends_the_stack:
+            await processes.failure
+        else:
+            await until(lambda: len(starts.read_text().split()) > DEATHS)
+            assert not processes.failure.done()
+
+    keep(data, [shell(f"echo start >> {starts}; exit 7", name)], scene)
+
+
+def test_a_full_disk_keeps_no_dead_child_from_its_restart(data: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    has_room = True
+
+    def write(path: Path, text: str) -> None:
+        if not has_room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_private(path, text)
+
+    monkeypatch.setattr("memorybase.stack.processes.write_private", write)
+    started = data.path / "started"
+
+    async def scene(_: Processes) -> None:
+        nonlocal has_room
+        await until(started.exists)
+        first = pid_of(data)
+        has_room = False
+        started.unlink()
+        os.kill(first, signal.SIGKILL)
+        await until(started.exists)
+        assert pid_of(data) == 0
+        has_room = True
+        await until(lambda: pid_of(data) not in {0, first})
+
+    keep(data, [shell(f"touch {started}; exec sleep 600")], scene)
 
 
 def test_children_stop_in_reverse_order_and_are_killed_if_they_do_not_stop(data: DataDir) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,24 @@ class TestDataDir:
             child.write("after\n")
         assert log.read_text() == "after\n"
         assert log.with_suffix(".log.1").stat().st_size == LOG_BYTES + 1
+
+    def test_a_long_log_stays_while_the_disk_is_full(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        data = DataDir(tmp_path)
+        data.make()
+        log = data.log_file("api")
+        log.write_text("x" * (LOG_BYTES + 1))
+
+        def fill_up(_source: Path, target: Path) -> None:
+            target.write_text("x")
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("shutil.copyfile", fill_up)
+            data.trim_log("api")
+        assert [path.name for path in data.logs.iterdir()] == ["api.log"]
+        assert log.stat().st_size == LOG_BYTES + 1
+        data.trim_log("api")
+        assert log.stat().st_size == 0
 
     def test_a_directory_that_cannot_be_created_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
