@@ -6,6 +6,7 @@ message_log   post_messages, read_messages, delete_messages; a log is never trim
 views         view_chat: what a model is given of a chat
 summaries     summaries of what views leave out, made in a worker
 templates     render messages and chat ids
+template_work what a rendering may cost
 nodes         the memory nodes of a flow, for Python; over HTTP see integrations/langgraph.py
 """
 

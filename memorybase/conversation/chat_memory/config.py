@@ -80,9 +80,13 @@ class ChatMemoryConfig(Sent):
             raise InvalidRequest(first["msg"], field=field) from None
 
     @model_validator(mode="after")
-    def _templates_and_threshold(self) -> Self:
+    def _check_templates(self) -> Self:
         check_template(self.chat_id, "chat_id")
         check_template(self.user_message_content, "user_message_content")
+        return self
+
+    @model_validator(mode="after")
+    def _check_threshold(self) -> Self:
         if self.threshold_trigger <= self.threshold_target:
             raise InvalidRequest(
                 "threshold_trigger must be above threshold_target",
@@ -150,3 +154,12 @@ class ChatMemoryConfig(Sent):
             align=align,
             format=shape,
         )
+
+
+class StoredConfig(ChatMemoryConfig):
+    """A stored configuration. Its templates are checked when they are rendered: one that was stored under wider bounds
+    must not hide its memory."""
+
+    @model_validator(mode="after")
+    def _check_templates(self) -> Self:
+        return self

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
-from memorybase.conversation.chat_memory.config import ChatMemoryConfig
+from memorybase.conversation.chat_memory.config import ChatMemoryConfig, StoredConfig
 from memorybase.conversation.chat_memory.templates import render
 from memorybase.database import clock
 from memorybase.database.paging import Page, PageRequest, page_of
@@ -56,7 +56,7 @@ class ChatSelector:
         return chat_id_of(template, self.variables or {})
 
 
-class ChatMemoryView(ChatMemoryConfig):
+class ChatMemoryView(StoredConfig):
     """A stored chat memory."""
 
     id: UUID
@@ -158,7 +158,7 @@ def require_memory(db: OrmSession, key: MemoryKey) -> ChatMemory:
 
 
 def config_of(memory: ChatMemory) -> ChatMemoryConfig:
-    return ChatMemoryConfig(name=memory.name, **memory.options)
+    return StoredConfig(name=memory.name, **memory.options)
 
 
 def _view(memory: ChatMemory) -> ChatMemoryView:

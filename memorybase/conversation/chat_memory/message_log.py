@@ -148,14 +148,14 @@ def post_messages(
 
 def _with_content(raw: Sequence[Any], config: ChatMemoryConfig, variables: Mapping[str, Any] | None) -> list[Any]:
     """The messages, with the template's content in user messages that have none."""
-    if variables is None:
-        return list(raw)
-    return [
-        {**message, "content": render(config.user_message_content, variables, field="variables")}
-        if isinstance(message, Mapping) and message.get("role") == "user" and message.get("content") is None
-        else message
+    lacking = [
+        isinstance(message, Mapping) and message.get("role") == "user" and message.get("content") is None
         for message in raw
     ]
+    if variables is None or not any(lacking):
+        return list(raw)
+    content = render(config.user_message_content, variables, field="variables")
+    return [{**message, "content": content} if lacks else message for message, lacks in zip(raw, lacking, strict=True)]
 
 
 def _normalised(services: Services, key: MemoryKey, raw: Sequence[Any]) -> dict[UUID, NewMessage]:

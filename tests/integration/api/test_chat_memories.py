@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 from harness.api import Api
+from sqlalchemy import select
 
 from memorybase.conversation.chat_memory.summaries import make_due
+from memorybase.conversation.chat_memory.template_work import MAX_NODES, MAX_STEPS
+from memorybase.models import ChatMemory
 
 C = "/flows/support/chat-memories/llm%2F1"
 CONFIG = {"name": "Support", "chat_id": "user-{{ start.user }}", "user_message_content": "{{ start.text }}"}
@@ -138,3 +141,29 @@ def test_a_conflicting_message_and_another_end_user_store_nothing(chat: Api) -> 
     assert chat.get(f"{C}/messages", chat_id="c")["total"] == 1
     receipt = chat.delete("/end-users/anna", expect=200).json()
     assert (receipt["chats"], receipt["chat_messages"]) == (1, 1)
+
+
+BOMB = "{% for one in l %}{% if one" + " | upper" * 50 + " %}{% endif %}{% endfor %}a"
+
+
+def test_a_template_bomb_is_refused_at_each_view(chat: Api) -> None:
+    chat.call("PUT", C, json={**CONFIG, "chat_id": BOMB})
+    who = {"variables": {"l": ["text"] * 1_000}}
+    error = chat.refused("POST", f"{C}/view", 422, json=who)
+    assert (error["field"], error["limit"]) == ("variables", MAX_STEPS)
+    assert chat.post(f"{C}/view", {"variables": {"l": ["text"]}})["messages"] == []
+
+
+def test_a_template_stored_under_wider_bounds_is_listed_and_can_be_replaced(chat: Api) -> None:
+    """Its views are refused; nothing else of the memory is."""
+    wide = {**CONFIG, "chat_id": "{{ start.user }}" * 300}
+    with chat.services.database.transaction() as db:
+        memory = db.scalars(select(ChatMemory)).one()
+        memory.options = {**memory.options, "chat_id": wide["chat_id"]}
+    assert chat.get(C)["chat_id"] == wide["chat_id"]
+    assert len(chat.get("/flows/support/chat-memories")["items"]) == 1
+    error = chat.refused("POST", f"{C}/view", 422, json={"variables": {"start": {"user": "a"}}})
+    assert (error["field"], error["limit"]) == ("variables", MAX_NODES)
+    assert chat.refused("PUT", C, 422, json=wide)["field"] == "chat_id"
+    chat.call("PUT", C, json=CONFIG)
+    assert view(chat)["messages"] == []

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memorybase.conversation.chat_memory.template_work import MAX_DEPTH, MAX_NODES, MAX_STEPS, MAX_TEXT
 from memorybase.conversation.chat_memory.templates import MAX_RENDERED_CHARS, MAX_TEMPLATE_CHARS, check_template, render
 from memorybase.errors import InvalidRequest
 
@@ -93,3 +94,79 @@ def test_the_rendered_text_is_bounded(source: str, variables: dict[str, Any]) ->
     with pytest.raises(InvalidRequest) as caught:
         render(source, variables, field="f")
     assert caught.value.limit == MAX_RENDERED_CHARS
+
+
+FIFTY_FILTERS = " | upper" * 50
+LOOP = "{{% for one in l %}}{{% if {} %}}{{% endif %}}{{% endfor %}}x"
+
+
+@pytest.mark.parametrize(
+    ("source", "variables", "limit"),
+    [
+        (LOOP.format("one" + FIFTY_FILTERS), {"l": ["a"] * 1000}, MAX_STEPS),
+        ("{% for one in l %}{% endfor %}" * 50, {"l": [1] * 10_000}, MAX_STEPS),
+        (LOOP.format(" and ".join(["a"] * 50)), {"l": "b" * 1000, "a": 1}, MAX_STEPS),
+        (LOOP.format("t | title"), {"l": [1] * 100, "t": "é" * 40_000}, MAX_TEXT),
+        (LOOP.format("a == b"), {"l": [1] * 100, "a": ["x" * 40_000], "b": ["x" * 40_000]}, MAX_TEXT),
+        (LOOP.format("'y' in t"), {"l": [1] * 100, "t": "x" * 40_000}, MAX_TEXT),
+        (LOOP.format("t is lower"), {"l": [1] * 100, "t": "x" * 40_000}, MAX_TEXT),
+        (LOOP.format("'y' is in(seq=t)"), {"l": [1] * 100, "t": "x" * 40_000}, MAX_TEXT),
+        (LOOP.format("t[1:]"), {"l": [1] * 100, "t": "x" * 40_000}, MAX_TEXT),
+        (LOOP.format("o[t]"), {"l": [1] * 100, "o": {"x" * 40_000: 1}, "t": "x" * 40_000}, MAX_TEXT),
+        (LOOP.format("t | float"), {"l": [1] * 100, "t": "1" * 40_000}, MAX_TEXT),
+        ("{{ [" + "o," * 400 + "] | json | length }}", {"o": {"k": "x" * 40_000}}, MAX_TEXT),
+        ("{{ l | json | length }}", {"l": [1] * 2_000_000}, MAX_TEXT),
+        ("{{ l | join | length }}", {"l": [""] * 2_000_000}, MAX_TEXT),
+        ("{{ l | length }}{{ l }}", {"l": [int("7" * 4_000)] * 1_000}, MAX_TEXT),
+    ],
+)
+def test_a_template_bomb_is_refused_by_the_work_it_would_take(
+    source: str, variables: dict[str, Any], limit: int
+) -> None:
+    check_template(source, "chat_id")  # what it takes depends on the variables
+    with pytest.raises(InvalidRequest, match=f"takes more than {limit}") as caught:
+        render(source, variables, field="variables")
+    assert (caught.value.field, caught.value.limit) == ("variables", limit)
+
+
+def test_a_loop_is_refused_before_its_first_item() -> None:
+    class Counted(str):
+        __slots__ = ()
+        uppered = 0
+
+        def upper(self) -> str:
+            Counted.uppered += 1
+            return "A"
+
+    with pytest.raises(InvalidRequest, match="steps"):
+        render(LOOP.format("one" + FIFTY_FILTERS), {"l": [Counted("a")] * 1000}, field="f")
+    assert Counted.uppered == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "limit"),
+    [
+        ("{% for one in l %}{% endfor %}" * 260, MAX_NODES),
+        ("{{ a }} " * 500, MAX_NODES),
+        ("{{ a" + " | upper" * 70 + " }}", MAX_DEPTH),
+        ("{{ a" + ".b" * 400 + " }}", MAX_DEPTH),
+        ("{% if " + " and ".join(["a"] * 80) + " %}{% endif %}x", MAX_DEPTH),
+    ],
+)
+def test_a_template_that_is_slow_to_compile_is_refused_when_it_is_saved(source: str, limit: int) -> None:
+    with pytest.raises(InvalidRequest, match=f"at most {limit}") as caught:
+        check_template(source, "chat_id")
+    assert (caught.value.field, caught.value.limit) == ("chat_id", limit)
+
+
+def test_no_filter_runs_while_a_template_is_compiled() -> None:
+    check_template("{{ '\"'" + " | json" * 50 + " }}", "f")  # each filter doubles the text
+    with pytest.raises(InvalidRequest):
+        render("{{ '\"'" + " | json" * 50 + " }}", {}, field="f")
+
+
+def test_thousands_of_short_messages_and_a_megabyte_of_json_are_within_the_budget() -> None:
+    messages = [{"role": "user", "content": "x" * 80}] * 4_000
+    source = "{% for one in l %}{{ one.role | upper }}: {{ one.content }}\n{% endfor %}"
+    assert len(render(source, {"l": messages}, field="f")) == 4_000 * 87
+    assert len(render("{{ o | json }}", {"o": {"l": [{"k": "v" * 90}] * 9_000}}, field="f")) > 900_000
