@@ -9,6 +9,8 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.conversation.view.build import SUMMARY_PREFIX
+from memorybase.conversation.view.truncate import MARK
 from memorybase.messages import message_text
 from memorybase.models import NodeExecution
 from memorybase.queries import chats, sessions, summaries
@@ -56,4 +58,10 @@ def deleted_sources(
 def _is_current(summary_id: UUID, text: str | None, messages: Sequence[ViewItem], sources: Sequence[ViewItem]) -> bool:
     """Whether the view shows the summary's present text, not one from before a deletion."""
     shown = (message for message, source in zip(messages, sources, strict=True) if summary_id in ids_in([source]))
-    return text is not None and all(text in message_text(message.get("content")) for message in shown)
+    return text is not None and all(_shows(message_text(message.get("content")), text) for message in shown)
+
+
+def _shows(shown: str, text: str) -> bool:
+    """Whether a message shows this summary, complete or truncated."""
+    start, mark, end = shown.partition(MARK)
+    return text in shown or (bool(mark) and start.removeprefix(SUMMARY_PREFIX) in text and end in text)

@@ -5,9 +5,10 @@ flowx_6         the latest 30 pairs, no summary
 token_buffer    as many whole turns as the budget holds, and a summary of earlier ones
 window          the latest 10 turns
 
-Pure: records and a summary in, a view out. A turn without a reply does not count as a pair. Nothing is shown twice.
-Messages outside of the window that the summary does not cover yet are shown verbatim, up to `uncovered_tokens`; if
-there are more, the view is flagged `gap`.
+Pure: records and a summary in, a view out. A turn without a reply does not count as a pair. Other callers share the
+summary, so it may cover more than the window leaves out; that is still shown verbatim. Messages outside of the window
+that the summary does not cover yet are shown verbatim, up to `uncovered_tokens`; if there are more, the view is flagged
+`gap`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from memorybase.conversation.session_memory.transcript import (
     session_text,
 )
 from memorybase.conversation.view.budget import GAP, LIMIT, SUMMARISED, SUMMARY_DROPPED, Summary
-from memorybase.conversation.view.build import SUMMARY_PREFIX, Removed, View, ViewOptions, build_view
+from memorybase.conversation.view.build import SUMMARY_PREFIX, Removed, View, ViewOptions, build_view, summary_use
 from memorybase.conversation.view.limits import Limits
 from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.rendering import Align, Format
@@ -194,8 +195,10 @@ class _Window:
 
 def _paired(_tail: Tail, thread: View, preset: SessionPreset, call: Call, summary: Summary | None) -> SessionMemory:
     """The latest pairs, the summary, and what lies between the two."""
-    pairs = pairs_of(thread.records)
+    pairs, turns = pairs_of(thread.records), _turns(thread.records)
     window = _window(thread.records, pairs, preset, call, 0 if summary is None else summary.to_seq)
+    if not window.earlier:
+        summary = None  # everything is in the window
     view = _pair_view(thread, window, preset, call, summary)
     if summary is not None and view.report.over_budget:
         summary, view = None, _pair_view(thread, window, preset, call, None, flags=(SUMMARY_DROPPED,))
@@ -203,10 +206,13 @@ def _paired(_tail: Tail, thread: View, preset: SessionPreset, call: Call, summar
     pairs_shown = [pair for pair in window.shown if pair.user.id in view.report.kept]
     session = session_text(pairs_shown, text, summary_style=preset.summary_style, summary_first=preset.summary_first)
     recalled = [insert.text for insert in call.inserts]
-    is_behind = bool(window.earlier) and (summary is None or window.earlier[-1].seq > summary.to_seq)
+    kept = set(view.report.kept)
+    beyond_budget = (record for pair in window.shown for record in turns[pair.user.id] if record.id not in kept)
+    last = max([*window.earlier, *beyond_budget], key=lambda record: record.seq, default=None)
+    is_behind = last is not None and (summary is None or last.seq > summary.to_seq)
     return SessionMemory(
         view=replace(view, text="\n".join([*recalled, *([session] if session else [])])),
-        expired=window.earlier[-1] if preset.summary and is_behind else None,
+        expired=last if preset.summary and is_behind else None,
         memory_use_summary=memory_use_summary(pairs_shown, text),
         enough=len(pairs) > preset.pair_count,
     )
@@ -215,12 +221,11 @@ def _paired(_tail: Tail, thread: View, preset: SessionPreset, call: Call, summar
 def _window(
     records: Sequence[Record], pairs: Sequence[Pair], preset: SessionPreset, call: Call, covered_seq: int
 ) -> _Window:
-    latest = pairs[-preset.pair_count :]
+    latest = list(pairs[-preset.pair_count :])
     start = latest[0].user.seq if latest else 0
     earlier = [record for record in records if record.seq < start]
-    shown = [pair for pair in latest if pair.user.seq > covered_seq]
     if not preset.summary:
-        return _Window(shown, earlier, gap=False)
+        return _Window(latest, earlier, gap=False)
     waiting = [pair for pair in pairs if covered_seq < pair.user.seq < start]
     turns = _turns(records)
     tokens_left = preset.uncovered_tokens
@@ -228,7 +233,7 @@ def _window(
     while index and tokens_left >= (cost := sum(map(call.counter.count, turns[waiting[index - 1].user.id]))):
         index -= 1
         tokens_left -= cost
-    return _Window([*waiting[index:], *shown], earlier, gap=index > 0)
+    return _Window([*waiting[index:], *latest], earlier, gap=index > 0)
 
 
 def _pair_view(
@@ -249,26 +254,31 @@ def _pair_view(
         inserts.insert(0, insert)
         options = replace(options, reserved_tokens=options.reserved_tokens + call.counter.count(insert))
     records = [record for pair in window.shown for record in turns[pair.user.id]]
-    gap = (GAP,) if window.gap else ()
     view = build_view(
         records,
         options,
         counter=call.counter,
         inserts=inserts,
-        flags=(*thread.report.flags, *flags, *gap),
+        flags=(*thread.report.flags, *flags),
         degraded=(*thread.report.degraded, *call.degraded),
     )
-    if preset.summary and len(view.report.kept) < len(records):
-        view = replace(view, report=replace(view.report, flags=tuple(dict.fromkeys([*view.report.flags, GAP]))))
-    ids = {record.id for record in records}
     covered_seq = 0 if summary is None else summary.to_seq
+    kept = set(view.report.kept)
+    gap = window.gap or any(record.id not in kept and record.seq > covered_seq for record in records)
+    reasons = {removed.id: removed.reason for removed in view.report.removed if removed.reason != LIMIT}
     left_out = tuple(
-        Removed(record.id, SUMMARISED if record.seq <= covered_seq else LIMIT)
+        Removed(record.id, reasons.get(record.id, SUMMARISED if record.seq <= covered_seq else LIMIT))
         for record in thread.records
-        if record.id not in ids
+        if record.id not in kept
     )
-    removed = (*thread.report.removed, *left_out, *view.report.removed)
-    return replace(view, report=replace(view.report, removed=removed, tokens_before=thread.report.tokens_before))
+    report = replace(
+        view.report,
+        removed=(*thread.report.removed, *left_out),
+        tokens_before=thread.report.tokens_before,
+        flags=tuple(dict.fromkeys([*view.report.flags, *([GAP] if gap and preset.summary else [])])),
+        summary=summary_use(summary, view.records),
+    )
+    return replace(view, report=report)
 
 
 def _turns(records: Sequence[Record]) -> dict[str, list[Record]]:

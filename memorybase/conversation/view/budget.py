@@ -1,32 +1,35 @@
 """Decides what a view sends: what the limits allow, and a summary instead of the messages that it covers.
 
-If the limits leave something out, the summary replaces exactly the messages that it covers; none of them is sent
-verbatim. Messages that are left out and not covered yet are sent verbatim up to `uncovered_tokens`, so that a summary
-that lags leaves no gap. A conversation that fits completely gets no summary. With `clip_edge`, the next older unit
-fills the remaining room, with its longest message truncated.
+The limits alone decide what is sent verbatim; if they leave something out, the summary comes before it and counts. A
+summary that covers more than that overlaps with what is sent, because its end depends on the other callers of the same
+log. Messages that are left out and not covered yet are sent verbatim up to `uncovered_tokens`, so that a summary that
+lags leaves no gap. A conversation that fits completely gets no summary. With `clip_edge`, the next older unit fills the
+remaining room, with its longest message truncated, and so does a summary that is too long beside the newest unit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from memorybase.conversation.view.limits import Limits, Trimmed, Used, trim
 from memorybase.conversation.view.records import Record, Role
 from memorybase.conversation.view.tokens import TokenCounter
-from memorybase.conversation.view.truncate import clip_longest
+from memorybase.conversation.view.truncate import clip, clip_longest
 from memorybase.conversation.view.turns import groups_of, turns_of
 
 GAP = "gap"  # messages are left out that no summary covers, although there is one or will be
 CLIPPED = "clipped"
+SUMMARY_CLIPPED = "summary_clipped"  # it is truncated, to leave room for the newest turn
 SUMMARY_DROPPED = "summary_dropped"  # it left no room for the newest turn
 
 SUMMARISED = "summarised"
 LIMIT = "limit"
 
 _SUMMARY_ID = "summary"
-# A shorter part of a turn is useless.
+# A shorter part of a turn is useless, and so is a shorter part of a summary.
 EDGE_TOKENS = 64
+SUMMARY_TOKENS = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,17 +95,15 @@ def fit(records: Sequence[Record], rules: Rules, summary: Summary | None, shown:
     covered = _covered(body, summary)
     uncovered = [index for index in range(rules.leading, len(body)) if index not in covered]
     kept = set(base.kept)
+    if kept.issuperset(covered):
+        shown = None  # it would repeat what is sent
+    if shown is not None:
+        kept, shown, flags = _beside_summary(body, base, rules, shown)
+        fitted.flags += flags
     fitted.overflow = [body[index] for index in uncovered if index not in kept]
-    if summary is not None and shown is not None:
-        with_summary = _kept_with_summary(body, kept - covered, rules, rules.cost(shown))
-        if with_summary is None:
-            shown = None
-            fitted.flags.append(SUMMARY_DROPPED)
-        else:
-            kept = with_summary
     if rules.uncovered_tokens is not None:
         kept |= _uncovered_verbatim(body, [index for index in uncovered if index not in kept], kept, rules, shown)
-    edge = _edge(body, kept, rules, shown, covered) if rules.clip_edge else {}
+    edge = _edge(body, kept, rules, shown) if rules.clip_edge else {}
     if edge:
         body = [edge.get(index, record) for index, record in enumerate(body)]
         kept |= edge.keys()
@@ -126,9 +127,10 @@ def _covered(body: Sequence[Record], summary: Summary | None) -> set[int]:
     return {index for group in groups for index in group}
 
 
-def _trim(body: Sequence[Record], rules: Rules) -> Trimmed:
+def _trim(body: Sequence[Record], rules: Rules, *, also_used: int = 0) -> Trimmed:
     costs = [rules.cost(record) for record in body]
-    return trim(body, costs, rules.limits, leading=rules.leading, used=rules.used)
+    used = Used(rules.used.messages, rules.used.tokens + also_used)
+    return trim(body, costs, rules.limits, leading=rules.leading, used=used)
 
 
 def _clipped(body: list[Record], base: Trimmed, rules: Rules) -> list[Record] | None:
@@ -143,15 +145,21 @@ def _clipped(body: list[Record], base: Trimmed, rules: Rules) -> list[Record] | 
     return [by_index.get(index, record) for index, record in enumerate(body)]
 
 
-def _kept_with_summary(body: Sequence[Record], kept: set[int], rules: Rules, summary_tokens: int) -> set[int] | None:
-    """What still fits of `kept` together with the summary; None if the newest unit would not."""
-    indices = sorted(kept)
-    used = Used(rules.used.messages, rules.used.tokens + summary_tokens)
-    candidates = [body[index] for index in indices]
-    leading = sum(index < rules.leading for index in indices)
-    limits = replace(rules.limits, threshold=None)
-    again = trim(candidates, [rules.cost(record) for record in candidates], limits, leading=leading, used=used)
-    return None if again.over else {indices[index] for index in again.kept}
+def _beside_summary(
+    body: Sequence[Record], base: Trimmed, rules: Rules, shown: Record
+) -> tuple[set[int], Record | None, list[str]]:
+    """What fits beside the summary, the summary as it is sent, and flags. The newest unit comes first: the summary is
+    truncated to what that unit leaves, or dropped."""
+    beside = _trim(body, rules, also_used=rules.cost(shown))
+    if not beside.over:
+        return set(beside.kept), shown, []
+    limits = rules.limits
+    if not rules.clip_edge or limits.max_tokens is None:
+        return set(base.kept), None, [SUMMARY_DROPPED]
+    kept = set(beside.kept)  # never more than with a budget that holds the summary
+    left = limits.max_tokens - _spent(body, kept, rules, None)
+    clipped = clip(shown, rules.counter, left) if left >= SUMMARY_TOKENS else None
+    return kept, clipped, [SUMMARY_DROPPED if clipped is None else SUMMARY_CLIPPED]
 
 
 def _uncovered_verbatim(
@@ -170,9 +178,7 @@ def _spent(body: Sequence[Record], kept: set[int], rules: Rules, shown: Record |
     return rules.used.tokens + sum(rules.cost(body[index]) for index in kept) + (rules.cost(shown) if shown else 0)
 
 
-def _edge(
-    body: Sequence[Record], kept: set[int], rules: Rules, shown: Record | None, covered: set[int]
-) -> dict[int, Record]:
+def _edge(body: Sequence[Record], kept: set[int], rules: Rules, shown: Record | None) -> dict[int, Record]:
     """The unit before the oldest one that is kept, with its longest message truncated to fit, by index. Empty if that
     is not allowed or too little would remain."""
     limits = rules.limits
@@ -183,8 +189,7 @@ def _edge(
     groups = groups_of(before)
     turns = turns_of(before, groups) if limits.prune == "turn" else [[group] for group in groups]
     unit = [rules.leading + index for group in turns[-1] for index in group] if turns else []
-    is_covered = shown is not None and not covered.isdisjoint(unit)
-    if not unit or is_covered or not _only_lacks_tokens(body, kept, unit, rules):
+    if not unit or not _only_lacks_tokens(body, kept, unit, rules):
         return {}
     left = limits.max_tokens - _spent(body, kept, rules, shown)
     cut = clip_longest([body[index] for index in unit], rules.counter, left) if left >= EDGE_TOKENS else None

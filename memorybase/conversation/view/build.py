@@ -85,8 +85,18 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryUse:
+    """The summary of a view: it covers the messages from_seq to to_seq, of which `overlap` are also sent verbatim."""
+
+    from_seq: int
+    to_seq: int
+    overlap: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What happened to the log. tokens_before: after thread and filters, before clearing and trimming."""
+    """What happened to the log. tokens_before: after thread and filters, before clearing and trimming. `summary`: what
+    the view's summary covers, if it has one."""
 
     kept: tuple[str, ...]
     removed: tuple[Removed, ...]
@@ -97,6 +107,7 @@ class Report:
     counter: str
     flags: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
+    summary: SummaryUse | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,19 +204,29 @@ def build_view(
     sent = _with_inserts([*pinned, *fitted.records], inserts)
     aligned = align(sent, options.align)
     notes.removed += aligned.removed
-    unsent = {id(record) for record, _ in aligned.removed}
+    unaligned = {id(record) for record, _ in aligned.removed}
+    sent = [record for record in sent if id(record) not in unaligned]
     unshaped = {record.id: record for record in chosen}
     return _rendered(
         aligned.records,
         options,
         costs,
         notes,
-        kept=tuple(record.id for record in sent if record.kind == "history" and id(record) not in unsent),
+        kept=tuple(record.id for record in sent if record.kind == "history"),
         tokens_before=costs.total(before),
         over=fitted.over,
         inserted=costs.total(inserts),
         overflow=tuple(unshaped[record.id] for record in fitted.overflow),
+        summary=summary_use(summary, sent),
     )
+
+
+def summary_use(summary: Summary | None, sent: Sequence[Record]) -> SummaryUse | None:
+    """How the summary overlaps with the messages that are sent; None unless it is one of them."""
+    if summary is None or not any(record.kind == "summary" for record in sent):
+        return None
+    overlap = sum(summary.covers(record) for record in sent)
+    return SummaryUse(from_seq=summary.from_seq, to_seq=summary.to_seq, overlap=overlap)
 
 
 def _chosen(records: Sequence[Record], options: ViewOptions, notes: _Notes) -> list[Record]:
@@ -317,6 +338,7 @@ def _rendered(
     over: bool,
     inserted: int,
     overflow: tuple[Record, ...],
+    summary: SummaryUse | None,
 ) -> View:
     sources = tuple(Source(record.kind, message_ids(record), costs.of(record), record.score) for record in records)
     tokens_after = sum(source.tokens for source in sources)
@@ -332,6 +354,7 @@ def _rendered(
         counter=costs.counter.name,
         flags=tuple(dict.fromkeys(notes.flags)),
         degraded=tuple(dict.fromkeys(notes.degraded)),
+        summary=summary,
     )
     render = to_langchain if options.format == "langchain" else to_openai
     return View(

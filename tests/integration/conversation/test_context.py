@@ -152,6 +152,49 @@ def test_memories_are_marked_as_data_and_bounded(world: World, base: UUID) -> No
     assert context(world, "new", end_user_id="eve", query="Minka", token_budget=10).messages == []
 
 
+def test_a_caller_with_a_small_budget_takes_no_messages_from_one_with_a_large_budget(world: World) -> None:
+    converse(world, "now", *(f"message number {n} {'x' * 150}" for n in range(120)))
+
+    def summarized(budget: int) -> View:
+        for _ in range(5):
+            context(world, token_budget=budget)
+            world.queue.drain_summaries(lambda each: make_summary(world.services, each))
+        return context(world, token_budget=budget)
+
+    alone = summarized(4_000)
+    small = summarized(700)
+    after = context(world, token_budget=4_000)
+
+    assert len(alone.report.kept) > 70
+    assert after.report.kept == alone.report.kept
+    assert small.report.summary is not None
+    assert after.report.summary is not None
+    assert small.report.summary.overlap == 0
+    assert after.report.summary.overlap > 50
+    for view in (small, after):
+        assert view.report.summary is not None
+        seqs = {message.seq for message in world.messages("now") if str(message.id) in view.report.kept}
+        assert seqs | set(range(1, view.report.summary.to_seq + 1)) == set(range(1, 121))
+        assert view.report.tokens_after <= (view.report.budget or 0)
+        assert not {"gap", "summary_dropped"} & set(view.report.flags)
+
+
+def test_a_truncated_summary_is_recorded_as_it_was_sent(world: World) -> None:
+    converse(world, "now", *(f"message number {n} {'x' * 150}" for n in range(60)))
+    world.say("now", {"role": "user", "content": "y" * 600})
+    for budget in (700, 300):
+        context(world, token_budget=budget)
+        world.queue.drain_summaries(lambda each: make_summary(world.services, each))
+    run_id = uuid4()
+
+    view = context(world, token_budget=300, run_id=run_id, node_id="agent")
+
+    assert "summary_clipped" in view.report.flags
+    assert MARK in view.messages[0]["content"]
+    (node,) = uses.run_memory(world.services, world.user_id, world.flow_id, run_id).nodes
+    assert node.messages == view.messages
+
+
 def many(world: World, count: int = 60, *, words: int = 30) -> None:
     """Earlier sessions of eve about cats, all messages different."""
     converse(

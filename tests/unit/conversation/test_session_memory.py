@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorybase.conversation import Limits, Record, Summary, View
@@ -244,7 +245,7 @@ def test_a_question_is_summarized_only_with_its_answer() -> None:
     budget=st.none() | st.integers(30, 200),
     preset=st.sampled_from([FLOWX_5, WITH_CURRENT, replace(FLOWX_5, pairs=1), TOKEN_BUFFER]),
 )
-def test_a_view_begins_where_its_summary_ends(
+def test_each_message_is_verbatim_or_summarized_or_reported(
     count: int, covered: int, budget: int | None, preset: SessionPreset
 ) -> None:
     covered = min(covered, count)
@@ -252,14 +253,82 @@ def test_a_view_begins_where_its_summary_ends(
 
     report = memory.view.report
     given_ids = history(memory.view)
-    has_summary = any(source.kind == "summary" for source in memory.view.sources)
     everything = pairs(*range(1, count + 1))
     assert given_ids == everything[len(everything) - len(given_ids) :]
-    is_whole = given_ids == everything[2 * covered if has_summary else 0 :]
+    summarized = everything[: 2 * covered] if report.summary is not None else []
+    is_whole = set(given_ids) | set(summarized) == set(everything)
     assert is_whole or GAP in report.flags or report.over_budget
-    if has_summary:
-        assert not set(given_ids) & set(everything[: 2 * covered])
+    if report.summary is not None:
+        assert report.summary.overlap == len(set(given_ids) & set(summarized))
     if memory.expired is not None:
-        assert memory.expired.seq > 2 * covered or not has_summary
+        assert memory.expired.seq > 2 * covered or report.summary is None
     if budget is not None:
         assert report.tokens_after <= budget or report.over_budget
+
+
+@st.composite
+def sized_turns(draw: st.DrawFn) -> list[Record]:
+    """Turns of messages of different lengths."""
+    sizes = draw(st.lists(st.integers(1, 60), min_size=2, max_size=40))
+    records = [replace(each, content="word " * size) for each, size in zip(turns(20), sizes, strict=False)]
+    return records[: len(records) // 2 * 2]
+
+
+class Shared:
+    """The summary of a session, as its callers request it and a worker makes it."""
+
+    def __init__(self, records: Sequence[Record], tokens: int) -> None:
+        self.records = records
+        self.tokens = tokens
+        self.requested = 0
+        self.stored: StoredSummary | None = None
+
+    def read(self, budget: int) -> View:
+        memory = session_memory(
+            Tail(list(self.records), complete=True), TOKEN_BUFFER,
+            Call(token_budget=budget, counter=PerWord()), stored=self.stored, use_memory=True,
+        )  # fmt: skip
+        if memory.expired is not None:
+            self.requested = max(self.requested, memory.expired.seq)
+        return memory.view
+
+    def work(self) -> bool:
+        to_seq = 0 if self.stored is None else self.stored.summary.to_seq
+        if self.requested <= to_seq:
+            return False
+        summary = Summary(text="word " * self.tokens, from_seq=1, to_seq=self.requested)
+        self.stored = StoredSummary(summary, self.records[self.requested - 1].id)
+        return True
+
+
+class PerWord:
+    """A token for each word."""
+
+    name = "words"
+
+    def count(self, record: Record) -> int:
+        return len(record.text.split())
+
+
+@settings(max_examples=150, deadline=None)
+@given(sized_turns(), st.lists(st.integers(1, 1_500), min_size=1, max_size=6), st.integers(1, 150))
+def test_no_caller_takes_messages_from_another_one(records: list[Record], budgets: list[int], tokens: int) -> None:
+    shared = Shared(records, tokens)
+    alone = {budget: Shared(records, tokens) for budget in budgets}
+    for caller in (*alone.values(), shared):
+        for budget in budgets if caller is shared else [b for b, each in alone.items() if each is caller]:
+            for _ in range(10):
+                caller.read(budget)
+                if not caller.work():
+                    break
+    verbatim: list[set[str]] = []
+    for budget in sorted(budgets):
+        view = shared.read(budget)
+        kept, report = set(view.report.kept), view.report
+        covered = set() if report.summary is None else {r.id for r in records if r.seq <= report.summary.to_seq}
+        is_complete = kept | covered == {each.id for each in records}
+        assert is_complete or report.over_budget or {"clipped", SUMMARY_DROPPED} & set(report.flags)
+        assert GAP not in report.flags or not is_complete
+        assert kept == set(alone[budget].read(budget).report.kept), "as if this caller were alone"
+        verbatim.append(kept)
+    assert all(fewer <= more for fewer, more in pairwise(verbatim))

@@ -24,6 +24,7 @@ from memorybase.conversation import (
     build_view,
 )
 from memorybase.conversation.session_memory.transcript import pairs_of
+from memorybase.conversation.view.build import SummaryUse
 from memorybase.conversation.view.truncate import MARK
 from memorybase.conversation.view.turns import groups_of, open_question
 
@@ -72,6 +73,7 @@ def test_a_view_reports_the_source_of_each_message_and_each_removal() -> None:
         ],
         "tokens_before": 60,
         "tokens_after": 40,
+        "summary": {"from_seq": 1, "to_seq": 2, "overlap": 0},
         "budget": None,
         "over_budget": False,
         "counter": "flat",
@@ -122,12 +124,15 @@ def test_difys_thread_and_pruning_are_available() -> None:
 # Summaries
 
 
-def test_a_summary_replaces_exactly_what_it_covers() -> None:
+def test_a_summary_precedes_what_the_limits_keep_even_if_it_covers_more() -> None:
     limits = Limits(max_messages=6)
 
     assert shown(view(numbered(10), limits=limits, summary=covering(1, 4))) == "summary m5 m6 m7 m8 m9 m10"
     assert shown(view(numbered(11), limits=limits, summary=covering(1, 5))) == "summary m6 m7 m8 m9 m10 m11"
-    assert shown(view(numbered(10), limits=limits, summary=covering(1, 8))) == "summary m9 m10"
+    beyond = view(numbered(10), limits=limits, summary=covering(1, 8))
+    assert shown(beyond) == "summary m5 m6 m7 m8 m9 m10"
+    assert beyond.report.summary == SummaryUse(from_seq=1, to_seq=8, overlap=4)
+    assert beyond.overflow == ()
 
 
 @pytest.mark.parametrize(
@@ -297,11 +302,29 @@ def test_clip_edge_applies_only_if_tokens_are_the_reason_and_enough_remain(limit
     assert seen.report.flags == ()
 
 
-def test_clip_edge_never_adds_what_a_summary_covers() -> None:
+@pytest.mark.parametrize("to_seq", [2, 4])
+def test_clip_edge_adds_a_part_of_a_turn_whether_a_summary_covers_it_or_not(to_seq: int) -> None:
     options = ViewOptions(limits=Limits(max_tokens=200, prune="turn"), clip_edge=True)
 
-    assert shown(build_view(long_turns(), options, summary=covering(1, 4))) == "summary u3 a3"
-    assert shown(build_view(long_turns(), options, summary=covering(1, 2))) == "summary u2 a2 u3 a3"
+    seen = build_view(long_turns(), options, summary=covering(1, to_seq))
+
+    assert shown(seen) == "summary u2 a2 u3 a3"
+    assert ids(seen.overflow) == ("u2 a2" if to_seq == 2 else "")
+
+
+def test_a_summary_that_leaves_no_room_for_the_newest_turn_is_truncated_if_the_view_truncates() -> None:
+    limits = Limits(max_tokens=100, prune="turn")
+    long = replace(covering(1, 2), text="word " * 80)
+
+    cut = build_view(long_turns(), ViewOptions(limits=limits, clip_edge=True), summary=long)
+    whole = build_view(long_turns(), ViewOptions(limits=limits), summary=long)
+    tiny = build_view(long_turns(), ViewOptions(limits=Limits(max_tokens=30), clip_edge=True), summary=long)
+
+    assert (shown(cut), shown(whole)) == ("summary u3 a3", "u3 a3")
+    assert MARK in cut.records[0].text
+    assert (cut.report.flags, whole.report.flags) == (("summary_clipped", "gap"), ("summary_dropped",))
+    assert 95 <= cut.report.tokens_after <= 100
+    assert tiny.report.flags == ("summary_dropped",)
 
 
 def test_clip_oversized_truncates_a_newest_turn_that_is_too_large() -> None:
@@ -464,11 +487,15 @@ def test_every_view_satisfies_its_options(
         if calls - {one.tool_call_id for one in members[1:]}:
             assert members[-1] is seen.records[-1]
 
-    # A summary stands for all it covers and for nothing else.
-    if summary is not None and any(one.kind == "summary" for one in seen.sources):
-        groups = [[records[index] for index in group] for group in groups_of(records)]
-        whole = [group for group in groups if all(summary.covers(one) for one in group)]
-        assert not {one.id for group in whole for one in group} & set(report.kept)
+    # The report says what the summary covers, and how much of that is sent as well.
+    assert report.summary is not None or not any(one.kind == "summary" for one in seen.sources)
+    if report.summary is not None:
+        assert (report.summary.from_seq, report.summary.to_seq) == (1, covered)
+        assert report.summary.overlap >= len(set(report.kept) & {one.id for one in records if one.seq <= covered})
+    for one in report.removed:
+        if one.reason == "summarised":
+            assert report.summary is not None
+            assert order[one.id] <= covered
 
 
 @settings(max_examples=50, deadline=None)
