@@ -78,11 +78,15 @@ class _Collection:
     hidden: set[str] = field(default_factory=set)
 
 
+WRITES = frozenset({"create_collection", "delete_collection", "upsert", "delete", "check_writes"})
+
+
 class InMemoryVectors:
     """A VectorStore in a dictionary that rejects what Chroma rejects and merges metadata as Chroma does."""
 
     def __init__(self) -> None:
         self.away = False  # every call raises VectorStoreUnavailable while this is set
+        self.read_only = False  # every write does
         self.calls: Counter[str] = Counter()
         self.before_upsert: Callable[[CollectionRef, Sequence[VectorRecord]], object] | None = None
         self.after_upsert: Callable[[CollectionRef, Sequence[VectorRecord]], object] | None = None
@@ -231,12 +235,16 @@ class InMemoryVectors:
         with self._call("ping"):
             return
 
+    def check_writes(self) -> None:
+        with self._call("check_writes"):
+            return
+
     def _call(self, operation: str) -> threading.RLock:
         """Count the call and raise a due error; returns the lock for the call."""
         with self._guard:
             self.calls[operation] += 1
-            if self.away:
-                raise VectorStoreUnavailable(operation=operation, reason="away")
+            if self.away or (self.read_only and operation in WRITES):
+                raise VectorStoreUnavailable(operation=operation, reason="away" if self.away else "read-only")
             self._faults.raise_due(operation)
         return self._guard
 

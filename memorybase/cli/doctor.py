@@ -158,7 +158,11 @@ def _redis(context: DoctorContext) -> str:
 
 
 def _chroma(context: DoctorContext) -> str:
+    from memorybase.operations import health
+
     context.services.vectors.ping()
+    _ = context.database_url
+    health.check_vector_store(context.services)
     return _without_password(context.settings.chroma_url)
 
 
@@ -212,8 +216,10 @@ def _jobs(context: DoctorContext) -> str:
 def _stuck(context: DoctorContext) -> str:
     vitals = context.vitals
     detail = f"{plural(vitals.stuck_jobs, 'job')} due for more than a minute" if vitals.stuck_jobs else "none"
+    if vitals.retried_jobs:
+        detail += f", {plural(vitals.retried_jobs, 'job')} postponed by outages for more than a minute"
     return _fail_if(
-        vitals.queue_stalled, f"{detail}, and no job has started in that time" if vitals.queue_stalled else detail
+        vitals.queue_stalled, f"{detail}; no job has ended in that time" if vitals.queue_stalled else detail
     )
 
 

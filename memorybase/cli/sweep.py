@@ -6,11 +6,12 @@ import os
 import signal
 import socket
 import threading
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 from memorybase import errors, telemetry, wiring
-from memorybase.operations import sweeper
+from memorybase.operations import store_check, sweeper
 from memorybase.operations.heartbeats import HeartbeatThread
 from memorybase.services import Services
 from memorybase.settings import Settings
@@ -40,10 +41,13 @@ def sweep_for_ever(settings: Settings) -> None:
     services = wiring.build(settings, role="sweeper")
     name = f"sweeper:{socket.gethostname()}:{os.getpid()}"
     heartbeat = HeartbeatThread(services, name, "sweeper", stuck_seconds=STUCK_SECONDS)
+    # Before the first heartbeat: the store's own may be of a sweeper that was stopped long ago.
+    _try(store_check.check_store, services)
     heartbeat.confirm()
     log.info("sweeper_started", pid=os.getpid(), every_seconds=settings.sweep_seconds)
     while not stop.is_set():
-        _pass(services)
+        _try(store_check.check_store, services)
+        _try(_pass, services)
         heartbeat.confirm()
         stop.wait(settings.sweep_seconds)
     heartbeat.stop()
@@ -51,13 +55,15 @@ def sweep_for_ever(settings: Settings) -> None:
 
 
 def _pass(services: Services) -> None:
+    found = {name: value for name, value in asdict(sweeper.sweep(services)).items() if value}
+    if found:
+        log.info("swept", **found)
+
+
+def _try(step: Callable[[Services], object], services: Services) -> None:
     try:
-        report = asdict(sweeper.sweep(services))
+        step(services)
     except errors.EnvironmentFailure as exc:
         log.warning("sweep_failed", error=telemetry.describe_error(exc))
     except Exception:  # the process's edge: the next pass may succeed
         log.exception("sweep_failed")
-    else:
-        found = {name: value for name, value in report.items() if value}
-        if found:
-            log.info("swept", **found)

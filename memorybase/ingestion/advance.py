@@ -116,6 +116,7 @@ def finish(db: OrmSession, services: Services, claim: Claim, advanced: Advanced,
         processed=len(done.held),
         total=len(done.held) + len(done.failures),
         error=None,
+        error_code=None,
         finished_at=now,
     ):
         raise errors.ClaimLost

@@ -37,7 +37,7 @@ def requeue_job(
         return None
     job.state = JobState.QUEUED
     job.available_at = job.notify_at = job.notified_at = now
-    job.error = "The worker was stopped" if stopped else "The worker was lost"
+    job.error, job.error_code = "The worker was stopped" if stopped else "The worker was lost", None
     if job.embedding_started and not stopped:
         # In a batch any of the jobs may be the cause. Alone, it is this one.
         job.lost_workers += not job.batched

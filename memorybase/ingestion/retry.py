@@ -55,7 +55,7 @@ def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool
         job.available_at = job.notify_at = retry_at
         job.outages += 1
         job.attempts -= 1
-        job.error = describe(error)
+        job.error, job.error_code = describe(error), getattr(error, "code", None)
         if base is not None and job.kind == JobKind.REPAIR and base.building not in (None, job.generation):
             _yield_to_build(db, services, base, job, [r for r in locked if r.generation == base.building], now)
         return retry_at

@@ -66,6 +66,7 @@ class IngestionJob(Base):
     batched: Mapped[bool] = mapped_column(default=False)  # this attempt is embedded with other jobs
     run_alone: Mapped[bool] = mapped_column(default=False)  # a worker was lost on its batch
     error: Mapped[str | None] = mapped_column(Text)
+    error_code: Mapped[str | None] = mapped_column(String(64))  # of memorybase's errors
     available_at: Mapped[datetime]
     notified_at: Mapped[datetime | None]
     notify_count: Mapped[int] = mapped_column(default=0)

@@ -13,7 +13,7 @@ from prometheus_client.metrics_core import Metric
 from memorybase import errors
 from memorybase.metrics import _OF_THIS_PROCESS
 from memorybase.operations import health
-from memorybase.operations.health import Vitals
+from memorybase.operations.health import Part, Vitals
 from memorybase.services import Services
 
 CONTENT_TYPE = exposition.CONTENT_TYPE_PLAIN_0_0_4
@@ -36,8 +36,13 @@ GAUGES: dict[str, tuple[str, str, dict[str, str]]] = {
         {"": "oldest_job_seconds"},
     ),
     "memorybase_stuck_jobs": ("Jobs queued and due for more than a minute.", "", {"": "stuck_jobs"}),
+    "memorybase_retried_jobs": (
+        "Jobs that outages have postponed for more than a minute.",
+        "",
+        {"": "retried_jobs"},
+    ),
     "memorybase_queue_stalled": (
-        "1 when jobs are stuck and none was started for a minute.",
+        "1 when jobs are stuck or retried and none has ended for a minute.",
         "",
         {"": "queue_stalled"},
     ),
@@ -53,6 +58,7 @@ GAUGES: dict[str, tuple[str, str, dict[str, str]]] = {
 PROCESSES = "memorybase_processes"
 HEARTBEAT_AGE = "memorybase_heartbeat_age_seconds"
 DATABASE_UP = "memorybase_database_up"
+PART_UP = "memorybase_part_up"
 
 
 class Exposition:
@@ -64,32 +70,39 @@ class Exposition:
         self._mutex = threading.Lock()
         self._read_at: float | None = None
         self._vitals: Vitals | None = None
+        self._parts: list[Part] = []
 
     def text(self, services: Services) -> bytes:
         """All metrics as text. While the database is unavailable: this process's counters, and `database_up` 0."""
         now = CollectorRegistry(auto_describe=False)
-        now.register(_SqlGauges(self._read_vitals(services)))
+        now.register(_SqlGauges(*self._read(services)))
         return exposition.generate_latest(_OF_THIS_PROCESS) + exposition.generate_latest(now)
 
-    def _read_vitals(self, services: Services) -> Vitals | None:
+    def _read(self, services: Services) -> tuple[Vitals | None, list[Part]]:
         with self._mutex:
             if self._read_at is None or self._clock() - self._read_at >= self.keep_seconds:
                 try:
                     self._vitals = health.read_vitals(services)
                 except errors.EnvironmentFailure:
                     self._vitals = None
+                self._parts = health.check_parts(services)
                 # Set after the answer: waiting scrapers use it, and do not each query an unavailable database.
                 self._read_at = self._clock()
-            return self._vitals
+            return self._vitals, self._parts
 
 
 class _SqlGauges:
-    """A collector of the gauges read from SQL."""
+    """A collector of the gauges read from SQL, and of the state of each part."""
 
-    def __init__(self, vitals: Vitals | None) -> None:
+    def __init__(self, vitals: Vitals | None, checked: list[Part]) -> None:
         self._vitals = vitals
+        self._parts = checked
 
     def collect(self) -> Iterator[Metric]:
+        up = GaugeMetricFamily(PART_UP, "Whether the part works, as in GET /health/ready.", labels=["part"])
+        for part in self._parts:
+            up.add_metric([part.name], float(part.ok))
+        yield up
         vitals = self._vitals
         if vitals is None:
             yield GaugeMetricFamily(DATABASE_UP, "Whether the database answered this scrape.", 0)

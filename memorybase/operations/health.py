@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import time
 from collections.abc import Callable
@@ -11,16 +12,21 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from sqlalchemy.orm import Session as OrmSession
+
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.operations import queries
+from memorybase.queries import jobs
+from memorybase.queries.store_health import store_problem
 from memorybase.services import Services
 
 # A component that takes longer to answer counts as unavailable.
 CHECK_SECONDS = 3.0
 PART_NAMES = ("database", "redis", "chroma", "worker", "sweeper")
 
-# Workers take jobs within seconds; a job that is due for this long is stuck.
+# Workers take jobs within seconds; a job that is due for this long is stuck. One that an outage postponed is retried
+# within `backoff_max_seconds`; after this long it is no short outage.
 STUCK_AFTER = timedelta(minutes=1)
 
 # A separate pool: hanging checks must not occupy the threads of requests.
@@ -61,6 +67,7 @@ class Vitals:
     jobs_running: int
     oldest_job_seconds: float | None
     stuck_jobs: int
+    retried_jobs: int
     queue_stalled: bool
     dead_letters: int
     mismatched_memory_bases: int
@@ -73,18 +80,19 @@ def read_vitals(services: Services) -> Vitals:
     with services.database.reading() as db:
         now = clock.now(db)
         pending = queries.pending(db)
-        jobs = queries.active_jobs(db, now - STUCK_AFTER)
+        active = queries.active_jobs(db, now - STUCK_AFTER)
         stale = timedelta(seconds=services.settings.heartbeat_stale_seconds)
         by_kind = {row.kind: Liveness(row.alive, _age(now, row.last)) for row in queries.heartbeats(db, now - stale)}
         return Vitals(
             pending_sessions=pending.sessions,
             pending_messages=pending.messages,
             oldest_pending_seconds=_age(now, pending.oldest),
-            jobs_queued=jobs.queued,
-            jobs_running=jobs.running,
-            oldest_job_seconds=_age(now, jobs.oldest),
-            stuck_jobs=jobs.stuck,
-            queue_stalled=_is_stalled(jobs.stuck, queries.last_started(db), now),
+            jobs_queued=active.queued,
+            jobs_running=active.running,
+            oldest_job_seconds=_age(now, active.oldest),
+            stuck_jobs=active.stuck,
+            retried_jobs=active.retried,
+            queue_stalled=_is_stalled(db, active, now),
             dead_letters=queries.dead_letters(db),
             mismatched_memory_bases=queries.mismatched_bases(db),
             worker=by_kind.get("worker", Liveness(0, None)),
@@ -128,6 +136,19 @@ def oldest_pending_seconds(services: Services, user_id: UUID) -> float | None:
         return _age(clock.now(db), queries.oldest_pending(db, user_id))
 
 
+def check_vector_store(services: Services) -> None:
+    """Read from the store, and see what checks and workers experience. Raises VectorStoreUnavailable.
+
+    Without a database only the read decides.
+    """
+    services.vectors.ping()
+    problem = None
+    with contextlib.suppress(errors.DatabaseUnavailable), services.database.reading() as db:
+        problem = store_problem(db, services.settings, clock.now(db))
+    if problem is not None:
+        raise errors.VectorStoreUnavailable(f"The vector store answers but does not work: {problem}")
+
+
 def _check_part(services: Services, name: str) -> Part:
     started = time.monotonic()
     try:
@@ -149,7 +170,7 @@ def _ping_redis(services: Services) -> None:
 _PINGS: dict[str, Callable[[Services], None]] = {
     "database": lambda services: services.database.ping(),
     "redis": _ping_redis,
-    "chroma": lambda services: services.vectors.ping(),
+    "chroma": check_vector_store,
 }
 
 
@@ -157,14 +178,24 @@ def why_degraded(services: Services) -> str | None:
     """Why the queue counts as stalled; None if it does not. Raises DatabaseUnavailable."""
     with services.database.reading() as db:
         now = clock.now(db)
-        stuck = queries.active_jobs(db, now - STUCK_AFTER).stuck
-        is_stalled = _is_stalled(stuck, queries.last_started(db), now)
-    return f"{stuck} jobs are due for more than a minute, and no job was started in that time" if is_stalled else None
+        active = queries.active_jobs(db, now - STUCK_AFTER)
+        is_stalled = _is_stalled(db, active, now)
+    if not is_stalled:
+        return None
+    return f"{active.stuck + active.retried} jobs are due for more than a minute, and none has ended in that time"
 
 
-def _is_stalled(stuck: int, last_started: datetime | None, now: datetime) -> bool:
-    # In a long queue jobs wait for a minute too; while workers take jobs, it is not stalled.
-    return stuck > 0 and (last_started is None or last_started <= now - STUCK_AFTER)
+def _is_stalled(db: OrmSession, active: queries.Jobs, now: datetime) -> bool:
+    """Whether jobs are overdue and no session's position advances: jobs that start again and again are no progress.
+
+    In a long queue jobs wait for a minute too; while others end, it is not stalled.
+    """
+    # A job may take minutes; only its first attempt is worth waiting for.
+    is_overdue = active.retried > 0 or (active.stuck > 0 and not active.first_attempts)
+    if not is_overdue:
+        return False
+    last = jobs.last_done(db)
+    return last is None or last <= now - STUCK_AFTER
 
 
 def _age(now: datetime, moment: datetime | None) -> float | None:

@@ -1,4 +1,4 @@
-"""Heartbeats of workers and sweepers, and turns at periodic tasks."""
+"""Heartbeats of workers, sweepers and the vector store, and turns at periodic tasks."""
 
 from __future__ import annotations
 
@@ -14,10 +14,19 @@ DELETE_AFTER = timedelta(days=1)  # a killed process never deletes its own
 
 
 def beat(db: OrmSession, name: str, kind: str, now: datetime) -> None:
-    """Write a heartbeat; delete old ones."""
-    db.execute(sa.delete(Heartbeat).where(Heartbeat.beat_at < now - DELETE_AFTER))
+    """Write a heartbeat; delete old ones of processes."""
+    is_process = Heartbeat.kind.in_(["worker", "sweeper"])
+    db.execute(sa.delete(Heartbeat).where(Heartbeat.beat_at < now - DELETE_AFTER, is_process))
     statement = insert(db, Heartbeat).values(name=name, kind=kind, started_at=now, beat_at=now)
     db.execute(statement.on_conflict_do_update(index_elements=["name"], set_={"beat_at": statement.excluded.beat_at}))
+
+
+def is_alive(db: OrmSession, kind: str, since: datetime) -> bool:
+    """Whether a process of this kind has a heartbeat since then."""
+    return (
+        db.scalar(sa.select(Heartbeat.name).where(Heartbeat.kind == kind, Heartbeat.beat_at >= since).limit(1))
+        is not None
+    )
 
 
 def take_turn(db: OrmSession, name: str, now: datetime, every: timedelta) -> bool:

@@ -15,6 +15,7 @@ from memorybase.database.upsert import core, insert_if_absent, rows_affected
 from memorybase.models import IS_ACTIVE, IngestionJob, JobKind, JobState, MemoryBase, Session
 
 Job = IngestionJob
+OVERLAPPING = 100  # more than the jobs of one batch
 _ACTIVE = sa.text("state IN ('queued', 'running')")
 # Statements of every job are built once: building takes several times as long as running.
 _THIS = Job.id == sa.bindparam("id")
@@ -77,6 +78,15 @@ def active_jobs_of_base(db: OrmSession, base_id: UUID) -> list[Job]:
 
 def is_queued(db: OrmSession, job_id: UUID) -> bool:
     return db.scalar(_STATE, {"id": job_id}) == JobState.QUEUED
+
+
+def last_done(db: OrmSession) -> datetime | None:
+    """When a job last ended with its session's position advanced, among those started last."""
+    # By the index on started_at, since there is none on finished_at. The jobs of several workers overlap.
+    done = Job.state == JobState.DONE, Job.started_at.is_not(None)
+    latest = sa.select(Job.finished_at).where(*done).order_by(Job.started_at.desc()).limit(OVERLAPPING).subquery()
+    ended: datetime | None = db.scalar(sa.select(sa.func.max(latest.c.finished_at)))
+    return ended
 
 
 def fetch_owned_job(db: OrmSession, user_id: UUID, job_id: UUID) -> Job | None:

@@ -7,10 +7,12 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from memorybase.database import clock
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
 from memorybase.models import Capture, MemoryBase
 from memorybase.queries import cursors, memory_bases
 from memorybase.queries.ownership import require, require_flow, require_memory_base
+from memorybase.queries.store_health import store_problem
 from memorybase.read_models import memory_base_queries as queries
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
@@ -87,14 +89,16 @@ def list_memory_bases(
         if flow_id is not None:
             require_flow(db, user_id, flow_id)
         found = queries.bases_page(db, user_id, request, flow_id=flow_id, count_to=COUNT_TO_IN_LIST)
-        return page_of(found, lambda row: _base(row, COUNT_TO_IN_LIST))
+        store_fails = store_problem(db, services.settings, clock.now(db)) is not None
+        return page_of(found, lambda row: _base(row, COUNT_TO_IN_LIST, store_fails=store_fails))
 
 
 def get_memory_base(services: Services, user_id: UUID, base_id: UUID) -> MemoryBaseView:
     """Raises NotFound."""
     with services.database.reading() as db:
         row = queries.fetch_base_view(db, user_id, base_id, count_to=COUNT_TO)
-    return _base(require(row, "memory base", base_id), COUNT_TO)
+        store_fails = store_problem(db, services.settings, clock.now(db)) is not None
+    return _base(require(row, "memory base", base_id), COUNT_TO, store_fails=store_fails)
 
 
 def list_base_sessions(services: Services, user_id: UUID, base_id: UUID, request: PageRequest) -> Page[BaseSessionView]:
@@ -113,14 +117,14 @@ def get_base_session(services: Services, user_id: UUID, base_id: UUID, session_i
         return _session(require(queries.fetch_base_session(db, base, capture, session_id), "session", session_id))
 
 
-def _base(row: AnyRow, counted_to: int) -> MemoryBaseView:
+def _base(row: AnyRow, counted_to: int, *, store_fails: bool) -> MemoryBaseView:
     base: MemoryBase = row.MemoryBase
     return view_of(
         MemoryBaseView,
         base,
         capture=Capture(row.capture),
         embedding_model=row.embedding_model,
-        status=_status(row),
+        status=_status(row, store_fails=store_fails),
         pending_messages=row.pending_messages,
         pending_capped=row.pending_messages >= counted_to,
         total_processed=int(row.total_processed),
@@ -130,10 +134,10 @@ def _base(row: AnyRow, counted_to: int) -> MemoryBaseView:
     )
 
 
-def _status(row: AnyRow) -> MemoryBaseStatus:
+def _status(row: AnyRow, *, store_fails: bool) -> MemoryBaseStatus:
     steps = (
         (row.MemoryBase.deleting_at is not None, MemoryBaseStatus.DELETING),
-        (row.waiting, MemoryBaseStatus.UNAVAILABLE),
+        (row.waiting or store_fails, MemoryBaseStatus.UNAVAILABLE),
         (row.MemoryBase.building is not None, MemoryBaseStatus.REGENERATING),
         (row.active, MemoryBaseStatus.INGESTING),
         (row.pending_messages > 0, MemoryBaseStatus.PENDING),

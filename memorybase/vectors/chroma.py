@@ -34,6 +34,7 @@ from memorybase.vectors.store import (
     batches,
     check_records,
 )
+from memorybase.vectors.visibility import read_back
 
 if TYPE_CHECKING:
     from chromadb import Collection
@@ -44,6 +45,10 @@ DAMAGE_PARTS = 16  # a request that fails on a lost vector is split into this ma
 ID_BATCH = 1_000  # ids in one delete
 SAME_DISTANCE = 1e-5
 COLLECTION_PAGE = 500
+# The collection that checks read and write; its name is none of a memory base's or a knowledge base's.
+CHECK_COLLECTION = "memorybase-check"
+CHECK_ID = "check"
+CHECK_SECONDS = 2.5  # of each request of a check, whose answer takes milliseconds
 ID_PAGE = 5_000
 # Statuses that do not depend on the request's content: retry later. A wrong token is not the record's fault.
 RETRYABLE_STATUSES = frozenset({401, 403, 407, 408, 425, 429})
@@ -67,6 +72,7 @@ class ChromaStore:
         self._token = token
         self._connecting = threading.Lock()
         self._connected: FastAPI | None = None
+        self._checks: ChromaStore | None = None
 
     def create_collection(self, name: str, metadata: Mapping[str, MetadataValue]) -> CollectionRef:
         with self._api("create_collection") as api:
@@ -202,15 +208,49 @@ class ChromaStore:
             ]
 
     def ping(self) -> None:
-        with self._api("ping") as api:
-            api.heartbeat()
+        # Not its heartbeat, which answers for hours while every other call hangs.
+        try:
+            self._checking().read_check_record("ping")
+        except CollectionMissing:
+            return
+
+    def check_writes(self) -> None:
+        store = self._checking()
+        record = VectorRecord(CHECK_ID, np.ones(1, dtype=np.float32), "", {"check": True})
+        try:
+            ref = store.read_check_record("check_writes")
+        except CollectionMissing:
+            # Only now: a collection that cannot be created, because the disk is full, makes Chroma hang.
+            ref = store.create_collection(CHECK_COLLECTION, {})
+        store.upsert(ref, [record])
+        read_back(store, ref, [CHECK_ID])
+
+    def read_check_record(self, operation: str) -> CollectionRef:
+        """Read the record of the checks. Raises CollectionMissing, and VectorStoreUnavailable."""
+        with self._api(operation) as api:
+            model = api.get_collection(CHECK_COLLECTION)
+        ref = CollectionRef(model.name, UUID(str(model.id)))
+        with self._collection(ref, operation) as collection:
+            collection.get(ids=[CHECK_ID], include=["embeddings"])
+        return ref
+
+    def _checking(self) -> ChromaStore:
+        """The same server with the deadline of checks: those must not wait as long as a job does."""
+        with self._connecting:
+            if self._checks is None:
+                seconds = min(CHECK_SECONDS, self._timeout_seconds)
+                self._checks = ChromaStore(self._url, timeout_seconds=seconds, token=self._token)
+            return self._checks
 
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""
         with self._connecting:
             connected, self._connected = self._connected, None
+            checks, self._checks = self._checks, None
         if connected is not None:
             session_of(connected).close()
+        if checks is not None:
+            checks.close()
 
     def _readable(self, ref: CollectionRef, ids: Sequence[str], include: Any) -> dict[str, StoredVector]:
         # With the vectors (14 ms for 256, without them 2 ms), because a damaged index still lists its ids. One lost

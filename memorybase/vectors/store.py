@@ -128,7 +128,13 @@ class VectorStore(Protocol):
         """
 
     def ping(self) -> None:
-        """Return if the store answers."""
+        """Read a record of the store's own, if there is one, within a deadline of its own."""
+
+    def check_writes(self) -> None:
+        """Write a record of the store's own and read it back, each within a deadline of its own.
+
+        A store that answers reads may refuse every write, for example after its disk was full.
+        """
 
 
 def as_score(distance: float) -> float:

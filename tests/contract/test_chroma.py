@@ -137,6 +137,42 @@ class TestFrozen:
         assert time.monotonic() - started < TIMEOUT * 3  # including the client's import
 
 
+class TestRefusedWrites:
+    def test_a_store_that_answers_and_refuses_writes_fails_the_check(
+        self, own_chroma: ChromaServer, make_store: MakeStore
+    ) -> None:
+        """Its directory is deleted: reads go on from the open files."""
+        store = make_store(own_chroma.url)
+        ref = store.create_collection(fresh_name(), {})
+        store.upsert(ref, records(1))
+        store.check_writes()
+        shutil.rmtree(own_chroma.data)
+
+        assert store.count(ref) == 1
+        with pytest.raises(VectorStoreUnavailable):
+            store.check_writes()
+
+    def test_a_check_does_not_wait_as_long_as_a_job_does(self, own_chroma: ChromaServer, make_store: MakeStore) -> None:
+        store = make_store(own_chroma.url, timeout_seconds=600)
+        store.check_writes()
+        own_chroma.freeze()
+
+        for check in (store.ping, store.check_writes):
+            with pytest.raises(VectorStoreUnavailable) as raised:
+                check()
+            assert raised.value.details["reason"] == "ReadTimeout"
+
+    def test_checks_go_on_after_a_store_was_emptied(self, own_chroma: ChromaServer, make_store: MakeStore) -> None:
+        store = make_store(own_chroma.url)
+        store.check_writes()
+        own_chroma.kill()
+        shutil.rmtree(own_chroma.data)
+        own_chroma.start()
+
+        store.ping()
+        store.check_writes()
+
+
 class TestClose:
     def test_a_later_call_connects_again(self, chroma_url: str, make_store: MakeStore) -> None:
         store = make_store(chroma_url)
@@ -320,7 +356,7 @@ def test_every_error_response_becomes_one_of_our_errors(
 def test_requests_have_the_token(
     answering: Callable[[int, str], tuple[str, type[Answer]]], make_store: MakeStore
 ) -> None:
-    url, handler = answering(200, '{"nanosecond heartbeat": 1}')
+    url, handler = answering(404, chroma_error("NotFoundError", "no such collection"))
     make_store(url, token="the-token").ping()
 
     assert handler.seen["authorization"] == "Bearer the-token"

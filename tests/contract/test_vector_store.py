@@ -406,5 +406,8 @@ class TestQuery:
             store.query(ref, np.full(DIMENSION, np.nan, dtype=np.float32), 1)
 
 
-def test_ping(store: VectorStore) -> None:
+def test_checks_need_no_preparation_and_may_be_repeated(store: VectorStore) -> None:
     store.ping()
+    for _ in range(2):
+        store.check_writes()
+        store.ping()

@@ -17,9 +17,12 @@ from typer.testing import CliRunner
 
 from memorybase import cli
 from memorybase.cli import doctor as doctor_cli
+from memorybase.database.paging import PageRequest
 from memorybase.memory_bases import dead_letters, regenerate
 from memorybase.models import Heartbeat, IngestionJob, MemoryBase
-from memorybase.operations import exposition, health, heartbeats
+from memorybase.operations import exposition, health, heartbeats, store_check
+from memorybase.queries import store_health
+from memorybase.read_models import memory_bases
 from memorybase.settings import Settings
 
 ROOT = Path(__file__).parents[3]
@@ -40,6 +43,24 @@ def scraped(api: Api) -> dict[str, float]:
     answer = api.call("GET", "/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     return read(answer.text)
+
+
+def pass_time_of_jobs(world: World, seconds: float) -> None:
+    """Let time pass, also since jobs were created and ended."""
+    world.pass_time(seconds)
+    with world.services.database.transaction() as db:
+        for job in db.scalars(sa.select(IngestionJob)):
+            job.created_at -= timedelta(seconds=seconds)
+            job.finished_at = job.finished_at and job.finished_at - timedelta(seconds=seconds)
+
+
+def pass_time_of_store(world: World, seconds: float) -> None:
+    """Let time pass since the store's last check and its last success."""
+    with world.services.database.transaction() as db:
+        for name in (store_health.STORE, store_health.CHECK_TURN):
+            beat = db.get(Heartbeat, name)
+            if beat is not None:
+                beat.beat_at -= timedelta(seconds=seconds)
 
 
 class TestVitals:
@@ -121,9 +142,59 @@ class TestVitals:
         assert health.why_degraded(world.services) is None
         with world.services.database.transaction() as db:
             job = db.get_one(IngestionJob, first.job_id)
-            assert job.started_at is not None
-            job.started_at -= timedelta(seconds=61)
+            assert job.finished_at is not None
+            job.finished_at -= timedelta(seconds=61)
         assert health.read_vitals(world.services).queue_stalled
+
+    def test_jobs_that_start_again_and_again_are_no_progress(self, world: World) -> None:
+        world.new_base(threshold=1)
+        world.say("done", "a")
+        world.settle()
+        world.vectors.away = True
+        world.say("s", "a")
+        for _ in range(3):
+            world.drain()
+            vitals = health.read_vitals(world.services)
+            assert (vitals.retried_jobs, vitals.queue_stalled) == (0, False)
+            pass_time_of_jobs(world, 19)
+            world.sweep()
+        pass_time_of_jobs(world, 4)
+        vitals = health.read_vitals(world.services)
+        assert (vitals.stuck_jobs, vitals.retried_jobs, vitals.queue_stalled) == (0, 1, True)
+        assert "none has ended" in (health.why_degraded(world.services) or "")
+        world.vectors.away = False
+        world.pass_time(60)
+        world.settle()
+        vitals = health.read_vitals(world.services)
+        assert (vitals.retried_jobs, vitals.queue_stalled) == (0, False)
+
+    def test_retried_jobs_beside_others_that_advance_are_not_stalled(self, world: World) -> None:
+        world.new_base(threshold=1)
+        world.vectors.away = True
+        world.say("s", "a")
+        world.drain()
+        pass_time_of_jobs(world, 61)
+        assert health.read_vitals(world.services).queue_stalled
+        world.vectors.away = False
+        world.say("other", "a")
+        world.queue.drain(lambda job: world.run(job) if job.session_id == "other" else None)
+        vitals = health.read_vitals(world.services)
+        assert (vitals.stuck_jobs + vitals.retried_jobs, vitals.queue_stalled) == (1, False)
+
+    def test_the_first_attempt_at_a_long_job_is_not_stalled(self, world: World) -> None:
+        world.new_base(threshold=1)
+        world.say("s", "a")
+        world.say("waiting", "a")
+        seen: list[tuple[int, bool]] = []
+
+        def look(_texts: object) -> None:
+            pass_time_of_jobs(world, 120)
+            vitals = health.read_vitals(world.services)
+            seen.append((vitals.stuck_jobs, vitals.queue_stalled))
+
+        world.embedder.before_embed = look
+        world.run(world.queue.enqueued[0])
+        assert seen == [(1, False)]
 
     def test_a_postponed_job_is_not_stuck(self, world: World) -> None:
         world.new_base(threshold=1)
@@ -227,7 +298,109 @@ class TestParts:
         assert health.oldest_pending_seconds(world.services, world.new_user()) is None
 
 
+class TestVectorStore:
+    """A store that answers and does not work is named."""
+
+    @pytest.fixture(autouse=True)
+    def _processes(self, world: World) -> None:
+        for kind in ("worker", "sweeper"):
+            heartbeats.beat(world.services, f"{kind}@1", kind)  # type: ignore[arg-type]
+
+    def problem(self, world: World) -> str | None:
+        (chroma,) = [part for part in health.check_parts(world.services) if part.name == "chroma"]
+        assert chroma.ok == (chroma.problem is None)
+        return chroma.problem
+
+    def check(self, world: World) -> bool:
+        pass_time_of_store(world, 11)
+        return store_check.check_store(world.services)
+
+    def test_refused_test_writes_fail_it_within_a_minute(self, world: World) -> None:
+        base = world.new_base()
+        assert self.problem(world) is None
+        assert self.check(world)
+        world.vectors.read_only = True
+        assert not self.check(world)
+        assert self.problem(world) is None
+        while self.problem(world) is None:
+            assert not self.check(world)
+        assert "no test write has succeeded for 3" in (self.problem(world) or "")
+        view = memory_bases.get_memory_base(world.services, world.user_id, base)
+        assert view.status == "unavailable"
+        (listed,) = memory_bases.list_memory_bases(world.services, world.user_id, PageRequest()).items
+        assert listed.status == "unavailable"
+        world.vectors.read_only = False
+        assert self.check(world)
+        assert self.problem(world) is None
+        assert memory_bases.get_memory_base(world.services, world.user_id, base).status == "ready"
+
+    def test_only_one_of_several_sweepers_checks(self, world: World) -> None:
+        for _ in range(3):
+            assert store_check.check_store(world.services)
+        assert world.vectors.calls["check_writes"] == 1
+
+    def test_without_a_sweeper_the_last_check_says_nothing(self, world: World) -> None:
+        assert self.check(world)
+        pass_time_of_store(world, 3_600)
+        assert self.problem(world)
+        with world.services.database.transaction() as db:
+            db.get_one(Heartbeat, "sweeper@1").beat_at -= timedelta(seconds=60)
+        assert self.problem(world) is None
+
+    def test_writes_that_fail_for_workers_fail_it(self, world: World) -> None:
+        """Three times in a row, which takes seconds, and without any other job that ends."""
+        world.new_base(threshold=1)
+        world.say("done", "a")
+        world.settle()
+        pass_time_of_jobs(world, 31)
+        world.say("s", "a")
+        world.vectors.read_only = True
+        for _ in range(3):
+            assert self.problem(world) is None
+            world.drain()
+            world.pass_time(60)
+            world.sweep()
+        assert "it fails 1 job repeatedly" in (self.problem(world) or "")
+        world.vectors.read_only = False
+        world.settle()
+        assert self.problem(world) is None
+
+    def test_a_base_without_its_collection_does_not_fail_it(self, world: World) -> None:
+        base = world.new_base(threshold=1)
+        world.vectors.delete_collection(world.ref(base).name)
+        world.say("s", "a")
+        for _ in range(4):
+            world.drain()
+            world.pass_time(60)
+            world.sweep()
+        assert world.active_jobs(base)[0].outages >= 3
+        assert self.problem(world) is None
+
+    def test_without_a_database_only_the_store_is_asked(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(world.services.database, "engine", sa.create_engine("sqlite:////nowhere/at/all.db"))
+        assert self.problem(world) is None
+        world.vectors.away = True
+        assert self.problem(world)
+
+    def test_the_doctor_names_it(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(doctor_cli.DoctorContext, "services", world.services)
+        monkeypatch.setattr(doctor_cli.DoctorContext, "database_url", "")
+        (check,) = [check for check in doctor_cli.CHECKS if check.name == "chroma"]
+        assert self.check(world)
+        assert check.run(doctor_cli.DoctorContext(world.services.settings, "")).ok
+        pass_time_of_store(world, 60)
+        result = check.run(doctor_cli.DoctorContext(world.services.settings, ""))
+        assert "no test write has succeeded" in result.detail
+
+
 class TestMetrics:
+    def test_each_part_is_a_metric(self, api: Api) -> None:
+        heartbeats.beat(api.services, "worker@1", "worker")
+        api.vectors.away = True
+        samples = scraped(api)
+        up = {name: samples[f"memorybase_part_up{{part={name}}}"] for name in health.PART_NAMES}
+        assert up == {"database": 1, "redis": 1, "chroma": 0, "worker": 1, "sweeper": 0}
+
     def test_metrics_follow_captures_and_jobs(self, api: Api) -> None:
         api.flow()
         api.memory(threshold=2)
@@ -247,7 +420,8 @@ class TestMetrics:
     def test_each_number_has_its_own_metric(self, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
         vitals = health.Vitals(
             pending_sessions=1, pending_messages=2, oldest_pending_seconds=3.0, jobs_queued=4, jobs_running=5,
-            oldest_job_seconds=6.0, stuck_jobs=7, queue_stalled=True, dead_letters=8, mismatched_memory_bases=9,
+            oldest_job_seconds=6.0, stuck_jobs=7, retried_jobs=13, queue_stalled=True,
+            dead_letters=8, mismatched_memory_bases=9,
             worker=health.Liveness(10, 11.0), sweeper=health.Liveness(12, None),
         )  # fmt: skip
         monkeypatch.setattr(health, "read_vitals", lambda _services: vitals)
@@ -255,9 +429,9 @@ class TestMetrics:
         names = (
             "pending_sessions", "pending_messages", "oldest_pending_message_age_seconds", "jobs{state=queued}",
             "jobs{state=running}", "oldest_job_age_seconds", "stuck_jobs", "dead_letters", "mismatched_memory_bases",
-            "processes{kind=worker}", "heartbeat_age_seconds{kind=worker}", "processes{kind=sweeper}",
+            "processes{kind=worker}", "heartbeat_age_seconds{kind=worker}", "processes{kind=sweeper}", "retried_jobs",
         )  # fmt: skip
-        assert [said[f"memorybase_{name}"] for name in names] == list(range(1, 13))
+        assert [said[f"memorybase_{name}"] for name in names] == list(range(1, 14))
         assert said["memorybase_queue_stalled"] == 1
         assert "memorybase_heartbeat_age_seconds{kind=sweeper}" not in said
         monkeypatch.setattr(
@@ -295,7 +469,7 @@ class TestMetrics:
         api.flow("secret-flow")
         api.capture("the text", flow="secret-flow", session="secret-session")
         labels = set(re.findall(r"\{(\w+)=", "".join(scraped(api))))
-        assert labels == {"state", "kind", "le"}
+        assert labels == {"state", "kind", "le", "part"}
 
     def test_each_metric_is_documented(self, api: Api) -> None:
         heartbeats.beat(api.services, "worker@1", "worker")
