@@ -1,7 +1,11 @@
 """The HTTP API. It validates requests and calls the domain; it holds no domain logic.
 
 app            the application: middleware, routers, lifespan
-middleware     request id, body limit, encoded ids
+server         `python -m api`: uvicorn with bounds
+http_protocol  one connection: deadlines, size of headers
+connections    how many connections are open
+bodies         bounds on request bodies
+middleware     request id, encoded ids
 deps           what routes receive: services, caller, page, ids
 limits         rate limits by key and address
 routes         the endpoints, one module per resource

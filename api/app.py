@@ -1,4 +1,4 @@
-"""The application: `uvicorn api.app:app`, or `create_app(services)` for a test."""
+"""The application, which api.server serves; `create_app(services)` for a test."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.routing import APIRoute
 from starlette.types import ASGIApp
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from api import failures, waiting
+from api.bodies import BodyBound
 from api.limits import Gate
-from api.middleware import REQUEST_ID, BodyBound, EncodedIds, RequestContext
+from api.middleware import REQUEST_ID, EncodedIds, RequestContext
 from api.routes import ROUTERS
 from memorybase import __version__, telemetry
 from memorybase.operations import exposition
 from memorybase.services import Services
 from memorybase.settings import Settings
+
+log = telemetry.get_logger(__name__)
 
 PREFIX = "/v1"
 DESCRIPTION = "Memory for LLM flows: capture runs, search their messages, build the context of the next turn."
@@ -52,6 +56,7 @@ def create_app(services: Services | None = None) -> FastAPI:
     app.state.settings = settings
     app.state.services = services
     app.state.ending = False
+    app.state.connections_bounded = False
     app.state.gate = Gate(settings)
     app.state.exposition = exposition.Exposition()
     failures.install(app)
@@ -84,7 +89,7 @@ def __getattr__(name: str) -> ASGIApp:
 def _surround(app: FastAPI, settings: Settings) -> None:
     # A request passes the last one first.
     app.add_middleware(EncodedIds)
-    app.add_middleware(BodyBound, max_body_bytes=settings.max_body_bytes)
+    app.add_middleware(BodyBound, settings=settings)
     if settings.cors_origins:
         app.add_middleware(
             CORSMiddleware,
@@ -94,6 +99,8 @@ def _surround(app: FastAPI, settings: Settings) -> None:
             expose_headers=[REQUEST_ID, "Retry-After"],
         )
     app.add_middleware(RequestContext)
+    if settings.trusted_proxies:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.trusted_proxies)
 
 
 @asynccontextmanager
@@ -104,6 +111,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         from memorybase import wiring
 
         telemetry.configure(app.state.settings)
+        if not app.state.connections_bounded:
+            log.warning("connections_unbounded", reason="not started with python -m api")
         app.state.services = wiring.build(app.state.settings, role="api")
         _prepare(app)
         wiring.freeze_loaded_objects()

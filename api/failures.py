@@ -49,6 +49,37 @@ class NoSuchMethod(errors.CallerError):
     status_code = 405
 
 
+class RequestTimeout(errors.CallerError):
+    """The client was too slow to send its request. Send it again on a faster connection."""
+
+    code = "request_timeout"
+    status_code = 408
+    retryable = True
+
+
+class HeadersTooLarge(errors.CallerError):
+    """The request line and the headers are too large."""
+
+    code = "headers_too_large"
+    status_code = 431
+
+
+class TooManyConnections(errors.MemorybaseError):
+    """Too many connections are open. Try again with fewer connections."""
+
+    code = "too_many_connections"
+    status_code = 503
+    retryable = True
+
+
+class TooManyBodies(errors.MemorybaseError):
+    """The bodies of other requests fill the memory for bodies. Try again."""
+
+    code = "too_many_bodies"
+    status_code = 503
+    retryable = True
+
+
 def install(app: FastAPI) -> None:
     """Render every error in the one shape."""
     app.add_exception_handler(errors.MemorybaseError, _on_memorybase_error)

@@ -64,7 +64,7 @@ class Gate:
             _refuse_while("Too many calls with this key", self._keys.wait(name), self._keys.rate)
             self._keys.take(name)
         else:
-            wait = self._addresses.wait(_site(address))
+            wait = self._addresses.wait(site_of(address))
             _refuse_while("Too many calls from this address without a valid key", wait, self._addresses.rate)
         return name
 
@@ -74,7 +74,7 @@ class Gate:
 
     def refused(self, name: bytes, address: str) -> None:
         self._keys.forget(name)  # revoked or expired: now limited by address
-        self._addresses.take(_site(address))
+        self._addresses.take(site_of(address))
 
 
 def _refuse_while(message: str, wait: float, rate: int) -> None:
@@ -86,7 +86,8 @@ def _refuse_while(message: str, wait: float, rate: int) -> None:
         )
 
 
-def _site(address: str) -> bytes:
+def site_of(address: str) -> bytes:
+    """The name that an address counts under: its network, for IPv6."""
     if ":" not in address:
         return address.encode(errors="replace")
     try:

@@ -1,4 +1,4 @@
-"""Request ids, the body limit, and encoded ids in paths. Plain ASGI, so that streams are not buffered."""
+"""Request ids, and encoded ids in paths. Plain ASGI, so that streams are not buffered."""
 
 from __future__ import annotations
 
@@ -55,43 +55,6 @@ class RequestContext:
                 await failures.render(errors.MemorybaseError(), request_id)(scope, receive, send_with_id)
 
 
-class BodyBound:
-    """Reads the body up to the limit, with or without a Content-Length; a larger body is 413."""
-
-    def __init__(self, app: ASGIApp, max_body_bytes: int) -> None:
-        self.app = app
-        self.max_body_bytes = max_body_bytes
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not _has_body(Headers(scope=scope)):
-            await self.app(scope, receive, send)
-            return
-        announced = Headers(scope=scope).get("content-length", "")
-        if announced.isdecimal() and int(announced) > self.max_body_bytes:
-            await self._refuse(scope, receive, send)
-            return
-        chunks: list[bytes] = []
-        size, more = 0, True
-        while more:
-            message = await receive()
-            if message["type"] != "http.request":
-                return  # the caller hung up
-            chunks.append(message.get("body", b""))
-            size += len(chunks[-1])
-            more = message.get("more_body", False)
-            if size > self.max_body_bytes:
-                await self._refuse(scope, receive, send)
-                return
-        await self.app(scope, _replaying(b"".join(chunks), receive), send)
-
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        error = errors.TooLarge(field="body", limit=self.max_body_bytes)
-        answer = failures.render(error, str(scope.get("request_id", "")))
-        # The rest of the body is unread, so the connection cannot serve another request.
-        answer.headers["Connection"] = "close"
-        await answer(scope, receive, send)
-
-
 class EncodedIds:
     """Keeps an encoded slash inside its id, since a decoded one would split the path, and refuses paths that are not
     UTF-8, since replacement characters would change the id."""
@@ -132,20 +95,3 @@ def path_text(segment: str) -> str:
 
 def _hidden(segment: str) -> str:
     return segment.replace(_ESCAPE, _ESCAPE + "1").replace(_SLASH, _ESCAPE + "0").replace("/", _SLASH)
-
-
-def _has_body(headers: Headers) -> bool:
-    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
-
-
-def _replaying(body: bytes, receive: Receive) -> Receive:
-    replayed = False
-
-    async def replay() -> Message:
-        nonlocal replayed
-        if replayed:
-            return await receive()
-        replayed = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return replay

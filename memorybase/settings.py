@@ -7,11 +7,12 @@ import json
 import os
 from collections.abc import Mapping
 from functools import cached_property
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import Stemmer
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from memorybase import errors
@@ -131,6 +132,24 @@ class Settings(BaseSettings):
 
     # Limits of the API; an error names the limit that the request exceeds.
     max_body_bytes: int = Field(16_000_000, ge=1_000, description="Maximum bytes of a request body.")
+    max_body_bytes_in_flight: int = Field(
+        0, ge=0, description="Maximum bytes of the bodies of all requests in progress; 0: four times max_body_bytes."
+    )
+    body_timeout_seconds: float = Field(60.0, gt=0, description="Maximum time to receive a request body.")
+    max_header_bytes: int = Field(32_768, ge=1_024, description="Maximum bytes of a request line and its headers.")
+    header_timeout_seconds: float = Field(10.0, gt=0, description="Maximum time to receive a request's headers.")
+    write_timeout_seconds: float = Field(
+        60.0, gt=0, description="Time after which a client that does not read its answer is disconnected."
+    )
+    keep_alive_seconds: int = Field(75, ge=0, description="Time that an idle connection is kept for the next request.")
+    max_connections: int = Field(4_096, ge=1, description="Maximum open connections per process.")
+    max_connections_per_address: int = Field(
+        1_024, ge=1, description="Maximum open connections of one address; trusted proxies have no bound of their own."
+    )
+    trusted_proxies: list[str] = Field(
+        default_factory=list,
+        description="Addresses or networks of reverse proxies, whose X-Forwarded-For and -Proto are believed.",
+    )
     max_messages_per_run: int = Field(1_000, ge=1, description="Maximum messages in one POST of a run.")
     max_message_bytes: int = Field(4_000_000, ge=1_000, description="Maximum bytes of one message as JSON.")
     max_threshold: int = Field(
@@ -169,8 +188,15 @@ class Settings(BaseSettings):
                 raise ValueError(message)
         return values
 
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _are_networks(cls, values: list[str]) -> list[str]:
+        for value in values:
+            ip_network(value, strict=False)  # its error names the value
+        return values
+
     @model_validator(mode="after")
-    def _timeouts_nest(self) -> Self:
+    def _bounds_fit(self) -> Self:
         pairs = (
             ("lease_renew_seconds", self.lease_renew_seconds, "lock_seconds", self.lock_seconds),
             ("lock_seconds", self.lock_seconds, "lease_seconds", self.lease_seconds),
@@ -189,6 +215,13 @@ class Settings(BaseSettings):
             if low >= high:
                 message = f"{lower}={low:g} must be less than {upper}={high:g}"
                 raise ValueError(message)
+        least = -(-self.max_body_bytes * 4 // 3)  # a quarter is for small bodies
+        if 0 < self.max_body_bytes_in_flight < least:
+            message = (
+                f"max_body_bytes_in_flight={self.max_body_bytes_in_flight} must be at least {least}, "
+                f"four thirds of max_body_bytes={self.max_body_bytes}"
+            )
+            raise ValueError(message)
         languages = ["none", *sorted(Stemmer.algorithms())]
         if self.keyword_language not in languages:
             message = f"keyword_language={self.keyword_language} must be one of {', '.join(languages)}"
@@ -214,6 +247,11 @@ class Settings(BaseSettings):
     def resolved_database_url(self) -> str:
         """database_url, or SQLite in the data directory."""
         return self.database_url or f"sqlite:///{self.data_dir.resolve() / 'memorybase.db'}"
+
+    @property
+    def body_bytes_in_flight(self) -> int:
+        """max_body_bytes_in_flight, or its default."""
+        return self.max_body_bytes_in_flight or 4 * self.max_body_bytes
 
     @property
     def knowledge_dir(self) -> Path:

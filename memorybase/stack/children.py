@@ -69,8 +69,6 @@ def plan(settings: Settings, data: DataDir, *, host: str, port: int, pid: int) -
     python = sys.executable
     chroma = (python, "-c", CHROMA, "run", "--host", "127.0.0.1", "--port", str(chroma_port))
     worker = ("-m", "celery", "-A", "worker.app", "worker", "--pool", "solo", "--loglevel", "WARNING", *QUIET)
-    # Without this timeout, stopping would wait for clients to close their event streams.
-    api = ("-m", "uvicorn", "api.app:app", "--timeout-graceful-shutdown", "3", "--no-access-log")
     return Plan(
         settings=settings,
         data=data,
@@ -86,7 +84,7 @@ def plan(settings: Settings, data: DataDir, *, host: str, port: int, pid: int) -
             # It finishes its jobs, and requeues them itself after 15 s.
             Child("worker", (python, *worker), environment, graceful_seconds=20),
             Child("sweeper", (python, "-m", "memorybase", "sweep"), environment, graceful_seconds=10),
-            Child("api", (python, *api, "--host", host, "--port", str(port)), environment, graceful_seconds=8),
+            Child("api", (python, "-m", "api", "--host", host, "--port", str(port)), environment, graceful_seconds=8),
         ),
     )
 

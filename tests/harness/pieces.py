@@ -31,7 +31,7 @@ PATIENCE = 90.0  # seconds, on a loaded machine
 
 
 class ApiServer(PortServer):
-    """uvicorn with the API, as docker-compose.yml starts it."""
+    """The API, as docker-compose.yml starts it."""
 
     name = "api"
     settings: Settings
@@ -41,8 +41,7 @@ class ApiServer(PortServer):
         self.settings = settings
 
     def command(self) -> list[str]:
-        return [sys.executable, "-m", "uvicorn", "--factory", "api.app:application", "--port", str(self.port),
-                "--timeout-graceful-shutdown", "3", "--log-level", "warning"]  # fmt: skip
+        return [sys.executable, "-m", "api", "--port", str(self.port)]
 
     def environment(self) -> dict[str, str]:
         # Pages are tried against whole stacks; to load them takes half a second of processor each time.

@@ -1,0 +1,92 @@
+"""The API behind the real server, on a port of its own, for tests of what happens before a route is entered."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+import uvicorn
+from fastapi import FastAPI
+
+from api.connections import Connections
+from api.server import bounded_protocol
+from harness.api import Api, open_api
+from harness.waiting import wait_until
+from memorybase.settings import Settings
+
+FILES = 4_096
+PATIENCE = 20.0
+
+
+@dataclass
+class Served:
+    """A server, its address, and the connections that it counts."""
+
+    api: Api
+    port: int
+    connections: Connections
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def connect(self, sent: bytes = b"", *, receive_buffer: int = 0) -> socket.socket:
+        """A connection over which these bytes were sent."""
+        client = socket.socket()
+        if receive_buffer:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        client.settimeout(PATIENCE)
+        client.connect(("127.0.0.1", self.port))
+        client.sendall(sent)
+        return client
+
+    def head(self, method: str, path: str, *headers: str, key: str = "") -> bytes:
+        """A request up to its body."""
+        lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"X-API-Key: {key or self.api.secret}", *headers]
+        return "\r\n".join([*lines, "", ""]).encode()
+
+    def all_answers(self, sent: bytes) -> bytes:
+        """What the server answers until it closes the connection."""
+        with closing(self.connect(sent)) as client:
+            return read_to_end(client)
+
+
+def read_to_end(client: socket.socket) -> bytes:
+    """Everything that the server sends until it closes the connection."""
+    received = b""
+    try:
+        while part := client.recv(65_536):
+            received += part
+    except ConnectionResetError:
+        pass
+    return received
+
+
+@contextmanager
+def serve_api(settings: Settings) -> Iterator[Served]:
+    """The API with doubles, on a real port."""
+    with open_api(settings) as api:
+        app = cast(FastAPI, api.client.app)
+        with serve_app(app) as (port, connections):
+            yield Served(api, port, connections)
+
+
+@contextmanager
+def serve_app(app: Any, **options: Any) -> Iterator[tuple[int, Connections]]:
+    """Any application with `app.state.settings` behind the server, in a thread."""
+    protocol = bounded_protocol(app, FILES)
+    config = uvicorn.Config(app, port=0, http=protocol, proxy_headers=False, log_level="critical",
+                            timeout_graceful_shutdown=1, **({"lifespan": "off"} | options))  # fmt: skip
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        wait_until(lambda: server.started, PATIENCE, "the server listens")
+        yield server.servers[0].sockets[0].getsockname()[1], protocol.bounds.connections
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE)

@@ -1,0 +1,228 @@
+"""Clients that send half a request, too much of one, or read no answer cost little and keep nobody out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI, WebSocket
+from harness.served import Served, read_to_end, serve_api, serve_app
+from harness.waiting import wait_until
+from websockets.sync.client import connect
+
+from api import bodies, server
+from memorybase.settings import Settings
+
+HALF = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n"
+MOST = 20
+
+
+def settings(folder: Path, **changes: Any) -> Settings:
+    quick = {"header_timeout_seconds": 0.3, "body_timeout_seconds": 0.3, "write_timeout_seconds": 0.3}
+    fixed = {"data_dir": folder, "embedding_model": "fake", "api_key": "the-key-from-the-settings",
+             "max_body_bytes": 400_000, "max_connections_per_address": MOST}  # fmt: skip
+    return Settings(**(fixed | quick | changes))
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    """A server with short timeouts."""
+    with serve_api(settings(tmp_path)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def patient(tmp_path: Path) -> Iterator[Served]:
+    """A server that waits longer than any test."""
+    slow = {"header_timeout_seconds": 300.0, "body_timeout_seconds": 300.0, "write_timeout_seconds": 300.0}
+    with serve_api(settings(tmp_path, **slow)) as opened:
+        yield opened
+
+
+def error_of(answer: bytes) -> tuple[int, str]:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"connection: close" in head.lower()
+    return int(head.split()[1]), json.loads(body)["error"]["code"]
+
+
+class TestConnections:
+    def test_half_sent_requests_keep_nobody_out(self, patient: Served) -> None:
+        with ExitStack() as open_connections:
+            for _ in range(3 * MOST):
+                open_connections.enter_context(closing(patient.connect(HALF)))
+            assert httpx.get(f"{patient.url}/health/live").status_code == 200
+            wait_until(lambda: len(patient.connections) == MOST - 1, what="the others gave way, to the last one too")
+
+    def test_idle_connections_keep_nobody_out(self, patient: Served) -> None:
+        whole = HALF + b"\r\n"
+        with ExitStack() as open_connections:
+            for _ in range(2 * MOST):
+                client = open_connections.enter_context(closing(patient.connect(whole)))
+                assert client.recv(100).startswith(b"HTTP/1.1 200")
+            assert len(patient.connections) <= MOST
+
+    def test_an_address_whose_requests_are_all_in_progress_gets_503(self, patient: Served) -> None:
+        started = patient.head("POST", "/v1/flows", "Content-Length: 10", "Expect: 100-continue")
+        with ExitStack() as open_connections:
+            for _ in range(MOST):
+                client = open_connections.enter_context(closing(patient.connect(started)))
+                assert client.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"  # the key was accepted
+            assert error_of(patient.all_answers(HALF)) == (503, "too_many_connections")
+        wait_until(lambda: len(patient.connections) == 0, what="closed connections are not counted")
+        assert httpx.get(f"{patient.url}/health/live").status_code == 200
+
+    def test_a_trusted_proxy_has_no_bound_of_its_own(self, tmp_path: Path) -> None:
+        behind = settings(tmp_path, trusted_proxies=["127.0.0.0/8"], header_timeout_seconds=300.0)
+        with serve_api(behind) as served, ExitStack() as open_connections:
+            for _ in range(2 * MOST):
+                open_connections.enter_context(closing(served.connect(HALF)))
+            wait_until(lambda: len(served.connections) == 2 * MOST, what="every connection is open")
+
+    def test_a_web_socket_counts_until_it_is_closed(self, tmp_path: Path) -> None:
+        app = FastAPI()
+        app.state.settings = settings(tmp_path)
+
+        @app.websocket("/echo")
+        async def echo(socket: WebSocket) -> None:
+            await socket.accept()
+            await socket.send_text(await socket.receive_text())
+            await socket.receive()
+
+        with serve_app(app) as (port, connections):
+            with connect(f"ws://127.0.0.1:{port}/echo") as client:
+                client.send("hello")
+                assert (client.recv(), len(connections)) == ("hello", 1)
+            wait_until(lambda: len(connections) == 0, what="the web socket is not counted any more")
+
+
+class TestHeaders:
+    def test_headers_that_take_too_long_are_408(self, served: Served) -> None:
+        assert error_of(served.all_answers(HALF)) == (408, "request_timeout")
+
+    def test_a_connection_without_a_request_is_closed(self, served: Served) -> None:
+        assert served.all_answers(b"") == b""
+        assert served.all_answers(b"\r\n") == b""
+
+    def test_a_second_request_has_the_same_deadline(self, served: Served) -> None:
+        assert b'"code":"request_timeout"' in served.all_answers(HALF + b"\r\n" + HALF).replace(b" ", b"")
+
+    @pytest.mark.parametrize(
+        "headers",
+        [b"X: " + b"y" * 40_000, b"X: " + b"y" * 400_000, b"a:b\r\n" * 2_000, b"X: y\r\n" * 300_000],
+        ids=["one", "endless", "many", "endlessly many"],
+    )  # fmt: skip
+    def test_large_headers_are_431(self, patient: Served, headers: bytes) -> None:
+        with closing(patient.connect(HALF)) as client:
+            try:
+                client.sendall(headers)
+            except ConnectionError:
+                return  # closed before all was sent
+            answer = read_to_end(client)
+        assert not answer or error_of(answer) == (431, "headers_too_large")
+
+    def test_large_headers_are_named_with_their_bound(self, patient: Served) -> None:
+        answer = patient.all_answers(HALF + b"X: " + b"y" * 32_768 + b"\r\n\r\n")
+        assert error_of(answer) == (431, "headers_too_large")
+        assert b"32768" in answer
+
+    def test_what_is_not_http_is_400_in_the_shape_of_errors(self, patient: Served) -> None:
+        assert error_of(patient.all_answers(b"\x16\x03\x01 nonsense\r\n\r\n")) == (400, "bad_request")
+
+
+class TestBodies:
+    def test_the_key_is_checked_before_the_body_is_read(self, patient: Served) -> None:
+        head = patient.head("POST", "/v1/flows", "Content-Length: 300000", key="wrong")
+        with closing(patient.connect(head)) as client:
+            assert client.recv(100).startswith(b"HTTP/1.1 401")
+
+    def test_a_body_without_a_valid_key_is_thrown_away_for_a_while(self, served: Served) -> None:
+        head = served.head("POST", "/v1/flows", "Content-Length: 300000", key="wrong")
+        with closing(served.connect(head)) as client:
+            client.sendall(b"x" * 250_000)
+            assert read_to_end(client).startswith(b"HTTP/1.1 401")  # and then the server closed the connection
+
+    def test_the_connection_serves_on_after_an_unread_body(self, patient: Served) -> None:
+        head = patient.head("POST", "/v1/flows", "Content-Length: 300000", key="wrong")
+        with closing(patient.connect(head + b"x" * 300_000 + HALF + b"Connection: close\r\n\r\n")) as client:
+            answers = read_to_end(client)
+        assert (answers.count(b"HTTP/1.1 401"), answers.count(b"HTTP/1.1 200")) == (1, 1)
+
+    def test_a_body_that_takes_too_long_is_408(self, served: Served) -> None:
+        head = served.head("POST", "/v1/flows", "Content-Length: 300000")
+        assert error_of(served.all_answers(head + b'{"name":')) == (408, "request_timeout")
+
+    def test_an_unknown_path_reads_no_body(self, patient: Served) -> None:
+        head = patient.head("POST", "/v1/nowhere", "Transfer-Encoding: chunked")
+        with closing(patient.connect(head)) as client:
+            assert client.recv(100).startswith(b"HTTP/1.1 404")
+
+    def test_large_bodies_wait_for_room_and_small_ones_pass(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bodies, "ROOM_WAIT_SECONDS", 0.1)
+        with serve_api(settings(tmp_path, body_timeout_seconds=300.0)) as served, ExitStack() as held:
+            large = served.head("POST", "/v1/flows", "Content-Length: 400000", "Expect: 100-continue")
+            for _ in range(3):
+                client = held.enter_context(closing(served.connect(large)))
+                assert client.recv(100).startswith(b"HTTP/1.1 100")
+            assert error_of(served.all_answers(large)) == (503, "too_many_bodies")
+            served.api.flow("f")
+            small = {"session_id": "s", "messages": [{"role": "user", "content": "hello"}]}
+            answer = httpx.post(f"{served.url}/v1/flows/f/runs", json=small, headers={"X-API-Key": served.api.secret})
+            assert answer.status_code == 201
+
+    def test_the_room_of_a_body_is_free_once_it_was_answered(self, patient: Served) -> None:
+        body = {"name": "x" * 390_000}
+        for _ in range(10):
+            answer = httpx.post(f"{patient.url}/v1/flows", json=body, headers={"X-API-Key": patient.api.secret})
+            assert answer.status_code == 422
+
+    async def _waits(self) -> list[str]:
+        room, order = bodies.Room(1_000_000), []
+
+        async def take(name: str, size: int) -> None:
+            await room.take(size)
+            order.append(name)
+
+        await take("first", 700_000)
+        waiting = asyncio.create_task(take("large", 400_000))
+        await asyncio.sleep(0)
+        await take("small", 200_000)
+        room.give_back(700_000)
+        await waiting
+        return order
+
+    def test_a_waiting_body_gets_the_room_that_becomes_free(self) -> None:
+        assert asyncio.run(self._waits()) == ["first", "small", "large"]
+
+
+class TestAnswers:
+    def test_a_client_that_does_not_read_its_answers_is_disconnected(self, served: Served) -> None:
+        request = b"GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        with closing(served.connect(request * 100, receive_buffer=4_096)):
+            wait_until(lambda: len(served.connections) == 1, what="connected")
+            wait_until(lambda: len(served.connections) == 0, what="disconnected by the server")
+
+
+class TestFiles:
+    def test_the_server_raises_its_limit_of_open_files(self) -> None:
+        program = (
+            "import resource as r; hard = r.getrlimit(r.RLIMIT_NOFILE)[1]; r.setrlimit(r.RLIMIT_NOFILE, (512, hard));"
+            "from api import server; print(server.raise_file_limit(), r.getrlimit(r.RLIMIT_NOFILE)[0], hard)"
+        )
+        raised, now, hard = map(int, subprocess.check_output([sys.executable, "-c", program], text=True).split())
+        assert raised == now == min(hard, server.MOST_FILES)
+
+    def test_the_connections_leave_files_for_the_server_itself(self, tmp_path: Path) -> None:
+        app = FastAPI()
+        app.state.settings = settings(tmp_path, max_connections=4_096)
+        allowed = server.bounded_protocol(app, files=1_024).bounds.connections
+        assert allowed._all.most == 1_024 - server.OWN_FILES
