@@ -14,8 +14,8 @@ T ?=
 HOST ?= 127.0.0.1
 PORT ?= 8000
 DATA_DIR ?= memorybase-data
-# Options of `make chaos`: seconds with faults, their seed (empty: a new one), sqlite or postgresql, target messages per
-# second.
+# Options of `make chaos` and `make soak`: seconds with faults, their seed (empty: a new one); of chaos also sqlite or
+# postgresql, target messages per second.
 DURATION ?= 60
 SEED ?=
 DATABASE ?= sqlite
@@ -33,7 +33,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
-.PHONY: help demo test test-slow chaos up doctor lint types format bench bench-appends bench-context bench-history bench-peers bench-recall bench-scores migrate pictures clean
+.PHONY: help demo test test-slow chaos up doctor lint types format soak bench bench-appends bench-context bench-history bench-peers bench-recall bench-scores migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ test-slow: $(INSTALLED_DEV) ## run the slow tests, in half an hour: faults in re
 
 chaos: $(INSTALLED_DEV) ## kill, freeze and restart everything at random, then count lost messages: DURATION=600 SEED=7
 	PYTHONPATH=tests $(BIN)/python -m harness.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --rate $(RATE)
+
+soak: $(INSTALLED_DEV) ## mixed load with full disks, a stepped clock, malformed messages: DURATION=3600 (root and cc)
+	PYTHONPATH=tests $(BIN)/python -m harness.soak --duration $(DURATION) $(if $(SEED),--seed $(SEED))
 
 pictures: $(INSTALLED_DEV) ## take the screenshots in docs/images with the machine's Chromium
 	PYTHONPATH=tests $(BIN)/python -m harness.pictures docs/images

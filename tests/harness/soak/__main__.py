@@ -1,5 +1,5 @@
 """`make soak DURATION=3600`: an hour of mixed load with faults of the machine; its report as text. Needs root (mount)
-and libfaketime."""
+and a C compiler."""
 
 from __future__ import annotations
 

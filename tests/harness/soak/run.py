@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import tempfile
@@ -51,7 +52,7 @@ class Plan:
     def faults(self) -> list[tuple[float, str]]:
         """When each fault begins and ends, in order. Everything is whole again after three quarters."""
         full = [(self.seconds * part, "full disk") for part in (0.1, 0.5)]
-        free = [(begin + self.full_seconds, "disk freed") for begin, _ in full]
+        free = [(begin + min(self.full_seconds, self.seconds / 8), "disk freed") for begin, _ in full]
         clock = [(self.seconds * 0.25, "clock an hour ahead"), (self.seconds * 0.4, "clock right again"),
                  (self.seconds * 0.65, "clock an hour behind"), (self.seconds * 0.75, "clock right again")]  # fmt: skip
         count = int(self.seconds * 0.9 / self.malformed_every_seconds)
@@ -115,6 +116,14 @@ class SoakStack(EmbeddedStack):
     def environment(self) -> dict[str, str]:
         return super().environment() | {"MEMORYBASE_API_KEY": KEY, **self._clock.environment()}
 
+    def children(self) -> dict[str, int]:
+        """The process id of each child that runs."""
+        found = {}
+        for name in NAMES:
+            with contextlib.suppress(FileNotFoundError, ValueError):  # it is being restarted
+                found[name] = self.child(name)
+        return found
+
 
 def run(plan: Plan) -> Report:
     """Run the plan, from the main thread, as root. Logs are kept after a violation."""
@@ -122,7 +131,7 @@ def run(plan: Plan) -> Report:
     report = Report(plan=asdict(plan), directory=str(place))
     with ExitStack() as cleanup:
         disk = cleanup.enter_context(small_disk(place / "disk", plan.disk_megabytes))
-        clock = SteppedClock(place / "clock")
+        clock = SteppedClock(place)
         stack = SoakStack(disk, clock)
         stack.log = place / "stack.log"
         cleanup.callback(stack.close)
@@ -148,7 +157,7 @@ def _run(plan: Plan, stack: SoakStack, clock: SteppedClock, report: Report, plac
     clients = [Client(number, load, orders, bases) for number in range(load.clients)]
     others = readers(orders, bases, plan.seed)
     health = HealthWatch(orders.url, probe, note)
-    memory = MemoryWatch(lambda: {name: stack.child(name) for name in NAMES})
+    memory = MemoryWatch(stack.children)
     settings = settings_in_use(stack.data)
     services = wiring.build(settings, role="cli")
     sampler = Sampler(settings.resolved_database_url)
