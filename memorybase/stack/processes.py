@@ -120,6 +120,17 @@ class Processes:
             self._clean_up(kept)
         self._arbiter.stop_controller_and_close_sockets()
 
+    def running_since(self, name: str) -> float | None:
+        """When the child was started, on the monotonic clock; None if it does not run."""
+        kept = self._kept[name]
+        return None if kept.pid is None else kept.started
+
+    def kill_child(self, name: str) -> None:
+        """Kill a running child with its group, to be restarted like one that died. A wedged one may ignore SIGTERM."""
+        pid = self._kept[name].pid
+        if pid is not None:
+            _kill_group(pid)
+
     def kill(self) -> None:
         """Kill children that are still stopping."""
         for kept in self._kept.values():

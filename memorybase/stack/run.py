@@ -20,6 +20,7 @@ from memorybase.settings import Settings, embedded
 from memorybase.stack.children import DISPENSABLE, NAMES, SERVICES, STORES, Plan, plan
 from memorybase.stack.processes import Processes, end_leftovers
 from memorybase.stack.state import DataDir, free_port, port_is_free, taken_by
+from memorybase.stack.watch import failing_parts, watch
 
 READY_SECONDS = 120.0  # allows for a cold disk and a busy machine
 SIGN_IN_SECONDS = 5.0
@@ -63,6 +64,7 @@ def _note_ignored(settings: Settings, report: Report) -> None:
 async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
     stop = asyncio.Event()
     processes = Processes(planned.data, planned.children, report)
+    watching: asyncio.Task[None] | None = None
     _handle_signals(stop, processes)
     if with_parent:
         _end_with_parent(stop)
@@ -79,6 +81,8 @@ async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
             await processes.start(SERVICES)
             missing = await _unless_stopped(_serving(planned, processes), stop, processes, keeping)
             processes.is_serving = True
+            watching = asyncio.create_task(watch(processes, planned.health_url, planned.data.path, report))
+            tasks = (keeping, watching)
             report(
                 f"the API key is in {planned.data.key_file}"
                 if planned.key_in_file
@@ -86,11 +90,14 @@ async def _run(planned: Plan, report: Report, *, with_parent: bool) -> None:
             )
             if missing:
                 report(f"not ready: {', '.join(missing)}; captures are accepted at {planned.stack.url}")
-                await _unless_stopped(_ready(planned), stop, processes, keeping)
+                await _unless_stopped(_ready(planned), stop, processes, *tasks)
             report(f"ready {planned.stack.url}")
-            await _unless_stopped(_offer_sign_in(planned, report), stop, processes, keeping)
-            await _unless_stopped(stop.wait(), stop, processes, keeping)
+            await _unless_stopped(_offer_sign_in(planned, report), stop, processes, *tasks)
+            await _unless_stopped(stop.wait(), stop, processes, *tasks)
     finally:
+        if watching is not None:
+            watching.cancel()
+            await asyncio.wait([watching])
         await processes.stop()
 
 
@@ -183,7 +190,7 @@ async def _serving(planned: Plan, processes: Processes) -> list[str]:
     deadline = loop.time() + READY_SECONDS
     async with httpx.AsyncClient(timeout=5.0, trust_env=False) as client:
         while True:
-            failing, problem = await _failing(client, planned)
+            failing, problem = await failing_parts(client, planned.health_url)
             is_late = loop.time() > deadline
             if failing is not None and DISPENSABLE.issuperset(failing):
                 if is_late or all(processes.keeps_ending(name) for name in failing):
@@ -198,21 +205,10 @@ async def _ready(planned: Plan) -> None:
     """Wait until every part answers."""
     async with httpx.AsyncClient(timeout=5.0, trust_env=False) as client:
         while True:
-            failing, _ = await _failing(client, planned)
+            failing, _ = await failing_parts(client, planned.health_url)
             if failing == []:
                 return
             await asyncio.sleep(1.0)
-
-
-async def _failing(client: httpx.AsyncClient, planned: Plan) -> tuple[list[str] | None, str]:
-    """The failing parts as the API names them, None if it does not answer, and the problem."""
-    try:
-        answer = await client.get(planned.health_url)
-        if answer.status_code == 200:
-            return [], ""
-        return list(answer.json()["error"]["details"]["failing"]), answer.text
-    except (httpx.TransportError, ValueError, LookupError, TypeError):
-        return None, "the api does not answer"
 
 
 async def _offer_sign_in(planned: Plan, report: Report) -> None:
