@@ -47,7 +47,8 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
     """Queue all pending messages of the session, or of every session of the flow, whatever the threshold.
 
     A session with an active job is reported as a conflict and not changed, unless its lease has expired. Raises
-    NotFound, and IngestionActive if active jobs kept every job from starting.
+    NotFound; if active jobs kept every job from starting IngestionActive, or QueueUnavailable if they are queued and no
+    worker can be notified.
     """
     result = FlushResult([], [])
     with services.database.reading() as db:
@@ -61,6 +62,11 @@ def flush(services: Services, user_id: UUID, base_id: UUID, session_id: str | No
             _flush_page(services, base_id, page, result)
     if result.conflicts and not result.jobs:
         conflicts = [{"session_id": c.session_id, "job_id": str(c.job_id), "state": c.state} for c in result.conflicts]
+        if any(c.state == JobState.QUEUED for c in result.conflicts) and services.queue.backlog() is None:
+            raise errors.QueueUnavailable(
+                "Redis does not answer, so no worker is notified. The queued jobs start once it is back",
+                conflicts=conflicts,
+            )
         raise errors.IngestionActive(field="memory_base_id", value=base_id, conflicts=conflicts)
     return result
 

@@ -56,6 +56,9 @@ def _postpone(services: Services, claim: Claim, error: Exception, *, wrote: bool
         job.outages += 1
         job.attempts -= 1
         job.error, job.error_code = describe(error), getattr(error, "code", None)
+        if isinstance(error, errors.CollectionMissing):
+            # The sweeper compares no memory base that has an active job.
+            memory_bases.mark_mismatch(db, claim.memory_base_id, claim.generation, now)
         if base is not None and job.kind == JobKind.REPAIR and base.building not in (None, job.generation):
             _yield_to_build(db, services, base, job, [r for r in locked if r.generation == base.building], now)
         return retry_at

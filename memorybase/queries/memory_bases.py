@@ -233,6 +233,15 @@ def set_mismatch(db: OrmSession, base_id: UUID, serving: int, mismatch: bool, no
     )
 
 
+def mark_mismatch(db: OrmSession, base_id: UUID, serving: int, now: datetime) -> None:
+    """A search or a worker found the collection missing: show the mismatch before the next comparison does."""
+    db.execute(
+        sa.update(MemoryBase)
+        .where(MemoryBase.id == base_id, MemoryBase.serving == serving, MemoryBase.mismatch.is_not(True))
+        .values(mismatch=True, mismatch_checked_at=now)
+    )
+
+
 def delete_rows_of_generation(db: OrmSession, base_id: UUID, generation: int, *, limit: int) -> bool:
     """Delete up to `limit` rows of a generation; False once nothing is left."""
     return _delete_some_of(

@@ -17,7 +17,7 @@ from memorybase.search.keyword_search import QueryTerms
 from memorybase.search.queries import Facts, Target
 from memorybase.search.query_parser import Question
 from memorybase.search.request import SearchRequest, passes
-from memorybase.search.stored_candidates import Candidate, collection_of
+from memorybase.search.stored_candidates import Candidate, collection_of, marking_mismatch
 from memorybase.services import Services
 from memorybase.vectors.chunk_ids import chunk_ids
 from memorybase.vectors.search import SCORE_DIGITS
@@ -81,7 +81,10 @@ def _eligible(facts: Facts, request: SearchRequest) -> bool:
 def fetch_vectors(services: Services, target: Target, candidates: Sequence[Candidate]) -> dict[str, StoredVector]:
     """The stored vectors of keyword candidates, by chunk id."""
     ids = [id_ for candidate in candidates if candidate.source == "store" for id_ in _chunks_compared(candidate)]
-    return services.vectors.fetch(collection_of(target), ids, texts=False) if ids else {}
+    if not ids:
+        return {}
+    with marking_mismatch(services, target):
+        return services.vectors.fetch(collection_of(target), ids, texts=False)
 
 
 def with_cosines(

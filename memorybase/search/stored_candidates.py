@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
@@ -10,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase import errors
+from memorybase.database import clock
+from memorybase.queries import memory_bases
 from memorybase.search import queries
 from memorybase.search.queries import Facts, Target
 from memorybase.search.request import SearchRequest, passes
@@ -65,20 +69,32 @@ def collection_of(target: Target) -> CollectionRef:
     return CollectionRef(target.collection_name, target.collection_id)
 
 
+@contextmanager
+def marking_mismatch(services: Services, target: Target) -> Iterator[None]:
+    """Show the memory base's mismatch at once if its collection turns out to be missing."""
+    try:
+        yield
+    except errors.CollectionMissing:
+        with suppress(errors.DatabaseUnavailable), services.database.transaction(durable=False) as db:
+            memory_bases.mark_mismatch(db, target.memory_base_id, target.generation, clock.now(db))
+        raise
+
+
 def nearest_stored(
     services: Services, target: Target, vector: NDArray[np.float32], request: SearchRequest
 ) -> list[Candidate]:
     """Verified candidates, at least top_k if the bounds of the widening reach that many."""
-    return query_until_enough(
-        services.vectors,
-        collection_of(target),
-        vector,
-        _attempts(services, target, request),
-        lambda hits: _verified(services, target, _best_chunks(target, hits), request),
-        enough=request.top_k,
-        min_score=request.min_score or 0,
-        texts=False,
-    )
+    with marking_mismatch(services, target):
+        return query_until_enough(
+            services.vectors,
+            collection_of(target),
+            vector,
+            _attempts(services, target, request),
+            lambda hits: _verified(services, target, _best_chunks(target, hits), request),
+            enough=request.top_k,
+            min_score=request.min_score or 0,
+            texts=False,
+        )
 
 
 def _attempts(

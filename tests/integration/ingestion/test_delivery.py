@@ -141,6 +141,47 @@ def test_a_refused_flush_names_the_active_job_and_changes_nothing(world: World) 
     assert world.row(base, "s").target_seq == before
 
 
+def test_a_flush_names_redis_if_its_jobs_wait_only_for_that(world: World) -> None:
+    base = world.new_base(threshold=100)
+    world.say("s", "a")
+    world.queue.away = True
+    assert len(world.flush(base, "s").jobs) == 1
+    with pytest.raises(errors.QueueUnavailable, match="Redis does not answer") as caught:
+        world.flush(base, "s")
+    (conflict,) = caught.value.details["conflicts"]  # type: ignore[misc]
+    assert conflict["job_id"] == str(world.active_jobs(base)[0].id)
+    world.queue.away = False
+    with pytest.raises(errors.IngestionActive):
+        world.flush(base, "s")
+
+
+def test_a_flush_beside_a_running_job_conflicts_also_while_redis_is_away(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.say("s", "a")
+    caught: list[str] = []
+
+    def flush(_: object) -> None:
+        world.queue.away = True
+        try:
+            world.flush(base, "s")
+        except errors.MemorybaseError as error:
+            caught.append(error.code)
+
+    world.embedder.before_embed = flush
+    world.drain()
+    assert caught == ["ingestion_active"]
+
+
+def test_a_job_that_meets_a_missing_collection_shows_the_mismatch_at_once(world: World) -> None:
+    """The sweeper compares no memory base that has an active job."""
+    base = world.new_base(threshold=1)
+    world.sweep()
+    world.vectors.delete_collection(world.ref(base).name)
+    world.say("s", "a")
+    world.drain()
+    assert world.base(base).mismatch is True
+
+
 def test_an_idle_session_is_ingested_by_the_idle_rule(world: World) -> None:
     base = world.new_base(threshold=100, idle_after=60)
     world.say("s", *texts(2))

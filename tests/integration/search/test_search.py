@@ -629,6 +629,21 @@ def test_a_lost_collection_is_an_error(world: World, flow_id: UUID, base_id: UUI
         world.search("zebra", flow_id=flow_id)
 
 
+@pytest.mark.parametrize("mode", ["dense", "hybrid"])
+def test_a_search_that_finds_no_collection_shows_the_mismatch_at_once(
+    world: World, flow_id: UUID, base_id: UUID, vectors: InMemoryVectors, mode: str
+) -> None:
+    world.say(flow_id, "zebra")
+    world.ingest(base_id)
+    world.product.sweep()
+    assert world.product.base(base_id).mismatch is False
+    vectors.delete_collection(world.product.ref(base_id).name)
+
+    with pytest.raises(errors.CollectionMissing):
+        world.search("zebra", memory_base_id=base_id, mode=mode)
+    assert world.product.base(base_id).mismatch is True
+
+
 def test_a_model_whose_weights_have_changed_is_an_error(world: World, base_id: UUID, embedders: FakeEmbedders) -> None:
     embedders.get().identity = "fake/fake/2"
     with pytest.raises(errors.ModelUnavailable, match="regenerate"):
