@@ -99,6 +99,11 @@ class ExecutionOutputs(BaseModel):
 
     text: str | None = None
     context: list[Any] | None = Field(default=None, json_schema_extra={"items": {"type": "object"}})
+    branch: int | str | None = Field(
+        default=None,
+        description="Tells executions that ran in parallel, with the same index, from each other: the next one reads "
+        "all of them. Without it only the last one with this index counts.",
+    )
 
 
 class ExecutionBody(Body):

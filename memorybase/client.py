@@ -40,21 +40,24 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    def call(self, method: str, path: str, *, allow: tuple[int, ...] = (), **options: Any) -> Any:
-        """The answer's JSON. Retries are safe for every call of this client: the caller chooses ids, and a flush is
-        idempotent."""
+    def call(
+        self, method: str, path: str, *, allow: tuple[int, ...] = (), tries: int | None = None, **options: Any
+    ) -> Any:
+        """The answer's JSON. `tries` lowers the client's own. Retries are safe for all calls but deleting a chat's
+        latest request: the caller chooses ids, and a flush is idempotent."""
         pause = 0.1
-        for attempt in range(1, self._tries + 1):
+        tries = self._tries if tries is None else min(tries, self._tries)
+        for attempt in range(1, tries + 1):
             try:
                 answer = self._http.request(method, path, **options)
             except httpx.TransportError as exc:
-                if attempt == self._tries:
+                if attempt == tries:
                     text = f"Nothing answers at {self.url}. Start the stack with: memorybase up"
                     raise errors.NotReady(text) from exc
             else:
                 if answer.is_success or answer.status_code in allow:
                     return answer.json() if answer.content else None
-                if answer.status_code not in {429, 503} or attempt == self._tries:
+                if answer.status_code not in {429, 503} or attempt == tries:
                     raise _error_of(answer)
                 pause = _retry_after(answer) or pause
             time.sleep(min(pause, LONGEST_PAUSE_SECONDS))

@@ -27,6 +27,8 @@ from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
 
+OnConflict = Literal["error", "keep", "update"]
+
 
 @dataclass(frozen=True, slots=True)
 class CaptureRequest:
@@ -37,7 +39,7 @@ class CaptureRequest:
     run_id: UUID | None = None
     run_external_id: str | None = None
     end_user_id: str | None = None
-    on_conflict: Literal["error", "keep", "update"] = "error"
+    on_conflict: OnConflict = "error"
 
 
 @dataclass(frozen=True, slots=True)

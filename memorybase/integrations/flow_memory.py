@@ -6,8 +6,8 @@ Both take and return JSON, with the runtime's own ids. The flow must exist: PUT 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, cast, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self, cast, runtime_checkable
 from urllib.parse import quote
 from uuid import UUID
 
@@ -23,19 +23,42 @@ from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.read import read_history
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
 from memorybase.conversation.session_memory.presets import PRESETS
+from memorybase.database.paging import MAX_SIZE, PageRequest
 from memorybase.ingestion import capture as ingestion
+from memorybase.ingestion.capture import OnConflict
+from memorybase.integrations.outbox import Outbox
 from memorybase.messages import IdKind, normalise_all, resolve_id
+from memorybase.read_models import sessions
+from memorybase.read_models.session_queries import MessageQuery
 from memorybase.search import request as search_request
 from memorybase.search import search as answer
 from memorybase.services import Services
+
+TRIES = 2  # of a call: a flow must not wait as long for memory as a command may
+TIMEOUT_SECONDS = 5.0
 
 
 @runtime_checkable
 class FlowMemory(Protocol):
     """What nodes, hooks and retrievers call. Views are {messages, sources, text, report}."""
 
-    def capture(self, session_id: str, run_id: str, messages: Sequence[Json], end_user_id: str | None = None) -> Json:
+    @property
+    def outbox(self) -> Outbox:
+        """Sends the writes of nodes and hooks, later if memory is away."""
+
+    def capture(
+        self,
+        session_id: str,
+        run_id: str,
+        messages: Sequence[Json],
+        end_user_id: str | None = None,
+        *,
+        on_conflict: OnConflict = "error",
+    ) -> Json:
         """Store a run's messages; safe to repeat."""
+
+    def newest(self, session_id: str) -> list[Json]:
+        """The session's latest captured messages, oldest first; at most one page."""
 
     def report(self, execution_id: str, execution: Json) -> Json:
         """Store the outputs of a node execution."""
@@ -73,10 +96,29 @@ class OverHttp:
 
     client: Client
     flow: str
+    outbox: Outbox = field(default_factory=Outbox, compare=False, repr=False)
 
-    def capture(self, session_id: str, run_id: str, messages: Sequence[Json], end_user_id: str | None = None) -> Json:
+    @classmethod
+    def connect(cls, url: str, key: str, flow: str, *, timeout_seconds: float = TIMEOUT_SECONDS) -> Self:
+        """With a client that waits at most this long for an answer."""
+        return cls(Client(url, key, timeout_seconds=timeout_seconds, tries=TRIES), flow)
+
+    def capture(
+        self,
+        session_id: str,
+        run_id: str,
+        messages: Sequence[Json],
+        end_user_id: str | None = None,
+        *,
+        on_conflict: OnConflict = "error",
+    ) -> Json:
         run = {"session_id": session_id, "run_id": run_id, "messages": messages, "end_user_id": end_user_id}
-        return self.client.post_run(self.flow, run)
+        return self._call("POST", f"/flows/{_quoted(self.flow)}/runs", {**run, "on_conflict": on_conflict})
+
+    def newest(self, session_id: str) -> list[Json]:
+        params = {"flow_id": self.flow, "session_id": session_id, "order": "desc", "size": MAX_SIZE}
+        page = self.client.call("GET", "/messages", tries=TRIES, params=params)
+        return cast("list[Json]", page["items"][::-1])
 
     def report(self, execution_id: str, execution: Json) -> Json:
         return self._call("PUT", f"/node-executions/{_quoted(execution_id)}", {"flow_id": self.flow, **execution})
@@ -103,14 +145,14 @@ class OverHttp:
 
     def read_chat(self, node_id: str, chat_id: str, *, limit: int = 50, offset: int | None = None) -> Json:
         params = {"chat_id": chat_id, "limit": limit} | ({} if offset is None else {"offset": offset})
-        return cast("Json", self.client.get(f"{self._path(node_id)}/messages", **params))
+        return cast("Json", self.client.call("GET", f"{self._path(node_id)}/messages", tries=TRIES, params=params))
 
     def delete_chat(self, node_id: str, chat_id: str, *, mode: DeleteMode, roles: Sequence[DeletedRole]) -> Json:
         params = {"chat_id": chat_id, "mode": mode, "roles": list(roles)}
-        return cast("Json", self.client.call("DELETE", f"{self._path(node_id)}/messages", params=params))
+        return cast("Json", self.client.call("DELETE", f"{self._path(node_id)}/messages", tries=1, params=params))
 
     def _call(self, method: str, path: str, body: Json) -> Json:
-        return cast("Json", self.client.call(method, path, json=body))
+        return cast("Json", self.client.call(method, path, tries=TRIES, json=body))
 
     def _path(self, node_id: str) -> str:
         return f"/flows/{_quoted(self.flow)}/chat-memories/{_quoted(node_id)}"
@@ -123,8 +165,17 @@ class InProcess:
     services: Services
     user_id: UUID
     flow: str
+    outbox: Outbox = field(default_factory=Outbox, compare=False, repr=False)
 
-    def capture(self, session_id: str, run_id: str, messages: Sequence[Json], end_user_id: str | None = None) -> Json:
+    def capture(
+        self,
+        session_id: str,
+        run_id: str,
+        messages: Sequence[Json],
+        end_user_id: str | None = None,
+        *,
+        on_conflict: OnConflict = "error",
+    ) -> Json:
         settings = self.services.settings
         identity, external_id = resolve_id(self.user_id, "run", run_id)
         request = ingestion.CaptureRequest(
@@ -138,8 +189,14 @@ class InProcess:
             run_id=identity,
             run_external_id=external_id,
             end_user_id=end_user_id,
+            on_conflict=on_conflict,
         )
         return _json(ingestion.capture(self.services, self.user_id, self._flow_id, request))
+
+    def newest(self, session_id: str) -> list[Json]:
+        query = MessageQuery(flow_id=self._flow_id, session_id=session_id, order="desc")
+        page = sessions.list_messages(self.services, self.user_id, query, PageRequest(size=MAX_SIZE))
+        return [_json(message) for message in reversed(page.items)]
 
     def report(self, execution_id: str, execution: Json) -> Json:
         identity, external_id = resolve_id(self.user_id, "node_execution", execution_id)

@@ -22,6 +22,16 @@ def to_dicts(messages: Sequence[MessageLikeRepresentation]) -> list[Json]:
     return convert_to_openai_messages(convert_to_messages(messages), include_id=True)
 
 
+def to_dict(message: BaseMessage) -> Json:
+    """One message in that format, without its id; its text alone if it has content that cannot be converted."""
+    try:
+        (converted,) = convert_to_openai_messages([message])
+    except (ValueError, KeyError, TypeError):
+        role = {"human": "user", "ai": "assistant"}.get(message.type, message.type)
+        return {"role": role, "content": message.text}
+    return converted
+
+
 def to_messages(view: Json) -> list[BaseMessage]:
     """A view's messages as LangChain messages."""
     return convert_to_messages(view["messages"])

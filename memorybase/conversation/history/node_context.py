@@ -46,6 +46,32 @@ def restore(
     return Restored(records, is_degraded)
 
 
+def merged(contexts: Sequence[Sequence[Record]]) -> list[Record]:
+    """The records of executions that did not see each other, each once: what they share, then what each one added. One
+    that did see the one before begins with its end."""
+    records: list[Record] = []
+    for context in contexts:
+        known, new = [_identity(record) for record in records], [_identity(record) for record in context]
+        records += context[max(_common_prefix(known, new), _overlap(known, new)) :]
+    return [replace(record, seq=seq) for seq, record in enumerate(records, start=1)]
+
+
+def _identity(record: Record) -> bytes:
+    return canonical([record.role, record.content, list(record.tool_calls), record.tool_call_id])
+
+
+def _common_prefix(left: Sequence[bytes], right: Sequence[bytes]) -> int:
+    return next(
+        (index for index, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right))
+    )
+
+
+def _overlap(left: Sequence[bytes], right: Sequence[bytes]) -> int:
+    """The largest number of records with which `left` ends and `right` begins."""
+    sizes = range(min(len(left), len(right)), 0, -1)
+    return next((size for size in sizes if left[-size:] == right[:size]), 0)
+
+
 def _without_few_shots(
     context: Sequence[Mapping[str, Any]], few_shots: Sequence[Mapping[str, Any]]
 ) -> Sequence[Mapping[str, Any]]:

@@ -79,6 +79,9 @@ def new_execution(
     text = outputs.get("text")
     if text is not None and not isinstance(text, str):
         raise errors.InvalidRequest("text must be a string", field=f"{prefix}outputs.text")
+    branch = outputs.get("branch")
+    if branch is not None and (isinstance(branch, bool) or not isinstance(branch, int | str)):
+        raise errors.InvalidRequest("branch must be a whole number or a string", field=f"{prefix}outputs.branch")
     context = outputs.get("context")
     outputs["context"] = _messages(services, user_id, [] if context is None else context, f"{prefix}outputs.context")
     few_shots = _messages(services, user_id, raw.get("few_shots") or [], f"{prefix}few_shots")
@@ -202,7 +205,9 @@ def _found(db: OrmSession, user_id: UUID, execution_id: UUID) -> NodeExecution:
 
 def _identity(run_id: UUID, new: NewExecution) -> UUID:
     """Without an id, an execution that is reported again gets the same one."""
-    return new.id or uuid5(run_id, f"node_execution:{new.index}:{new.node_id}")
+    branch = new.outputs.get("branch")
+    suffix = "" if branch is None else f":{branch}"
+    return new.id or uuid5(run_id, f"node_execution:{new.index}:{new.node_id}{suffix}")
 
 
 def _messages(services: Services, user_id: UUID, raw: Any, where: str) -> list[dict[str, Any]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
-from memorybase.conversation.history.node_context import restore
+from memorybase.conversation.history.node_context import merged, restore
 from memorybase.conversation.history.session_reader import Walk
 from memorybase.conversation.history.token_buffer import (
     DEFAULT_MAX_TOKENS,
@@ -34,22 +35,22 @@ from memorybase.services import Services
 
 FIRST_RUNS = 8  # in the first statement; each further one doubles them
 MOST_RUNS = 500
+MOST_BRANCHES = 100  # of parallel executions, the ones that ended last
+NAMED_BRANCH = 2**31
 
 
 @dataclass(frozen=True, slots=True)
 class NodeHistory:
-    """A node's history, and the execution that it comes from."""
+    """A node's history, and the executions that it comes from, each with when it was last written: the latest one, or
+    all that ran in parallel."""
 
     view: View
-    execution_id: UUID | None = None
-    written_at: datetime | None = None  # when that execution was last written
+    as_of: tuple[tuple[UUID, datetime], ...] = ()
 
     @property
-    def as_of(self) -> tuple[UUID, datetime] | None:
-        """The execution and its version."""
-        if self.execution_id is None or self.written_at is None:
-            return None
-        return self.execution_id, self.written_at
+    def execution_id(self) -> UUID | None:
+        """The execution, or the last of the parallel ones."""
+        return self.as_of[-1][0] if self.as_of else None
 
 
 def node_view(
@@ -72,21 +73,23 @@ def node_view(
     if not has_session(conversation, request.on_missing) or not node_id:
         return NodeHistory(build_view((), options, counter=counter))
     with conversation.services.database.reading() as db:
-        execution = _latest(db, conversation, node_id, request)
-    if execution is None:
+        executions = _latest(db, conversation, node_id, request)
+    if not executions:
         if request.on_missing == "error":
             raise NotFound("node_id must have succeeded on this thread", field="node_id", value=node_id)
         return NodeHistory(build_view((), options, counter=counter))
-    restored = restore(
-        execution.outputs.get("context") or (), few_shots=execution.few_shots, name=str(execution.id), resolve=resolve
-    )
-    degraded = [FILE_DEGRADED] if restored.is_degraded else []
-    view = build_view(restored.records, options, counter=counter, degraded=degraded)
-    return NodeHistory(view, execution.id, execution.updated_at)
+    restored = [
+        restore(each.outputs.get("context") or (), few_shots=each.few_shots, name=str(each.id), resolve=resolve)
+        for each in executions
+    ]
+    degraded = [FILE_DEGRADED] if any(each.is_degraded for each in restored) else []
+    view = build_view(merged([each.records for each in restored]), options, counter=counter, degraded=degraded)
+    return NodeHistory(view, tuple((each.id, each.updated_at) for each in executions))
 
 
-def _latest(db: OrmSession, conversation: Conversation, node_id: str, request: HistoryRequest) -> NodeExecution | None:
-    """The current run first: the next round of a loop needs the one before. Then the thread's runs, newest first."""
+def _latest(db: OrmSession, conversation: Conversation, node_id: str, request: HistoryRequest) -> list[NodeExecution]:
+    """The latest execution, with those that ran in parallel to it. The current run first: the next round of a loop
+    needs the one before. Then the thread's runs, newest first."""
     of_node = (db, conversation.flow_id, conversation.session_id, node_id)
     walk = Walk(db, conversation.flow_id, conversation.session_id)
     runs = _runs(walk.from_leaf(request.leaf_id, run_id=request.run_id))
@@ -103,12 +106,25 @@ def _latest(db: OrmSession, conversation: Conversation, node_id: str, request: H
         latest = min(ran, key=lambda each: some.index(each.run_id), default=None)
         ran = [each for each in ran if latest is not None and each.run_id == latest.run_id]
         count = min(MOST_RUNS, count * 2)
-    return db.get(NodeExecution, max(ran, key=_order).id) if ran else None
+    if not ran:
+        return []
+    index = max(each.index for each in ran)
+    ids = [each.id for each in sorted(ran, key=_order) if each.index == index][-MOST_BRANCHES:]
+    rows = [row for row in map(partial(db.get, NodeExecution), ids) if row is not None]
+    if not rows or rows[-1].outputs.get("branch") is None:
+        return rows[-1:]
+    by_branch = {row.outputs["branch"]: row for row in rows if row.outputs.get("branch") is not None}
+    return sorted(by_branch.values(), key=lambda row: _branch_order(row.outputs["branch"]))
 
 
 def _order(ran: queries.Ran) -> tuple[int, datetime, UUID]:
     """The position of an execution in its run."""
     return ran.index, ran.created_at, ran.id
+
+
+def _branch_order(branch: int | str) -> int:
+    """Numbered branches first, in their order. Named ones stay in the order in which they ended."""
+    return branch if isinstance(branch, int) else NAMED_BRANCH
 
 
 def _before(request: HistoryRequest, ran: Sequence[queries.Ran]) -> list[queries.Ran]:

@@ -19,12 +19,12 @@ from memorybase.queries.memory_uses import ViewItem, ids_in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewOrigin:
-    """What a view was built from besides its messages: a session, a chat by its row id, an execution and its
+    """What a view was built from besides its messages: a session, a chat by its row id, node executions with their
     `updated_at` at that time."""
 
     session_id: str | None = None
     chat_row_id: UUID | None = None
-    execution: tuple[UUID, datetime] | None = None
+    execution: Sequence[tuple[UUID, datetime]] = ()
 
 
 def deleted_sources(
@@ -44,9 +44,9 @@ def deleted_sources(
         sessions.share_sessions_of_messages(db, flow_id, origin.session_id, ids)
         stored = sessions.present(db, flow_id, ids)
         summary_texts = summaries.texts(db, ids - stored)
-    if origin.execution is not None:
-        row = db.get(NodeExecution, origin.execution[0])
-        stored |= {row.id} if row is not None and row.updated_at == origin.execution[1] else set()
+    for execution_id, written_at in origin.execution:
+        row = db.get(NodeExecution, execution_id)
+        stored |= {row.id} if row is not None and row.updated_at == written_at else set()
     stored |= {
         summary_id
         for summary_id in ids & summary_texts.keys()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
-import httpx
 import pytest
 from harness.api import Api
+from harness.graphs import says
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -17,9 +17,8 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import RetryPolicy
 from two_llm_nodes import FLOW, QUESTIONS, REVIEWER, WRITER, run_all, scripted
 
-from memorybase.client import Client
 from memorybase.errors import CallerError, InvalidRequest
-from memorybase.integrations.flow_memory import FlowMemory, InProcess, OverHttp
+from memorybase.integrations.flow_memory import FlowMemory
 from memorybase.integrations.langchain import ChatHistory, MemoryRetriever
 from memorybase.integrations.langgraph import (
     AddMemory,
@@ -42,28 +41,6 @@ class State(MessagesState, total=False):
     intent: str
 
 
-class Wire:
-    """An HTTP connection to the API of the test."""
-
-    def __init__(self, api: Api) -> None:
-        self._api = api
-
-    def request(self, method: str, path: str, **options: Any) -> Any:
-        headers = {"Authorization": f"Bearer {self._api.secret}"}
-        return self._api.client.request(method, f"/v1{path}", headers=headers, **options)
-
-
-@pytest.fixture(params=["in process", "over http"])
-def memory(request: pytest.FixtureRequest, api: Api) -> FlowMemory:
-    api.flow(FLOW)
-    if request.param == "in process":
-        return InProcess(api.services, api.user_id, FLOW)
-    client = Client("http://memorybase", api.secret, tries=1)
-    client._http.close()
-    client._http = cast("httpx.Client", Wire(api))
-    return OverHttp(client, FLOW)
-
-
 def invoke(hook: RunHook, text: str, *steps: tuple[str, Step], session_id: str = "s1", **named: Any) -> dict[str, Any]:
     """Run these nodes in sequence."""
     graph = StateGraph(State)
@@ -73,10 +50,6 @@ def invoke(hook: RunHook, text: str, *steps: tuple[str, Step], session_id: str =
     for before, after in pairwise(names):
         graph.add_edge(before, after)
     return graph.compile().invoke({"messages": [("user", text)]}, hook.config(session_id, **named))
-
-
-def says(*texts: str) -> FakeListChatModel:
-    return FakeListChatModel(responses=list(texts))
 
 
 def test_the_second_run_remembers_the_first_node_by_node_and_the_memory_base_finds_it(
@@ -254,7 +227,7 @@ def test_the_hook_captures_each_run_by_id_and_with_a_checkpointer_no_message_twi
     assert [run["messages"] for run in runs] == [2, 2]
 
 
-def test_a_failed_run_is_not_captured_and_a_failed_capture_fails_the_run(api: Api, memory: FlowMemory) -> None:
+def test_a_failed_run_is_not_captured_and_a_run_of_another_session_raises(api: Api, memory: FlowMemory) -> None:
     def fail(_: State) -> dict[str, Any]:
         raise ZeroDivisionError
 
@@ -268,7 +241,7 @@ def test_a_failed_run_is_not_captured_and_a_failed_capture_fails_the_run(api: Ap
         invoke(hook, "Mine.", ("answer", Agent(model=says("Yes."), node_id="a")), run_id="r", session_id="s2")
 
 
-def test_a_graph_invoked_without_the_hooks_config_raises(memory: FlowMemory) -> None:
+def test_a_node_without_a_session_raises(memory: FlowMemory) -> None:
     node = Recall(memory=memory, node_id="r")
 
     with pytest.raises(InvalidRequest, match=r"RunHook\.config"):

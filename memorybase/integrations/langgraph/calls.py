@@ -1,0 +1,93 @@
+"""The session, run and execution of a node, from LangGraph's config."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+from uuid import UUID
+
+from langchain_core.runnables import RunnableConfig
+
+from memorybase.errors import InvalidRequest
+
+State = Any  # the graph's TypedDict; LangGraph has no common type for all
+
+
+@runtime_checkable
+class KnowsRuns(Protocol):
+    """A callback handler that knows the run of each chain: the hook."""
+
+    def run_id_of(self, chain_id: UUID | None) -> str | None: ...
+
+
+class NodeCall(NamedTuple):
+    """The session, run and execution of a node. `branch` tells executions of one step from each other."""
+
+    session_id: str
+    run_id: str
+    end_user_id: str | None
+    step: int
+    branch: int | str | None
+    execution_id: str
+
+    @classmethod
+    def of(cls, config: RunnableConfig) -> Self:
+        """From a node's config; raises InvalidRequest without a session."""
+        metadata = config.get("metadata") or {}
+        session_id = session_of({**(config.get("configurable") or {}), **metadata})
+        path = str(metadata.get("langgraph_checkpoint_ns") or "")
+        run_id = metadata.get("run_id") or _run_of_hook(config) or _run_of_config(config)
+        # The path names the task, with a new id for each run and the same one when the task is repeated or resumed.
+        execution_id = hashlib.sha256(f"{session_id}/{path or run_id or ''}".encode()).hexdigest()
+        outer, _, _ = path.rpartition("|")
+        # A nested graph restarts its steps each time, so its executions are told apart by the task that runs it.
+        step = 0 if outer else metadata.get("langgraph_step", 0)
+        branch = outer or _position(metadata.get("langgraph_path"))
+        return cls(session_id, str(run_id or execution_id), metadata.get("end_user_id"), step, branch, execution_id)
+
+    @classmethod
+    def find(cls, config: RunnableConfig) -> Self | None:
+        """The same, or None without a session."""
+        try:
+            return cls.of(config)
+        except InvalidRequest:
+            return None
+
+    @property
+    def is_nested(self) -> bool:
+        return self.step == 0
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What templates may name beside the state's values."""
+        return {"session_id": self.session_id, "run_id": self.run_id}
+
+
+def session_of(values: Mapping[str, Any]) -> str:
+    """The session id, by default LangGraph's thread id; raises InvalidRequest without one."""
+    session_id = values.get("session_id") or values.get("thread_id")
+    if session_id is None or not str(session_id).strip():
+        text = "session_id is missing: pass thread_id in the config's configurable, or use RunHook.config(session_id)"
+        raise InvalidRequest(text, field="session_id")
+    return str(session_id)
+
+
+def _run_of_hook(config: RunnableConfig) -> str | None:
+    callbacks = config.get("callbacks")
+    for handler in getattr(callbacks, "handlers", ()):
+        if isinstance(handler, KnowsRuns):
+            return handler.run_id_of(getattr(callbacks, "parent_run_id", None))
+    return None
+
+
+def _run_of_config(config: RunnableConfig) -> str | None:
+    """The run id that the caller gave in LangChain's config."""
+    runtime = (config.get("configurable") or {}).get("__pregel_runtime")
+    return getattr(getattr(runtime, "execution_info", None), "run_id", None)
+
+
+def _position(path: Any) -> int | None:
+    """The number of this task among those that `Send` started in this step; None for the only one of its node."""
+    is_sent = isinstance(path, tuple | list) and len(path) > 1 and path[0] == "__pregel_push"
+    return path[1] if is_sent and isinstance(path[1], int) else None

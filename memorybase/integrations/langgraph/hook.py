@@ -1,0 +1,215 @@
+"""Captures the messages of each run of a graph when it ends."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import BaseMessage, convert_to_messages
+from langchain_core.runnables import RunnableConfig
+
+from memorybase import errors
+from memorybase.client import Json
+from memorybase.integrations.flow_memory import FlowMemory
+from memorybase.integrations.langgraph.calls import session_of
+from memorybase.integrations.langgraph.run_messages import SessionLog, StateMessage, state_messages
+from memorybase.integrations.outbox import code_of, is_away
+from memorybase.messages import canonical
+from memorybase.telemetry import get_logger
+
+log = get_logger(__name__)
+
+ReadRun = Callable[[Any, Any], Sequence[BaseMessage]]
+
+SESSIONS = 1_000  # of which the hook remembers what is captured
+PIECE_MESSAGES = 100
+PIECE_BYTES = 4_000_000
+
+# Errors that may be of one message alone; the others of the run are then captured without it.
+OF_ONE_MESSAGE = ("message_conflict", "invalid_request", "too_large")
+
+
+def messages_of_run(inputs: Any, outputs: Any) -> list[BaseMessage]:
+    """The messages of the final state. Those that memory has are not captured again."""
+    del inputs
+    return _messages(outputs)
+
+
+@dataclass(kw_only=True, eq=False)
+class _Run:
+    """A run of a graph. `begun`: the messages that its first node found."""
+
+    session_id: str
+    run_id: str
+    end_user_id: str | None
+    is_fork: bool
+    inputs: Any
+    brought: list[BaseMessage]
+    begun: list[BaseMessage] | None = None
+    chains: list[UUID] = field(default_factory=list)
+
+
+class RunHook(BaseCallbackHandler):
+    """Captures the messages of each run of a graph when it ends or is interrupted; a failed run is not captured.
+
+    `read` selects the messages from the graph's inputs and outputs. While memory is away, runs wait in its outbox.
+    """
+
+    raise_error = True  # a missing session must not only be logged
+
+    def __init__(self, memory: FlowMemory, *, read: ReadRun = messages_of_run) -> None:
+        self._memory = memory
+        self._read = read
+        self._runs: dict[UUID, _Run] = {}  # by the ids of the run and of each chain in it
+        self._logs: OrderedDict[str, SessionLog] = OrderedDict()
+
+    def config(self, session_id: str, *, run_id: str | None = None, end_user_id: str | None = None) -> RunnableConfig:
+        """A config to invoke the graph with; `run_id` is the runtime's own, by default a new one for each run."""
+        named = {"run_id": run_id, "end_user_id": end_user_id}
+        metadata = {"session_id": session_id, **{name: value for name, value in named.items() if value is not None}}
+        return {"callbacks": [self], "metadata": metadata, "configurable": {"thread_id": session_id}}
+
+    def run_id_of(self, chain_id: UUID | None) -> str | None:
+        """The run that a chain is part of."""
+        run = None if chain_id is None else self._runs.get(chain_id)
+        return None if run is None else run.run_id
+
+    def on_chain_start(
+        self,
+        serialized: dict[str, Any] | None,
+        inputs: Any,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
+        **_: Any,
+    ) -> None:
+        del serialized
+        if parent_run_id is not None:
+            self._enter(run_id, parent_run_id, inputs)
+            return
+        named = metadata or {}
+        self._runs[run_id] = _Run(
+            session_id=session_of(named),
+            run_id=str(named.get("run_id") or run_id),
+            end_user_id=named.get("end_user_id"),
+            is_fork="checkpoint_id" in named,
+            inputs=inputs,
+            brought=[message.model_copy() for message in _messages(inputs)],  # a reducer sets the ids of the originals
+        )
+
+    def on_tool_start(
+        self, serialized: dict[str, Any], input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **_: Any
+    ) -> None:
+        del serialized, input_str
+        self._enter(run_id, parent_run_id, None)
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **_: Any) -> None:
+        run = self._leave(run_id) if parent_run_id is None else None
+        if run is None:
+            return
+        try:
+            messages = self._state_of(run, outputs)
+        except Exception:
+            log.exception("run_not_read", run_id=run.run_id)  # the answer is there: the flow must not fail now
+            return
+        if messages:
+            self._memory.outbox.send(f"run {run.run_id}", lambda: self._capture(run, messages))
+
+    def on_chain_error(
+        self, error: BaseException, *, run_id: UUID, parent_run_id: UUID | None = None, **_: Any
+    ) -> None:
+        del error
+        if parent_run_id is None:
+            self._leave(run_id)
+
+    def _enter(self, chain_id: UUID, parent_id: UUID | None, inputs: Any) -> None:
+        run = None if parent_id is None else self._runs.get(parent_id)
+        if run is None:
+            return
+        self._runs[chain_id] = run
+        run.chains.append(chain_id)
+        found = _messages(inputs)
+        # The first chain that reads the state; before it, one that has the input as it came writes that into the state.
+        if run.begun is None and len(found) >= len(run.brought) and _raw(inputs) is not _raw(run.inputs):
+            run.begun = found or None
+
+    def _leave(self, run_id: UUID) -> _Run | None:
+        run = self._runs.pop(run_id, None)
+        for chain_id in () if run is None else run.chains:
+            self._runs.pop(chain_id, None)
+        return run
+
+    def _state_of(self, run: _Run, outputs: Any) -> list[StateMessage]:
+        final = self._read(run.inputs, outputs)
+        begun = run.brought if run.begun is None else run.begun  # if no node read the state
+        return state_messages(final, begun, run.brought, run.run_id)
+
+    def _capture(self, run: _Run, messages: Sequence[StateMessage]) -> None:
+        """Capture what memory does not have. Safe to repeat."""
+        session = self._logs.get(run.session_id)
+        if session is None or session.misses(messages):
+            session = SessionLog.of(run.session_id, self._memory.newest(run.session_id))
+        for piece in _pieces(session.new_of(messages, is_fork=run.is_fork)):
+            self._post(run, session, piece)
+        self._logs[run.session_id] = session
+        self._logs.move_to_end(run.session_id)
+        while len(self._logs) > SESSIONS:
+            self._logs.popitem(last=False)
+
+    def _post(self, run: _Run, session: SessionLog, piece: Sequence[Json]) -> None:
+        """Capture these messages; one that is refused does not take the others along."""
+        sent = [session.sent(body) for body in piece]
+        try:
+            answer = self._memory.capture(run.session_id, run.run_id, sent, run.end_user_id, on_conflict="update")
+        except errors.CallerError as error:
+            if is_away(error) or code_of(error) not in OF_ONE_MESSAGE:
+                raise
+            if len(piece) > 1:
+                half = len(piece) // 2
+                self._post(run, session, piece[:half])
+                self._post(run, session, piece[half:])
+            elif code_of(error) == "message_conflict" and sent[0]["id"] == piece[0]["id"]:
+                session.take_own_id(piece[0]["id"])
+                self._post(run, session, piece)
+            else:
+                self._memory.outbox.report(f"message {piece[0]['id']} of run {run.run_id}", error)
+            return
+        created = {str(message["external_id"] or message["id"]): message["created"] for message in answer["messages"]}
+        for body, with_ids in zip(piece, sent, strict=True):
+            session.add(body, created=created.get(with_ids["id"], False))
+
+
+def _raw(values: Any) -> Any:
+    """The state's messages as they are; None if it has none."""
+    return values.get("messages") if isinstance(values, Mapping) else getattr(values, "messages", None)
+
+
+def _messages(values: Any) -> list[BaseMessage]:
+    """The messages of inputs, of a state or of outputs; empty without any."""
+    raw = _raw(values)
+    if not raw:
+        return []
+    try:
+        return convert_to_messages(raw if isinstance(raw, list) else [raw])
+    except (ValueError, TypeError, NotImplementedError):
+        return []
+
+
+def _pieces(bodies: Sequence[Json]) -> Iterator[list[Json]]:
+    """In order, each within a request's bounds; one message is always a piece."""
+    piece: list[Json] = []
+    size = 0
+    for body in bodies:
+        length = len(canonical(body))
+        if piece and (len(piece) == PIECE_MESSAGES or size + length > PIECE_BYTES):
+            yield piece
+            piece, size = [], 0
+        piece.append(body)
+        size += length
+    if piece:
+        yield piece

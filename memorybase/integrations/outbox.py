@@ -1,0 +1,158 @@
+"""Writes that wait in this process while memory is away, so that a flow neither fails nor waits for it.
+
+Every write must be safe to repeat: one whose answer was lost is sent again. What waits is lost with the process.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TypeVar
+
+from memorybase import errors
+from memorybase.telemetry import get_logger
+
+log = get_logger(__name__)
+
+Answer = TypeVar("Answer")
+
+MAX_WAITING = 1_000  # writes; beyond it the oldest is given up
+FIRST_PAUSE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A write to send. `name` says what it is in logs."""
+
+    name: str
+    send: Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A write that memory refused, or that was given up because too many waited."""
+
+    name: str
+    error: Exception
+
+
+class Outbox:
+    """Sends writes in order. `refused` holds the latest ones that will never be stored."""
+
+    def __init__(self, *, max_waiting: int = MAX_WAITING, first_pause_seconds: float = FIRST_PAUSE_SECONDS) -> None:
+        self.refused: deque[Refused] = deque(maxlen=100)
+        self._max_waiting = max_waiting
+        self._first_pause = first_pause_seconds
+        self._waiting: deque[Write] = deque()
+        self._sending = threading.Lock()  # held while a write is sent: one at a time, in order
+        self._lock = threading.Lock()  # held briefly, for the fields
+        self._failures = 0
+        self._timer: threading.Timer | None = None
+
+    def __len__(self) -> int:
+        """How many writes wait."""
+        return len(self._waiting)
+
+    def send(
+        self, name: str, send: Callable[[], object], *, may_repeat: bool = True, raise_refused: bool = True
+    ) -> None:
+        """Send the write, after those that wait. If memory is away, keep it and return; report it as refused if it may
+        not be repeated. Raises CallerError if memory refuses it now, unless told otherwise; nothing else."""
+        write = Write(name, send)
+        if not (self._waiting and self.flush()) and self._try(write, raise_refused=raise_refused):
+            return
+        if not may_repeat:
+            self.report(name, errors.NotReady("Memory was away, and this write cannot be repeated"))
+            return
+        with self._lock:
+            self._waiting.append(write)
+            given_up = self._waiting.popleft() if len(self._waiting) > self._max_waiting else None
+        if given_up is not None:
+            self.report(given_up.name, errors.NotReady(f"More than {self._max_waiting} writes waited for memory"))
+        self._retry_later(self._first_pause)
+
+    def read(self, name: str, fallback: Answer, read: Callable[[], Answer]) -> Answer:
+        """What memory answers, once it has what waits; the fallback, with a warning in the log, if it is away."""
+        if not (self._waiting and self.flush()):
+            try:
+                return read()
+            except Exception as error:
+                if not is_away(error):
+                    raise
+        log.warning("memory_not_read", what=name)
+        return fallback
+
+    def flush(self) -> int:
+        """Send what waits, oldest first, until memory fails; returns how many still wait. Never raises."""
+        failures = self._failures
+        with self._sending:
+            while self._waiting and failures == self._failures:  # another thread's failure is news enough
+                write = self._waiting[0]
+                if self._try(write):
+                    with self._lock:
+                        if self._waiting and self._waiting[0] is write:  # otherwise it was given up meanwhile
+                            self._waiting.popleft()
+        return len(self._waiting)
+
+    def _try(self, write: Write, *, raise_refused: bool = False) -> bool:
+        """Whether the write is done with: stored, or refused for good."""
+        try:
+            write.send()
+        except Exception as error:
+            if is_away(error):
+                self._failures += 1
+                log.warning("memory_away", write=write.name, waiting=len(self._waiting), error_code=code_of(error))
+                return False
+            if raise_refused and isinstance(error, errors.CallerError):
+                raise
+            self.report(write.name, error)
+        return True
+
+    def report(self, name: str, error: Exception) -> None:
+        """A write will never be stored: say so in the log and in `refused`."""
+        self.refused.append(Refused(name, error))
+        log.error("memory_write_refused", write=name, error_code=code_of(error), reason=reason_of(error))
+
+    def _retry_later(self, pause: float) -> None:
+        """Flush in the background until nothing waits; one timer at a time."""
+        with self._lock:
+            if self._timer is not None or not self._waiting:
+                return
+            self._timer = threading.Timer(pause, self._retry, [pause])
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _retry(self, pause: float) -> None:
+        self.flush()
+        with self._lock:
+            self._timer = None
+        self._retry_later(min(2 * pause, LONGEST_PAUSE_SECONDS))
+
+
+def is_away(error: Exception) -> bool:
+    """Whether a repetition may succeed: memory is unreachable, fails or is busy."""
+    if isinstance(error, errors.EnvironmentFailure | OSError):
+        return True
+    return isinstance(error, errors.CallerError) and status_of(error) == HTTPStatus.TOO_MANY_REQUESTS
+
+
+def status_of(error: errors.MemorybaseError) -> int:
+    """The HTTP status, also of an error that the client made from an answer."""
+    status = error.details.get("status")
+    return status if isinstance(status, int) else error.status_code
+
+
+def code_of(error: Exception) -> str:
+    """The error's code, or its class if it is not ours."""
+    if not isinstance(error, errors.MemorybaseError):
+        return type(error).__name__
+    return str(error.details.get("code", error.code))
+
+
+def reason_of(error: Exception) -> str | None:
+    """Our error's message; another one's may quote a message."""
+    return error.message if isinstance(error, errors.MemorybaseError) else None

@@ -1,0 +1,311 @@
+"""What the run hook captures of real graphs: checkpointers, interrupts, time travel, clients that keep the history."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from harness.api import Api
+from harness.graphs import captured, says, thread
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, SystemMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command, interrupt
+from two_llm_nodes import FLOW
+
+from memorybase.integrations.flow_memory import FlowMemory
+from memorybase.integrations.langgraph import Agent, RunHook
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseCheckpointSaver[Any]]:
+    if request.param == "memory":
+        yield InMemorySaver()
+        return
+    with closing(sqlite3.connect(tmp_path / "threads.db", check_same_thread=False)) as connection:
+        yield SqliteSaver(connection)
+
+
+def answering(*answers: str, state: Any = MessagesState) -> StateGraph[Any]:
+    graph = StateGraph(state)
+    graph.add_node("answer", Agent(model=says(*answers), node_id="answer"))
+    graph.add_edge(START, "answer")
+    return graph
+
+
+def reviewed(*answers: str) -> StateGraph[Any]:
+    """An answer that a person may edit before the run ends."""
+
+    def review(state: MessagesState) -> dict[str, Any]:
+        draft = state["messages"][-1]
+        return {"messages": [AIMessage(interrupt({"draft": draft.content}), id=draft.id)]}
+
+    graph = answering(*answers)
+    graph.add_node("review", review)
+    graph.add_edge("answer", "review")
+    return graph
+
+
+def on(thread_id: str = "s1") -> dict[str, Any]:
+    return {"configurable": {"thread_id": thread_id}}
+
+
+def test_a_question_asked_again_is_captured_again(
+    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+) -> None:
+    app = answering("One.", "Two.").compile(checkpointer=saver).with_config(callbacks=[RunHook(memory)])
+
+    for _ in range(2):
+        app.invoke({"messages": [("user", "Count.")]}, on())
+
+    assert captured(api) == [("user", "Count."), ("assistant", "One."), ("user", "Count."), ("assistant", "Two.")]
+
+
+def test_a_first_input_with_history_whose_last_question_equals_an_earlier_one_is_captured_completely(
+    api: Api, memory: FlowMemory
+) -> None:
+    app = answering("Two.").compile()
+
+    app.invoke({"messages": [("user", "Count."), ("ai", "One."), ("user", "Count.")]}, RunHook(memory).config("s1"))
+
+    assert captured(api) == [("user", "Count."), ("assistant", "One."), ("user", "Count."), ("assistant", "Two.")]
+
+
+@pytest.mark.parametrize("window", [100, 3])
+@pytest.mark.parametrize("has_ids", [False, True])
+def test_a_client_that_sends_the_conversation_again_adds_only_the_new_turn(
+    api: Api, memory: FlowMemory, window: int, *, has_ids: bool
+) -> None:
+    app = answering("Ok.", "Ok.", "Ok.", "Four.").compile()
+    history: list[BaseMessage] = []
+
+    for number, question in enumerate(["Count.", "And?", "And?", "Count."]):
+        history.append(HumanMessage(question))
+        sent = [each.model_copy(update={"id": f"c{i}" if has_ids else None}) for i, each in enumerate(history)]
+        answer = app.invoke({"messages": sent[-window:]}, RunHook(memory).config("s1"))  # a new process each time
+        history.append(AIMessage(answer["messages"][-1].content))
+        assert len(captured(api)) == 2 * (number + 1)
+
+    assert [text for _, text in captured(api)] == [each.content for each in history]
+
+
+def test_a_client_that_edits_its_history_starts_a_branch(api: Api, memory: FlowMemory) -> None:
+    app = answering("Hello.", "Paris.", "Rome.").compile().with_config(callbacks=[RunHook(memory)])
+    start = [("user", "Hi."), ("ai", "Hello.")]
+    app.invoke({"messages": [("user", "Hi.")]}, on())
+    app.invoke({"messages": [*start, ("user", "France?")]}, on())
+
+    app.invoke({"messages": [*start, ("user", "Italy?")]}, on())
+
+    assert thread(api) == ["Hi.", "Hello.", "Italy?", "Rome."]
+    assert len(captured(api)) == 6
+
+
+def test_an_edited_answer_replaces_the_draft_that_an_interrupt_showed(
+    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+) -> None:
+    app = reviewed("Draft.").compile(checkpointer=saver).with_config(callbacks=[RunHook(memory)])
+
+    app.invoke({"messages": [("user", "Write.")]}, on())
+    assert captured(api) == [("user", "Write."), ("assistant", "Draft.")]
+    state = app.invoke(Command(resume="Final."), on())
+
+    assert state["messages"][-1].content == "Final."
+    assert captured(api) == [("user", "Write."), ("assistant", "Final.")]
+    assert thread(api) == ["Write.", "Final."]
+
+
+def test_an_edit_in_another_process_replaces_the_draft_too(
+    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+) -> None:
+    graph = reviewed("Draft.")
+    graph.compile(checkpointer=saver).invoke({"messages": [("user", "Write.")]}, RunHook(memory).config("s1"))
+
+    graph.compile(checkpointer=saver).invoke(Command(resume="Final."), RunHook(memory).config("s1"))
+
+    assert captured(api) == [("user", "Write."), ("assistant", "Final.")]
+
+
+def test_a_breakpoint_is_captured_before_and_after(
+    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+) -> None:
+    graph = reviewed("Draft.")
+    app = graph.compile(checkpointer=saver, interrupt_before=["answer"]).with_config(callbacks=[RunHook(memory)])
+
+    app.invoke({"messages": [("user", "Write.")]}, on())
+    assert captured(api) == [("user", "Write.")]
+    app.invoke(None, on())
+
+    assert captured(api) == [("user", "Write."), ("assistant", "Draft.")]
+
+
+def test_time_travel_continues_from_the_chosen_turn(
+    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+) -> None:
+    app = answering("One.", "Two.", "Three.", "Four.").compile(checkpointer=saver)
+    hook = RunHook(memory)
+    app = app.with_config(callbacks=[hook])
+    for question in ("First?", "Second?"):
+        app.invoke({"messages": [("user", question)]}, on())
+    first_turn = next(state for state in app.get_state_history(on()) if state.values["messages"][-1:] and
+                      state.values["messages"][-1].content == "One.")  # fmt: skip
+
+    app.invoke({"messages": [("user", "Other?")]}, first_turn.config)
+    assert thread(api) == ["First?", "One.", "Other?", "Three."]
+    app.invoke({"messages": [("user", "More?")]}, on())
+
+    assert thread(api) == ["First?", "One.", "Other?", "Three.", "More?", "Four."]
+    assert len(captured(api)) == 8
+
+
+def test_a_replayed_answer_is_a_sibling_of_the_first_one(
+    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+) -> None:
+    app = answering("One.", "Other.").compile(checkpointer=saver).with_config(callbacks=[RunHook(memory)])
+    app.invoke({"messages": [("user", "Count.")]}, on())
+    before = next(state for state in app.get_state_history(on()) if state.next == ("answer",))
+
+    app.invoke(None, before.config)
+
+    assert [text for _, text in captured(api)] == ["Count.", "One.", "Other."]
+    assert thread(api) == ["Count.", "Other."]
+
+
+def test_a_thread_whose_checkpoints_were_lost_goes_on_as_one_conversation(api: Api, memory: FlowMemory) -> None:
+    graph = answering("One.", "Two.", "Three.")
+    first = graph.compile(checkpointer=InMemorySaver()).with_config(callbacks=[RunHook(memory)])
+    for question in ("First?", "Second?"):
+        first.invoke({"messages": [("user", question)]}, on())
+
+    graph.compile(checkpointer=InMemorySaver()).invoke({"messages": [("user", "Third?")]}, RunHook(memory).config("s1"))
+
+    assert thread(api) == ["First?", "One.", "Second?", "Two.", "Third?", "Three."]
+
+
+def test_a_linear_conversation_names_no_parents(api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]) -> None:
+    graph = answering("One.", "Two.", "Three.")
+    for question in ("First?", "Second?", "Third?"):  # each in a process of its own
+        app = graph.compile(checkpointer=saver)
+        app.invoke({"messages": [("user", question)]}, RunHook(memory).config("s1"))
+
+    items = api.get("/messages", flow_id=FLOW, session_id="s1")["items"]
+    assert len(items) == 6
+    assert {item["parent_message_id"] for item in items} == {None}
+
+
+def test_messages_that_a_graph_removes_from_its_state_stay_captured(
+    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+) -> None:
+    def summarize(state: MessagesState) -> dict[str, Any]:
+        old = [RemoveMessage(id=str(message.id)) for message in state["messages"][:-2]]
+        return {"messages": [*old, SystemMessage("Summary.")] if old else []}
+
+    graph = answering("One.", "Two.", "Three.")
+    graph.add_node("summarize", summarize)
+    graph.add_edge("answer", "summarize")
+    app = graph.compile(checkpointer=saver).with_config(callbacks=[RunHook(memory)])
+
+    for question in ("First?", "Second?", "Third?"):
+        app.invoke({"messages": [("user", question)]}, on())
+
+    said = [text for role, text in captured(api) if role != "system"]
+    assert said == ["First?", "One.", "Second?", "Two.", "Third?", "Three."]
+
+
+class Appended(TypedDict):
+    """A state whose messages have no ids."""
+
+    messages: Annotated[list[BaseMessage], operator.add]
+
+
+def test_a_state_without_message_ids_is_captured_once(
+    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+) -> None:
+    graph = answering("One.", "One.", "Three.", state=Appended)
+    app = graph.compile(checkpointer=saver)
+
+    for _ in range(3):
+        app.invoke({"messages": [HumanMessage("Count.")]}, RunHook(memory).config("s1"))
+
+    assert [text for _, text in captured(api)] == ["Count.", "One.", "Count.", "One.", "Count.", "Three."]
+
+
+def test_one_message_object_asked_in_two_sessions_is_captured_in_both(api: Api, memory: FlowMemory) -> None:
+    """LangGraph writes an id into the object; a client may also number each session's messages from 1."""
+    question = HumanMessage("Count.")
+    app = answering("One.", "Two.", "Three.", "Four.").compile(checkpointer=InMemorySaver())
+
+    for session in ("s1", "s2"):
+        app.invoke({"messages": [question]}, RunHook(memory).config(session))
+    for more in ("More.", "And more."):  # each in a process of its own
+        app.invoke({"messages": [("user", more)]}, RunHook(memory).config("s2"))
+
+    assert captured(api) == [("user", "Count."), ("assistant", "One.")]
+    assert [text for _, text in captured(api, "s2")] == ["Count.", "Two.", "More.", "Three.", "And more.", "Four."]
+    assert thread(api, "s2") == [text for _, text in captured(api, "s2")]
+
+
+def test_a_config_that_is_used_for_several_runs_makes_several_runs(api: Api, memory: FlowMemory) -> None:
+    config = RunHook(memory).config("s1")
+    app = answering("One.", "Two.").compile()
+
+    for question in ("First?", "Second?"):
+        app.invoke({"messages": [("user", question)]}, config)
+
+    assert len(api.get(f"/flows/{FLOW}/runs")["items"]) == 2
+
+
+def test_a_run_keeps_the_runtimes_run_id(api: Api, memory: FlowMemory) -> None:
+    answering("One.").compile().invoke({"messages": [("user", "Hm?")]}, RunHook(memory).config("s1", run_id="mine"))
+
+    assert api.get(f"/flows/{FLOW}/runs/mine")["messages"] == 2
+
+
+def test_async_and_streamed_runs_are_captured(api: Api, memory: FlowMemory) -> None:
+    app = answering("One.", "Two.").compile(checkpointer=InMemorySaver()).with_config(callbacks=[RunHook(memory)])
+
+    asyncio.run(app.ainvoke({"messages": [("user", "First?")]}, on()))
+    list(app.stream({"messages": [("user", "Second?")]}, on(), stream_mode="updates"))
+
+    assert [text for _, text in captured(api)] == ["First?", "One.", "Second?", "Two."]
+
+
+def test_a_session_that_another_process_continued_is_captured_without_gaps(
+    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+) -> None:
+    app = answering("One.", "Two.", "Three.").compile(checkpointer=saver)
+    here, there = RunHook(memory), RunHook(memory)
+
+    for hook, question in ((here, "First?"), (there, "Second?"), (here, "Third?")):
+        app.invoke({"messages": [("user", question)]}, hook.config("s1"))
+
+    assert thread(api) == ["First?", "One.", "Second?", "Two.", "Third?", "Three."]
+
+
+def test_turns_before_the_hook_was_added_are_captured_with_the_next_run(
+    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+) -> None:
+    app = answering("One.", "Two.").compile(checkpointer=saver)
+    app.invoke({"messages": [("user", "First?")]}, on())
+
+    app.invoke({"messages": [("user", "Second?")]}, RunHook(memory).config("s1"))
+
+    assert thread(api) == ["First?", "One.", "Second?", "Two."]
+
+
+def test_a_run_of_many_messages_is_captured_completely(api: Api, memory: FlowMemory) -> None:
+    graph = StateGraph(MessagesState)
+    graph.add_node("talk", lambda _: {"messages": [AIMessage(f"Answer {number}.") for number in range(450)]})
+    graph.add_edge(START, "talk")
+
+    graph.compile().invoke({"messages": [("user", "Talk.")]}, RunHook(memory).config("s1"))
+
+    assert api.get("/messages", flow_id=FLOW, session_id="s1", size=1)["total"] == 451
