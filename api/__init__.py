@@ -6,6 +6,7 @@ http_protocol  one connection: deadlines, size of headers
 connections    how many connections are open
 bodies         bounds on request bodies
 middleware     request id, encoded ids
+security_headers   what browsers must not do with an answer
 deps           what routes receive: services, caller, page, ids
 limits         rate limits by key and address
 routes         the endpoints, one module per resource

@@ -18,6 +18,7 @@ from api.bodies import BodyBound
 from api.limits import Gate
 from api.middleware import REQUEST_ID, EncodedIds, RequestContext
 from api.routes import ROUTERS
+from api.security_headers import SecurityHeaders
 from memorybase import __version__, telemetry
 from memorybase.operations import exposition
 from memorybase.services import Services
@@ -99,6 +100,7 @@ def _surround(app: FastAPI, settings: Settings) -> None:
             expose_headers=[REQUEST_ID, "Retry-After"],
         )
     app.add_middleware(RequestContext)
+    app.add_middleware(SecurityHeaders)
     if settings.trusted_proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.trusted_proxies)
 

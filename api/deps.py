@@ -159,7 +159,7 @@ async def _authenticated(request: Request) -> Principal:
     gate: Gate = request.app.state.gate
     secret = _secret(request)
     address = request.client.host if request.client else ""
-    name = gate.admit(secret, address)
+    name = await gate.enter(services_of(request), secret, address)
     if not secret:
         gate.refused(name, address)
         raise errors.Unauthorized

@@ -1,4 +1,5 @@
-"""Rate limits in this process, on its event loop: by API key, and by address for calls without a valid key.
+"""Rate limits in this process, on its event loop: by API key, and by address for calls without a valid key. A valid key
+is never limited by others who try invalid ones from its address.
 
 A bucket is one number, the time at which it is full again. A call adds one interval; if the time would then lie further
 ahead than the burst allows, the call must wait.
@@ -6,12 +7,17 @@ ahead than the burst allows, the call must wait.
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from ipaddress import AddressValueError, IPv6Network
 
+from fastapi.concurrency import run_in_threadpool
+
 from memorybase import errors
+from memorybase.auth import api_keys
+from memorybase.services import Services
 from memorybase.settings import Settings
 
 MAX_BUCKETS = 10_000  # bounds the memory; beyond it the oldest bucket is dropped, and is full again
@@ -48,24 +54,59 @@ class Buckets:
         self._full_at.pop(name, None)
 
 
+class AddressLimited(errors.RateLimited):
+    """Too many calls from this address without a valid key."""
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Secrets whose validity one query finds out."""
+
+    wanted: set[bytes] = field(default_factory=set)
+    valid: Collection[bytes] | None = None
+
+
 class Gate:
-    """Limits calls: `admit` before the key is looked up, then `opened` or `refused`."""
+    """Limits calls: `enter` before the key is authenticated, then `opened` or `refused`."""
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._batch = _Batch()
+        self._one_query = asyncio.Lock()
         rate = settings.unauthorized_per_second
         self._keys = Buckets(settings.rate_limit_per_second, settings.rate_limit_burst, clock=clock)
         self._addresses = Buckets(rate, rate * UNAUTHORIZED_BURST_SECONDS, clock=clock)
 
-    def admit(self, secret: str, address: str) -> bytes:
+    async def enter(self, services: Services, secret: str, address: str) -> bytes:
         """The name for the call of `opened` or `refused`; raises RateLimited."""
-        name = hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
+        try:
+            return self.admit(secret, address)
+        except AddressLimited:
+            name = api_keys.hash_of(secret)
+            if secret and await self._is_valid(services, name):
+                return name
+            raise
+
+    async def _is_valid(self, services: Services, name: bytes) -> bool:
+        """Callers who wait here at the same time share one query: trying keys costs the database little."""
+        batch = self._batch
+        batch.wanted.add(name)
+        async with self._one_query:
+            if batch.valid is None:
+                self._batch, batch.valid = _Batch(), ()
+                batch.valid = await run_in_threadpool(api_keys.valid_hashes, services, batch.wanted)
+        return name in batch.valid
+
+    def admit(self, secret: str, address: str) -> bytes:
+        """Like `enter`, without a query: raises AddressLimited for a key that has not succeeded here before."""
+        name = api_keys.hash_of(secret)
         if name in self._keys:
             # A known key is not limited by others who try invalid keys from the same address.
-            _refuse_while("Too many calls with this key", self._keys.wait(name), self._keys.rate)
+            _refuse_while(errors.RateLimited, "Too many calls with this key", self._keys.wait(name), self._keys.rate)
             self._keys.take(name)
         else:
+            message = "Too many calls from this address without a valid key"
             wait = self._addresses.wait(site_of(address))
-            _refuse_while("Too many calls from this address without a valid key", wait, self._addresses.rate)
+            _refuse_while(AddressLimited, message, wait, self._addresses.rate)
         return name
 
     def opened(self, name: bytes) -> None:
@@ -77,9 +118,9 @@ class Gate:
         self._addresses.take(site_of(address))
 
 
-def _refuse_while(message: str, wait: float, rate: int) -> None:
+def _refuse_while(kind: type[errors.RateLimited], message: str, wait: float, rate: int) -> None:
     if wait > 0:
-        raise errors.RateLimited(
+        raise kind(
             f"{message}: at most {rate} per second. Retry after the time in Retry-After",
             limit=rate,
             retry_after_seconds=round(wait, 3),

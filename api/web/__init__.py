@@ -2,6 +2,8 @@
 
     nicegui_setup    mounts the pages on the API's application
     visits           the signed-in key behind a page, and its calls of the domain
+    same_origin      refuses what other sites cause
+    content_policy   the pages' Content-Security-Policy
     sign_in          signing in and out, and error pages: plain HTML
     layout           header and navigation of every page
     parts            components that the pages share

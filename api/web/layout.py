@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from nicegui import ui
 
 from api.web import parts
 from api.web.visits import Visit
+from memorybase import __version__
 
 THEME_COOKIE = "memorybase_theme"
-STYLE = Path(__file__).parent / "static" / "pages.css"
 
 NAVIGATION = (
     ("Memories", "/"), ("Jobs", "/jobs"), ("Knowledge bases", "/knowledge-bases"), ("API keys", "/keys"),
@@ -24,7 +23,7 @@ NAVIGATION = (
 def page_layout(visit: Visit, title: str, *, section: str = "/", back: tuple[str, str] | None = None) -> Iterator[None]:
     """Build a page inside. `section`: the path of its navigation link; `back`: text and path of the parent page."""
     ui.page_title(f"{title} - memorybase")
-    ui.add_css(STYLE)
+    ui.add_head_html(f'<link rel="stylesheet" href="{visit.root}/static/pages.css?{__version__}">')
     theme = visit.request.cookies.get(THEME_COOKIE)
     dark = ui.dark_mode({"dark": True, "light": False}.get(theme or ""))
     ui.link("Skip to content", "#content").classes("skip").props("target=_self")

@@ -9,9 +9,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
 from nicegui import app as nicegui_app
 from nicegui import ui
+from nicegui.client import templates
 from starlette.middleware.base import BaseHTTPMiddleware
 
-from api.web import pages, sign_in, visits
+from api.web import content_policy, pages, same_origin, sign_in, visits
 from memorybase import errors
 
 PATH = "/ui"
@@ -28,7 +29,10 @@ def mount(app: FastAPI) -> None:
     nicegui_app.add_exception_handler(errors.MemorybaseError, sign_in.error_page)
     nicegui_app.add_exception_handler(RequestValidationError, sign_in.page_not_found)
     nicegui_app.add_exception_handler(404, sign_in.page_not_found)  # NiceGUI's handler logs the address and its query
+    nicegui_app.add_middleware(visits.VisitorsOnly)
+    nicegui_app.add_middleware(same_origin.SameOriginOnly)
     nicegui_app.add_middleware(visits.Headers)
+    content_policy.add_nonces(templates.env)
     app.add_api_route("/", _redirect_to_pages, include_in_schema=False)
     ui.run_with(
         app,

@@ -14,6 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from api.limits import Gate
+from api.web import same_origin
 from api.web.visits import COOKIE, services_of_host
 from memorybase import errors
 from memorybase.auth import web_sessions
@@ -32,6 +33,14 @@ FORM = """
   <p id="hint" class="muted">If you started with <code>memorybase up</code>, the key is in
   <code>&lt;data-dir&gt;/api_key</code>. <code>memorybase sign-in</code> prints a sign-in link.</p>
   <input type="hidden" name="next" value="{next_path}">
+  <button type="submit">Sign in</button>
+</form>
+"""
+CONFIRM = """
+<form method="post" action="{root}/enter">
+  <h1>Sign in to memorybase</h1>
+  <p>Another site led to this sign-in link. Continue only if you asked for the link.</p>
+  <input type="hidden" name="token" value="{token}">
   <button type="submit">Sign in</button>
 </form>
 """
@@ -56,7 +65,16 @@ async def sign_in_with_key(
 
 
 @router.get("/enter")
-async def sign_in_with_link(request: Request, token: str = "") -> Response:
+async def open_link(request: Request, token: str = "") -> Response:
+    """Signs in, unless another site led here: that site may have made the link for its own key."""
+    if same_origin.is_foreign(request.headers):
+        body = CONFIRM.format(root=escape(_root(request)), token=escape(token))
+        return _page(request, "Sign in - memorybase", body, 200)
+    return await _sign_in(request, web_sessions.enter, token, "")
+
+
+@router.post("/enter")
+async def sign_in_with_link(request: Request, token: Annotated[str, Form()] = "") -> Response:
     return await _sign_in(request, web_sessions.enter, token, "")
 
 
@@ -67,7 +85,7 @@ async def _sign_in(
     gate: Gate = request.app.state.host.state.gate
     address = request.client.host if request.client else ""
     try:
-        name = gate.admit(secret, address)
+        name = await gate.enter(services_of_host(), secret, address)
         try:
             ticket = await run_in_threadpool(open_session, services_of_host(), secret)
         except errors.Unauthorized:

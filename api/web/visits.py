@@ -13,8 +13,12 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 from nicegui import app as nicegui_app
 from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.web import content_policy
+from api.web.same_origin import SOCKET_PATH
+from memorybase import errors
 from memorybase.auth import web_sessions
 from memorybase.auth.api_keys import Principal
 from memorybase.services import Services
@@ -99,21 +103,54 @@ async def redirect_to_sign_in(request: Request, _error: Exception) -> Response:
     return RedirectResponse(f"{request.scope.get('root_path', '')}/sign-in?next={quote(next_path, safe='')}", 303)
 
 
-class Headers:
-    """Headers against framing, and against leaking an address, which may hold a sign-in token, as a referrer."""
+class VisitorsOnly:
+    """Refuses the pages' web socket to browsers that are not signed in, and so have no page open."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or SOCKET_PATH not in scope["path"] or await _is_signed_in(scope):
+            await self.app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": ""})  # before accept: 403
+        else:
+            await Response("Sign in first.", 403)(scope, receive, send)
+
+
+async def _is_signed_in(scope: Scope) -> bool:
+    if scope["type"] == "http" and b"sid=" in scope["query_string"]:
+        return True  # polling on; checked when the connection was made
+    token = HTTPConnection(scope).cookies.get(COOKIE, "")
+    try:
+        await run_in_threadpool(web_sessions.principal_of, services_of_host(), token)
+    except errors.Unauthorized:
+        return False
+    except errors.EnvironmentFailure:
+        return True  # an open page goes on while the database is away, and says so
+    return True
+
+
+class Headers:
+    """The pages' Content-Security-Policy, what browsers may cache, and no referrer to other sites: an address may hold
+    a sign-in token."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        content_policy.choose_nonce(scope)
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if "/_nicegui/" in scope["path"]:  # the path holds the version
                     headers["Cache-Control"] = "public, max-age=31536000, immutable"
-                headers["X-Frame-Options"] = "DENY"
-                headers["X-Content-Type-Options"] = "nosniff"
+                headers["Content-Security-Policy"] = content_policy.policy_for(scope)
                 headers["Referrer-Policy"] = "same-origin"
             await send(message)
 
-        await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+        await self.app(scope, receive, send_with_headers)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -69,6 +69,14 @@ def authenticate(services: Services, secret: str) -> Principal:
     if principal is None:
         raise errors.Unauthorized
     return principal
+
+
+def valid_hashes(services: Services, hashes: Collection[bytes]) -> set[bytes]:
+    """Those of these hashes that are of a valid key or sign-in link."""
+    with services.database.reading() as db:
+        valid = queries.valid_hashes(db, hashes, datetime.now(UTC))
+    configured = services.settings.api_key
+    return valid | ({hash_of(configured)} & set(hashes) if configured else set())  # stored on its first use
 
 
 def revoke_key(services: Services, user_id: UUID, key_id: UUID) -> None:

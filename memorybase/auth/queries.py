@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -10,6 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.batches import pages
 from memorybase.database.upsert import insert
 from memorybase.models import ApiKey, User, WebTicket
 
@@ -18,6 +19,17 @@ _BY_HASH = sa.select(ApiKey).where(ApiKey.key_hash == sa.bindparam("key_hash"))
 
 def key_by_hash(db: OrmSession, key_hash: bytes) -> ApiKey | None:
     return db.scalar(_BY_HASH, {"key_hash": key_hash})
+
+
+def valid_hashes(db: OrmSession, hashes: Collection[bytes], now: datetime) -> set[bytes]:
+    """Those of these hashes that are of a valid key, or of a link of one."""
+    valid: set[bytes] = set()
+    link = (WebTicket.kind == "link") & (WebTicket.expires_at > now)
+    for some in pages(hashes):
+        valid.update(db.scalars(sa.select(ApiKey.key_hash).where(ApiKey.key_hash.in_(some), _is_valid_key(now))))
+        links = sa.select(WebTicket.token_hash).join(ApiKey, WebTicket.key_id == ApiKey.id)
+        valid.update(db.scalars(links.where(WebTicket.token_hash.in_(some), link, _is_valid_key(now))))
+    return valid
 
 
 def mark_key_used(db: OrmSession, key_id: UUID, *, now: datetime) -> None:

@@ -9,6 +9,8 @@ import pytest
 from harness.browser import NARROW, Reader, reader
 from harness.stack import KEY, EmbeddedStack
 from playwright.sync_api import Browser, expect
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from memorybase.client import Client
 
@@ -59,6 +61,53 @@ class TestSigningIn:
     def test_the_root_redirects_to_the_pages(self, web_stack: EmbeddedStack) -> None:
         answer = httpx.get(web_stack.url, trust_env=False)
         assert (answer.status_code, answer.headers["location"]) == (307, "/ui/")
+
+
+class TestOtherSites:
+    FOREIGN = (
+        {"Origin": "https://elsewhere.example"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    )
+
+    @pytest.mark.parametrize("headers", FOREIGN)
+    def test_another_site_signs_nobody_in_or_out(self, web_stack: EmbeddedStack, headers: dict[str, str]) -> None:
+        with httpx.Client(base_url=f"{web_stack.url}/ui", trust_env=False) as browser:
+            assert browser.post("/sign-in", data={"key": KEY}, headers=headers).status_code == 403
+            assert browser.post("/sign-in", data={"key": KEY}).status_code == 303
+            assert browser.post("/sign-out", headers=headers).status_code == 403
+            assert browser.get("/").status_code == 200  # still signed in
+
+    def test_a_sign_in_link_on_another_site_asks_first(self, web_stack: EmbeddedStack, client: Client) -> None:
+        link = client.call("POST", "/sign-in-links")["url_path"]
+        with httpx.Client(base_url=web_stack.url, trust_env=False) as browser:
+            asked = browser.get(link, headers={"Sec-Fetch-Site": "cross-site"})
+            assert (asked.status_code, browser.cookies.get("memorybase_session")) == (200, None)
+            form = {"token": link.partition("token=")[2]}
+            assert browser.post("/ui/enter", data=form, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 303
+
+    @pytest.mark.parametrize("headers", [*FOREIGN, {}])
+    def test_a_web_socket_needs_the_own_origin_and_a_signed_in_browser(
+        self, web_stack: EmbeddedStack, headers: dict[str, str]
+    ) -> None:
+        with httpx.Client(base_url=f"{web_stack.url}/ui", trust_env=False) as browser:
+            browser.post("/sign-in", data={"key": KEY})
+            cookie = {"Cookie": f"memorybase_session={browser.cookies['memorybase_session']}"} if headers else {}
+        url = f"{web_stack.url}/ui/_nicegui_ws/socket.io/?EIO=4&transport="
+        with pytest.raises(InvalidStatus, match="403"):
+            connect(url.replace("http", "ws", 1) + "websocket", additional_headers=headers | cookie, proxy=None)
+        assert httpx.get(url + "polling", headers=headers | cookie, trust_env=False).status_code == 403
+
+    def test_a_page_runs_no_script_that_is_not_its_own(self, web_stack: EmbeddedStack, browser: Browser) -> None:
+        with reader(browser, web_stack.url) as reader_window:
+            reader_window.sign_in(KEY)
+            reader_window.page.evaluate("""
+                document.body.insertAdjacentHTML("beforeend", "<img src='data:,' onerror='window.ran = 1'>");
+                document.body.append(Object.assign(document.createElement("script"), {textContent: "window.ran = 2"}));
+            """)
+            reader_window.page.wait_for_function("[...document.images].every(image => image.complete)")
+            assert reader_window.page.evaluate("window.ran") is None
+            assert all("Content Security Policy" in text for text in reader_window.console)
 
 
 @pytest.mark.parametrize("path", ["/memories/not-an-id", "/memories/00000000-0000-4000-8000-000000000000"])

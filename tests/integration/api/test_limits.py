@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,9 +10,12 @@ from pathlib import Path
 import httpx
 import pytest
 from harness.api import Api, open_api
+from harness.waiting import wait_until
 
 from api.limits import MAX_BUCKETS, Buckets, Gate
 from memorybase import errors
+from memorybase.auth import api_keys
+from memorybase.services import Services
 from memorybase.settings import Settings
 
 
@@ -131,13 +135,58 @@ class TestKeys:
         assert {slow.client.get("/health/live").status_code for _ in range(50)} == {200}
 
 
+class TestNeighbours:
+    """Callers with a valid key at an address where others try invalid ones."""
+
+    def exhaust(self, api: Api) -> None:
+        assert [ask(api, f"guess-{number}").status_code for number in range(15)].count(429) >= 4
+
+    def test_a_key_that_was_never_used_here_is_accepted(self, slow: Api) -> None:
+        never_used = slow.of_user("local").secret
+        self.exhaust(slow)
+        assert ask(slow, never_used).status_code == 200
+        assert ask(slow, "another-guess").status_code == 429
+
+    def test_the_key_of_the_settings_is_accepted(self, slow: Api) -> None:
+        self.exhaust(slow)
+        assert ask(slow, slow.secret).status_code == 200
+
+    def test_a_revoked_key_is_not(self, slow: Api) -> None:
+        key, secret = api_keys.create_key(slow.services, slow.user_id, name="old", scopes=["read"])
+        api_keys.revoke_key(slow.services, slow.user_id, key.id)
+        self.exhaust(slow)
+        assert ask(slow, secret).status_code == 429
+
+    def test_guesses_that_wait_together_share_a_query(self, slow: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+        never_used = slow.of_user("local").secret
+        self.exhaust(slow)
+        asked: list[int] = []
+        first_asks, may_answer = threading.Event(), threading.Event()
+        real = api_keys.valid_hashes
+
+        def counted(services: Services, hashes: set[bytes]) -> set[bytes]:
+            asked.append(len(hashes))
+            first_asks.set()
+            assert may_answer.wait(20)
+            return real(services, hashes)
+
+        monkeypatch.setattr(api_keys, "valid_hashes", counted)
+        gate: Gate = slow.client.app.state.gate  # type: ignore[attr-defined]
+        with ThreadPoolExecutor(10) as pool:
+            first = pool.submit(ask, slow, "guess")
+            assert first_asks.wait(20)
+            others = [pool.submit(ask, slow, secret) for secret in [never_used, *map(str, range(8))]]
+            wait_until(lambda: len(gate._batch.wanted) == 9, what="the others wait")
+            may_answer.set()
+            statuses = [answer.result().status_code for answer in others]
+        assert (first.result().status_code, sorted(statuses), asked) == (429, [200] + [429] * 8, [1, 9])
+
+
 class TestStrangers:
     def test_an_address_that_tries_keys_is_429_before_any_look_up(
         self, slow: Api, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         looked_up: list[str] = []
-        from memorybase.auth import api_keys
-
         real = api_keys.authenticate
         monkeypatch.setattr(
             api_keys, "authenticate", lambda services, key: looked_up.append(key) or real(services, key)

@@ -1,0 +1,120 @@
+"""The API behind nginx with the configuration of docs/howto/run-in-production.md."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import httpx
+import pytest
+from harness import ChromaServer, RedisServer
+from harness.nginx import NginxServer
+from harness.pieces import KEY, ApiServer
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from memorybase import wiring
+from memorybase.auth import api_keys
+from memorybase.database import migrate
+from memorybase.settings import Settings
+
+SOCKET = "/ui/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+
+
+class PagesServer(ApiServer):
+    """The API with its pages."""
+
+    def environment(self) -> dict[str, str]:
+        return super().environment() | {"MEMORYBASE_WEB": "true"}
+
+
+@pytest.fixture(scope="module")
+def proxy(
+    tmp_path_factory: pytest.TempPathFactory, redis_server: RedisServer, chroma_server: ChromaServer
+) -> Iterator[NginxServer]:
+    """nginx, and behind it an API that trusts it. No worker runs."""
+    settings = Settings(
+        data_dir=tmp_path_factory.mktemp("proxied"), redis_url=redis_server.url, chroma_url=chroma_server.url,
+        trusted_proxies=["127.0.0.1"],
+    )  # fmt: skip
+    migrate.upgrade(settings.resolved_database_url)
+    services = wiring.build(settings, role="cli")
+    with ExitStack() as cleanup:
+        cleanup.callback(wiring.close, services)
+        api_keys.ensure_local_user(services, KEY)
+        api = PagesServer(settings)
+        cleanup.callback(api.close)
+        api.start()
+        nginx = NginxServer(tmp_path_factory.mktemp("nginx"), api.port)
+        cleanup.callback(nginx.close)
+        nginx.start()
+        yield nginx
+
+
+@pytest.fixture
+def client(proxy: NginxServer) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=proxy.url, verify=proxy.trust(), trust_env=False, timeout=30) as opened:
+        yield opened
+
+
+def sign_in(client: httpx.Client, origin: str) -> httpx.Response:
+    return client.post("/ui/sign-in", data={"key": KEY}, headers={"Origin": origin})
+
+
+def test_answers_over_tls_ask_browsers_to_stay_with_it(client: httpx.Client, proxy: NginxServer) -> None:
+    answer = client.get("/health/live")
+    assert (answer.status_code, answer.headers["strict-transport-security"]) == (200, "max-age=31536000")
+    plain = httpx.get(f"http://127.0.0.1:{proxy.http_port}/health/live", trust_env=False)
+    assert (plain.status_code, plain.headers["location"][:8]) == (308, "https://")
+
+
+def test_a_browser_signs_in_and_gets_a_cookie_for_https_only(client: httpx.Client, proxy: NginxServer) -> None:
+    answer = sign_in(client, proxy.url)
+    assert answer.status_code == 303
+    assert "secure" in answer.headers["set-cookie"].lower()
+
+
+def test_another_site_signs_nobody_in(client: httpx.Client) -> None:
+    assert sign_in(client, "https://elsewhere.example").status_code == 403
+
+
+def test_the_web_socket_of_a_page_passes(client: httpx.Client, proxy: NginxServer) -> None:
+    sign_in(client, proxy.url)
+    cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+    url = f"wss://localhost:{proxy.port}{SOCKET}"
+    with connect(url, ssl=proxy.trust(), origin=proxy.url, additional_headers={"Cookie": cookie}, proxy=None) as socket:  # type: ignore[arg-type]
+        assert str(socket.recv())[:2] == "0{"  # the handshake of Engine.IO
+    for headers, origin in (({"Cookie": cookie}, "https://elsewhere.example"), ({}, proxy.url)):
+        with pytest.raises(InvalidStatus, match="403"):
+            connect(url, ssl=proxy.trust(), origin=origin, additional_headers=headers, proxy=None)  # type: ignore[arg-type]
+
+
+def test_events_pass_while_the_stream_is_open(client: httpx.Client) -> None:
+    key = {"X-API-Key": KEY}
+    client.put("/v1/flows/f", json={"name": "f"}, headers=key)
+    base = client.post("/v1/memories", json={"name": "m", "flow_id": "f", "capture": "all"}, headers=key).json()["id"]
+    run = {"session_id": "s", "messages": [{"role": "user", "content": "hello"}]}
+    assert client.post("/v1/flows/f/runs", json=run, headers=key).status_code == 201
+    job = client.post(f"/v1/memories/{base}/flush", headers=key).json()["jobs"][0]["id"]
+    with client.stream("GET", f"/v1/jobs/{job}/events", headers=key) as events:
+        assert next(events.iter_lines()) == "event: job"  # the stream is open while the job is queued
+
+
+def test_a_body_above_the_limit_is_refused_before_it_is_sent(proxy: NginxServer) -> None:
+    head = f"POST /v1/flows HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {KEY}\r\nContent-Length: 17000000\r\n\r\n"
+    with (
+        socket.create_connection(("127.0.0.1", proxy.port), timeout=30) as raw,
+        proxy.trust().wrap_socket(raw, server_hostname="localhost") as client,
+    ):
+        client.sendall(head.encode())
+        assert client.recv(100).startswith(b"HTTP/1.1 413")
+
+
+def test_a_client_cannot_choose_the_address_that_it_counts_under(client: httpx.Client) -> None:
+    seen = [
+        client.get("/v1/flows", headers={"X-API-Key": f"guess-{number}", "X-Forwarded-For": f"203.0.113.{number}"})
+        for number in range(80)
+    ]
+    assert {answer.status_code for answer in seen} == {401, 429}
+    assert client.get("/v1/flows", headers={"X-API-Key": KEY}).status_code == 200
