@@ -252,6 +252,13 @@ def test_each_internal_link_leads_somewhere(page: Path) -> None:
             assert anchor in anchors(target), f"{page.relative_to(ROOT)}: {link}: that page has no such heading"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_each_test_that_a_page_names_exists(page: Path) -> None:
+    named = set(re.findall(r"`(tests/[\w/.-]+)", page.read_text()))
+
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def test_each_page_can_be_reached_from_the_index() -> None:
     reached: set[Path] = set()
     waiting = [DOCS / "index.md"]
