@@ -25,7 +25,13 @@ from memorybase.conversation.history.node_executions import (
     ExecutionStatus,
     ReportedExecution,
 )
-from memorybase.conversation.history.token_buffer import DEFAULT_MAX_TOKENS, MAX_TURNS, Mode, OnMissing
+from memorybase.conversation.history.token_buffer import (
+    DEFAULT_MAX_TOKENS,
+    MAX_TURNS,
+    Mode,
+    OnMissing,
+    Unanswered,
+)
 from memorybase.conversation.session_memory.summaries import PRESET_NAME
 from memorybase.conversation.view.rendering import Format
 from memorybase.errors import SentId
@@ -171,6 +177,10 @@ class HistoryBody(Body):
     max_tokens: int = Field(default=DEFAULT_MAX_TOKENS, ge=0, le=MAX_VIEW_TOKENS)
     role_prefix: RolePrefix | None = None
     on_missing: OnMissing = "empty"
+    unanswered: Unanswered = Field(
+        default="drop",
+        description="Whether a question at the end that has no answer yet is part of the history. Only without run_id.",
+    )
     format: Format = "openai"
     model: ModelName | None = Field(
         default=None, description="Model that counts tokens, by the setting token_counters."
@@ -351,6 +361,9 @@ class ContextBody(Body):
     session_id: Identifier
     token_budget: int = Field(ge=1, le=MAX_VIEW_TOKENS)
     query: Stored | None = Field(default=None, min_length=1, description=_up_to("max_query_chars", "characters"))
+    leaf_id: Identifier | None = Field(
+        default=None, description="Last message of the thread; default: the newest message."
+    )
     run_id: Identifier | None = None
     node_id: Identifier | None = None
     end_user_id: Identifier | None = None

@@ -24,6 +24,7 @@ from memorybase import errors
 from memorybase.models import ID_LENGTH, NAME_LENGTH
 
 Kind = TypeVar("Kind")
+ParentRule = Literal["linked", "none", "exact"]  # see models.Message.parent_rule
 IdKind = Literal["flow", "run", "message", "node_execution"]
 
 ROLES = ("user", "assistant", "system", "tool")
@@ -69,6 +70,7 @@ class NewMessage:
     metadata: dict[str, Any]
     status: str
     timestamp: datetime | None
+    parent_rule: ParentRule | None = None  # linked: its parent is null, not left out
 
 
 def resolve_id(user_id: UUID, kind: IdKind, value: str) -> tuple[UUID, str | None]:
@@ -259,6 +261,7 @@ def _checked(fields: Mapping[str, Any], user_id: UUID, where: str) -> NewMessage
         metadata=_object(fields.get("metadata"), field("metadata")),
         status=_status(fields.get("status"), field("status")),
         timestamp=read_time(fields.get("timestamp"), field("timestamp")),
+        parent_rule="linked" if "parent_message_id" in fields and parent is None else None,
     )
 
 

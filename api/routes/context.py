@@ -28,6 +28,7 @@ def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> C
         session_id=body.session_id,
         token_budget=body.token_budget,
         query=body.query,
+        leaf_id=None if body.leaf_id is None else messages.resolve_id(caller.user_id, "message", body.leaf_id)[0],
         run_id=run_id,
         node_id=body.node_id,
         end_user_id=body.end_user_id,

@@ -42,6 +42,7 @@ def get_history(body: HistoryBody, services: ServicesDep, caller: Reader) -> His
             max_tokens=body.max_tokens,
             message_limit=body.message_limit,
             on_missing=body.on_missing,
+            unanswered=body.unanswered,
             format=body.format,
             prefixes=None if body.role_prefix is None else Prefixes(**body.role_prefix.model_dump()),
         ),

@@ -76,12 +76,14 @@ class RecallOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRequest:
-    """A request for a session's context. Without a query nothing is recalled."""
+    """A request for a session's context. Without a query nothing is recalled. The thread ends at `leaf_id`, else at the
+    run's newest message, else at the session's."""
 
     flow_id: UUID
     session_id: str
     token_budget: int
     query: str | None = None
+    leaf_id: UUID | None = None
     run_id: UUID | None = None
     node_id: str | None = None
     end_user_id: str | None = None
@@ -123,7 +125,8 @@ class ContextReport(Report):
 
 
 def build_context(services: Services, user_id: UUID, request: ContextRequest) -> View:
-    """What a model reads on its next turn. Raises NotFound, InvalidRequest, SessionConflict for another end user."""
+    """What a model reads on its next turn. Raises NotFound, also for a leaf of another session, InvalidRequest, and
+    SessionConflict for another end user."""
     end_user_id = _checked(services, user_id, request)
     past = _read(services, request)
     found = _NOTHING_FOUND
@@ -265,7 +268,7 @@ def _read(services: Services, request: ContextRequest) -> _Past:
     with services.database.reading() as db:
         stored = stored_summary(db, key) if request.preset.summary else None
         past = _Past(request, key, stored, [])
-        for tail in tails(db, request.flow_id, request.session_id, run_id=request.run_id):
+        for tail in tails(db, request.flow_id, request.session_id, leaf_id=request.leaf_id, run_id=request.run_id):
             past.tails.append(tail)
             if past.view(request.token_budget + FURTHER_TOKENS).enough:
                 break

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors, messages
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
 from memorybase.conversation.chat_memory.memories import MemoryKey
-from memorybase.messages import IdKind, NewMessage
+from memorybase.messages import IdKind, NewMessage, ParentRule
 from memorybase.models import ID_LENGTH, Chat, ChatMemory, Flow, MemoryUse, NodeExecution, Run, Session
 from memorybase.services import Services
 
@@ -116,6 +116,8 @@ class Line:
         raw = self.raw_message()
         raw["parent_message_id"] = self.values.get("parent_external_id") or self.values.get("parent_message_id")
         message = messages.normalise(raw, user_id=self.user_id, where=where)
+        rule = self.values.get("parent_rule")
+        message = replace(message, parent_rule=rule if rule in get_args(ParentRule) else None)
         size = messages.message_bytes(message)
         if size > max_bytes:
             text = f"the message must have at most {max_bytes} bytes (got {size})"

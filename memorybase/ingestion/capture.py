@@ -6,10 +6,12 @@ Lock order: memory bases (shared), the session, its progress rows by id.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID, uuid4
+
+from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, metrics
 from memorybase.database import clock
@@ -104,9 +106,11 @@ def _capture(
             else {}
         )
         unknown = {message_id: message for message_id, message in messages.items() if message_id not in known}
-        deleted = deleted_messages.fetch(db, flow_id, unknown.keys())
+        past = deleted_messages.fetch(db, flow_id, unknown.keys() | _parents_of(unknown))
+        deleted = {key: past[key] for key in unknown.keys() & past.keys()}
         skipped = {key: past for key, past in deleted.items() if idempotency.stays_deleted(past, session)}
         new = {message_id: message for message_id, message in unknown.items() if message_id not in skipped}
+        new = _relinked(db, session, new, past)
         first_seq = session.last_seq + 1
         rows = message_rows(new, documents, deleted, session, run_id, first_seq, now)
         sessions.insert_messages(db, rows)
@@ -133,6 +137,29 @@ def _capture(
     return CaptureResult(
         run_id, request.run_external_id, request.session_id, run_is_new or bool(new), captured, ingestion
     )
+
+
+def _parents_of(messages: Mapping[UUID, NewMessage]) -> set[UUID]:
+    return {message.parent_message_id for message in messages.values() if message.parent_message_id is not None}
+
+
+def _relinked(
+    db: OrmSession, session: Session, new: Mapping[UUID, NewMessage], past: Mapping[UUID, Deleted]
+) -> dict[UUID, NewMessage]:
+    """The messages with parents that were deleted replaced by what is followed in their place."""
+    gone = {parent for parent, deleted in past.items() if idempotency.stays_deleted(deleted, session)}
+    named = _parents_of(new) & gone
+    follows = deleted_messages.followed_instead(db, session, named) if named else {}
+    return {
+        message_id: replace(
+            message,
+            parent_message_id=follows[message.parent_message_id],
+            parent_rule="none" if follows[message.parent_message_id] is None else "exact",
+        )
+        if message.parent_message_id in follows
+        else message
+        for message_id, message in new.items()
+    }
 
 
 def message_rows(
@@ -163,6 +190,7 @@ def message_rows(
             "name": message.name,
             "sender_name": message.sender_name,
             "parent_message_id": message.parent_message_id,
+            "parent_rule": message.parent_rule,
             "files": message.files,
             "metadata": message.metadata,
             "status": message.status,

@@ -144,6 +144,9 @@ class Message(Base):
     name: Mapped[str | None] = mapped_column(Text)
     sender_name: Mapped[str | None] = mapped_column(Text)
     parent_message_id: Mapped[UUID | None]
+    # linked: its parent was null, not left out; a thread begins here if the session names parents. none: in any case.
+    # exact: follows its parent, even where a question would follow its parent's whole turn.
+    parent_rule: Mapped[str | None] = mapped_column(String(8))
     files: Mapped[list[Any]] = mapped_column(Json, default=list)
     meta: Mapped[dict[str, Any]] = mapped_column("metadata", Json, default=dict)
     status: Mapped[str] = mapped_column(String(16))
@@ -182,7 +185,7 @@ class Speaker(Base):
 
 
 class DeletedMessage(Base):
-    """The id and the last version of a deleted message.
+    """The id and the last version of a deleted message, and the message that is followed in its place.
 
     `stays_deleted`: it was deleted by itself; a capture that posts it again in its session does not store it. No
     foreign key to the session: the version must outlive it.
@@ -200,4 +203,5 @@ class DeletedMessage(Base):
     seq: Mapped[int] = mapped_column(BigInteger)
     version: Mapped[int]
     stays_deleted: Mapped[bool]
+    follows_id: Mapped[UUID | None]  # a capture may still name the deleted one as its parent; null: a thread begins
     expires_at: Mapped[datetime | None]  # set once the session is removed

@@ -24,9 +24,10 @@ class Deleted(NamedTuple):
     stays_deleted: bool
 
 
-def remember_message(db: OrmSession, session: Session, message: Message) -> None:
-    """Record one message before it is deleted: its id stays deleted as long as its session exists."""
-    _remember(db, session, Message.id == message.id, stays_deleted=True)
+def remember_message(db: OrmSession, session: Session, message: Message, follows_id: UUID | None) -> None:
+    """Record one message before it is deleted: its id stays deleted as long as its session exists. `follows_id` is
+    followed in its place."""
+    _remember(db, session, Message.id == message.id, stays_deleted=True, follows_id=follows_id)
 
 
 def remember_session(db: OrmSession, session: Session) -> None:
@@ -35,12 +36,19 @@ def remember_session(db: OrmSession, session: Session) -> None:
     db.execute(sa.update(DeletedMessage).where(DeletedMessage.session_uuid == session.id).values(stays_deleted=False))
 
 
-def _remember(db: OrmSession, session: Session, which: sa.ColumnElement[bool], *, stays_deleted: bool) -> None:
+def _remember(
+    db: OrmSession,
+    session: Session,
+    which: sa.ColumnElement[bool],
+    *,
+    stays_deleted: bool,
+    follows_id: UUID | None = None,
+) -> None:
     messages = sa.select(
         Message.flow_id, Message.id, sa.literal(session.id, sa.Uuid()), Message.seq, Message.version,
-        sa.literal(stays_deleted),
+        sa.literal(stays_deleted), sa.literal(follows_id, sa.Uuid()),
     ).where(Message.flow_id == session.flow_id, which)  # fmt: skip
-    columns = ["flow_id", "message_id", "session_uuid", "seq", "version", "stays_deleted"]
+    columns = ["flow_id", "message_id", "session_uuid", "seq", "version", "stays_deleted", "follows_id"]
     db.execute(insert(db, DeletedMessage).from_select(columns, messages))
 
 
@@ -57,6 +65,19 @@ def fetch(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, De
     """The deleted messages of this flow among these ids."""
     rows = db.execute(_OF_IDS, {"flow_id": flow_id, "ids": list(ids)})
     return {row.message_id: Deleted(*row) for row in rows}
+
+
+def followed_instead(db: OrmSession, session: Session, ids: Collection[UUID]) -> dict[UUID, UUID | None]:
+    """The message that is followed in place of each of these deleted messages of the session; None: a thread begins.
+    Messages that were deleted later are passed over."""
+    where = (DeletedMessage.flow_id == session.flow_id, DeletedMessage.session_uuid == session.id)
+    first = sa.select(DeletedMessage.message_id.label("named"), DeletedMessage.follows_id.label("follows"))
+    chain = first.where(*where, DeletedMessage.message_id.in_(ids)).cte("chain", recursive=True)
+    further = sa.select(chain.c.named, DeletedMessage.follows_id)
+    chain = chain.union(further.where(*where, DeletedMessage.message_id == chain.c.follows))
+    is_deleted = sa.exists().where(*where, DeletedMessage.message_id == chain.c.follows)
+    rows = db.execute(sa.select(chain.c.named, chain.c.follows).where(~is_deleted))
+    return {row.named: row.follows for row in rows}
 
 
 def delete(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database import batches
 from memorybase.database.upsert import insert, rows_affected
-from memorybase.models import SessionSummary
+from memorybase.models import Message, SessionSummary
 from memorybase.queries.memory_uses import redact_uses
 
 # A summary after a covered message was deleted.
@@ -117,11 +117,14 @@ def mark_edited(db: OrmSession, flow_id: UUID, session_id: str, seq: int, now: d
     )
 
 
-def mark_deleted(db: OrmSession, flow_id: UUID, session_id: str, seq: int, now: datetime) -> None:
-    """After a deletion: empty the summaries that cover the message, and redact them in memory uses."""
+def mark_deleted(db: OrmSession, message: Message, follows_id: UUID | None, now: datetime) -> None:
+    """Before a deletion: empty the summaries that cover the message, and redact them in memory uses. A summary that was
+    requested up to it is requested up to what is followed in its place."""
+    seq = message.seq
+    last = SessionSummary.requested_message_id
     ids = db.scalars(
         sa.update(SessionSummary)
-        .where(_of_session(flow_id, session_id), SessionSummary.requested_seq >= seq)
+        .where(_of_session(message.flow_id, message.session_id), SessionSummary.requested_seq >= seq)
         .values(
             **{
                 name: sa.case(
@@ -130,6 +133,7 @@ def mark_deleted(db: OrmSession, flow_id: UUID, session_id: str, seq: int, now: 
                 )
                 for name, value in _EMPTY.items()
             },
+            requested_message_id=sa.case((last == message.id, sa.literal(follows_id, last.type)), else_=last),
             **_invalidated(now),
         )
         .returning(SessionSummary.id)

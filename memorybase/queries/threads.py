@@ -65,11 +65,14 @@ def _follows(previous: sa.SQLColumnExpression[int | None]) -> sa.SQLColumnExpres
     A message follows the parent that it names, NIL being `previous`; a user message that names another run's user
     message follows that whole turn, to the end of its run. Without a parent it follows the message before it in its
     run. The first of a run follows `previous`, until the session has named a parent once: from then on it begins a
-    thread, as after regenerating a first answer.
+    thread, as after regenerating a first answer. If its parent was sent as null, it begins a thread as soon as the
+    session names a parent at all, also later. After a deletion, a message may begin a
+    thread in any case, or follow exactly what it names.
     """
     named, answer, earlier, linked = (aliased(Message) for _ in range(4))
     turn_end = sa.select(sa.func.max(answer.seq)).where(answer.run_id == named.run_id).scalar_subquery()
-    is_turn = sa.and_(named.role == "user", Message.role == "user", named.run_id != Message.run_id)
+    is_question = sa.and_(named.role == "user", Message.role == "user", named.run_id != Message.run_id)
+    is_turn = sa.and_(is_question, Message.parent_rule.is_distinct_from("exact"))
     parent = sa.select(sa.case((is_turn, turn_end), else_=named.seq)).where(
         named.id == Message.parent_message_id, named.flow_id == _FLOW, named.session_id == _SESSION
     )
@@ -79,10 +82,12 @@ def _follows(previous: sa.SQLColumnExpression[int | None]) -> sa.SQLColumnExpres
     first_link = sa.select(sa.func.min(linked.seq)).where(
         linked.flow_id == _FLOW, linked.session_id == _SESSION, linked.parent_message_id.is_not(None)
     )
-    begins = sa.case((first_link.scalar_subquery() <= Message.seq, sa.null()), else_=previous)
+    from_here_on = sa.case((Message.parent_rule == "linked", NEWEST), else_=Message.seq)
+    begins = sa.case((first_link.scalar_subquery() <= from_here_on, sa.null()), else_=previous)
     return sa.case(
         (Message.parent_message_id == NIL, previous),
         (Message.parent_message_id.is_not(None), parent.scalar_subquery()),
+        (Message.parent_rule == "none", sa.null()),
         else_=sa.func.coalesce(before_in_run.scalar_subquery(), begins),
     )
 
@@ -122,7 +127,9 @@ _CHILDREN = (
 _JUMPS = _jumps()
 _SEQ_OF = sa.select(Message.seq).where(_OF_SESSION, Message.id == sa.bindparam("id"))
 _LAST_OF_RUN = sa.select(sa.func.max(Message.seq)).where(_OF_SESSION, Message.run_id == sa.bindparam("run_id"))
-_FIRST_LINK = sa.select(Message.seq).where(_OF_SESSION, Message.parent_message_id.is_not(None)).limit(1)
+_FIRST_LINK = (
+    sa.select(Message.seq).where(_OF_SESSION, Message.parent_message_id.is_not(None)).order_by(Message.seq).limit(1)
+)
 _MESSAGES_AT = sa.select(Message).where(_OF_SESSION, Message.seq.in_(_SEQS))
 
 
@@ -186,9 +193,9 @@ def last_of_run(db: OrmSession, flow_id: UUID, session_id: str, run_id: UUID) ->
     return db.scalar(_LAST_OF_RUN, _values(flow_id, session_id, run_id=run_id))
 
 
-def has_parents(db: OrmSession, flow_id: UUID, session_id: str) -> bool:
-    """Whether a message of the session names the one that it answers."""
-    return db.scalar(_FIRST_LINK, _values(flow_id, session_id)) is not None
+def first_link(db: OrmSession, flow_id: UUID, session_id: str) -> int | None:
+    """The seq of the first message of the session that names its parent."""
+    return db.scalar(_FIRST_LINK, _values(flow_id, session_id))
 
 
 def messages_at(db: OrmSession, flow_id: UUID, session_id: str, seqs: Iterable[int]) -> list[Message]:

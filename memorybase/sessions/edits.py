@@ -30,6 +30,7 @@ from memorybase.queries import (
 )
 from memorybase.queries.ownership import check_flow, not_found, require_session
 from memorybase.services import Services
+from memorybase.sessions import relinking
 from memorybase.telemetry import get_logger
 
 log = get_logger(__name__)
@@ -79,14 +80,16 @@ def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[
     """Delete a message; no search finds it from this commit on. Returns the ids of the repair jobs. Raises NotFound."""
     with services.database.transaction() as db:
         bases, session, message = _locked_message(db, user_id, message_id)
-        deleted_messages.remember_message(db, session, message)
+        bypass = relinking.find_bypass(db, message)
+        deleted_messages.remember_message(db, session, message, bypass.follows_id)
         index.remove(db, session, message)
         memory_uses.redact_uses(db, [message.id])
         now = clock.now(db)
         redaction.redact_quotes(db, message, now)
-        summaries.mark_deleted(db, message.flow_id, message.session_id, message.seq, now)
+        summaries.mark_deleted(db, message, bypass.follows, now)
         db.delete(message)
         db.flush()
+        relinking.relink(db, bypass)
         return _ids(scheduler.mark_edited(db, services, bases, session.session_id, message.seq, now))
 
 

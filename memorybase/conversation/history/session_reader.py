@@ -50,7 +50,7 @@ class Walk:
         """Walk from the leaf, else from the newest message of the run if it has one, else from the newest of all.
         Raises NotFound for a leaf of another session."""
         link = self._at(self._leaf(leaf_id, run_id))
-        self.linked = threads.has_parents(self.db, self.flow_id, self.session_id)
+        self.linked = threads.first_link(self.db, self.flow_id, self.session_id) is not None
         visited: set[int] = set()
         while link is not None:
             if link.seq in visited:
@@ -134,6 +134,11 @@ class Tail:
     linked: bool = False
     flags: tuple[str, ...] = ()
 
+    @property
+    def leaf_id(self) -> str | None:
+        """The last message, which need not have the highest seq."""
+        return self.records[-1].id if self.records else None
+
 
 def tails(
     db: OrmSession,
@@ -170,9 +175,10 @@ def _records(db: OrmSession, flow_id: UUID, session_id: str, links: Sequence[Lin
 
 def as_record(message: Message) -> Record:
     """A captured message."""
-    return Record.from_row(
+    record = Record.from_row(
         message, message_id=message.id, created_at=message.timestamp, parent_id=message.parent_message_id
     )
+    return record if message.parent_rule is None else replace(record, parent_rule=message.parent_rule)
 
 
 def _whole_units(newest_first: Sequence[Record], prune: Prune) -> list[Record]:

@@ -9,19 +9,20 @@ from itertools import islice
 from typing import Any, Literal
 from uuid import UUID
 
-from memorybase.conversation.history.session_reader import LONGEST_TURN, Walk, captured_view
+from memorybase.conversation.history.session_reader import LONGEST_TURN, Walk, as_record, captured_view
 from memorybase.conversation.view.build import View, ViewOptions, build_view
 from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.limits import Limits, Prune
 from memorybase.conversation.view.rendering import Align, Format
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.view.transcript import Prefixes
-from memorybase.queries import sessions
+from memorybase.queries import sessions, threads
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.services import Services
 
 Mode = Literal["conversation", "node"]
 OnMissing = Literal["empty", "error"]
+Unanswered = Literal["drop", "keep"]
 
 DEFAULT_MAX_TOKENS = 2000
 MAX_TURNS = 500  # Dify reads no more
@@ -40,7 +41,8 @@ class Conversation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRequest:
     """A request for history. `message_limit` counts turns: for Dify, a question with its answer is one. `run_id` is the
-    current run; its messages are left out.
+    current run; its messages are left out. Without it, a question at the end that has no answer yet is dropped as Dify
+    does, unless `unanswered` is "keep".
 
     For a node's history, `execution_id` and `index` name the current execution of that run. Stored executions from it
     on are of an earlier try and left out."""
@@ -52,6 +54,7 @@ class HistoryRequest:
     max_tokens: int = DEFAULT_MAX_TOKENS
     message_limit: int | None = None
     on_missing: OnMissing = "empty"
+    unanswered: Unanswered = "drop"
     prune: Prune = "turn"
     align: Align = "strict"
     format: Format = "openai"
@@ -91,6 +94,8 @@ def conversation_view(
     if not has_session(conversation, request.on_missing):
         return build_view((), request.options(), counter=counter)
 
+    if request.run_id is None and request.unanswered == "drop":
+        request = _without_question(conversation, request)
     options = request.options()
     if request.prune == "turn" and not _has_question(conversation, request):
         limits = Limits(max_tokens=request.max_tokens, max_messages=2 * turn_limit(request.message_limit))
@@ -104,6 +109,24 @@ def conversation_view(
         counter=counter,
         resolve=resolve,
     )
+
+
+def _without_question(conversation: Conversation, request: HistoryRequest) -> HistoryRequest:
+    """The request for the thread before its last question, if that has no answer. An empty answer is none: a run stores
+    one before its model answers."""
+    with conversation.services.database.reading() as db:
+        walk = Walk(db, conversation.flow_id, conversation.session_id)
+        newest = list(islice(walk.from_leaf(request.leaf_id), 3))
+        end = newest[0] if newest else None
+        if end is not None and end.role == "assistant" and len(newest) > 1 and newest[1].role == "user":
+            (answer,) = threads.messages_at(db, conversation.flow_id, conversation.session_id, [end.seq])
+            if as_record(answer).is_empty:
+                newest = newest[1:]
+    if not newest or newest[0].role != "user":
+        return request
+    if len(newest) == 1:
+        return replace(request, leaf_id=newest[0].id, run_id=newest[0].run_id)  # the thread is only that question
+    return replace(request, leaf_id=newest[1].id)
 
 
 def _has_question(conversation: Conversation, request: HistoryRequest) -> bool:
@@ -198,18 +221,4 @@ class TokenBufferMemory(BufferMemory):
     ) -> View:
         """The history with sources and report."""
         request = self._request(max_token_limit, message_limit, prefixes)
-        if request.run_id is None:
-            request = self._without_question(request)
         return conversation_view(self.conversation, request, counter=self.model_instance, resolve=self._resolve)
-
-    def _without_question(self, request: HistoryRequest) -> HistoryRequest:
-        """The request without the question, if the thread ends with one."""
-        session = self.conversation
-        with session.services.database.reading() as db:
-            links = Walk(db, session.flow_id, session.session_id).from_leaf(request.leaf_id)
-            last, before = next(links, None), next(links, None)
-        if last is None or last.role != "user":
-            return request
-        if before is None:
-            return replace(request, leaf_id=last.id, run_id=last.run_id)  # the thread is only that question
-        return replace(request, leaf_id=before.id)

@@ -118,6 +118,7 @@ def session_memory(
         tail.records,
         ViewOptions(
             thread="inferred",
+            leaf_id=tail.leaf_id,
             exclude_run_id=call.exclude_run_id,
             roles=None if preset.pairs is None else frozenset({"user", "assistant"}),
         ),
@@ -169,7 +170,7 @@ def _limited(tail: Tail, _thread: View, preset: SessionPreset, call: Call, summa
     """The messages that fit the limits."""
     view = build_view(
         tail.records,
-        _options(preset, call),
+        replace(_options(preset, call), leaf_id=tail.leaf_id),
         counter=call.counter,
         summary=summary,
         inserts=call.inserts,

@@ -34,6 +34,7 @@ class Record:
     name: str | None = None
     files: Sequence[FileRef] = ()
     parent_id: str | None = None
+    parent_rule: str | None = None  # messages.ParentRule
     run_id: str | None = None
     status: Status = "completed"
     created_at: datetime | None = None

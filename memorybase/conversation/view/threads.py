@@ -93,13 +93,15 @@ def inferred_parents(records: Sequence[Record]) -> dict[str, str | None]:
 
     The same rule as `queries.threads` has for stored messages. A record without a parent follows the one before it in
     its run. The first of a run follows the one before it in the log, until a record has named a parent: from then on it
-    begins a thread, as after regenerating a first answer. If a user message names a user message of another run, it
-    follows that whole turn, answer included.
+    begins a thread, as after regenerating a first answer. If its `parent_rule` is "linked", it does so as soon as a
+    record names a parent at all, also later; if it is "none", in any case. If a user message names a user message of
+    another run, it follows that whole turn, answer included, unless its `parent_rule` is "exact".
     """
     ordered = sorted(records, key=lambda record: (record.seq, record.id))
     last_of_run = {record.run_id: record for record in ordered}
     by_id = {record.id: record for record in ordered}
     before_in_run: dict[str | None, Record] = {}
+    links_follow = any(record.parent_id is not None for record in ordered)
     has_links = False
     parents: dict[str, str | None] = {}
     for record in ordered:
@@ -108,9 +110,11 @@ def inferred_parents(records: Sequence[Record]) -> dict[str, str | None]:
         if parent is not None:
             has_links = True
             parent = _turn_end(record, by_id.get(parent), last_of_run) or parent
+        elif record.parent_rule == "none":
+            parent = None
         elif before is not None:
             parent = before.id
-        elif not has_links:
+        elif not (has_links or (record.parent_rule == "linked" and links_follow)):
             parent = UUID_NIL
         before_in_run[record.run_id] = record
         parents[record.id] = parent
@@ -118,6 +122,6 @@ def inferred_parents(records: Sequence[Record]) -> dict[str, str | None]:
 
 
 def _turn_end(record: Record, parent: Record | None, last_of_run: dict[str | None, Record]) -> str | None:
-    if parent is None or parent.run_id is None or parent.run_id == record.run_id:
+    if parent is None or parent.run_id is None or parent.run_id == record.run_id or record.parent_rule == "exact":
         return None
     return last_of_run[parent.run_id].id if record.role == parent.role == "user" else None

@@ -101,3 +101,19 @@ def test_a_search_returns_the_position_of_its_passage(api: Api) -> None:
     assert "The boat lies in berth 12." in hit["snippet"]
     assert text[hit["snippet_start"] : hit["snippet_end"]] == hit["snippet"]
     assert len(hit["snippet"]) <= 600
+
+
+def test_a_context_ends_at_the_leaf_that_the_caller_names(api: Api) -> None:
+    api.flow()
+    for number, parent in ((1, None), (2, "a1"), (3, "a1")):
+        question = {"role": "user", "content": f"q{number}", "id": f"q{number}", "parent_message_id": parent}
+        answer = {"role": "assistant", "content": f"a{number}", "id": f"a{number}"}
+        api.post("/flows/support/runs", {"session_id": "s", "messages": [question, answer]}, expect=201)
+    body = {"flow_id": "support", "session_id": "s", "token_budget": 500}
+
+    for preset in ("token_buffer", "window", "flowx_5"):
+        asked = body | {"preset": preset}
+        assert [m["content"] for m in api.post("/context", asked)["messages"]] == ["q1", "a1", "q3", "a3"]
+        earlier = api.post("/context", asked | {"leaf_id": "a2"})
+        assert [m["content"] for m in earlier["messages"]] == ["q1", "a1", "q2", "a2"]
+    assert api.refused("POST", "/context", 404, json=body | {"leaf_id": "unknown"})["field"] == "leaf_id"

@@ -37,9 +37,22 @@ def test_history_is_a_view_and_its_use_is_recorded_with_the_run(api: Api) -> Non
     assert {name: used["nodes"][0][name] for name in ("messages", "sources", "report")} == {
         name: view[name] for name in ("messages", "sources", "report")
     }
-    assert [m["content"] for m in history(api, leaf_id="m1")["messages"]] == ["q1"]
-    assert history(api, format="langchain", leaf_id="m1")["messages"][0]["type"] == "human"
+    assert [m["content"] for m in history(api, leaf_id="m2")["messages"]] == ["q1", "a1"]
+    assert history(api, format="langchain", leaf_id="m2")["messages"][0]["type"] == "human"
     assert history(api, max_tokens=1)["report"]["over_budget"]
+
+
+def test_an_unanswered_question_at_the_end_is_dropped_unless_it_is_wanted(api: Api) -> None:
+    api.flow()
+    capture(api, "r1")
+    capture(api, "r2", messages=[{"role": "user", "content": "q2", "id": "m3"}])
+
+    assert [m["content"] for m in history(api)["messages"]] == ["q1", "a1"]
+    assert [m["content"] for m in history(api, unanswered="keep")["messages"]] == ["q1", "a1", "q2"]
+    assert history(api, leaf_id="m1")["messages"] == []
+    empty = {"role": "assistant", "content": "", "id": "m4"}  # stored before the model answers
+    capture(api, "r2", expect=201, messages=[empty])
+    assert [m["content"] for m in history(api)["messages"]] == ["q1", "a1"]
 
 
 def test_executions_captured_with_a_run_are_node_memory(api: Api) -> None:

@@ -33,8 +33,9 @@ def identity(world: World, name: str) -> UUID:
 def turn(world: World, name: str, parent: str | None, *, session_id: str = "s", answer: bool = True) -> None:
     """A run with the question `q<name>`, whose parent is the turn `parent`, and its answer."""
     named = parent if parent in {None, UUID_NIL} else str(identity(world, f"{session_id}-q{parent}"))
-    question = {"id": str(identity(world, f"{session_id}-q{name}")), "role": "user", "content": f"q{name}",
-             "parent_message_id": named}  # fmt: skip
+    question = {"id": str(identity(world, f"{session_id}-q{name}")), "role": "user", "content": f"q{name}"}
+    if parent != "":
+        question["parent_message_id"] = named
     world.say(session_id, question, *([f"a{name}"] if answer else []))
 
 
@@ -49,6 +50,8 @@ THREADS = [
     ("1<-NIL 2<-None", "2"),
     ("1<-None 2<-None", "1 2"),  # nobody names a parent: a conversation without threads
     ("1<-None 2<-1 3<-None 4<-3", "3 4"),  # the first answer regenerated, its question with it
+    ("1<-None 2<-None 3<-2", "2 3"),  # the first answer regenerated before any parent was named
+    ("1 2 3<-2", "1 2 3"),  # no parent was sent at first: unknown, not null
     ("1<-None 2<-None 3<-1", "1 3"),  # Dify: the sibling of the root leaks in
     ("1<-NIL 2<-1 3<-x", "3"),
     ("1<-NIL 2<-1 3<-1 4<-NIL", "1 3 4"),
@@ -59,7 +62,7 @@ def test_history_follows_the_thread(world: World) -> None:
     for number, (drawing, wanted) in enumerate(THREADS):
         session_id = f"s{number}"
         for word in drawing.split():
-            name, parent = word.split("<-")
+            name, _, parent = word.partition("<-")
             turn(world, name, {"NIL": UUID_NIL, "None": None}.get(parent, parent), session_id=session_id)
 
         expected = " ".join(f"q{name} a{name}" for name in wanted.split())

@@ -133,6 +133,16 @@ def test_a_regenerated_answer_leaves_out_the_answer_before_it() -> None:
     assert ids(followed(line)) == "u1 a3 u4 a4"
 
 
+@pytest.mark.parametrize(("start", "expected"), [(None, "u1 a1 u2 a2 u3 a3"), ("linked", "u2 a2 u3 a3")])
+def test_a_null_parent_begins_a_thread_once_the_session_names_parents(start: str | None, expected: str) -> None:
+    again = [replace(each, parent_rule=start if each.id == "u2" else None) for each in run(log("u2 a2"), "r2")]
+    messages = [*run(log("u1 a1"), "r1"), *again, *run(log("u3 a3"), "r3", "a2")]
+    line = [replace(message, seq=seq) for seq, message in enumerate(messages)]
+
+    assert ids(followed(line)) == expected
+    assert ids(followed(line[:4])) == "u1 a1 u2 a2", "no parent is named yet"
+
+
 def test_messages_before_the_first_named_parent_stay_on_the_thread() -> None:
     messages = [*run(log("u1 a1"), "r1"), *run(log("u2 a2"), "r2"), *run(log("u3 a3"), "r3", "a2")]
     line = [replace(message, seq=seq) for seq, message in enumerate(messages)]
