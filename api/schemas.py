@@ -220,7 +220,11 @@ class MemoryBaseBody(Body):
         le=MAX_IDLE_SECONDS,
         description="Seconds without a capture until a session is ingested; 0: off.",
     )
-    start: Literal["beginning", "now"] = "beginning"
+    start: Literal["beginning", "now", "all"] = Field(
+        default="beginning",
+        description="Messages captured before: pending until the session's next trigger or a flush (beginning), "
+        "skipped (now), or scheduled for ingestion at once (all).",
+    )
     embedding_model: ModelName | None = None
 
     @model_validator(mode="before")

@@ -22,7 +22,11 @@ from memorybase.sessions import flows as session_flows
 
 NEW_FLOW = "New flow"
 CAPTURES = {Capture.OUTPUTS: "Answers", Capture.ALL: "Questions and answers"}
-STARTS = {"beginning": "Yes, all stored messages", "now": "No, only new runs"}
+STARTS = {
+    "beginning": "Yes, with each session's next ingestion",
+    "all": "Yes, ingest them now",
+    "now": "No, only new runs",
+}
 
 
 async def create(visit: Visit) -> UUID | None:

@@ -28,6 +28,8 @@ from memorybase.queries import cursors, jobs, memory_bases, sessions
 from memorybase.services import JobMessage, Services
 from memorybase.settings import Settings
 
+SESSIONS_SCHEDULED_AT_ONCE = 500  # in the transaction of one request
+
 
 class JobRange(NamedTuple):
     """Where a job ends, and how many counted messages it covers."""
@@ -81,6 +83,12 @@ def schedule_next(
     generation = memory_bases.fetch_generation(db, base.id, written.generation)
     kind = JobKind.INGEST if written.generation == base.serving else JobKind.REGENERATE
     return _insert(db, services, written, kind, next_range(db, services.settings, written, generation.capture), now)
+
+
+def schedule_sessions(db: OrmSession, services: Services, base: MemoryBase, now: datetime) -> list[IngestionJob]:
+    """Schedule the first sessions of a base that has just got rows with pending messages; the sweeper does the rest."""
+    pending = cursors.sessions_behind(db, base.id, write_generation(base), limit=SESSIONS_SCHEDULED_AT_ONCE)
+    return [job for row in pending if (job := schedule_next(db, services, base, [row], now))]
 
 
 def next_range(db: OrmSession, settings: Settings, progress: SessionProgress, capture: Capture) -> JobRange:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID, uuid4
 
@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock, engine
 from memorybase.embedding import Embedder, chunking
+from memorybase.ingestion import scheduler
 from memorybase.knowledge_bases import registry
 from memorybase.models import Capture, Generation, GenerationState, MemoryBase
 from memorybase.queries import cursors, memory_bases, sessions
@@ -24,6 +25,10 @@ from memorybase.vectors.store import CollectionRef
 log = get_logger(__name__)
 
 FIRST_GENERATION = 1
+# Of the messages captured before: beginning: pending until the session's next trigger or a flush; now: skipped; all:
+# scheduled at creation.
+Start = Literal["beginning", "now", "all"]
+
 CHANGEABLE = ("name", "threshold", "auto_capture", "idle_after")
 
 
@@ -36,7 +41,7 @@ class NewMemoryBase:
     auto_capture: bool = True
     capture: Capture = Capture.OUTPUTS
     idle_after: int | None = None
-    start: Literal["beginning", "now"] = "beginning"
+    start: Start = "beginning"
     embedding_model: str | None = None
 
 
@@ -160,11 +165,10 @@ def _insert(
     db.add(generation)
     db.flush()
     if new.start == "now":
-        for session in sessions.all_sessions_of_flow(db, new.flow_id):
-            cursors.ensure_progress(
-                db, base_id=base_id, generation=FIRST_GENERATION, flow_id=new.flow_id,
-                session_id=session.session_id, start_seq=session.last_seq,
-            )  # fmt: skip
+        cursors.skip_history(db, base)
+    elif new.start == "all":
+        cursors.begin_history(db, base, new.capture, idle_due_at=_idle_due_at(base, now))
+        scheduler.schedule_sessions(db, services, base, now)
     entry = registry.register_memory_base(
         db, user_id=user_id, kb_id=uuid4(), name=base.kb_name, memory_base_id=base_id,
         embedding_model=embedder.model, embedder=embedder.identity, chunker=generation.chunker, created_at=now,
@@ -174,6 +178,11 @@ def _insert(
 
 def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes: Mapping[str, Any]) -> None:
     """Change name, threshold, auto_capture or idle_after; starts nothing itself.
+def _idle_due_at(base: MemoryBase, now: datetime) -> datetime | None:
+    """When to look at a session again for messages of a capture that ran beside the creation."""
+    return now + timedelta(seconds=base.idle_after) if base.auto_capture and base.idle_after else None
+
+
 
     Raises NotFound, NameTaken, InvalidRequest (naming a field that cannot be changed, or a bound).
     """

@@ -30,8 +30,6 @@ from memorybase.vectors.store import CollectionRef
 
 log = get_logger(__name__)
 
-SESSIONS_SCHEDULED_AT_ONCE = 500  # the request schedules these sessions; the sweeper schedules the others
-
 
 @dataclass(frozen=True, slots=True)
 class RegenerateResult:
@@ -110,8 +108,7 @@ def _start_build(
     cursors.begin_build(db, base_id, base.serving, number)
     # Queued jobs are replaced by the build's. Running jobs may finish: the old generation still serves.
     jobs.cancel_jobs_of_base(db, base_id, now, "superseded by a regenerate", which=jobs.waits_to_ingest())
-    pending = cursors.sessions_to_build(db, base_id, number, limit=SESSIONS_SCHEDULED_AT_ONCE)
-    scheduled = [job for row in pending if (job := scheduler.schedule_next(db, services, base, [row], now))]
+    scheduled = scheduler.schedule_sessions(db, services, base, now)
     complete_build(db, services, base, now)
     return scheduled
 

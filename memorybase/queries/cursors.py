@@ -17,6 +17,7 @@ from memorybase.database.batches import pages
 from memorybase.database.upsert import core, insert, insert_if_absent, new_id, rows_affected
 from memorybase.models import (
     IS_ACTIVE,
+    Capture,
     DeletedMessage,
     Generation,
     IngestionJob,
@@ -91,8 +92,43 @@ def _copy_progress(
     return insert(db, Progress).from_select(list(values), rows)
 
 
-def sessions_to_build(db: OrmSession, base_id: UUID, generation: int, *, limit: int) -> list[Progress]:
-    """Rows of a build with pending messages."""
+def skip_history(db: OrmSession, base: MemoryBase) -> None:
+    """Insert rows of a new base for its flow's sessions, with the cursor at their end."""
+    every = Session.flow_id == base.flow_id
+    _insert_rows(db, base, every, start_seq=Session.last_seq, idle_due_at=None)
+
+
+def begin_history(db: OrmSession, base: MemoryBase, capture: Capture, *, idle_due_at: datetime | None) -> None:
+    """Insert rows of a new base for its flow's sessions with counted messages, with the target at their end."""
+    has_counted = sa.exists().where(
+        Message.flow_id == Session.flow_id, Message.session_id == Session.session_id, counted(capture)
+    )
+    living = sa.and_(Session.flow_id == base.flow_id, Session.deleted_at.is_(None), has_counted)
+    _insert_rows(db, base, living, start_seq=sa.literal(0), idle_due_at=idle_due_at)
+
+
+def _insert_rows(
+    db: OrmSession,
+    base: MemoryBase,
+    which: sa.ColumnElement[bool],
+    *,
+    start_seq: sa.SQLColumnExpression[int],
+    idle_due_at: datetime | None,
+) -> None:
+    """One statement, since it runs under the flow's lock."""
+    zero = sa.literal(0)
+    values: dict[str, Any] = {
+        "id": new_id(db), "memory_base_id": sa.literal(base.id), "generation": sa.literal(base.serving),
+        "flow_id": Session.flow_id, "session_id": Session.session_id, "start_seq": start_seq, "cursor_seq": start_seq,
+        "target_seq": Session.last_seq, "build_seq": zero, "total_processed": zero, "total_chunks": zero,
+        "epoch": zero, "dirty": zero, "repaired": zero,
+        "idle_due_at": sa.literal(idle_due_at, Progress.idle_due_at.type),
+    }  # fmt: skip
+    db.execute(insert(db, Progress).from_select(list(values), sa.select(*values.values()).where(which)))
+
+
+def sessions_behind(db: OrmSession, base_id: UUID, generation: int, *, limit: int) -> list[Progress]:
+    """Rows of a generation with pending messages."""
     return list(
         db.scalars(
             sa.select(Progress)

@@ -378,10 +378,6 @@ def deleted_sessions(db: OrmSession, *, limit: int) -> list[Session]:
     return list(db.scalars(sa.select(Session).where(Session.deleted_at.is_not(None)).limit(limit)))
 
 
-def all_sessions_of_flow(db: OrmSession, flow_id: UUID) -> list[Session]:
-    return list(db.scalars(sa.select(Session).where(Session.flow_id == flow_id).order_by(Session.session_id)))
-
-
 def begin_flow_deletion(db: OrmSession, flow_id: UUID, now: datetime) -> None:
     db.execute(sa.update(Flow).where(Flow.id == flow_id).values(deleting_at=now))
 

@@ -235,7 +235,7 @@ class Operator(threading.Thread):
             "flow_id": self.rng.choice(list(self.bases)),
             "threshold": self.rng.choice((1, 3, 10)),
             "capture": self.rng.choice(("outputs", "all")),
-            "start": self.rng.choice(("now", "beginning")),
+            "start": self.rng.choice(("now", "beginning", "all")),
             "idle_after": 2,
         }
         answer = self.caller.call("POST", "/memories", 201, repeated=(409,), json=body)

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
@@ -714,3 +714,89 @@ def test_a_model_that_is_not_allowed_is_refused_before_loading(world: World) -> 
     base = world.new_base()
     with pytest.raises(errors.InvalidRequest):
         regenerate(world, base, embedding_model="somebody/else")
+
+
+class TestHistory:
+    """What was captured before a memory base was created."""
+
+    @pytest.mark.parametrize("threshold", [5, 1_000])
+    def test_start_all_ingests_sessions_that_have_gone_quiet(self, world: World, threshold: int) -> None:
+        world.say("s", *texts(18))
+        world.say("short", *texts(2))
+        world.say("questions", {"role": "user", "content": "only asked"})
+        world.pass_time(3_600)
+        base = world.new_base(threshold=threshold, idle_after=3, capture="outputs", start="all")
+        assert {job.session_id for job in world.active_jobs(base)} == {"s", "short"}
+        world.settle()
+        world.assert_exact(base)
+        assert sum(row.total_processed for row in world.rows(base)) == 20
+
+    def test_start_all_ingests_without_auto_capture(self, world: World) -> None:
+        world.say("s", *texts(3))
+        base = world.new_base(auto_capture=False, start="all")
+        world.settle()
+        world.assert_all_ingested(base)
+        world.say("s", "later")
+        world.settle()
+        assert world.row(base, "s").total_processed == 3
+
+    def test_start_all_schedules_more_sessions_than_one_request(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("memorybase.ingestion.scheduler.SESSIONS_SCHEDULED_AT_ONCE", 2)
+        for number in range(5):
+            world.say(f"s{number}", *texts(2))
+        base = world.new_base(start="all")
+        assert len(world.active_jobs(base)) == 2
+        world.settle()
+        world.assert_all_ingested(base)
+        assert sum(row.total_processed for row in world.rows(base)) == 10
+
+    def test_start_all_leaves_deleted_sessions_and_other_flows_out(self, world: World) -> None:
+        world.say("gone", *texts(2))
+        world.say("elsewhere", *texts(2), flow_id=world.new_flow())
+        world.say("s", *texts(2))
+        edits.delete_session(world.services, world.user_id, world.flow_id, "gone")
+        base = world.new_base(start="all")
+        assert {row.session_id for row in world.rows(base)} == {"s"}
+        world.settle()
+        assert sum(row.total_processed for row in world.rows(base)) == 2
+
+    def test_the_idle_rule_takes_a_capture_that_ran_beside_the_creation(self, world: World) -> None:
+        world.say("s", *texts(18))
+        base = world.new_base(threshold=50, idle_after=3, start="all")
+        with a_capture_that_read_the_bases_before_the_creation():
+            world.say("s", *texts(2, start=18))
+        world.settle()
+        assert world.row(base, "s").total_processed == 18
+        world.pass_time(10)
+        assert world.sweep().idle == 1
+        world.settle()
+        world.assert_all_ingested(base)
+
+    def test_start_beginning_leaves_history_to_the_next_trigger(self, world: World) -> None:
+        world.say("s", *texts(18))
+        base = world.new_base(threshold=5, idle_after=3)
+        world.pass_time(3_600)
+        world.settle()
+        assert world.rows(base) == []
+        world.say("s", *texts(1, start=18))
+        world.settle()
+        world.assert_all_ingested(base)
+
+    @pytest.mark.parametrize("sessions", [0, 3])
+    def test_start_now_skips_every_session(self, world: World, sessions: int) -> None:
+        for number in range(sessions):
+            world.say(f"s{number}", *texts(2))
+        base = world.new_base(threshold=1, start="now")
+        assert {row.session_id: row.cursor_seq for row in world.rows(base)} == {f"s{n}": 2 for n in range(sessions)}
+        world.say("s0", "new")
+        world.settle()
+        assert sum(row.total_processed for row in world.rows(base)) == 1
+
+
+@contextlib.contextmanager
+def a_capture_that_read_the_bases_before_the_creation() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("memorybase.queries.memory_bases.share_bases_of_flow", lambda *_: [])
+        yield
