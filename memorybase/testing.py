@@ -137,8 +137,10 @@ class InMemoryVectors:
         with self._call("create_collection"):
             if not COLLECTION_NAME.fullmatch(name):
                 raise VectorRejected(reason="the collection's name")
-            new = _Collection(CollectionRef(name, uuid4()), dict(metadata))
-            return self._collections.setdefault(name, new).ref
+            if name in self._collections:
+                raise VectorRejected(reason="the collection exists")
+            self._collections[name] = _Collection(CollectionRef(name, uuid4()), dict(metadata))
+            return self._collections[name].ref
 
     def delete_collection(self, name: str) -> None:
         with self._call("delete_collection"):
@@ -198,6 +200,10 @@ class InMemoryVectors:
             found = [record.id for record in self._collection(ref).records.values() if matches(record.metadata, where)]
         for start in range(0, len(found), 100):  # small pages, so that tests cross one
             yield found[start : start + 100]
+
+    def newest_ids(self, ref: CollectionRef, limit: int) -> list[str]:
+        with self._call("newest_ids"):
+            return list(self._collection(ref).records)[-limit:]
 
     def count(self, ref: CollectionRef) -> int:
         with self._call("count"):

@@ -18,6 +18,7 @@ from memorybase.cli import (
     keys,
     reconcile,
     reindex,
+    restore,
     search,
     sign_in,
     stack,
@@ -44,6 +45,7 @@ app.command()(evaluate.evaluate)
 app.command()(tune.tune)
 app.command()(sign_in.sign_in)
 app.command()(reconcile.reconcile)
+app.command()(restore.restore)
 app.command()(reindex.reindex)
 app.command()(stack.migrate)
 app.command()(stack.sweep)

@@ -56,13 +56,7 @@ def _base_needs_repair(services: Services, base_id: UUID, *, repair: bool) -> bo
 
 def describe(done: Reconciled, *, repair: bool) -> str:
     """One line for a memory base, and what to do next."""
-    line = f"{done.name} ({done.memory_base_id}): {done.state}"
-    if done.state == "unavailable":
-        return f"{line}: the vector store does not answer"
-    line += f", {done.expected} chunks expected, {done.found} found"
-    line += f", {done.missing} missing, {done.extra} extra, {done.hidden} hidden"
-    if done.without_tokens:
-        line += f", {done.without_tokens} messages without token vectors"
+    line = describe_comparison(done)
     if done.state == "gone":
         return f"{line}\n  -> the collection is missing. Regenerate: POST /v1/memories/{done.memory_base_id}/regenerate"
     if done.state == "mismatch" and repair:
@@ -72,11 +66,11 @@ def describe(done: Reconciled, *, repair: bool) -> str:
 
 
 def _remaining_orphans(services: Services, *, repair: bool) -> int:
-    from memorybase.memory_bases import reconcile as reconciling
+    from memorybase.memory_bases.orphans import drop_orphans, find_orphans
 
     try:
-        orphans = reconciling.find_orphans(services)
-        dropped = reconciling.drop_orphans(services, orphans) if repair else []
+        orphans = [orphan for orphan in find_orphans(services) if orphan.ours]
+        dropped = drop_orphans(services, orphans) if repair else []
     except errors.VectorStoreUnavailable as exc:
         typer.echo(f"collections: {exc.message}")
         return 1

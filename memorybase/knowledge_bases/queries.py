@@ -165,6 +165,29 @@ def documents_after(db: OrmSession, knowledge_base_id: UUID, after: UUID | None,
     return [StoredDocument(*row) for row in db.execute(statement.order_by(Document.id).limit(limit))]
 
 
+def document_chunks_after(
+    db: OrmSession, knowledge_base_id: UUID, after: UUID | None, *, limit: int
+) -> list[tuple[UUID, int, int]]:
+    """The next page of (document, version, chunks), by id."""
+    statement = sa.select(Document.id, Document.version, Document.chunks).where(
+        Document.knowledge_base_id == knowledge_base_id
+    )
+    if after is not None:
+        statement = statement.where(Document.id > after)
+    return [(row[0], row[1], row[2]) for row in db.execute(statement.order_by(Document.id).limit(limit))]
+
+
+def count_chunks(db: OrmSession, knowledge_base_id: UUID) -> int:
+    total = db.scalar(sa.select(sa.func.sum(Document.chunks)).where(Document.knowledge_base_id == knowledge_base_id))
+    return int(total or 0)
+
+
+def ordinary_knowledge_bases(db: OrmSession) -> list[KnowledgeBase]:
+    """Of every user, without those being deleted."""
+    living = (KnowledgeBase.memory_base_id.is_(None), KnowledgeBase.deleting_at.is_(None))
+    return list(db.scalars(sa.select(KnowledgeBase).where(*living).order_by(KnowledgeBase.id)))
+
+
 def document_facts(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, DocumentFacts]:
     rows = db.execute(
         sa.select(

@@ -26,7 +26,9 @@ from memorybase.models import NAME_LENGTH, KnowledgeBase
 from memorybase.queries.ownership import not_found, require
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
+from memorybase.vectors import collection_names
 from memorybase.vectors.search import check_query
+from memorybase.vectors.store import CollectionRef
 
 Status = Literal["ready", "pending", "regenerating", "deleting"]
 
@@ -178,7 +180,7 @@ def create(services: Services, user_id: UUID, *, name: str, embedding_model: str
         entry = KnowledgeBase(
             id=kb_id, user_id=user_id, name=name, embedding_model=embedder.model, embedder=embedder.identity,
             chunker=chunker_for(services.settings, embedder).identity,
-            collection_name=_collection_name(kb_id), created_at=clock.now(db),
+            created_at=clock.now(db),
         )  # fmt: skip
         _add(db, entry, "name")
     try:
@@ -199,7 +201,8 @@ def delete(services: Services, user_id: UUID, name: str) -> None:
         entry = require(queries.lock_knowledge_base(db, found.id), "knowledge base", name)
         entry.deleting_at = clock.now(db)  # from here on no document can be added
     try:
-        services.vectors.delete_collection(entry.collection_name or _collection_name(entry.id))
+        if entry.collection_name is not None:
+            services.vectors.delete_collection(entry.collection_name)
     except errors.EnvironmentFailure:
         with services.database.transaction() as db:
             current = queries.lock_knowledge_base(db, entry.id)
@@ -246,7 +249,7 @@ def rebuild(services: Services, user_id: UUID, name: str) -> int:
     with services.database.reading() as db:
         old = _ordinary(db, user_id, name)
     embedder = services.embedders.get(old.embedding_model)
-    collection = services.vectors.create_collection(f"{_collection_name(old.id)}-{uuid4().hex[:8]}", {})
+    collection = _new_collection(services, old)
     with services.database.transaction() as db:
         entry = queries.lock_knowledge_base(db, old.id)
         if entry is None or entry.deleting_at is not None:
@@ -256,11 +259,8 @@ def rebuild(services: Services, user_id: UUID, name: str) -> int:
         entry.chunker = chunker_for(services.settings, embedder).identity
     count = documents.write_all(services, entry)
     write_metadata(services, entry)
-    try:
-        services.vectors.delete_collection(old_collection or _collection_name(old.id))
-    except errors.EnvironmentFailure as exc:
-        # No search reads it any more; it only takes space.
-        log.warning("old_collection_left", knowledge_base_id=str(entry.id), error_code=exc.code)
+    if old_collection is not None:
+        _drop_unused(services, entry.id, old_collection)
     return count
 
 
@@ -272,15 +272,39 @@ def _ready(services: Services, user_id: UUID, name: str) -> KnowledgeBase:
 
 
 def _with_collection(services: Services, entry: KnowledgeBase) -> KnowledgeBase:
-    # By name, so that a concurrent caller gets the same collection.
-    collection = services.vectors.create_collection(entry.collection_name or _collection_name(entry.id), {})
+    collection = _new_collection(services, entry)
     with services.database.transaction() as db:
         current = queries.lock_knowledge_base(db, entry.id)
-        if current is None or current.deleting_at is not None:
-            raise not_found("knowledge base", entry.name)
-        if current.collection_id is None:
+        gone = current is None or current.deleting_at is not None
+        if current is not None and not gone and current.collection_id is None:
             current.collection_name, current.collection_id = collection.name, collection.id
+    if current is None or gone or current.collection_id != collection.id:  # deleted, or a concurrent caller was first
+        _drop_unused(services, entry.id, collection.name)
+    if current is None or gone:
+        raise not_found("knowledge base", entry.name)
     return current
+
+
+def _new_collection(services: Services, entry: KnowledgeBase) -> CollectionRef:
+    with services.database.reading() as db:
+        now = clock.now(db)
+    return services.vectors.create_collection(
+        collection_names.of_knowledge_base(entry.id),
+        {
+            "user_id": str(entry.user_id),
+            "knowledge_base_id": str(entry.id),
+            # On the database's clock: an old collection without an entry was left by a request that died.
+            "created_at": int(now.timestamp()),
+        },
+    )
+
+
+def _drop_unused(services: Services, kb_id: UUID, name: str) -> None:
+    try:
+        services.vectors.delete_collection(name)
+    except errors.EnvironmentFailure as exc:
+        # No search reads it; it only takes space.
+        log.warning("old_collection_left", knowledge_base_id=str(kb_id), error_code=exc.code)
 
 
 def _ordinary(db: OrmSession, user_id: UUID, name: str, *, deleting: bool = False) -> KnowledgeBase:
@@ -290,10 +314,6 @@ def _ordinary(db: OrmSession, user_id: UUID, name: str, *, deleting: bool = Fals
     if found.memory_base_id is not None:
         raise errors.MemoryBaseOnly(field="name", value=name, memory_base_id=str(found.memory_base_id))
     return found
-
-
-def _collection_name(kb_id: UUID) -> str:
-    return f"knowledge-{kb_id}"
 
 
 def check_name(name: str, field: str) -> None:

@@ -3,7 +3,11 @@
     manage        create and change a memory base
     regenerate    build a new generation while the old one serves; cancel a job
     consistency   mismatch: does the store hold what the ledger says?
-    reconcile     the operator's comparison of all stores with SQL; orphaned collections
+    newest_chunks what the sweeper's check reads of the ledger and of the store
+    reconcile     the operator's comparison of all stores with SQL
+    deep_check    every vector and every text
+    orphans       collections that SQL does not know
+    restore       make the store follow SQL after a backup was restored
     dead_letters  retry or discard a dead letter
     deletion      404 at once, then drain, then the collection, then the rows; retired collections
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 from uuid import UUID
 
@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
+from memorybase.memory_bases.newest_chunks import chunks_in_flight, compare_newest
 from memorybase.models import MemoryBase
 from memorybase.queries import cursors, ledger, memory_bases, token_vectors
 from memorybase.queries.ownership import require_memory_base
@@ -30,7 +31,10 @@ OnProgress = Callable[[int, int], object]  # chunks queried so far, chunks in to
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """Counted in chunks, except `missing_token_vectors`, which counts messages."""
+    """Counted in chunks, except `missing_token_vectors`, which counts messages.
+
+    `altered` counts those of the newest chunks that are stored with another text or without a readable vector.
+    """
 
     mismatch: bool
     state: Literal["ok", "mismatch", "unavailable"]
@@ -38,6 +42,7 @@ class Mismatch:
     found: int = 0
     missing: int = 0
     extra: int = 0
+    altered: int = 0
     missing_token_vectors: int = 0
     missing_ids: list[str] = field(default_factory=list)
     extra_ids: list[str] = field(default_factory=list)
@@ -47,7 +52,7 @@ class Mismatch:
 class Differences:
     """The result of a comparison by chunk: missing chunks by session row, and extra chunks.
 
-    `without_tokens` counts the messages without token vectors by session row.
+    `without_tokens` counts the messages without token vectors by session row. `altered`: as in Mismatch.
     """
 
     expected: int
@@ -55,9 +60,10 @@ class Differences:
     missing: dict[str, UUID]
     extra: set[str]
     without_tokens: dict[UUID, int]
+    altered: set[str] = field(default_factory=set)
 
     def __bool__(self) -> bool:
-        return bool(self.missing or self.extra or self.without_tokens)
+        return bool(self.missing or self.extra or self.without_tokens or self.altered)
 
 
 def check_mismatch(services: Services, user_id: UUID, base_id: UUID) -> Mismatch:
@@ -76,6 +82,7 @@ def check_mismatch(services: Services, user_id: UUID, base_id: UUID) -> Mismatch
         found=differences.found,
         missing=len(differences.missing),
         extra=len(differences.extra),
+        altered=len(differences.altered),
         missing_token_vectors=sum(differences.without_tokens.values()),
         missing_ids=sorted(differences.missing)[:SHOWN_IDS],
         extra_ids=sorted(differences.extra)[:SHOWN_IDS],
@@ -83,7 +90,10 @@ def check_mismatch(services: Services, user_id: UUID, base_id: UUID) -> Mismatch
 
 
 def compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Differences:
-    """Compare the serving generation by chunk id and store whether it differs. Raises VectorStoreUnavailable."""
+    """Compare the serving generation by chunk id, and its newest chunks by text; store whether it differs.
+
+    Raises VectorStoreUnavailable.
+    """
     stored: set[str] | None
     try:
         stored = {chunk for page in services.vectors.iter_ids(ref) for chunk in page}
@@ -93,9 +103,19 @@ def compare(services: Services, base: MemoryBase, ref: CollectionRef) -> Differe
     found = _differences(services, base, stored)
     if found:
         found = _compare_again(services, base, ref, found)
+    if stored is not None:
+        found = replace(found, altered=_altered_chunks(services, base, ref, stored))
     with services.database.transaction() as db:
         memory_bases.set_mismatch(db, base.id, base.serving, bool(found), clock.now(db))
     return found
+
+
+def _altered_chunks(services: Services, base: MemoryBase, ref: CollectionRef, stored: set[str]) -> set[str]:
+    try:
+        newest = compare_newest(services, base, ref)
+    except errors.CollectionMissing:
+        return set()
+    return newest.altered | (newest.unreadable & stored)
 
 
 def _compare_again(services: Services, base: MemoryBase, ref: CollectionRef, first: Differences) -> Differences:
@@ -120,7 +140,7 @@ def _differences(services: Services, base: MemoryBase, stored: set[str] | None) 
         missing = {chunk: row for chunk, row in expected.items() if chunk not in stored and row not in busy}
         extra = stored - expected.keys()
         if extra and busy:
-            extra -= _in_flight(db, base, extra, busy)
+            extra -= chunks_in_flight(db, base, extra, busy)
         counts = token_vectors.count_missing_by_session(db, base.id, base.serving)
     without_tokens = {row: count for row, count in counts.items() if row not in busy}
     return Differences(len(expected), len(stored), missing, extra, without_tokens)
@@ -138,8 +158,9 @@ def _expected(db: OrmSession, base: MemoryBase) -> dict[str, UUID]:
 def find_unreachable_chunks(
     services: Services, base: MemoryBase, ref: CollectionRef, on_progress: OnProgress
 ) -> dict[str, UUID]:
-    """Stored chunks that no vector search reaches, with their session row; only of sessions without active work.
+    """Chunks that no vector search reaches, with their session row; only of sessions without active work.
 
+    Also those that are missing.
     One query for each chunk: 5 s for 12,000. Raises VectorStoreUnavailable and CollectionMissing.
     """
     with services.database.reading() as db:
@@ -152,21 +173,11 @@ def find_unreachable_chunks(
     return {chunk: settled[chunk] for chunk in unreachable}
 
 
-def _in_flight(db: OrmSession, base: MemoryBase, chunks: set[str], busy: set[UUID]) -> set[str]:
-    """The chunks among these that belong to messages of busy sessions."""
-    messages: dict[UUID, list[str]] = {}
-    for chunk in chunks:
-        parsed = chunk_ids.parse_chunk_id(chunk)
-        if parsed is not None:
-            messages.setdefault(parsed.message_id, []).append(chunk)
-    owners = cursors.sessions_of_messages(db, base, messages)
-    return {chunk for message_id, row in owners.items() if row in busy for chunk in messages[message_id]}
-
-
 def compare_counts(services: Services) -> int:
-    """The sweeper's quick check of every base without active work: how many have another chunk count in the store.
+    """The sweeper's quick check of every base without active work: how many differ from their store.
 
-    A count is cheap; `check_mismatch` shows which chunks differ.
+    It compares the number of chunks and the newest chunks, which costs the same in any store; `check_mismatch` shows
+    which chunks differ. A difference that only that call can find stays until that call, or a repair, ends it.
     """
     differing = 0
     with services.database.reading() as db:
@@ -182,15 +193,19 @@ def _counts_differ(services: Services, base_id: UUID) -> bool:
         if base is None or base.deleting_at is not None:
             return False
         generation = memory_bases.fetch_generation(db, base_id, base.serving)
+        ref = CollectionRef(generation.collection_name, generation.collection_id)
         before = cursors.chunks_of_generation(db, base_id, base.serving)
     try:
-        count = services.vectors.count(CollectionRef(generation.collection_name, generation.collection_id))
+        count = services.vectors.count(ref)
+        differs = count != before or bool(compare_newest(services, base, ref))
     except errors.CollectionMissing:
-        count = -1
+        count, differs = -1, True
+    if base.mismatch and not differs:
+        return bool(compare(services, base, ref))
     with services.database.transaction() as db:
         after = cursors.chunks_of_generation(db, base_id, base.serving)
         if count >= 0 and (before != after or cursors.busy_sessions(db, base_id, base.serving)):
             return False  # busy; a later pass checks it
         # A missing collection is a mismatch even of an empty base, which could not be written to.
-        memory_bases.set_mismatch(db, base_id, base.serving, count != after, clock.now(db))
-        return count != after
+        memory_bases.set_mismatch(db, base_id, base.serving, differs, clock.now(db))
+        return differs

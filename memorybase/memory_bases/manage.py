@@ -20,15 +20,16 @@ from memorybase.queries import cursors, memory_bases, sessions
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
+from memorybase.vectors import collection_names
 from memorybase.vectors.store import CollectionRef
 
 log = get_logger(__name__)
 
-FIRST_GENERATION = 1
 # Of the messages captured before: beginning: pending until the session's next trigger or a flush; now: skipped; all:
 # scheduled at creation.
 Start = Literal["beginning", "now", "all"]
 
+FIRST_GENERATION = 1
 CHANGEABLE = ("name", "threshold", "auto_capture", "idle_after")
 
 
@@ -58,7 +59,7 @@ def create_memory_base(services: Services, user_id: UUID, new: NewMemoryBase) ->
     with services.database.reading() as db:
         _check_free(db, user_id, new)
     embedder = services.embedders.get(services.settings.allowed_model(new.embedding_model))
-    ref = create_collection(services, base_id, FIRST_GENERATION, new.flow_id, embedder)
+    ref = create_collection(services, user_id, base_id, FIRST_GENERATION, new.flow_id, embedder)
     try:
         with services.database.transaction() as db:
             flow = sessions.lock_flow(db, new.flow_id)
@@ -70,7 +71,7 @@ def create_memory_base(services: Services, user_id: UUID, new: NewMemoryBase) ->
         with services.database.reading() as db:
             _check_free(db, user_id, new)
         raise errors.NameTaken(field="name", value=new.name) from exc
-    except errors.MemorybaseError:
+    except errors.CallerError:  # after an environment failure the base may have been committed
         services.vectors.delete_collection(ref.name)
         raise
     log.info("memory_base_created", memory_base_id=str(base_id), flow_id=str(new.flow_id))
@@ -78,17 +79,18 @@ def create_memory_base(services: Services, user_id: UUID, new: NewMemoryBase) ->
 
 
 def create_collection(
-    services: Services, base_id: UUID, generation: int, flow_id: UUID, embedder: Embedder
+    services: Services, user_id: UUID, base_id: UUID, generation: int, flow_id: UUID, embedder: Embedder
 ) -> CollectionRef:
-    """Create the collection of a generation. Its metadata holds what all its chunks share."""
+    """Create the empty collection of a generation. Its metadata holds what all its chunks share."""
     # Fit the token projection now: a model without a published one embeds texts for it, which no transaction may wait
     # for.
     _token_encoding(services, embedder)
     with services.database.reading() as db:
         now = clock.now(db)
     return services.vectors.create_collection(
-        f"mb-{base_id}-g{generation}",
+        collection_names.of_generation(base_id, generation),
         {
+            "user_id": str(user_id),
             "memory_base_id": str(base_id),
             "flow_id": str(flow_id),
             "generation": generation,
@@ -176,13 +178,13 @@ def _insert(
     engine.after_commit(db, lambda: registry.write_metadata(services, entry))
 
 
-def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes: Mapping[str, Any]) -> None:
-    """Change name, threshold, auto_capture or idle_after; starts nothing itself.
 def _idle_due_at(base: MemoryBase, now: datetime) -> datetime | None:
     """When to look at a session again for messages of a capture that ran beside the creation."""
     return now + timedelta(seconds=base.idle_after) if base.auto_capture and base.idle_after else None
 
 
+def update_memory_base(services: Services, user_id: UUID, base_id: UUID, changes: Mapping[str, Any]) -> None:
+    """Change name, threshold, auto_capture or idle_after; starts nothing itself.
 
     Raises NotFound, NameTaken, InvalidRequest (naming a field that cannot be changed, or a bound).
     """

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Literal
 from uuid import UUID
-
-from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
@@ -23,18 +19,14 @@ from memorybase.vectors.store import CollectionRef
 
 log = get_logger(__name__)
 
-# A collection is created just before its generation's row. After this long the row will not come.
-ORPHANED_AFTER = timedelta(hours=1)
-
-_COLLECTION = re.compile(r"mb-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-g([1-9][0-9]{0,8})")
-
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
     """The comparison of one memory base, counted in chunks.
 
     `hidden` chunks are stored but no vector search reaches them; `removed` chunks belonged to no message and are
-    deleted. `marked` counts sessions that the next job repairs, `without_tokens` messages without token vectors.
+    deleted. `altered` chunks, looked for among the newest, have another text or no readable vector. `marked` counts
+    sessions that the next job repairs, `without_tokens` messages without token vectors.
     """
 
     memory_base_id: UUID
@@ -48,15 +40,7 @@ class Reconciled:
     marked: int = 0
     removed: int = 0
     without_tokens: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Orphan:
-    """A collection without a generation. If it is young or of unknown age, its generation may still come."""
-
-    ref: CollectionRef
-    created_at: datetime | None
-    old: bool
+    altered: int = 0
 
 
 def reconcile_base(
@@ -98,7 +82,7 @@ def _result(
     return Reconciled(
         base.id, base.name, state, differences.expected, differences.found,
         len(differences.missing), len(differences.extra), hidden, marked, removed,
-        sum(differences.without_tokens.values()),
+        sum(differences.without_tokens.values()), len(differences.altered),
     )  # fmt: skip
 
 
@@ -122,40 +106,3 @@ def _repair(
 def _mark(services: Services, progress_id: UUID) -> bool:
     with services.database.transaction() as db:
         return cursors.request_audit(db, progress_id, clock.now(db))
-
-
-def find_orphans(services: Services) -> list[Orphan]:
-    """Collections with a name of ours and no generation. Raises VectorStoreUnavailable."""
-    # List the store first: a collection created later is not in the list.
-    listed = services.vectors.list_collections()
-    orphans = []
-    with services.database.reading() as db:
-        now = clock.now(db)
-        for collection in listed:
-            if _is_orphan(db, collection.ref.name):
-                created_at = _timestamp(collection.metadata.get("created_at"))
-                is_old = created_at is not None and created_at < now - ORPHANED_AFTER
-                orphans.append(Orphan(collection.ref, created_at, is_old))
-    return orphans
-
-
-def drop_orphans(services: Services, orphans: Sequence[Orphan]) -> list[Orphan]:
-    """Delete the old orphans and return them. A collection that has a generation by now stays."""
-    dropped = []
-    for orphan in orphans:
-        with services.database.reading() as db:
-            is_orphan = orphan.old and _is_orphan(db, orphan.ref.name)
-        if is_orphan:
-            services.vectors.delete_collection(orphan.ref.name)
-            log.info("orphan_deleted", collection=orphan.ref.name)
-            dropped.append(orphan)
-    return dropped
-
-
-def _is_orphan(db: OrmSession, name: str) -> bool:
-    parsed = _COLLECTION.fullmatch(name)
-    return parsed is not None and not memory_bases.is_collection_needed(db, UUID(parsed[1]), int(parsed[2]))
-
-
-def _timestamp(value: object) -> datetime | None:
-    return datetime.fromtimestamp(value, UTC) if type(value) is int else None

@@ -57,14 +57,14 @@ def regenerate(
     # The current model may no longer be in the list of allowed models; only check a new one.
     chosen_model = services.settings.allowed_model(embedding_model) if embedding_model else serving.embedding_model
     embedder = services.embedders.get(chosen_model)
-    # One collection name for each generation number. If a regenerate died here, its empty collection is used now.
-    ref = create_collection(services, base_id, number, base.flow_id, embedder)
+    ref = create_collection(services, user_id, base_id, number, base.flow_id, embedder)
     chosen = capture or Capture(serving.capture)
     try:
         with services.database.transaction() as db:
             scheduled = _start_build(db, services, base_id, number, chosen, embedder, ref)
-    except errors.NotFound:
-        # The base was deleted meanwhile, perhaps before this collection existed.
+    except errors.CallerError:
+        # The base was deleted meanwhile, perhaps before this collection existed, or another regenerate was first.
+        # After an environment failure the build may have been committed, so its collection stays.
         services.vectors.delete_collection(ref.name)
         raise
     log.info("regenerate_started", memory_base_id=str(base_id), generation=number, jobs=len(scheduled))
@@ -111,6 +111,14 @@ def _start_build(
     scheduled = scheduler.schedule_sessions(db, services, base, now)
     complete_build(db, services, base, now)
     return scheduled
+
+
+def abandon_build(services: Services, base_id: UUID) -> None:
+    """Abandon a build, if there is one: the old generation serves on."""
+    with services.database.transaction() as db:
+        base = memory_bases.lock_base(db, base_id)
+        if base is not None and base.deleting_at is None:
+            _abandon(db, base, clock.now(db))
 
 
 def _abandon(db: OrmSession, base: MemoryBase, now: datetime) -> None:

@@ -2,6 +2,7 @@
 
 sessions, deleted_messages           flows, sessions, runs, messages
 memory_bases, cursors                memory bases, generations, the progress of sessions
+collection_owners                    which collections of the vector store SQL knows
 jobs, ledger, dead_letters, token_vectors, heartbeats   ingestion
 ownership                            the row that a user owns, or NotFound
 threads, summaries, chats, memory_uses, node_executions   conversation memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -28,6 +28,17 @@ class HeldMessage(NamedTuple):
     message_id: UUID
     version: int
     chunks: int
+
+
+class EntryWithMessage(NamedTuple):
+    """An entry with its session row, and the message's current version and content; None if it is deleted."""
+
+    progress_id: UUID
+    message_id: UUID
+    version: int
+    chunks: int
+    message_version: int | None
+    content: Any
 
 
 class Source(NamedTuple):
@@ -196,6 +207,57 @@ def entries_of_generation(db: OrmSession, base_id: UUID, generation: int) -> Ite
     )
     for progress_id, message_id, version, chunks in rows:
         yield progress_id, HeldMessage(message_id, version, chunks)
+
+
+NEWEST_SESSIONS = 3
+
+
+def newest_entries(db: OrmSession, base_id: UUID, generation: int, *, limit: int) -> list[EntryWithMessage]:
+    """The entries that were written last, of the sessions that were written last; edits count like new messages."""
+    of_generation = (SessionProgress.memory_base_id == base_id, SessionProgress.generation == generation)
+    sessions = db.scalars(
+        sa.select(SessionProgress.id)
+        .where(*of_generation, SessionProgress.last_sync_at.is_not(None))
+        .order_by(SessionProgress.last_sync_at.desc())
+        .limit(NEWEST_SESSIONS)
+    ).all()
+    written = sa.case((Message.edited_at > Entry.ingested_at, Message.edited_at), else_=Entry.ingested_at)
+    rows = db.execute(
+        _with_messages()
+        .where(Entry.progress_id.in_(sessions))
+        .order_by(written.desc().nulls_last(), Entry.message_id)
+        .limit(limit)
+    )
+    return [EntryWithMessage(*row) for row in rows]
+
+
+def entries_after(
+    db: OrmSession, base_id: UUID, generation: int, after: tuple[UUID, UUID] | None, *, limit: int
+) -> list[EntryWithMessage]:
+    """The generation's next entries, by session row and message."""
+    statement = _with_messages().where(Entry.memory_base_id == base_id, Entry.generation == generation)
+    if after is not None:
+        statement = statement.where(sa.tuple_(Entry.progress_id, Entry.message_id) > sa.tuple_(*after))
+    rows = db.execute(statement.order_by(Entry.progress_id, Entry.message_id).limit(limit))
+    return [EntryWithMessage(*row) for row in rows]
+
+
+def entries_of_messages(
+    db: OrmSession, base_id: UUID, generation: int, message_ids: Collection[UUID]
+) -> list[EntryWithMessage]:
+    """The generation's entries of these messages."""
+    of_generation = (Entry.memory_base_id == base_id, Entry.generation == generation)
+    return [
+        EntryWithMessage(*row)
+        for some in pages(message_ids)
+        for row in db.execute(_with_messages().where(*of_generation, Entry.message_id.in_(some)))
+    ]
+
+
+def _with_messages() -> sa.Select[UUID, UUID, int, int, int, Any]:
+    return sa.select(
+        Entry.progress_id, Entry.message_id, Entry.version, Entry.chunks, Message.version, Message.content
+    ).outerjoin(Message, Message.id == Entry.message_id)
 
 
 def delete(db: OrmSession, progress_id: UUID, ids: Collection[UUID]) -> None:

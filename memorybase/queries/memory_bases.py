@@ -177,17 +177,6 @@ def generations(db: OrmSession, base_id: UUID) -> list[Generation]:
     )
 
 
-def is_collection_needed(db: OrmSession, base_id: UUID, generation: int) -> bool:
-    """Whether the collection of this generation is in use, is still to be deleted, or may be used soon.
-
-    The number after a base's last generation belongs to its next regenerate.
-    """
-    base, found = db.get(MemoryBase, base_id), db.get(Generation, (base_id, generation))
-    if found is not None:
-        return found.state != GenerationState.RETIRED or found.retired_at is not None
-    return base is not None and base.deleting_at is None and generation > last_generation(db, base_id)
-
-
 def last_generation(db: OrmSession, base_id: UUID) -> int:
     return db.scalar(sa.select(sa.func.max(Generation.generation)).where(Generation.memory_base_id == base_id)) or 0
 

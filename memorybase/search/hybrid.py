@@ -68,14 +68,14 @@ def _eligible_at(db: OrmSession, target: Target, positions: Sequence[int], reque
     return [
         Candidate(
             target, message.id, message.version, 0.0, "", 0,
-            "store" if message.held == message.version else "pending", message,
+            "pending" if message.chunks is None else "store", message,
         )
         for message in eligible[: _candidate_limit(request)]
     ]  # fmt: skip
 
 
 def _eligible(facts: Facts, request: SearchRequest) -> bool:
-    return (request.include_pending or facts.held == facts.version) and passes(facts, request)
+    return (request.include_pending or facts.chunks is not None) and passes(facts, request)
 
 
 def fetch_vectors(services: Services, target: Target, candidates: Sequence[Candidate]) -> dict[str, StoredVector]:
@@ -105,7 +105,9 @@ def with_cosines(
 
 
 def _chunks_compared(candidate: Candidate) -> list[str]:
-    return chunk_ids(candidate.target.memory_base_id, candidate.message_id, candidate.version, CHUNKS_COMPARED)
+    held = candidate.facts.chunks or 0 if candidate.facts else 0
+    count = min(held, CHUNKS_COMPARED)
+    return chunk_ids(candidate.target.memory_base_id, candidate.message_id, candidate.version, count)
 
 
 def score(

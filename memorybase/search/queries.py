@@ -52,7 +52,10 @@ class Target(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What decides whether and how high a message is a hit. `held` is its version in the serving ledger."""
+    """What decides whether and how high a message is a hit.
+
+    `chunks`: how many the serving generation holds of this version, by its ledger; None: it does not hold this version.
+    """
 
     id: UUID
     in_flow: bool  # the target's flow: a chunk or a position may name another flow's message
@@ -61,7 +64,7 @@ class Facts(NamedTuple):
     role: str
     version: int
     timestamp: datetime
-    held: int | None
+    chunks: int | None
     metadata: dict[str, Any] | None
     seq: int
     position: int
@@ -397,7 +400,7 @@ def _facts(*, metadata: bool) -> sa.Select[Any]:
         Message.role,
         Message.version,
         Message.timestamp,
-        _held().label("held"),
+        _chunks_held().label("chunks"),
         (Message.meta if metadata else sa.null()).label("metadata"),
         Message.seq,
         Message.position,
@@ -418,6 +421,21 @@ def _held() -> sa.ScalarSelect[int]:
             LedgerEntry.memory_base_id == _BASE,
             LedgerEntry.generation == _GENERATION,
             LedgerEntry.message_id == Message.id,
+        )
+        .correlate(Message)
+        .scalar_subquery()
+    )
+
+
+def _chunks_held() -> sa.ScalarSelect[int]:
+    """The chunks of the message's current version in the ledger; null if the generation does not hold that."""
+    return (
+        sa.select(sa.func.max(LedgerEntry.chunks))
+        .where(
+            LedgerEntry.memory_base_id == _BASE,
+            LedgerEntry.generation == _GENERATION,
+            LedgerEntry.message_id == Message.id,
+            LedgerEntry.version == Message.version,
         )
         .correlate(Message)
         .scalar_subquery()

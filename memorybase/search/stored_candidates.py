@@ -90,7 +90,7 @@ def nearest_stored(
             collection_of(target),
             vector,
             _attempts(services, target, request),
-            lambda hits: _verified(services, target, _best_chunks(target, hits), request),
+            lambda hits: _verified(services, target, _chunks_of_messages(target, hits), request),
             enough=request.top_k,
             min_score=request.min_score or 0,
             texts=False,
@@ -142,9 +142,9 @@ def _store_filter(request: SearchRequest) -> dict[str, Any] | None:
     return conditions[0] if len(conditions) == 1 else {"$and": conditions}
 
 
-def _best_chunks(target: Target, hits: Sequence[VectorHit]) -> list[Candidate]:
-    """The best chunk of each version of each message; the hits come best first."""
-    best: dict[tuple[UUID, int], Candidate] = {}
+def _chunks_of_messages(target: Target, hits: Sequence[VectorHit]) -> list[list[Candidate]]:
+    """The chunks of each version of each message, best first like the hits."""
+    chunks: dict[tuple[UUID, int], list[Candidate]] = {}
     for hit in hits:
         chunk = chunk_ids.parse_chunk_id(hit.id)
         if chunk is None or chunk.base_id != target.memory_base_id:
@@ -152,15 +152,16 @@ def _best_chunks(target: Target, hits: Sequence[VectorHit]) -> list[Candidate]:
         candidate = Candidate(
             target, chunk.message_id, chunk.version, round(hit.score, SCORE_DIGITS), None, chunk.index, "store"
         )
-        best.setdefault((chunk.message_id, chunk.version), candidate)
-    return list(best.values())
+        chunks.setdefault((chunk.message_id, chunk.version), []).append(candidate)
+    return list(chunks.values())
 
 
 def _verified(
-    services: Services, target: Target, candidates: Sequence[Candidate], request: SearchRequest
+    services: Services, target: Target, messages: Sequence[Sequence[Candidate]], request: SearchRequest
 ) -> list[Candidate]:
-    """The first candidates, top_k or more, that exist in this version and flow and pass the filters."""
-    good_enough = [candidate for candidate in candidates if candidate.score >= (request.min_score or 0)]
+    """Of the first messages, top_k or more, that exist in this version and flow and pass the filters, the best chunk
+    that the ledger knows."""
+    good_enough = [chunks for chunks in messages if chunks[0].score >= (request.min_score or 0)]
     if not good_enough:
         return []
     batch_size = max(VERIFY_BATCH, 2 * request.top_k)
@@ -174,19 +175,20 @@ def _verified(
 
 
 def _verify_batch(
-    db: OrmSession, target: Target, candidates: Sequence[Candidate], request: SearchRequest
+    db: OrmSession, target: Target, messages: Sequence[Sequence[Candidate]], request: SearchRequest
 ) -> list[Candidate]:
     facts_of = queries.fetch_facts(
-        db, target, {candidate.message_id for candidate in candidates}, metadata=bool(request.metadata)
+        db, target, {chunks[0].message_id for chunks in messages}, metadata=bool(request.metadata)
     )
     verified: list[Candidate] = []
-    for candidate in candidates:
-        facts = facts_of.get(candidate.message_id)
-        if facts is None or facts.version != candidate.version or not facts.in_flow:
+    for chunks in messages:
+        facts = facts_of.get(chunks[0].message_id)
+        if facts is None or facts.version != chunks[0].version or not facts.in_flow:
             continue
-        # A worker that has not advanced yet wrote it: such a message is still pending.
-        if not request.include_pending and facts.held != facts.version:
-            continue
-        if passes(facts, request):
-            verified.append(candidate._replace(facts=facts))
+        # The ledger alone says that a chunk is of this text: after a backup of SQL was restored, the store may hold
+        # chunks of the same message and version with another text. What a worker has written and not yet recorded is
+        # pending, and found as such.
+        best = next((candidate for candidate in chunks if candidate.chunk < (facts.chunks or 0)), None)
+        if best is not None and best.score >= (request.min_score or 0) and passes(facts, request):
+            verified.append(best._replace(facts=facts))
     return verified

@@ -1,10 +1,12 @@
 """The vector store: its protocol, the Chroma adapter, and verified writes.
 
-    store       the VectorStore protocol, its records and hits
-    chroma      the adapter for a Chroma server; the only import of chromadb
-    chunk_ids   deterministic ids: memory base, message, version, index
-    visibility  verified writes: read back, find and rewrite records that no query reaches
-    search      what the searches of memory bases and of knowledge bases share
+    store             the VectorStore protocol, its records and hits
+    chroma            the adapter for a Chroma server; the only import of chromadb
+    collection_names  names that are never used twice
+    chunk_ids         deterministic ids: memory base, message, version, index
+    visibility        verified writes: read back, find and rewrite records that no query reaches
+    damage            damage to an index: what reading every vector can tell
+    search            what the searches of memory bases and of knowledge bases share
 
 To add a vector store: implement `store.VectorStore` in a module beside `chroma`; add it to the `store` fixture of
 tests/contract/test_vector_store.py until that passes; give it settings in `settings.py`; build it in `wiring.py`.

@@ -80,7 +80,7 @@ class ChromaStore:
                 name,
                 configuration={"hnsw": {"space": "cosine"}},
                 metadata=dict(metadata) or None,  # Chroma rejects an empty one
-                get_or_create=True,
+                get_or_create=False,
             )
         return CollectionRef(name=model.name, id=UUID(str(model.id)))
 
@@ -176,6 +176,11 @@ class ChromaStore:
             if len(page) < ID_PAGE:
                 return
             offset += len(page) - 1
+
+    def newest_ids(self, ref: CollectionRef, limit: int) -> list[str]:
+        with self._collection(ref, "newest_ids") as collection:
+            offset = max(0, collection.count() - limit)  # in order of insertion
+            return list(collection.get(limit=limit, offset=offset, include=[])["ids"])
 
     def count(self, ref: CollectionRef) -> int:
         with self._collection(ref, "count") as collection:

@@ -1,7 +1,8 @@
 """The VectorStore protocol, its records and its hits.
 
 Every call after creation uses the collection's UUID, never its name: a collection that was deleted and created again
-under the same name is not ours, and writing into it would mix two generations.
+under the same name is not ours, and writing into it would mix two generations. A name has a random part, so that it is
+never used twice, not even after a backup of SQL was restored that does not know the collections created since.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class VectorStore(Protocol):
     """
 
     def create_collection(self, name: str, metadata: Mapping[str, MetadataValue]) -> CollectionRef:
-        """Get or create the collection of this name."""
+        """Create an empty collection. Raises VectorRejected if there is one of this name: it may hold other chunks."""
 
     def delete_collection(self, name: str) -> None:
         """Delete the collection of this name if it exists."""
@@ -108,6 +109,9 @@ class VectorStore(Protocol):
 
         Concurrent writes may or may not show, but never make another id appear twice or not at all.
         """
+
+    def newest_ids(self, ref: CollectionRef, limit: int) -> list[str]:
+        """The ids that were added last, in any order."""
 
     def count(self, ref: CollectionRef) -> int:
         """The number of records."""

@@ -142,6 +142,10 @@ class Scene:
         )
         assert self.stack.call("GET", f"/memories/{base}/mismatch")["state"] == "ok"
 
+    def collection(self, name: str) -> CollectionRef:
+        (ref,) = [each.ref for each in self.stack.services.vectors.list_collections() if each.ref.name == name]
+        return ref
+
     def collections_of(self, base: str) -> set[str]:
         listed = self.stack.services.vectors.list_collections()
         return {each.ref.name for each in listed if each.ref.name.startswith(f"mb-{base}-")}
@@ -224,7 +228,7 @@ def test_a_worker_killed_just_after_a_commit_of_a_build_does_nothing_twice(scene
         wait_until(scene.metadata_file(base).exists, PATIENCE, "the metadata file is back")
 
 
-def test_an_api_killed_before_the_commit_of_a_regenerate_leaves_an_empty_collection_that_the_next_one_fills(
+def test_an_api_killed_before_the_commit_of_a_regenerate_leaves_an_empty_collection_that_no_later_one_uses(
     scene: Scene,
 ) -> None:
     base = scene.ingested_base("api before")
@@ -234,7 +238,7 @@ def test_an_api_killed_before_the_commit_of_a_regenerate_leaves_an_empty_collect
         wait_until(held.reached, PATIENCE, "the API has made the collection")
         scene.stack.api.kill()
         assert isinstance(call.exception(PATIENCE), httpx.TransportError)
-    stray = f"mb-{base}-g2"
+    (stray,) = scene.collections_of(base) - {scene.stack.ref(base).name}
 
     scene.stack.api.start()
 
@@ -244,7 +248,9 @@ def test_an_api_killed_before_the_commit_of_a_regenerate_leaves_an_empty_collect
     with Searcher(scene.stack, base):
         assert scene.regenerate(base)["generation"] == 2
         scene.wait_until_serving(base, 2)
-    assert scene.stack.ref(base).name == stray
+    assert stray in scene.collections_of(base)
+    assert scene.stack.services.vectors.count(scene.collection(stray)) == 0
+    scene.stack.services.vectors.delete_collection(stray)
     scene.assert_whole(base)
 
 

@@ -97,6 +97,7 @@ class TestAway:
             "delete": lambda: store.delete(ref, ["id0"]),
             "iter_ids": lambda: list(store.iter_ids(ref)),
             "count": lambda: store.count(ref),
+            "newest_ids": lambda: store.newest_ids(ref, 1),
             "query": lambda: store.query(ref, np.ones(4, dtype=np.float32), 1),
             "ping": store.ping,
         }

@@ -48,10 +48,11 @@ def record(id_: str, *components: float, text: str = "text", **metadata: Metadat
 
 
 class TestCreateCollection:
-    def test_an_existing_name_returns_its_collection(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_an_existing_name_is_refused(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record("a")])
 
-        assert store.create_collection(ref.name, {"generation": 2}) == ref
+        with pytest.raises(VectorRejected):
+            store.create_collection(ref.name, {"generation": 2})
         assert store.count(ref) == 1
 
     def test_metadata_may_be_empty(self, store: VectorStore) -> None:
@@ -87,13 +88,6 @@ class TestListCollections:
 
         assert made <= set(listed)
         assert len(listed) == len(set(listed))
-
-    def test_a_second_creation_keeps_the_first_metadata(self, store: VectorStore) -> None:
-        ref = store.create_collection(fresh_name(), {"created_at": 1})
-        store.create_collection(ref.name, {"created_at": 2})
-
-        (metadata,) = [each.metadata for each in store.list_collections() if each.ref == ref]
-        assert metadata["created_at"] == 1
 
 
 class TestDeleteCollection:
@@ -133,6 +127,7 @@ class TestCollectionMissing:
             lambda: store.fetch(gone, ["a"]),
             lambda: store.delete(gone, ["a"]),
             lambda: list(store.iter_ids(gone)),
+            lambda: store.newest_ids(gone, 1),
             lambda: store.count(gone),
             lambda: store.query(gone, unit(1), 1),
         ]
@@ -145,7 +140,18 @@ class TestCollectionMissing:
             store.upsert(gone, [record("b")])
 
         assert not store.collection_exists(gone)
-        assert store.count(store.create_collection(gone.name, {})) == 0
+        assert [store.count(each.ref) for each in store.list_collections() if each.ref.name == gone.name] in ([], [0])
+
+
+class TestNewestIds:
+    def test_the_ids_added_last(self, store: VectorStore, ref: CollectionRef) -> None:
+        assert store.newest_ids(ref, 3) == []
+        store.upsert(ref, [record(f"id{n}", 1, n) for n in range(10)])
+        store.upsert(ref, [record("id0", 1, 5)])  # replaced, not added
+        store.delete(ref, ["id9", "id3"])
+
+        assert set(store.newest_ids(ref, 3)) == {"id8", "id7", "id6"}
+        assert len(store.newest_ids(ref, 100)) == 8
 
 
 class TestUpsert:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from harness.process import PortServer
 from memorybase.stack.children import CHROMA
+from memorybase.vectors.store import VectorStore
 
 
 class ChromaServer(PortServer):
@@ -38,3 +39,10 @@ class ChromaServer(PortServer):
             return False
         finally:
             connection.close()
+
+
+def delete_collections_of(store: VectorStore, base_id: str) -> None:
+    """Delete every collection of a memory base, so that there is a mismatch."""
+    for each in store.list_collections():
+        if each.ref.name.startswith(f"mb-{base_id}-"):
+            store.delete_collection(each.ref.name)

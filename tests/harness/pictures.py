@@ -16,10 +16,10 @@ from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlencode
-from uuid import UUID
 
 from harness.browser import NARROW, WIDE, Reader, chromium, reader
 from harness.buried import add_dead_letters
+from harness.chroma import delete_collections_of
 from harness.stack import KEY, EmbeddedStack
 from memorybase.client import Client
 from memorybase.import_export.conversation_files import read_runs
@@ -120,7 +120,7 @@ def _delete_collection(stack: EmbeddedStack, client: Client, base: str) -> None:
     """Delete the memory base's collection, so that there is a mismatch."""
     chroma = json.loads((stack.data / "run" / "stack.json").read_text())["chroma_url"]
     with closing(ChromaStore(chroma, timeout_seconds=30)) as store:
-        store.delete_collection(f"mb-{UUID(base)}-g1")
+        delete_collections_of(store, base)
     client.get(f"/memories/{base}/mismatch")
 
 

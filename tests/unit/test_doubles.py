@@ -33,7 +33,7 @@ class TestInMemoryVectors:
 
     @pytest.fixture
     def ref(self, vectors: InMemoryVectors) -> CollectionRef:
-        return vectors.create_collection("mb-1-g1", {})
+        return vectors.create_collection("mb-1-g1-0a1b2c3d", {})
 
     def test_fail_next_hits_the_named_operation_once(self, vectors: InMemoryVectors, ref: CollectionRef) -> None:
         vectors.fail_next(VectorStoreUnavailable(), on="upsert")

@@ -155,6 +155,8 @@ def _difference(result: Mismatch | None) -> str:
             f": expected {parts.plural(result.expected, 'chunk')}, found {parts.number(result.found)} "
             f"({parts.number(result.missing)} missing, {parts.number(result.extra)} extra)."
         )
+        if result.altered:
+            text += f" Chunks with another text or a lost vector: {parts.number(result.altered)}."
         if result.missing_token_vectors:
             text += f" Messages without token vectors: {parts.number(result.missing_token_vectors)}."
     else:

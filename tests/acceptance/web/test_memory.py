@@ -9,10 +9,11 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 from harness.browser import NARROW, Reader
+from harness.chroma import delete_collections_of
 from harness.stack import EmbeddedStack
 from playwright.sync_api import Locator, Page, expect
 
@@ -154,7 +155,7 @@ def test_a_mismatch_is_shown_and_regenerate_fixes_it(window: Window, memory: Mem
 
     chroma = json.loads((web_stack.data / "run" / "stack.json").read_text())["chroma_url"]
     with closing(ChromaStore(chroma, timeout_seconds=30)) as store:
-        store.delete_collection(f"mb-{UUID(memory.id)}-g1")
+        delete_collections_of(store, memory.id)
     press(page, "Check now")
     banner = page.get_by_role("alert").filter(has_text="Mismatch detected")
     expect(banner).to_contain_text("expected 2 chunks, found 0 (2 missing, 0 extra)")

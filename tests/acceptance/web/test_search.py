@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 
 import pytest
 from harness.browser import NARROW, Reader
+from harness.chroma import delete_collections_of
 from harness.stack import KEY, EmbeddedStack
 from playwright.sync_api import expect
 
@@ -122,7 +123,7 @@ def test_a_missing_collection_links_to_regenerate(
     """Runs last: nothing regenerates the memory afterwards."""
     url = json.loads((web_stack.data / "run" / "stack.json").read_text())["chroma_url"]
     with closing(ChromaStore(url, timeout_seconds=10)) as store:
-        store.delete_collection(f"mb-{base}-g1")
+        delete_collections_of(store, base)
     reader = window()
     reader.open(f"/memories/{base}/search?q=the lamp")
     expect(reader.page.get_by_role("alert")).to_contain_text("missing from the vector store")

@@ -13,6 +13,7 @@ from uuid import uuid4
 import pytest
 import sqlalchemy as sa
 from harness.api import Api
+from harness.chroma import delete_collections_of
 from harness.waiting import wait_until
 
 from api import waiting
@@ -445,7 +446,7 @@ class TestMismatch:
         assert (
             api.get(f"/memories/{base}/mismatch").items() >= {"mismatch": False, "state": "ok", "expected": 2}.items()
         )
-        api.vectors.delete_collection(f"mb-{base}-g1")
+        delete_collections_of(api.vectors, base)
         found = api.get(f"/memories/{base}/mismatch")
         assert (found["mismatch"], found["missing"], len(found["missing_ids"])) == (True, 2, 2)
         seen = api.get(f"/memories/{base}")

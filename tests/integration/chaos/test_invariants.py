@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 from harness import ChromaServer
 from harness.chaos.clients import Kept
 from harness.chaos.invariants import OF_A_BASE, Chroma, Findings, Sampler, check, unrest
@@ -17,7 +18,7 @@ from harness.chaos.rest import FILE, LONG, SYSTEM, Rest
 from harness.waiting import wait_until
 from harness.world import build_world
 
-from memorybase.models import Base
+from memorybase.models import Base, Generation
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.store import VectorRecord
@@ -97,7 +98,9 @@ def twice_in_the_store(rest: Rest) -> None:
 
 
 def retired_and_there(rest: Rest) -> None:
-    (first,) = {f"mb-{rest.base}-g1"} - rest.store.names()
+    with rest.world.services.database.reading() as db:
+        names = set(db.scalars(sa.select(Generation.collection_name)))
+    (first,) = names - rest.store.names()
     rest.world.vectors.create_collection(first, {})
 
 

@@ -292,6 +292,7 @@ class TestSignals:
         base = world.new_base(threshold=1)
         world.say("s", *(f"the weather is grey {n}" for n in range(200)), "zebra")
         world.settle()
+        world.vectors.calls.clear()
         hit = search(world, base, "is the weather the zebra", explain=True)
         (zebra,) = [each for each in hit if each.content == "zebra"]
         assert signal(zebra, "dense") > 0

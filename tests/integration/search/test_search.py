@@ -25,7 +25,7 @@ from memorybase import errors
 from memorybase.embedding import Embedders
 from memorybase.embedding.source import DEFAULT_MODEL
 from memorybase.memory_bases import deletion, regenerate
-from memorybase.models import Capture
+from memorybase.models import Capture, LedgerEntry
 from memorybase.search import search as message_search
 from memorybase.search.request import SearchRequest
 from memorybase.search.snippets import SNIPPET_CHARS
@@ -167,6 +167,10 @@ def test_a_message_of_many_chunks_is_one_row(
     # By hand: of a text that is short enough to be shown whole, a worker makes one chunk.
     more = VectorRecord(chunk_id(base_id, said, 1, 1), vector, "second words about zebras", {"message_id": str(said)})
     world.vectors.upsert(world.product.ref(base_id), [more])
+    (stale,) = world.search("second words about zebras", memory_base_id=base_id)
+    assert stale.score < 0.99  # the ledger says that there is one chunk
+    with world.product.services.database.transaction() as db:
+        db.execute(sa.update(LedgerEntry).where(LedgerEntry.message_id == said).values(chunks=2))
 
     (hit,) = world.search("second words about zebras", memory_base_id=base_id, explain=True)
 

@@ -1,0 +1,114 @@
+"""restore: make the vector store follow SQL again after one of the two was restored from a backup."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memorybase import errors
+from memorybase.cli.options import DataDirOption, plural
+from memorybase.cli.reconcile import describe_comparison
+from memorybase.stack.state import settings_in_use
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from memorybase.memory_bases.orphans import Orphan
+    from memorybase.memory_bases.restore import RestoredBase
+    from memorybase.models import KnowledgeBase
+    from memorybase.services import Services
+
+
+def restore(
+    *,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it. Without this, only say what would be done.")] = False,
+    data_dir: DataDirOption = None,
+) -> None:
+    """After a backup was restored: delete collections that SQL does not know, repair or regenerate what differs.
+
+    Exit code 1 if something is left to do.
+    """
+    from memorybase import telemetry, wiring
+    from memorybase.knowledge_bases import queries
+    from memorybase.queries import memory_bases
+
+    settings = settings_in_use(data_dir)
+    telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
+    services = wiring.build(settings)
+    left = _collections(services, apply=apply)
+    with services.database.reading() as db:
+        base_ids = memory_bases.active_base_ids(db)
+        entries = queries.ordinary_knowledge_bases(db)
+    left += sum([_memory_base(services, base_id, apply=apply) for base_id in base_ids])
+    left += sum([_knowledge_base(services, entry, apply=apply) for entry in entries])
+    if left and not apply:
+        typer.echo("Nothing was changed. Run it again with --apply.")
+    if left:
+        raise typer.Exit(1)
+
+
+def _collections(services: Services, *, apply: bool) -> int:
+    from memorybase.memory_bases import restore as restoring
+
+    try:
+        found, dropped = restoring.unknown_collections(services, apply=apply)
+    except errors.VectorStoreUnavailable as exc:
+        typer.echo(f"collections: {exc.message}")
+        return 1
+    foreign = [orphan for orphan in found if not orphan.ours]
+    for orphan in found:
+        if orphan.ours:
+            typer.echo(f"collection {orphan.ref.name}: not in the database\n  -> {_fate(orphan, orphan in dropped)}")
+    if foreign:
+        typer.echo(f"{plural(len(foreign), 'collection')} of another database, by name and metadata\n  -> kept")
+    return sum(orphan.ours for orphan in found) - len(dropped)
+
+
+def _fate(orphan: Orphan, dropped: bool) -> str:
+    if dropped:
+        return "deleted"
+    if orphan.created_at is None:
+        return "kept, because its age is unknown: delete it with a Chroma client"
+    return "would be deleted" if orphan.old else "kept, because it is younger than a minute: run this again"
+
+
+def _memory_base(services: Services, base_id: UUID, *, apply: bool) -> bool:
+    from memorybase.memory_bases import restore as restoring
+
+    done = restoring.restore_base(services, base_id, apply=apply)
+    if done is None:
+        return False
+    typer.echo(describe_comparison(done.compared))
+    if done.lost_build:
+        typer.echo(
+            f"  -> {'abandoned' if apply else 'would abandon'} the unfinished regenerate: its collection is gone"
+        )
+    if done.action != "none":
+        typer.echo(f"  -> {_work(done, apply=apply)}")
+    return done.action == "try again" or (not apply and (done.lost_build or done.action != "none"))
+
+
+def _work(done: RestoredBase, *, apply: bool) -> str:
+    if done.action == "try again":
+        return "run this again when the vector store answers"
+    if done.action == "regenerate":
+        return "regenerating" if apply else "would regenerate"
+    marked = plural(done.compared.marked, "session")
+    return f"{marked} marked; the sweeper schedules the repairs" if apply else "would repair"
+
+
+def _knowledge_base(services: Services, entry: KnowledgeBase, *, apply: bool) -> bool:
+    from memorybase.memory_bases import restore as restoring
+
+    try:
+        missing = restoring.restore_knowledge_base(services, entry, apply=apply)
+    except errors.EnvironmentFailure as exc:
+        typer.echo(f"knowledge base {entry.name} ({entry.id}): {exc.message}\n  -> run this again")
+        return True
+    state = "gone" if missing is None else f"mismatch, {missing} chunks missing" if missing else "ok"
+    typer.echo(f"knowledge base {entry.name} ({entry.id}): {state}")
+    if missing == 0:
+        return False
+    typer.echo(f"  -> {'rebuilt' if apply else 'would rebuild'}")
+    return not apply

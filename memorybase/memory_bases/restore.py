@@ -1,0 +1,85 @@
+"""After a backup of SQL or of the store was restored: make the store follow SQL again. An operator's tool.
+
+Collections that SQL does not know are deleted, sessions that differ are repaired, and what is lost or altered is built
+anew. Without `apply` nothing is changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+from uuid import UUID
+
+from memorybase import errors
+from memorybase.knowledge_bases import registry
+from memorybase.knowledge_bases.comparison import count_missing_chunks
+from memorybase.memory_bases import orphans, reconcile, regenerate
+from memorybase.memory_bases.orphans import Orphan
+from memorybase.memory_bases.reconcile import Reconciled
+from memorybase.models import KnowledgeBase
+from memorybase.queries import memory_bases
+from memorybase.services import Services
+from memorybase.vectors.store import CollectionRef
+
+# A request creates a collection just before the row that names it. Shorter than for a daily reconcile, because the
+# collections of the lost time may be young.
+CREATED_BEFORE = timedelta(minutes=1)
+
+Action = Literal["none", "repair", "regenerate", "try again"]
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredBase:
+    """How a memory base differs, and what makes its store follow SQL again."""
+
+    compared: Reconciled
+    action: Action
+    lost_build: bool  # the collection of its unfinished build is missing: the build is abandoned
+
+
+def unknown_collections(services: Services, *, apply: bool) -> tuple[list[Orphan], list[Orphan]]:
+    """Collections that SQL does not know, and those of them that were deleted. Raises VectorStoreUnavailable."""
+    found = orphans.find_orphans(services, older_than=CREATED_BEFORE)
+    return found, orphans.drop_orphans(services, found) if apply else []
+
+
+def restore_base(services: Services, base_id: UUID, *, apply: bool) -> RestoredBase | None:
+    """Compare a memory base with its store; with `apply`, repair or regenerate it. None if the base is deleted."""
+    try:
+        lost_build = _has_lost_build(services, base_id)
+    except errors.VectorStoreUnavailable:
+        lost_build = False  # the comparison below says so
+    if lost_build and apply:
+        regenerate.abandon_build(services, base_id)
+    compared = reconcile.reconcile_base(services, base_id, repair=apply)
+    if compared is None:
+        return None
+    actions: dict[str, Action] = {"ok": "none", "unavailable": "try again", "gone": "regenerate"}
+    action = actions.get(compared.state, "regenerate" if compared.altered else "repair")
+    if apply and action == "regenerate":
+        with services.database.reading() as db:
+            base = memory_bases.fetch_any_base(db, base_id)
+        if base is not None:
+            regenerate.regenerate(services, base.user_id, base_id)
+    return RestoredBase(compared, action, lost_build)
+
+
+def restore_knowledge_base(services: Services, entry: KnowledgeBase, *, apply: bool) -> int | None:
+    """How many chunks of an ordinary knowledge base are missing, None for all; with `apply`, rebuild it then.
+
+    Raises VectorStoreUnavailable, ModelUnavailable.
+    """
+    missing = count_missing_chunks(services, entry)
+    if apply and missing != 0:
+        registry.rebuild(services, entry.user_id, entry.name)
+    return missing
+
+
+def _has_lost_build(services: Services, base_id: UUID) -> bool:
+    with services.database.reading() as db:
+        base = memory_bases.fetch_any_base(db, base_id)
+        if base is None or base.deleting_at is not None or base.building is None:
+            return False
+        building = memory_bases.fetch_generation(db, base_id, base.building)
+    return not services.vectors.collection_exists(CollectionRef(building.collection_name, building.collection_id))

@@ -1,0 +1,38 @@
+"""Names of collections: what they belong to, and a random part, so that no name is ever used twice."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+from uuid import UUID, uuid4
+
+_UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+# Collections created by earlier versions have no random part.
+_OF_GENERATION = re.compile(f"mb-({_UUID})-g[1-9][0-9]{{0,8}}(?:-[0-9a-f]{{8}})?")
+_OF_KNOWLEDGE_BASE = re.compile(f"knowledge-({_UUID})(?:-[0-9a-f]{{8}})?")
+
+
+class Owner(NamedTuple):
+    """What a collection belongs to, by its name; one of the two is set."""
+
+    memory_base_id: UUID | None
+    knowledge_base_id: UUID | None
+
+
+def of_generation(base_id: UUID, generation: int) -> str:
+    """A new name for a generation of a memory base."""
+    return f"mb-{base_id}-g{generation}-{uuid4().hex[:8]}"
+
+
+def of_knowledge_base(kb_id: UUID) -> str:
+    """A new name for an ordinary knowledge base."""
+    return f"knowledge-{kb_id}-{uuid4().hex[:8]}"
+
+
+def owner(name: str) -> Owner | None:
+    """Whose collection this is; None for a name that memorybase does not give."""
+    if parsed := _OF_GENERATION.fullmatch(name):
+        return Owner(UUID(parsed[1]), None)
+    if parsed := _OF_KNOWLEDGE_BASE.fullmatch(name):
+        return Owner(None, UUID(parsed[1]))
+    return None
