@@ -21,10 +21,17 @@ def reconcile(
     repair: Annotated[
         bool, typer.Option("--repair", help="Repair differences and delete orphaned collections.")
     ] = False,
+    deep: Annotated[
+        bool,
+        typer.Option(
+            "--deep", help="Also read every vector and text, and search for each; ordinary knowledge bases too."
+        ),
+    ] = False,
     data_dir: DataDirOption = None,
 ) -> None:
     """Compare every memory base's store with SQL, id by id. Exit code 1 if problems remain."""
     from memorybase import telemetry, wiring
+    from memorybase.cli import deep_check
     from memorybase.queries import memory_bases
 
     settings = settings_in_use(data_dir)
@@ -33,6 +40,8 @@ def reconcile(
     with services.database.reading() as db:
         base_ids = memory_bases.active_base_ids(db)
     remaining = sum([_base_needs_repair(services, base_id, repair=repair) for base_id in base_ids])
+    if deep:
+        remaining += deep_check.report(services, base_ids)
     remaining += _remaining_orphans(services, repair=repair)
     if remaining:
         raise typer.Exit(1)
@@ -63,6 +72,20 @@ def describe(done: Reconciled, *, repair: bool) -> str:
         marked = plural(done.marked, "session")
         return f"{line}\n  -> {done.removed} removed, {marked} marked; the sweeper schedules the repairs"
     return f"{line}\n  -> repair it with --repair" if done.state == "mismatch" else line
+
+
+def describe_comparison(done: Reconciled) -> str:
+    """How a memory base differs, in one line."""
+    line = f"{done.name} ({done.memory_base_id}): {done.state}"
+    if done.state == "unavailable":
+        return f"{line}: the vector store does not answer; --deep tells an outage from a damaged index"
+    line += f", {done.expected} chunks expected, {done.found} found"
+    line += f", {done.missing} missing, {done.extra} extra, {done.hidden} hidden"
+    if done.altered:
+        line += f", {done.altered} altered"
+    if done.without_tokens:
+        line += f", {done.without_tokens} messages without token vectors"
+    return line
 
 
 def _remaining_orphans(services: Services, *, repair: bool) -> int:

@@ -21,12 +21,12 @@ from memorybase.queries.sessions import CountedMessage
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 from memorybase.vectors import chunk_ids
+from memorybase.vectors.damage import has_length_one
 from memorybase.vectors.store import CollectionRef
 
 log = get_logger(__name__)
 
 MAX_SOURCES = 3  # a flow may have many memory bases; the ones furthest ahead are read
-LENGTH_TOLERANCE = 1e-3  # an embedder's vectors have length 1; any other length means damage
 
 Pieces = Sequence[tuple[CountedMessage, Sequence[chunking.Chunk]]]
 ChunkKey = tuple[UUID, int]  # message and chunk
@@ -96,5 +96,4 @@ def _read_source(
 
 
 def _is_valid(vector: NDArray[np.float32], dimension: int) -> bool:
-    # A vector with NaN or infinity has no length near 1 either.
-    return vector.shape == (dimension,) and bool(abs(np.linalg.norm(vector) - 1.0) < LENGTH_TOLERANCE)
+    return vector.shape == (dimension,) and has_length_one(vector)

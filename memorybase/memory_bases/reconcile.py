@@ -60,7 +60,8 @@ def reconcile_base(
         differences = compare(services, base, ref)
         if not services.vectors.collection_exists(ref):
             return _result(base, "gone", differences)
-        hidden = find_unreachable_chunks(services, base, ref, on_progress)
+        unreachable = find_unreachable_chunks(services, base, ref, on_progress)
+        hidden = {chunk: row for chunk, row in unreachable.items() if chunk not in differences.missing}
         if not differences and not hidden:
             return _result(base, "ok", differences)
         marked, removed = _repair(services, base, ref, differences, hidden) if repair else (0, 0)

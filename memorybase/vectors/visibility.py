@@ -46,10 +46,11 @@ def find_unreachable(store: VectorStore, ref: CollectionRef, records: Sequence[V
 
 
 def unreachable_ids(store: VectorStore, ref: CollectionRef, ids: Sequence[str]) -> set[str]:
-    """The ids that are stored but that no query for their own vector reaches."""
+    """Of these stored ids, those that no query for their own vector reaches, also because it cannot be read."""
     unreachable: set[str] = set()
     for batch in batches(ids, READ_BATCH):
         stored = store.fetch(ref, batch, texts=False)
+        unreachable.update(id_ for id_ in batch if id_ not in stored)
         records = [VectorRecord(id_, chunk.vector, "", {}) for id_, chunk in stored.items()]
         unreachable.update(record.id for record in find_unreachable(store, ref, records))
     return unreachable

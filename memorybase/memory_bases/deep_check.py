@@ -1,0 +1,103 @@
+"""The deep comparison: every vector is read, found by a search for itself, and every text compared with SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from memorybase import errors
+from memorybase.knowledge_bases import queries as documents
+from memorybase.memory_bases.consistency import OnProgress
+from memorybase.messages import message_text
+from memorybase.models import KnowledgeBase
+from memorybase.queries import cursors, ledger, memory_bases
+from memorybase.services import Services
+from memorybase.vectors.chunk_ids import chunk_ids
+from memorybase.vectors.damage import Damage, IndexUnreadable, find_damage
+from memorybase.vectors.store import CollectionRef
+
+PAGE = 200  # messages or documents, with their texts
+
+State = Literal["ok", "damaged", "unreadable", "unavailable", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeepResult:
+    """unreadable: the server answers, but not for this collection. unavailable: it does not answer at all."""
+
+    state: State
+    damage: Damage
+
+
+def check_memory_base(services: Services, base_id: UUID, on_progress: OnProgress) -> DeepResult | None:
+    """Check the serving generation, without sessions in flight; None if the base is deleted."""
+    with services.database.reading() as db:
+        base = memory_bases.fetch_any_base(db, base_id)
+        if base is None or base.deleting_at is not None:
+            return None
+        generation = memory_bases.fetch_generation(db, base_id, base.serving)
+        busy = cursors.busy_sessions(db, base_id, base.serving)
+        total = cursors.chunks_of_generation(db, base_id, base.serving)
+
+    def pages() -> Iterator[dict[str, str | None]]:
+        after = None
+        while True:
+            with services.database.reading() as db:
+                page = ledger.entries_after(db, base_id, generation.generation, after, limit=PAGE)
+            if not page:
+                return
+            after = (page[-1].progress_id, page[-1].message_id)
+            yield {
+                id_: message_text(entry.content) if entry.message_version == entry.version else None
+                for entry in page
+                if entry.progress_id not in busy
+                for id_ in chunk_ids(base_id, entry.message_id, entry.version, entry.chunks)
+            }
+
+    ref = CollectionRef(generation.collection_name, generation.collection_id)
+    return _check(services, ref, pages(), total, on_progress)
+
+
+def check_knowledge_base(services: Services, entry: KnowledgeBase, on_progress: OnProgress) -> DeepResult:
+    """Check an ordinary knowledge base."""
+    if entry.collection_name is None or entry.collection_id is None:
+        return DeepResult("ok", Damage())  # the first document creates the collection
+    with services.database.reading() as db:
+        total = documents.count_chunks(db, entry.id)
+
+    def pages() -> Iterator[dict[str, str | None]]:
+        last = None
+        while True:
+            with services.database.reading() as db:
+                page = documents.documents_after(db, entry.id, last, limit=PAGE)
+            if not page:
+                return
+            last = page[-1].id
+            yield {
+                id_: document.text
+                for document in page
+                for id_ in chunk_ids(entry.id, document.id, document.version, document.chunks)
+            }
+
+    return _check(services, CollectionRef(entry.collection_name, entry.collection_id), pages(), total, on_progress)
+
+
+def _check(
+    services: Services, ref: CollectionRef, pages: Iterator[dict[str, str | None]], total: int, on_progress: OnProgress
+) -> DeepResult:
+    damage = Damage()
+    try:
+        if not services.vectors.collection_exists(ref):
+            return DeepResult("gone", damage)
+        for texts in pages:
+            damage.add(find_damage(services.vectors, ref, texts))
+            on_progress(damage.checked, total)
+    except IndexUnreadable:
+        return DeepResult("unreadable", damage)
+    except errors.CollectionMissing:
+        return DeepResult("gone", damage)
+    except errors.VectorStoreUnavailable:
+        return DeepResult("unavailable", damage)
+    return DeepResult("damaged" if damage else "ok", damage)
