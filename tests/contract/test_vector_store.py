@@ -278,10 +278,10 @@ class TestReachedIds:
     def test_no_ids_give_no_result(self, store: VectorStore, ref: CollectionRef) -> None:
         assert store.reached_ids(ref, []) == set()
 
-    def test_missing_ids_are_not_unreachable(self, store: VectorStore, ref: CollectionRef) -> None:
+    def test_ids_without_a_readable_vector_are_unreachable(self, store: VectorStore, ref: CollectionRef) -> None:
         store.upsert(ref, [record("a"), record("b")])
 
-        assert unreachable_ids(store, ref, ["a", "missing", "b"]) == set()
+        assert unreachable_ids(store, ref, ["a", "missing", "b"]) == {"missing"}
         assert unreachable_ids(store, ref, []) == set()
 
 
