@@ -101,7 +101,7 @@ def _give_up_on_last_message(
         )
     # The last worker has not seen a message edited after it started. If that leaves no suspect, the next job takes one
     # message again.
-    unseen = sessions.edited_since(db, [m.id for m in suspects], job.started_at) if job.started_at else set()
+    unseen = sessions.edited_since(db, [m.id for m in suspects], job.started_at, now) if job.started_at else set()
     failures = [
         dead_letters.Failure(
             m.id, m.version, "worker_lost", f"{job.lost_workers} workers were lost on this message alone"

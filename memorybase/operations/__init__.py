@@ -1,6 +1,8 @@
 """Operations: the sweeper's pass, heartbeats, health and metrics.
 
 sweeper      one pass of recovery and cleanup: the steps of every package, in order
+clock_steps  timestamps from before the clock was stepped back
+store_check  the sweeper's test writes to the vector store
 heartbeats   heartbeats of workers and sweepers
 health       readiness, the state of each component, ingestion lag
 exposition   metrics as Prometheus text

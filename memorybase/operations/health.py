@@ -194,7 +194,7 @@ def _is_stalled(db: OrmSession, active: queries.Jobs, now: datetime) -> bool:
     is_overdue = active.retried > 0 or (active.stuck > 0 and not active.first_attempts)
     if not is_overdue:
         return False
-    last = jobs.last_done(db)
+    last = jobs.last_done(db, now)
     return last is None or last <= now - STUCK_AFTER
 
 

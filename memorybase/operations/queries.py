@@ -10,6 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.database.upsert import rows_affected
 from memorybase.models import (
     IS_ACTIVE,
     Capture,
@@ -137,6 +138,38 @@ def heartbeats(db: OrmSession, since: datetime) -> Sequence[Heartbeats]:
     """Heartbeats by kind of process; alive are those with a heartbeat since then."""
     statement = sa.select(Heartbeat.kind, _count_if(Heartbeat.beat_at >= since), sa.func.max(Heartbeat.beat_at))
     return [Heartbeats(*row) for row in db.execute(statement.group_by(Heartbeat.kind))]
+
+
+def idle_times(db: OrmSession) -> list[int]:
+    """The different idle_after of memory bases, in seconds."""
+    return list(db.scalars(sa.select(MemoryBase.idle_after).distinct()))
+
+
+def any_after(
+    db: OrmSession, column: sa.orm.InstrumentedAttribute[Any], moment: datetime, only: sa.ColumnElement[bool] | None
+) -> bool:
+    """Whether a row's timestamp is later."""
+    return db.scalar(sa.select(sa.literal(1)).where(*_after(column, moment, only)).limit(1)) is not None
+
+
+def move_back(
+    db: OrmSession,
+    column: sa.orm.InstrumentedAttribute[Any],
+    moment: datetime,
+    only: sa.ColumnElement[bool] | None,
+    *,
+    becomes: datetime,
+) -> int:
+    """Set timestamps that are later than `moment`; how many rows."""
+    update = sa.update(column.class_).where(*_after(column, moment, only))
+    return rows_affected(db, update.values({column.key: becomes}).execution_options(synchronize_session=False))
+
+
+def _after(
+    column: sa.orm.InstrumentedAttribute[Any], moment: datetime, only: sa.ColumnElement[bool] | None
+) -> list[sa.ColumnElement[bool]]:
+    later: sa.ColumnElement[bool] = column > moment
+    return [later] if only is None else [later, only]
 
 
 def _pending_sessions() -> sa.Select[*tuple[Any, ...]]:

@@ -17,6 +17,7 @@ from memorybase.ingestion import build
 from memorybase.ingestion.recovery import enqueue_waiting, flush_idle, requeue_expired, schedule_missing
 from memorybase.memory_bases import consistency, deletion
 from memorybase.memory_bases.deletion import finish_deletion
+from memorybase.operations import clock_steps
 from memorybase.queries import memory_bases, sessions
 from memorybase.services import Services
 from memorybase.sessions import deletion as session_deletion
@@ -30,6 +31,7 @@ log = get_logger(__name__)
 class SweepReport:
     """How much one pass did, by step."""
 
+    clamped: int = 0
     requeued: int = 0
     idle: int = 0
     planned: int = 0
@@ -53,6 +55,7 @@ def sweep(services: Services) -> SweepReport:
     """Run one pass. A step that fails is named in the report; the next pass runs it again."""
     report = SweepReport()
     steps: dict[str, Callable[[Services], int]] = {
+        "clamped": clock_steps.clamp_timestamps,
         "requeued": requeue_expired,
         "idle": flush_idle,
         "planned": schedule_missing,

@@ -30,10 +30,15 @@ def is_alive(db: OrmSession, kind: str, since: datetime) -> bool:
 
 
 def take_turn(db: OrmSession, name: str, now: datetime, every: timedelta) -> bool:
-    """Whether this process is the one to run a task that runs once in `every`, whatever the number of processes."""
+    """Whether this process is the one to run a task that runs once in `every`, whatever the number of processes.
+
+    A turn in the future was taken before the clock was stepped back.
+    """
     statement = insert(db, Heartbeat).values(name=name, kind="turn", started_at=now, beat_at=now)
     statement = statement.on_conflict_do_update(
-        index_elements=["name"], set_={"beat_at": statement.excluded.beat_at}, where=Heartbeat.beat_at <= now - every
+        index_elements=["name"],
+        set_={"beat_at": statement.excluded.beat_at},
+        where=sa.or_(Heartbeat.beat_at <= now - every, Heartbeat.beat_at > now),
     )
     return db.scalar(statement.returning(Heartbeat.name)) is not None
 

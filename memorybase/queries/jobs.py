@@ -80,10 +80,13 @@ def is_queued(db: OrmSession, job_id: UUID) -> bool:
     return db.scalar(_STATE, {"id": job_id}) == JobState.QUEUED
 
 
-def last_done(db: OrmSession) -> datetime | None:
-    """When a job last ended with its session's position advanced, among those started last."""
+def last_done(db: OrmSession, now: datetime) -> datetime | None:
+    """When a job last ended with its session's position advanced, among those started last.
+
+    Not those from the future, which ended before the clock was stepped back.
+    """
     # By the index on started_at, since there is none on finished_at. The jobs of several workers overlap.
-    done = Job.state == JobState.DONE, Job.started_at.is_not(None)
+    done = Job.state == JobState.DONE, Job.started_at <= now, Job.finished_at <= now
     latest = sa.select(Job.finished_at).where(*done).order_by(Job.started_at.desc()).limit(OVERLAPPING).subquery()
     ended: datetime | None = db.scalar(sa.select(sa.func.max(latest.c.finished_at)))
     return ended

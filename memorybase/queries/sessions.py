@@ -216,11 +216,15 @@ def ids_in_session(db: OrmSession, flow_id: UUID, session_id: str, ids: Iterable
     return found
 
 
-def edited_since(db: OrmSession, ids: Iterable[UUID], moment: datetime) -> set[UUID]:
-    """The messages among these that were edited after that time."""
+def edited_since(db: OrmSession, ids: Iterable[UUID], moment: datetime, now: datetime) -> set[UUID]:
+    """The messages among these that were edited after that time, and not in the future: the clock was stepped back."""
     found: set[UUID] = set()
     for some in batches.pages(ids):
-        found.update(db.scalars(sa.select(Message.id).where(Message.id.in_(some), Message.edited_at > moment)))
+        found.update(
+            db.scalars(
+                sa.select(Message.id).where(Message.id.in_(some), Message.edited_at > moment, Message.edited_at <= now)
+            )
+        )
     return found
 
 

@@ -56,7 +56,7 @@ def _failed_jobs(db: OrmSession, now: datetime) -> str | None:
     count = db.scalar(sa.select(sa.func.count()).select_from(failing.subquery()))
     if not count:
         return None
-    last = jobs.last_done(db)
+    last = jobs.last_done(db, now)
     if last is not None and now - last <= NO_PROGRESS:
         return None  # the store works for others
     return f"it fails {count} {'job' if count == 1 else 'jobs'} repeatedly, and none has ended since"

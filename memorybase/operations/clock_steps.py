@@ -1,0 +1,109 @@
+"""After the clock was stepped back: timestamps that lie further ahead than any process sets them are moved back.
+
+Otherwise what waits for them would wait for as long as the clock was ahead: a lease or a backoff for an hour, say.
+Past timestamps need nothing: what waits for them runs early, which is harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import telemetry
+from memorybase.auth.web_sessions import LINK_LIFETIME
+from memorybase.conversation.summarizers import job as summary_job
+from memorybase.database import clock
+from memorybase.models import (
+    IS_ACTIVE,
+    Chat,
+    DeletedMessage,
+    Generation,
+    Heartbeat,
+    IngestionJob,
+    MemoryBase,
+    SessionProgress,
+    SessionSummary,
+    WebTicket,
+)
+from memorybase.operations import queries
+from memorybase.queries import heartbeats
+from memorybase.services import Services
+from memorybase.sessions.deletion import LATE_WRITE
+
+Progress = SessionProgress
+NOW = timedelta(0)
+TURN = "turn:clock"
+EVERY = timedelta(seconds=30)
+# Clocks of one installation differ by less. Settings that differ between processes may differ by as much.
+SLACK = timedelta(minutes=1)
+
+log = telemetry.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How far ahead of now a timestamp may lie, of the rows that `only` selects, and what it is moved back to."""
+
+    column: sa.orm.InstrumentedAttribute[Any]
+    ahead: timedelta = NOW
+    only: sa.ColumnElement[bool] | None = None
+    becomes: timedelta | None = None  # None: `ahead`
+
+
+def clamp_timestamps(services: Services) -> int:
+    """Move timestamps back that lie too far ahead; how many. Runs in one sweeper, every 30 s."""
+    with services.database.transaction(durable=False) as db:
+        if not heartbeats.take_turn(db, TURN, clock.now(db), EVERY):
+            return 0
+    with services.database.reading() as db:
+        now = clock.now(db)
+        ahead = [limit for limit in limits(db, services) if queries.any_after(db, limit.column, *_range(limit, now))]
+    return sum(_clamp(services, limit) for limit in ahead)
+
+
+def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
+    """Every timestamp that decides when something happens, except times that callers choose (the expiry of a key)."""
+    settings = services.settings
+    lease = timedelta(seconds=settings.lease_seconds)
+    backoff = timedelta(seconds=settings.backoff_max_seconds)
+    notify = max(timedelta(seconds=settings.notify_max_seconds), backoff)
+    summary = summary_job.lease(services)
+    yield Limit(Progress.lease_until, lease)
+    yield Limit(Progress.audit_at, lease)
+    for seconds in queries.idle_times(db):
+        of_base = Progress.memory_base_id.in_(sa.select(MemoryBase.id).where(MemoryBase.idle_after == seconds))
+        # The sweeper computes it again at once.
+        yield Limit(Progress.idle_due_at, timedelta(seconds=seconds), of_base, becomes=NOW)
+    yield Limit(IngestionJob.available_at, backoff, IS_ACTIVE, becomes=NOW)
+    yield Limit(IngestionJob.notify_at, notify, IS_ACTIVE, becomes=NOW)
+    yield Limit(IngestionJob.notified_at, only=IS_ACTIVE)
+    yield Limit(IngestionJob.created_at, only=IS_ACTIVE)
+    yield Limit(IngestionJob.started_at, only=IS_ACTIVE)
+    yield Limit(Generation.retired_at)
+    yield Limit(MemoryBase.mismatch_checked_at)
+    yield Limit(DeletedMessage.expires_at, LATE_WRITE)
+    yield Limit(Heartbeat.beat_at)
+    yield Limit(WebTicket.expires_at, LINK_LIFETIME, WebTicket.kind == "link")
+    yield Limit(WebTicket.expires_at, timedelta(hours=settings.web_session_hours), WebTicket.kind == "session")
+    yield Limit(SessionSummary.notify_at, notify)
+    yield Limit(SessionSummary.lease_until, summary)
+    yield Limit(Chat.notify_at, notify)
+
+
+def _clamp(services: Services, limit: Limit) -> int:
+    with services.database.transaction() as db:
+        now = clock.now(db)
+        becomes = now + (limit.ahead if limit.becomes is None else limit.becomes)
+        moved = queries.move_back(db, limit.column, *_range(limit, now), becomes=becomes)
+    if moved:
+        log.warning("timestamps_moved_back", column=str(limit.column), rows=moved)
+    return moved
+
+
+def _range(limit: Limit, now: datetime) -> tuple[datetime, sa.ColumnElement[bool] | None]:
+    return now + limit.ahead + SLACK, limit.only

@@ -1,0 +1,276 @@
+"""A clock that was an hour ahead and was stepped back: nothing waits for that hour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+import sqlalchemy as sa
+from harness.world import WorkerKilled, World, crash_after
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.auth import api_keys
+from memorybase.database import clock
+from memorybase.memory_bases import regenerate
+from memorybase.models import (
+    Base,
+    Chat,
+    ChatMemory,
+    DeletedMessage,
+    Generation,
+    Heartbeat,
+    IngestionJob,
+    MemoryBase,
+    Session,
+    SessionSummary,
+    WebTicket,
+)
+from memorybase.models.base import UtcDateTime
+from memorybase.operations import clock_steps, health, heartbeats, sweeper
+from memorybase.queries import heartbeats as turns
+from memorybase.queries.memory_bases import COMPARE_EVERY_SECONDS
+from memorybase.services import Services
+
+pytestmark = pytest.mark.both_databases
+
+AHEAD = timedelta(hours=1)
+
+# Timestamps that a lower clock does no harm to, and why. Each other one has a limit in clock_steps.
+UNLIMITED = {
+    "only shown, listed or used as an age, which is at least 0": {
+        "users.created_at", "api_keys.created_at", "web_tickets.created_at", "flows.created_at", "runs.created_at",
+        "sessions.created_at", "memory_bases.created_at", "generations.created_at", "knowledge_bases.created_at",
+        "documents.created_at", "chat_memories.created_at", "chat_memories.updated_at", "chats.created_at",
+        "chats.updated_at", "chat_records.created_at", "summaries.created_at", "summaries.updated_at",
+        "dead_letters.created_at", "dead_letters.updated_at", "ledger.ingested_at", "session_progress.last_sync_at",
+        "messages.timestamp", "messages.captured_at", "node_executions.created_at", "node_executions.updated_at",
+        "memory_uses.recorded_at", "heartbeats.started_at",
+    },
+    "chosen by the caller": {"api_keys.expires_at"},
+    "only whether it is set counts": {
+        "api_keys.revoked_at", "flows.deleting_at", "sessions.deleted_at", "memory_bases.deleting_at",
+        "knowledge_bases.deleting_at",
+    },
+    "written at most once a minute: the mark of use is late by the step": {"api_keys.last_used_at"},
+    "corrected or ignored where it is read": {
+        "sessions.last_captured_at", "messages.edited_at", "ingestion_jobs.finished_at",
+    },
+}  # fmt: skip
+
+
+@contextmanager
+def an_hour_ahead(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    now = clock.now
+
+    def ahead(db: OrmSession) -> datetime:
+        return now(db) + AHEAD
+
+    with monkeypatch.context() as patch:
+        patch.setattr(clock, "now", ahead)
+        yield
+
+
+def limited(world: World) -> list[clock_steps.Limit]:
+    with world.services.database.reading() as db:
+        return list(clock_steps.limits(db, world.services))
+
+
+def sweep(world: World) -> sweeper.SweepReport:
+    """One pass, long after the one before."""
+    with world.services.database.transaction() as db:
+        db.execute(sa.delete(Heartbeat).where(Heartbeat.name == clock_steps.TURN))
+    return world.sweep()
+
+
+def test_every_timestamp_has_a_limit_or_a_reason_for_none(world: World) -> None:
+    world.new_base()
+    stored = {
+        f"{table.name}.{column.name}"
+        for table in Base.metadata.tables.values()
+        for column in table.columns
+        if isinstance(column.type, UtcDateTime)
+    }
+    reasons = set().union(*UNLIMITED.values())
+    with_limit = {f"{limit.column.class_.__tablename__}.{limit.column.key}" for limit in limited(world)}
+    assert stored - reasons == with_limit
+    assert reasons <= stored
+
+
+def test_every_limited_timestamp_is_moved_back(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.say("s", "a")
+    _rows_of_every_table(world)
+    with world.services.database.transaction() as db:
+        far = clock.now(db) + timedelta(days=1_000)
+        for limit in limited(world):
+            db.execute(sa.update(limit.column.class_).values({limit.column.key: far}))
+    assert sweep(world).clamped >= len(limited(world))
+    with world.services.database.reading() as db:
+        now = clock.now(db)
+        for limit in limited(world):
+            latest = sa.select(sa.func.max(limit.column)).where(limit.only if limit.only is not None else sa.true())
+            assert db.scalar(latest) <= now + limit.ahead + clock_steps.SLACK, limit.column
+    assert world.active_jobs(base)
+
+
+def test_timestamps_within_their_limits_stay(world: World) -> None:
+    world.new_base(threshold=1)
+    world.new_base(threshold=1_000, idle_after=86_400)
+    world.say("s", "a")
+    world.vectors.away = True
+    world.drain()
+    heartbeats.beat(world.services, "worker@1", "worker")
+    assert sweep(world).clamped == 0
+
+
+class TestWork:
+    def test_a_job_that_a_worker_ahead_postponed_runs_after_its_pause(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        base = world.new_base(threshold=1)
+        with an_hour_ahead(monkeypatch):
+            world.say("s", "a")
+            world.vectors.away = True
+            world.drain()
+            sweep(world)
+        world.vectors.away = False
+        sweep(world)
+        world.pass_time(world.services.settings.backoff_max_seconds + 1)
+        world.settle()
+        world.assert_all_ingested(base)
+
+    def test_a_job_whose_notification_was_lost_ahead_is_notified_again(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        base = world.new_base(threshold=1)
+        with an_hour_ahead(monkeypatch):
+            world.say("s", "a")
+            world.queue.clear()
+        sweep(world)
+        world.pass_time(world.services.settings.notify_after_seconds + 1)
+        world.settle()
+        world.assert_all_ingested(base)
+
+    def test_the_job_of_a_worker_that_died_ahead_is_requeued_after_one_lease(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        base = world.new_base(threshold=1)
+        with an_hour_ahead(monkeypatch):
+            world.say("s", "a")
+            world.vectors.after_upsert = crash_after()
+            with pytest.raises(WorkerKilled):
+                world.drain()
+        world.vectors.after_upsert = None
+        sweep(world)
+        world.locks.expire(base, "s")
+        world.pass_time(world.services.settings.lease_seconds + 1)
+        world.settle()
+        world.pass_time(world.services.settings.lease_seconds + 1)  # the audit after the lost worker
+        world.settle()
+        world.assert_all_ingested(base)
+        assert world.row(base, "s").audit_at is None
+
+    def test_an_idle_session_captured_ahead_is_ingested_after_its_idle_time(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        base = world.new_base(threshold=100, idle_after=60)
+        other = world.new_base(threshold=100, idle_after=86_400)
+        with an_hour_ahead(monkeypatch):
+            world.say("s", "a")
+        sweep(world)
+        world.pass_time(61)
+        assert sweep(world).idle == 1
+        world.settle()
+        world.assert_all_ingested(base)
+        assert world.ledger(other) == []
+
+    def test_a_retired_collection_is_deleted_and_a_mismatch_found(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        base = world.new_base(threshold=1)
+        world.say("s", "a")
+        world.settle()
+        with an_hour_ahead(monkeypatch):
+            regenerate.regenerate(world.services, world.user_id, base)
+            world.settle()
+        assert len(world.vectors.names()) == 2
+        world.vectors.lose(world.ref(base), sorted(world.stored(base)))
+        sweep(world)
+        world.pass_time(world.services.settings.retire_seconds + 1)
+        with world.services.database.transaction() as db:
+            checked_at = db.get_one(MemoryBase, base).mismatch_checked_at
+            assert checked_at is not None
+            assert checked_at <= clock.now(db)
+            db.get_one(MemoryBase, base).mismatch_checked_at = checked_at - timedelta(seconds=COMPARE_EVERY_SECONDS + 1)
+        sweep(world)
+        assert len(world.vectors.names()) == 1
+        assert world.base(base).mismatch is True
+
+
+class TestOperations:
+    def test_a_worker_that_died_ahead_is_not_alive_for_an_hour(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with an_hour_ahead(monkeypatch):
+            heartbeats.beat(world.services, "worker@1", "worker")
+        sweep(world)
+        with world.services.database.transaction() as db:
+            beat = db.get_one(Heartbeat, "worker@1")
+            assert beat.beat_at <= clock.now(db)
+
+    def test_a_turn_that_was_taken_ahead_is_taken_again(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        def take() -> bool:
+            with world.services.database.transaction() as db:
+                return turns.take_turn(db, "turn:x", clock.now(db), timedelta(days=1))
+
+        with an_hour_ahead(monkeypatch):
+            assert take()
+        assert take()
+        assert not take()
+
+    def test_jobs_that_ended_ahead_do_not_hide_a_stalled_queue(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        world.new_base(threshold=1)
+        with an_hour_ahead(monkeypatch):
+            world.say("s", "a")
+            world.drain()
+        world.say("other", "a")
+        world.pass_time(61)
+        assert health.read_vitals(world.services).queue_stalled
+
+
+def _rows_of_every_table(world: World) -> None:
+    """A row in each table with a limited timestamp."""
+    services, flow_id = world.services, world.flow_id
+    heartbeats.beat(services, "worker@1", "worker")
+    key, _ = api_keys.create_key(services, world.user_id, name="key", scopes=api_keys.SCOPES)
+    memory_id = uuid4()
+    _insert(services, ChatMemory, id=memory_id, flow_id=flow_id)
+    _insert(services, Chat, flow_id=flow_id, chat_memory_id=memory_id)
+    _insert(services, SessionSummary, flow_id=flow_id, session_id="s")
+    _insert(services, DeletedMessage, flow_id=flow_id)
+    for kind in ("link", "session"):
+        _insert(services, WebTicket, token_hash=kind.encode(), key_id=key.id, kind=kind)
+    assert all(_is_filled(services, table) for table in (Generation, IngestionJob, Session))
+
+
+def _insert(services: Services, table: type[Any], **values: Any) -> None:
+    """A row with these values, and with any values of their types in its other required columns."""
+    anything: dict[type, Any] = {UUID: uuid4(), str: "x", int: 0, bool: False, object: {}, bytes: b""}
+    required = {
+        column.name: datetime.now(UTC) if isinstance(column.type, UtcDateTime) else anything[column.type.python_type]
+        for column in table.__table__.columns
+        if not column.nullable and column.default is None and column.name not in values
+    }
+    with services.database.transaction() as db:
+        db.execute(sa.insert(table).values(required | values))
+
+
+def _is_filled(services: Services, table: type[Any]) -> bool:
+    with services.database.reading() as db:
+        return db.scalar(sa.select(sa.func.count()).select_from(table)) > 0
