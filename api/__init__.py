@@ -4,6 +4,7 @@ app            the application: middleware, routers, lifespan
 server         `python -m api`: uvicorn with bounds
 http_protocol  one connection: deadlines, size of headers
 connections    how many connections are open
+file_limit     how many files may be open
 bodies         bounds on request bodies
 middleware     request id, encoded ids
 security_headers   what browsers must not do with an answer

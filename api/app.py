@@ -15,6 +15,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from api import failures, waiting
 from api.bodies import BodyBound
+from api.file_limit import raise_file_limit
 from api.limits import Gate
 from api.middleware import REQUEST_ID, EncodedIds, RequestContext
 from api.routes import ROUTERS
@@ -113,6 +114,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         from memorybase import wiring
 
         telemetry.configure(app.state.settings)
+        raise_file_limit()
         if not app.state.connections_bounded:
             log.warning("connections_unbounded", reason="not started with python -m api")
         app.state.services = wiring.build(app.state.settings, role="api")

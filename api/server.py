@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from typing import cast
 
 import uvicorn
@@ -11,6 +10,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from api.app import application
 from api.connections import Connections
+from api.file_limit import raise_file_limit
 from api.http_protocol import BoundedHttp, Bounds
 from api.limits import site_of
 from memorybase import telemetry
@@ -19,7 +19,6 @@ from memorybase.telemetry import get_logger
 
 # Files that are not connections of callers: of the database, Redis, Chroma, models and logs.
 OWN_FILES = 256
-MOST_FILES = 65_536
 WEB_SOCKET_BYTES = 1_000_000  # of one message of a page
 # Without this, stopping would wait for clients to close their event streams.
 STOP_SECONDS = 3
@@ -68,13 +67,3 @@ def bounded_protocol(app: FastAPI, files: int) -> type[BoundedHttp]:
         write_seconds=settings.write_timeout_seconds,
     )
     return cast("type[BoundedHttp]", type("ServedHttp", (BoundedHttp,), {"bounds": bounds}))
-
-
-def raise_file_limit() -> int:
-    """Raise the limit of open files of this process as far as it may; the limit now."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        soft = wanted
-    return MOST_FILES if soft == resource.RLIM_INFINITY else soft

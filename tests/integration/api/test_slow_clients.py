@@ -18,7 +18,7 @@ from harness.served import Served, read_to_end, serve_api, serve_app
 from harness.waiting import wait_until
 from websockets.sync.client import connect
 
-from api import bodies, server
+from api import bodies, file_limit, server
 from memorybase.settings import Settings
 
 HALF = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n"
@@ -216,10 +216,10 @@ class TestFiles:
     def test_the_server_raises_its_limit_of_open_files(self) -> None:
         program = (
             "import resource as r; hard = r.getrlimit(r.RLIMIT_NOFILE)[1]; r.setrlimit(r.RLIMIT_NOFILE, (512, hard));"
-            "from api import server; print(server.raise_file_limit(), r.getrlimit(r.RLIMIT_NOFILE)[0], hard)"
+            "from api import file_limit; print(file_limit.raise_file_limit(), r.getrlimit(r.RLIMIT_NOFILE)[0], hard)"
         )
         raised, now, hard = map(int, subprocess.check_output([sys.executable, "-c", program], text=True).split())
-        assert raised == now == min(hard, server.MOST_FILES)
+        assert raised == now == min(hard, file_limit.MOST_FILES)
 
     def test_the_connections_leave_files_for_the_server_itself(self, tmp_path: Path) -> None:
         app = FastAPI()

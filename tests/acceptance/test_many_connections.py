@@ -1,0 +1,52 @@
+"""The API as it is deployed, with few files, and more connections than those."""
+
+from __future__ import annotations
+
+import resource
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from harness.pieces import KEY, ApiServer
+
+from memorybase import wiring
+from memorybase.auth import api_keys
+from memorybase.database import migrate
+from memorybase.settings import Settings
+
+FILES = 256
+HALF_SENT = b"POST /v1/flows HTTP/1.1\r\nHost: localhost\r\n"
+
+
+class ApiWithFewFiles(ApiServer):
+    def popen_options(self) -> dict[str, Any]:
+        limit = (FILES, FILES)
+        return super().popen_options() | {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit)}
+
+
+@pytest.fixture
+def api(tmp_path: Path) -> Iterator[ApiWithFewFiles]:
+    settings = Settings(data_dir=tmp_path, header_timeout_seconds=300.0)
+    migrate.upgrade(settings.resolved_database_url)
+    services = wiring.build(settings, role="cli")
+    api_keys.ensure_local_user(services, KEY)
+    wiring.close(services)
+    server = ApiWithFewFiles(settings)
+    with closing(server):
+        server.start()
+        yield server
+
+
+def test_more_half_sent_requests_than_files_keep_nobody_out(api: ApiWithFewFiles) -> None:
+    with ExitStack() as held:
+        for _ in range(FILES + 100):
+            client = held.enter_context(closing(socket.create_connection(("127.0.0.1", api.port), timeout=30)))
+            client.sendall(HALF_SENT)
+        with httpx.Client(base_url=f"http://127.0.0.1:{api.port}", trust_env=False, timeout=30) as caller:
+            assert caller.get("/health/live").status_code == 200
+            answer = caller.put("/v1/flows/f", json={"name": "f"}, headers={"X-API-Key": KEY})
+            assert answer.status_code == 201
