@@ -36,6 +36,7 @@ REASONS = {
     "not_in_thread": "not on this run's thread",
     "current_run": "from this run",
     "role": "with a role that was not requested",
+    "intermediate": "intermediate output",
     "empty": "empty",
     "tool_result_without_call": "tool result without its call",
     "tool_call_without_result": "tool call without its result",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 from uuid import UUID, uuid4
 
 from sqlalchemy.orm import Session as OrmSession
@@ -332,10 +332,7 @@ def delete_messages(
     InvalidRequest.
     """
     checked_chat_id(chat_id)
-    if not roles:
-        raise errors.InvalidRequest(
-            "roles must name user, assistant or both", field="roles", limit=["user", "assistant"]
-        )
+    check_deletion(mode, roles)
     with services.database.transaction() as db:
         memory = require_memory(db, key)
         chat = chats.lock_chat(db, memory.id, chat_id)
@@ -344,6 +341,17 @@ def delete_messages(
         deleted = _delete(db, chat, mode, set(roles))
         _after_deletion(db, chat, deleted)
         return Deleted([record.message_id for record in deleted], chat.messages)
+
+
+def check_deletion(mode: str, roles: Collection[str]) -> None:
+    """Raises InvalidRequest for a mode or a role that does not exist."""
+    modes, known = get_args(DeleteMode), get_args(DeletedRole)
+    if mode not in modes:
+        text = f"mode must be one of {', '.join(modes)} (got {mode!r})"
+        raise errors.InvalidRequest(text, field="mode", value=mode, limit=list(modes))
+    if isinstance(roles, str) or not roles or not set(roles) <= set(known):
+        text = f"roles must be a list of user, assistant or both (got {roles!r})"
+        raise errors.InvalidRequest(text, field="roles", value=str(roles), limit=list(known))
 
 
 def _delete(db: OrmSession, chat: Chat, mode: DeleteMode, roles: set[DeletedRole]) -> list[DeletedRecord]:

@@ -181,6 +181,10 @@ class DeleteMemory(_Node):
     mode: DeleteMode
     roles: Collection[DeletedRole]
 
+    def __post_init__(self) -> None:
+        _Node.__post_init__(self)
+        message_log.check_deletion(self.mode, self.roles)
+
     def run(self, variables: Variables) -> Deleted:
         return message_log.delete_messages(
             self.memory.services, self.memory.key, self._chat(variables), mode=self.mode, roles=self.roles

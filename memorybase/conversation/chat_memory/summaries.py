@@ -154,7 +154,7 @@ def summarize_due(
         return False
     try:
         return _bring_up(services, chat.id, summarizer, batch)
-    except (errors.EnvironmentFailure, errors.MessageFailure) as error:
+    except job.FAILURES as error:
         log.warning("chat_summary_failed", chat_row_id=str(chat.id), error_code=error.code)
         return False
 

@@ -178,7 +178,10 @@ def as_record(message: Message) -> Record:
     record = Record.from_row(
         message, message_id=message.id, created_at=message.timestamp, parent_id=message.parent_message_id
     )
-    return record if message.parent_rule is None else replace(record, parent_rule=message.parent_rule)
+    is_intermediate = message.role == "assistant" and not message.is_output
+    if message.parent_rule is None and not is_intermediate:
+        return record
+    return replace(record, parent_rule=message.parent_rule or record.parent_rule, intermediate=is_intermediate)
 
 
 def _whole_units(newest_first: Sequence[Record], prune: Prune) -> list[Record]:

@@ -5,10 +5,12 @@ flowx_6         the latest 30 pairs, no summary
 token_buffer    as many whole turns as the budget holds, and a summary of earlier ones
 window          the latest 10 turns
 
-Pure: records and a summary in, a view out. A turn without a reply does not count as a pair. Other callers share the
-summary, so it may cover more than the window leaves out; that is still shown verbatim. Messages outside of the window
-that the summary does not cover yet are shown verbatim, up to `uncovered_tokens`; if there are more, the view is flagged
-`gap`.
+Pure: records and a summary in, a view out. Pairs and their summary have what users and agents said to each other: no
+tool results and no intermediate outputs (`is_output: false`). A turn without a reply does not count as a pair.
+
+Other callers share the summary, so it may cover more than the window leaves out; that is still shown verbatim. Messages
+outside of the window that the summary does not cover yet are shown verbatim, up to `uncovered_tokens`; if there are
+more, the view is flagged `gap`.
 """
 
 from __future__ import annotations
@@ -28,12 +30,14 @@ from memorybase.conversation.session_memory.transcript import (
 from memorybase.conversation.view.budget import GAP, LIMIT, SUMMARISED, SUMMARY_DROPPED, Summary
 from memorybase.conversation.view.build import SUMMARY_PREFIX, Removed, View, ViewOptions, build_view, summary_use
 from memorybase.conversation.view.limits import Limits
-from memorybase.conversation.view.records import Record
+from memorybase.conversation.view.records import Record, Role
 from memorybase.conversation.view.rendering import Align, Format
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.view.turns import open_question
 
 NOT_IN_THREAD = "not_in_thread"
+PAIRS = "pairs_"  # begins the name of a summary of what is before the latest pairs
+DIALOGUE: frozenset[Role] = frozenset({"user", "assistant"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +63,7 @@ class SessionPreset:
     @property
     def summary_of(self) -> str:
         """The name under which its summaries are stored; presets with equal windows share them."""
-        return self.name if self.pairs is None else f"pairs_{self.pair_count}"
+        return self.name if self.pairs is None else f"{PAIRS}{self.pair_count}"
 
     @property
     def pair_count(self) -> int:
@@ -120,7 +124,8 @@ def session_memory(
             thread="inferred",
             leaf_id=tail.leaf_id,
             exclude_run_id=call.exclude_run_id,
-            roles=None if preset.pairs is None else frozenset({"user", "assistant"}),
+            roles=None if preset.pairs is None else DIALOGUE,
+            answers_only=preset.pairs is not None,
         ),
         counter=call.counter,
         flags=tail.flags,

@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.conversation.history.session_reader import Walk, as_record
+from memorybase.conversation.session_memory.presets import DIALOGUE, PAIRS
 from memorybase.conversation.session_memory.summaries import SummaryKey
 from memorybase.conversation.summarizers import job
 from memorybase.conversation.summarizers.job import Folded
@@ -55,6 +56,8 @@ class _Claim:
             db, self.row.flow_id, self.row.session_id, after_seq=after_seq, to_seq=to_seq, limit=job.PAGE
         )
         records = [as_record(message) for message in page if message.id in self.thread]
+        if self.row.preset.startswith(PAIRS):
+            records = [record for record in records if record.role in DIALOGUE and not record.intermediate]
         return records, to_seq if len(page) < job.PAGE else page[-1].seq
 
 

@@ -55,12 +55,26 @@ def fold(
     while folded.to_seq < to_seq:
         with services.database.reading() as db:
             records, end = read_page(db, folded.to_seq)
-        text = summarizer.summarize(folded.text, records, prompt) if has_content(records) else folded.text
+        text = _summarize(summarizer, folded.text, records, prompt) if has_content(records) else folded.text
         from_seq = records[0].seq if records and folded.from_seq is None else folded.from_seq
         folded = Folded(text, from_seq, end, UUID(records[-1].id) if records else folded.last_message_id)
         if end < to_seq and not store(folded):
             return None
     return folded
+
+
+def _summarize(summarizer: Summarizer, previous: str | None, records: Sequence[Record], prompt: str | None) -> str:
+    """The new summary. A summarizer that a caller hands in may raise and return anything."""
+    try:
+        text: object = summarizer.summarize(previous, records, prompt)
+    except errors.MemorybaseError:
+        raise
+    except Exception as error:
+        name = type(error).__name__
+        raise errors.SummarizerUnavailable(f"The summarizer {summarizer.name} raised {name}") from error
+    if not isinstance(text, str) or not text.strip():
+        raise errors.SummaryRejected
+    return text
 
 
 def lease(services: Services) -> timedelta:

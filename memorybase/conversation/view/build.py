@@ -36,6 +36,7 @@ class ViewOptions:
 
     leaf_id            the last message of the thread; by default the newest, of exclude_run_id if it has messages
     roles              only messages of these roles
+    answers_only       leave out assistant messages that are no answers to the user
     exclude_run_id     leave out the messages of this run: the caller has them
     max_images         so many of the newest images are sent; None is no limit
     reserved_tokens    part of limits.max_tokens for what the caller sends beside the view; inserts use it first
@@ -48,6 +49,7 @@ class ViewOptions:
     thread: ThreadRule = "none"
     leaf_id: str | None = None
     roles: frozenset[Role] | None = None
+    answers_only: bool = False
     exclude_run_id: str | None = None
     drop_empty: bool = True
     clearing: Clearing | None = None
@@ -277,6 +279,8 @@ def _removal_reason(record: Record, options: ViewOptions) -> str | None:
         return "current_run"
     if options.roles is not None and record.role not in options.roles:
         return "role"
+    if options.answers_only and record.intermediate:
+        return "intermediate"
     if options.drop_empty and record.is_empty:
         return "empty"
     return None

@@ -286,7 +286,8 @@ def _window(records: Sequence[Record], tokens: Sequence[int], limits: Limits, le
             required = _required(list(tail), None, 0)
             size = _head(list(tail), head_room, _keep_first(limits, leading), required)
             head = [tail.popleft() for _ in range(size)]
-        while len(tail) > 1 and count > threshold.target:
+        least = min(1, threshold.target)  # a unit larger than the target stays whole, but a target of 0 keeps none
+        while len(tail) > least and count > threshold.target:
             count -= tail.popleft().messages
     return _indices([*(head or ()), *tail])
 

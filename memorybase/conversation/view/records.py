@@ -39,6 +39,7 @@ class Record:
     status: Status = "completed"
     created_at: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    intermediate: bool = False  # an assistant message that is no answer to the user, such as a routing decision
     # Its role in the view, and the stored messages that it stands for, if they are not the record itself.
     kind: Kind = "history"
     message_ids: Sequence[str] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -52,7 +52,7 @@ def to_openai(record: Record) -> dict[str, Any]:
     """A chat completion message."""
     message: dict[str, Any] = {"role": record.role, "content": record.content}
     if record.tool_calls:
-        message["tool_calls"] = [dict(call) for call in record.tool_calls]
+        message["tool_calls"] = [_openai_call(call) for call in record.tool_calls]
         message["content"] = record.content or None
     return message | _references(record)
 
@@ -70,6 +70,14 @@ def to_langchain(record: Record) -> dict[str, Any]:
 def _references(record: Record) -> dict[str, str]:
     references = {"tool_call_id": record.tool_call_id, "name": record.name or None}
     return {key: value for key, value in references.items() if value is not None}
+
+
+def _openai_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    """With arguments even if the model wrote none: they are required."""
+    name, arguments = call_parts(call)
+    given = call["function"] if isinstance(call.get("function"), Mapping) else {}
+    other = {key: value for key, value in call.items() if key not in {"name", "args"}} if not given else dict(call)
+    return {"type": "function", **other, "function": {**given, "name": name, "arguments": arguments}}
 
 
 def _langchain_call(call: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from memorybase.client import Json
-from memorybase.conversation.chat_memory.message_log import DeletedRole, DeleteMode
+from memorybase.conversation.chat_memory.message_log import DeletedRole, DeleteMode, check_deletion
 from memorybase.conversation.chat_memory.templates import check_template
 from memorybase.integrations.flow_memory import FlowMemory
 from memorybase.integrations.langchain import to_messages
@@ -94,6 +94,9 @@ class DeleteMemory:
     chat: ChatMemory
     mode: DeleteMode = "latest_request"
     roles: Sequence[DeletedRole] = ("user", "assistant")
+
+    def __post_init__(self) -> None:
+        check_deletion(self.mode, self.roles)
 
     def __call__(self, state: State, config: RunnableConfig) -> Json:
         chat_id, memory = self.chat.chat_in(state, config), self.chat.memory

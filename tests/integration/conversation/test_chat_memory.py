@@ -162,6 +162,83 @@ def test_a_threshold_cuts_when_it_is_reached_and_stores_the_cut(world: World) ->
     assert len(seen(memory(world, max_messages=50))) == 11
 
 
+def test_a_threshold_with_a_target_of_zero_keeps_nothing(world: World) -> None:
+    node = memory(world, trim_mode="threshold", threshold_trigger=3, threshold_target=0)
+    sizes = []
+    for n in range(1, 8):
+        node.add(m(n), chat_id="c")
+        sizes.append(len(seen(node)))
+
+    assert sizes == [1, 2, 0, 1, 2, 0, 1]
+    assert seen(node) == ["m7"]
+
+
+def test_a_target_of_zero_leaves_the_summary_of_everything(world: World) -> None:
+    node = memory(
+        world, trim_mode="threshold", threshold_trigger=6, threshold_target=0, enable_summarization=True,
+        summarizer=Notes(),
+    )  # fmt: skip
+    for n in range(1, 8):
+        node.add(m(n), chat_id="c")
+
+    assert seen(node) == ["m1+m2+m3+m4+m5+m6", "m7"]
+
+
+class Broken(Notes):
+    """Fails as a library may, or returns what is no text."""
+
+    def __init__(self, answer: object) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def summarize(self, previous: str | None, records: Sequence[Record], prompt: str | None = None) -> str:
+        del previous, records, prompt
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer  # type: ignore[return-value]  # that is the fault
+
+
+@pytest.mark.parametrize("answer", [ZeroDivisionError("secret"), errors.InvalidRequest("no"), None, "", 7])
+def test_a_summarizer_that_fails_in_its_own_way_does_not_fail_the_write(world: World, answer: object) -> None:
+    node = memory(world, max_messages=2, enable_summarization=True, summarizer=Broken(answer))
+
+    node.add(m(*range(1, 13)), chat_id="c")
+
+    assert len(log_of(node)) == 12
+    working = memory(world, max_messages=2, enable_summarization=True, summarizer=Notes())
+    working.add(m(13, 14), chat_id="c")
+    assert seen(working) == ["+".join(f"m{n}" for n in range(1, 13)), "m13", "m14"]
+
+
+def test_a_summary_on_request_says_that_the_summarizer_failed(world: World) -> None:
+    node = memory(world, max_messages=2, summarizer=Broken(ZeroDivisionError("secret")))
+    node.add(m(*range(1, 13)), chat_id="c")
+
+    with pytest.raises(errors.SummarizerUnavailable, match="raised ZeroDivisionError"):
+        node.summarize("c")
+
+
+@pytest.mark.parametrize("wrong", [
+    {"mode": "by_latest"}, {"mode": "ALL"}, {"roles": ("users",)}, {"roles": ("user", "users")}, {"roles": "user"},
+    {"roles": ()},
+])  # fmt: skip
+def test_a_deletion_with_an_unknown_mode_or_role_is_refused_and_deletes_nothing(
+    world: World, wrong: dict[str, Any]
+) -> None:
+    node = memory(world)
+    node.add(m(1, 2), chat_id="c")
+    asked = {"mode": "latest_request", "roles": ("user", "assistant")} | wrong
+    (field,) = wrong
+
+    with pytest.raises(InvalidRequest) as constructed:
+        DeleteMemory(memory=node, name="Undo", chat_id=CHAT, **asked)
+    with pytest.raises(InvalidRequest) as called:
+        message_log.delete_messages(world.services, node.key, "c", **asked)
+
+    assert (constructed.value.field, called.value.field) == (field, field)
+    assert len(log_of(node)) == 2
+
+
 def test_a_threshold_does_not_cut_before_the_run_has_answered(world: World) -> None:
     node = memory(world, trim_mode="threshold", threshold_trigger=3, threshold_target=1)
     run = uuid4()

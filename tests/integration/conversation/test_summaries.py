@@ -116,6 +116,24 @@ def test_a_read_requests_a_summary_without_waiting_and_the_next_read_has_it(worl
     assert (row(world).notify_at, row(world).lease_until, row(world).attempts) == (None, None, 0)
 
 
+def test_routing_decisions_and_tool_results_are_no_part_of_session_memory(world: World) -> None:
+    for number in range(1, 6):
+        said: list[dict[str, Any]] = [
+            {"role": "user", "content": f"q{number}"},
+            {"role": "assistant", "content": f"route{number}", "is_output": False},
+            {"role": "tool", "content": f"result{number}", "tool_call_id": "t"},
+            {"role": "assistant", "content": f"a{number}"},
+        ]
+        world.say(S, *said)
+    by = Scripted()
+    assert history(read(world)) == [f"{kind}{number}" for number in range(1, 6) for kind in "qa"]
+    work(world, by)
+
+    assert by.calls == [(None, ["q1", "a1", "q2", "a2"])]
+    recent = "".join(f"user: q{number}\nagent: a{number}\n" for number in (3, 4, 5))
+    assert read(world).text == f"{recent}Summary of previous replies: q1|a1|q2|a2"
+
+
 def test_a_capture_requests_no_summary(world: World) -> None:
     talk(world, *range(1, 9))
 

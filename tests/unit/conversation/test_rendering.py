@@ -10,6 +10,7 @@ import pytest
 from harness.records import ids, log, numbered, record, tool_call
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, convert_to_messages
 
 from memorybase.conversation import Prefixes, Record
 from memorybase.conversation.session_memory.transcript import memory_use_summary, pairs_of, session_text
@@ -82,6 +83,24 @@ def test_messages_render_in_both_shapes() -> None:
     assert to_langchain(broken)["tool_calls"][0]["args"] == {"_raw": "{not json"}
     assert Record.from_openai({**to_openai(call), "role": "developer"}, id="1", seq=1).role == "system"
     assert to_openai(Record.from_openai(to_openai(call), id="A1", seq=1)) == to_openai(call)
+
+
+@pytest.mark.parametrize("call", [
+    {"id": "t1", "type": "function", "function": {"name": "now"}},
+    {"id": "t1", "function": {"name": "now", "arguments": None}},
+    {"id": "t1", "type": "function", "function": {"name": "now", "arguments": ""}},
+    {"id": "t1", "name": "now"},
+])  # fmt: skip
+def test_a_tool_call_without_arguments_has_none_in_both_shapes(call: dict[str, Any]) -> None:
+    calling = replace(record("A1[t1]", 1), content=None, tool_calls=[call])
+
+    (shown,) = convert_to_messages([to_openai(calling)])  # as the model's library reads it
+    assert to_openai(calling)["tool_calls"] == [
+        {"id": "t1", "type": "function", "function": {"name": "now", "arguments": "{}"}}
+    ]
+    assert isinstance(shown, AIMessage)
+    assert [(each["name"], each["args"], each["id"]) for each in shown.tool_calls] == [("now", {}, "t1")]
+    assert to_langchain(calling)["tool_calls"][0]["args"] == {}
 
 
 @pytest.mark.parametrize(

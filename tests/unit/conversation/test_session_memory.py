@@ -56,6 +56,44 @@ def shown(
     return session_memory(Tail(list(records), complete), preset, Call(**call), stored=stored, use_memory=True)
 
 
+def routed(count: int) -> list[Record]:
+    """Each turn with a routing decision and a draft before its answer, by hand: q, "billing", "draft", a."""
+    return [
+        Record(
+            id=f"{kind}{turn}", seq=4 * turn + place, role="user" if kind == "q" else "assistant",
+            content=f"{kind}{turn}", run_id=f"r{turn}", intermediate=kind in {"route", "draft"},
+        )
+        for turn in range(1, count + 1)
+        for place, kind in enumerate(("q", "route", "draft", "a"))
+    ]  # fmt: skip
+
+
+def test_routing_decisions_and_drafts_are_no_part_of_the_pairs() -> None:
+    memory = shown(routed(5), preset=FLOWX_6)
+
+    assert memory.view.text == "\n".join(f"user: q{turn}\nagent: a{turn}" for turn in range(1, 6))
+    assert history(memory.view) == [f"{kind}{turn}" for turn in range(1, 6) for kind in "qa"]
+    assert {removed.reason for removed in memory.view.report.removed} == {"intermediate"}
+    assert memory.memory_use_summary is not None
+    assert [pair["agentMessage"] for pair in memory.memory_use_summary["chatMessages"]] == [
+        "a5",
+        "a4",
+        "a3",
+        "a2",
+        "a1",
+    ]
+
+
+def test_a_turn_with_a_routing_decision_alone_is_no_pair() -> None:
+    without_answer = [record for record in routed(4) if record.id != "a4"]
+
+    assert shown(without_answer).view.text == "user: q1\nagent: a1\nuser: q2\nagent: a2\nuser: q3\nagent: a3"
+
+
+def test_other_presets_show_intermediate_outputs() -> None:
+    assert history(shown(routed(1), preset=WINDOW).view) == ["q1", "route1", "draft1", "a1"]
+
+
 def history(view: View) -> list[str]:
     return [each for source in view.sources if source.kind == "history" for each in source.message_ids]
 

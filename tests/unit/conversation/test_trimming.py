@@ -120,6 +120,12 @@ def test_a_threshold_lets_a_log_grow_and_then_cuts_it() -> None:
     assert (seen[4], seen[7]) == ("m4 m5", "m7 m8")
 
 
+def test_a_threshold_with_a_target_of_zero_keeps_nothing() -> None:
+    limits = Limits(threshold=TrimThreshold(trigger=3, target=0))
+
+    assert [kept(numbered(count), limits)[0] for count in range(1, 7)] == ["m1", "m1 m2", "", "m4", "m4 m5", ""]
+
+
 def test_a_threshold_is_checked_after_a_complete_write() -> None:
     limits = Limits(threshold=TrimThreshold(trigger=3, target=1))
     records = [replace(one, run_id=f"r{(one.seq + 1) // 2}") for one in numbered(4)]
