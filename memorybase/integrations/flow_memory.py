@@ -23,7 +23,7 @@ from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.read import read_history
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
 from memorybase.conversation.session_memory.presets import PRESETS
-from memorybase.database.paging import MAX_SIZE, PageRequest
+from memorybase.database.paging import PageRequest
 from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion.capture import OnConflict
 from memorybase.integrations.outbox import Outbox
@@ -34,6 +34,7 @@ from memorybase.search import request as search_request
 from memorybase.search import search as answer
 from memorybase.services import Services
 
+NEWEST = 100  # messages of a session that a hook compares a state with
 TRIES = 2  # of a call: a flow must not wait as long for memory as a command may
 TIMEOUT_SECONDS = 5.0
 
@@ -58,7 +59,7 @@ class FlowMemory(Protocol):
         """Store a run's messages; safe to repeat."""
 
     def newest(self, session_id: str) -> list[Json]:
-        """The session's latest captured messages, oldest first; at most one page."""
+        """The session's latest captured messages, oldest first; at most NEWEST."""
 
     def report(self, execution_id: str, execution: Json) -> Json:
         """Store the outputs of a node execution."""
@@ -116,7 +117,7 @@ class OverHttp:
         return self._call("POST", f"/flows/{_quoted(self.flow)}/runs", {**run, "on_conflict": on_conflict})
 
     def newest(self, session_id: str) -> list[Json]:
-        params = {"flow_id": self.flow, "session_id": session_id, "order": "desc", "size": MAX_SIZE}
+        params = {"flow_id": self.flow, "session_id": session_id, "order": "desc", "size": NEWEST}
         page = self.client.call("GET", "/messages", tries=TRIES, params=params)
         return cast("list[Json]", page["items"][::-1])
 
@@ -195,7 +196,7 @@ class InProcess:
 
     def newest(self, session_id: str) -> list[Json]:
         query = MessageQuery(flow_id=self._flow_id, session_id=session_id, order="desc")
-        page = sessions.list_messages(self.services, self.user_id, query, PageRequest(size=MAX_SIZE))
+        page = sessions.list_messages(self.services, self.user_id, query, PageRequest(size=NEWEST))
         return [_json(message) for message in reversed(page.items)]
 
     def report(self, execution_id: str, execution: Json) -> Json:

@@ -17,11 +17,12 @@ from langchain_core.messages import BaseMessage
 
 from memorybase.client import Json
 from memorybase.conversation.view.records import UUID_NIL
+from memorybase.integrations.flow_memory import NEWEST
 from memorybase.integrations.langchain import to_dict
 from memorybase.messages import canonical, message_text
 from memorybase.models import ID_LENGTH
 
-WINDOW = 200  # the newest messages of earlier runs, which are captured now if they were not
+WINDOW = NEWEST  # the newest messages of earlier runs, which are captured now if they were not
 REMEMBERED = 4 * WINDOW  # messages of a session; a run may add many
 
 
@@ -31,12 +32,14 @@ class StateMessage:
 
     before    it was in the state when the run began, and did not come with its input
     kept      a client may have sent it before, under another id or none
+    changed   the run added or changed it
     """
 
     id: str
     body: Json
     before: bool
     kept: bool
+    changed: bool
 
 
 def state_messages(
@@ -57,7 +60,8 @@ def state_messages(
         is_input = position is not None and position >= first_input
         kept = position is not None and (message.id is None or (is_input and has_history))
         before = position is not None and not is_input
-        found.append(StateMessage(message.id or f"{run_id}:{index}", to_dict(message), before, kept))
+        changed = position is None or begun[position].content != message.content
+        found.append(StateMessage(message.id or f"{run_id}:{index}", to_dict(message), before, kept, changed))
     return found
 
 
@@ -77,6 +81,7 @@ class SessionLog:
     spoken: list[tuple[str, tuple[str, str]]] = field(default_factory=list)  # id, role and text
     newest: str | None = None
     linked: bool = False
+    _edited: set[str] = field(default_factory=set)
     _own_ids: dict[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -90,6 +95,8 @@ class SessionLog:
                 log._own_ids[state_id] = identity
             log.linked = log.linked or message.get("parent_message_id") is not None
             log._add(state_id, message)
+            if message.get("edited_at") is not None:
+                log._edited.add(state_id)
         return log
 
     def misses(self, messages: Sequence[StateMessage]) -> bool:
@@ -107,18 +114,19 @@ class SessionLog:
             body = {**message.body, "id": message.id}
             if message.id in self.digests:
                 previous = message.id
-                if self.digests[message.id] != _digest(message.body):
-                    new.append(body)  # an edit, which keeps its place
+                # An edit, which keeps its place. What was edited in memory is not undone by a state from before.
+                differs = self.digests[message.id] != _digest(message.body)
+                if differs and (message.changed or message.id not in self._edited):
+                    new.append(body)
                 continue
             if index in old:
                 previous = old[index] or previous
                 continue
-            if previous is None:
-                parent = UUID_NIL if linked and not is_fork else None
-            else:
-                parent = previous if linked or previous != newest else None
-            linked = linked or parent is not None
-            new.append(body if parent is None else {**body, "parent_message_id": parent})
+            begins = previous is None and is_fork
+            linked = linked or begins or previous not in {None, newest}
+            if linked:
+                body["parent_message_id"] = None if begins else previous or UUID_NIL
+            new.append(body)
             if body["role"] != "system":  # a state may begin with one, and the next message does not follow it
                 previous = newest = message.id
         return new
@@ -126,7 +134,7 @@ class SessionLog:
     def sent(self, body: Json) -> Json:
         """The message with the ids that memory has for it and its parent."""
         parent = body.get("parent_message_id")
-        named = {} if parent is None else {"parent_message_id": self._own_ids.get(parent, parent)}
+        named = {} if parent is None else {"parent_message_id": self._own_ids.get(parent, parent)}  # null stays null
         return {**body, "id": self._own_ids.get(body["id"], body["id"]), **named}
 
     def take_own_id(self, state_id: str) -> None:

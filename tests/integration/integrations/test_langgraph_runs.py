@@ -134,6 +134,36 @@ def test_an_edit_in_another_process_replaces_the_draft_too(
     assert captured(api) == [("user", "Write."), ("assistant", "Final.")]
 
 
+def test_a_draft_that_is_edited_again_and_again_is_captured_as_it_ends(
+    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+) -> None:
+    def review(state: MessagesState) -> Command[Any]:
+        draft = state["messages"][-1]
+        edited = AIMessage(interrupt({"draft": draft.content}), id=draft.id)
+        return Command(goto="__end__" if edited.content == "Done." else "review", update={"messages": [edited]})
+
+    graph = answering("Draft.")
+    graph.add_node("review", review)
+    graph.add_edge("answer", "review")
+    for asked in ({"messages": [("user", "Write.")]}, *(Command(resume=text) for text in ("Two.", "Three.", "Done."))):
+        graph.compile(checkpointer=saver).invoke(asked, RunHook(memory).config("s1"))  # each in a process of its own
+
+    assert captured(api) == [("user", "Write."), ("assistant", "Done.")]
+
+
+def test_a_message_that_was_corrected_in_memory_stays_corrected(
+    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+) -> None:
+    graph = answering("Wrong.", "Fine.")
+    graph.compile(checkpointer=saver).invoke({"messages": [("user", "First?")]}, RunHook(memory).config("s1"))
+    answer = api.get("/messages", flow_id=FLOW, session_id="s1")["items"][1]
+    api.patch(f"/messages/{answer['id']}", {"content": "Right."})
+
+    graph.compile(checkpointer=saver).invoke({"messages": [("user", "Second?")]}, RunHook(memory).config("s1"))
+
+    assert [text for _, text in captured(api)] == ["First?", "Right.", "Second?", "Fine."]
+
+
 def test_a_breakpoint_is_captured_before_and_after(
     api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
 ) -> None:
@@ -177,6 +207,20 @@ def test_a_replayed_answer_is_a_sibling_of_the_first_one(
 
     assert [text for _, text in captured(api)] == ["Count.", "One.", "Other."]
     assert thread(api) == ["Count.", "Other."]
+
+
+def test_time_travel_to_the_start_begins_a_new_conversation(
+    api: Api, memory: FlowMemory, saver: BaseCheckpointSaver[Any]
+) -> None:
+    app = answering("One.", "Two.", "Three.").compile(checkpointer=saver).with_config(callbacks=[RunHook(memory)])
+    app.invoke({"messages": [("user", "First?")]}, on())
+    start = list(app.get_state_history(on()))[-1]
+
+    app.invoke({"messages": [("user", "Other?")]}, start.config)
+    assert thread(api) == ["Other?", "Two."]
+    app.invoke({"messages": [("user", "More?")]}, on())
+
+    assert thread(api) == ["Other?", "Two.", "More?", "Three."]
 
 
 def test_a_thread_whose_checkpoints_were_lost_goes_on_as_one_conversation(api: Api, memory: FlowMemory) -> None:
