@@ -9,6 +9,8 @@ bodies         bounds on request bodies
 middleware     request id, encoded ids
 security_headers   what browsers must not do with an answer
 deps           what routes receive: services, caller, page, ids
+admission      how much work of each class is in progress
+shared_polls   polls that many requests share
 limits         rate limits by key and address
 routes         the endpoints, one module per resource
 schemas        request bodies and responses (chat_schemas: those of chat memories)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
 
+from anyio import to_thread
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.routing import APIRoute
@@ -14,6 +16,7 @@ from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from api import failures, waiting
+from api.admission import Admission, admission_of
 from api.bodies import BodyBound
 from api.file_limit import raise_file_limit
 from api.limits import Gate
@@ -28,6 +31,8 @@ from memorybase.settings import Settings
 log = telemetry.get_logger(__name__)
 
 PREFIX = "/v1"
+OTHER_THREADS = 20  # of the web page and of shared polls
+SWITCH_SECONDS = 0.0005
 DESCRIPTION = "Memory for LLM flows: capture runs, search their messages, build the context of the next turn."
 
 
@@ -60,6 +65,8 @@ def create_app(services: Services | None = None) -> FastAPI:
     app.state.ending = False
     app.state.connections_bounded = False
     app.state.gate = Gate(settings)
+    app.state.admission = Admission(settings)
+    app.state.watched = waiting.Watched(lambda: app.state.services)
     app.state.exposition = exposition.Exposition()
     failures.install(app)
     for router in ROUTERS:
@@ -120,6 +127,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.services = wiring.build(app.state.settings, role="api")
         _prepare(app)
         wiring.freeze_loaded_objects()
+    _share_the_interpreter(app)
     with waiting.ended_by_signals(app):
         yield
     if is_built_here:
@@ -132,6 +140,14 @@ def _prepare(app: FastAPI) -> None:
     nowhere = {"type": "http", "method": "GET", "path": "/\0", "root_path": "", "headers": []}
     for route in app.routes:
         route.matches(nowhere)
+
+
+def _share_the_interpreter(app: FastAPI) -> None:
+    """Have a thread for all that is admitted, and let none hold the interpreter for the usual 5 ms: a capture takes it
+    some fifty times, and would wait for as many searches each time."""
+    threads = to_thread.current_default_thread_limiter()
+    threads.total_tokens = max(threads.total_tokens, admission_of(app).threads + OTHER_THREADS)
+    sys.setswitchinterval(SWITCH_SECONDS)
 
 
 def _operation_id(route: APIRoute) -> str:

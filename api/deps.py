@@ -8,11 +8,11 @@ from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response, Security
-from fastapi.concurrency import run_in_threadpool
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPBearer
 
+from api.admission import Bulkhead, Work, admission_of, work_of
 from api.limits import Gate
 from api.middleware import path_text
 from api.schemas import ERRORS, Stored
@@ -62,14 +62,21 @@ def _unknown_parameter(name: str, known: list[str]) -> errors.InvalidRequest:
 
 
 class KeyedRoute(CheckedRoute):
-    """Checks the API key before everything else: no caller without a key learns the format of a request."""
+    """Checks the API key before everything else: no caller without a key learns the format of a request. Then admits
+    the request to its class of work."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
+        work = work_of(self.name, self.methods or set())
 
         async def keyed(request: Request) -> Response:
-            request.state.principal = await _authenticated(request)
-            return await handler(request)
+            admission = admission_of(request)
+            request.state.principal = await _authenticated(request, admission.key_check(work))
+            if work is Work.STREAM:
+                return await handler(request)  # it is admitted for what it reads, not while it waits
+            await request.body()  # FastAPI keeps it: no slot is held while a slow client sends
+            async with admission[work].admitted():
+                return await handler(request)
 
         return keyed
 
@@ -155,7 +162,7 @@ def _resolved(request: Request, kind: messages.IdKind, value: str) -> tuple[UUID
     return messages.resolve_id(request.state.principal.user_id, kind, path_text(value))
 
 
-async def _authenticated(request: Request) -> Principal:
+async def _authenticated(request: Request, bulkhead: Bulkhead) -> Principal:
     gate: Gate = request.app.state.gate
     secret = _secret(request)
     address = request.client.host if request.client else ""
@@ -164,7 +171,7 @@ async def _authenticated(request: Request) -> Principal:
         gate.refused(name, address)
         raise errors.Unauthorized
     try:
-        principal = await run_in_threadpool(check_key, request)
+        principal = await bulkhead.run(lambda: check_key(request))
     except errors.Unauthorized:
         gate.refused(name, address)
         raise

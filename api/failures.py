@@ -80,6 +80,14 @@ class TooManyBodies(errors.MemorybaseError):
     retryable = True
 
 
+class Overloaded(errors.MemorybaseError):
+    """Too much other work of this kind is in progress. Retry after the time in Retry-After."""
+
+    code = "overloaded"
+    status_code = 503
+    retryable = True
+
+
 def install(app: FastAPI) -> None:
     """Render every error in the one shape."""
     app.add_exception_handler(errors.MemorybaseError, _on_memorybase_error)
@@ -214,7 +222,7 @@ def _clean(text: str) -> str:
 def _headers(error: errors.MemorybaseError) -> dict[str, str]:
     if isinstance(error, errors.Unauthorized):
         return {"WWW-Authenticate": "Bearer"}
-    if isinstance(error, errors.RateLimited):
+    if isinstance(error, errors.RateLimited | Overloaded):
         wait = error.details.get("retry_after_seconds")
         return {"Retry-After": str(math.ceil(wait) if isinstance(wait, float) else RETRY_AFTER_JOB)}
     if isinstance(error, errors.IngestionActive):

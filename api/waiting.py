@@ -1,25 +1,29 @@
-"""Waits for jobs by polling: the wait is async, and only each short query uses a thread.
+"""Waits for jobs by polling: the wait is async, and one thread polls for all.
 
 Waits and streams end when the server receives a signal to exit; otherwise it would cut their connections.
 """
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TypeVar
+from uuid import UUID
 
 from fastapi import FastAPI, Request
-from fastapi.concurrency import run_in_threadpool
 from pydantic import TypeAdapter
 
+from api import failures
+from api.admission import Work, admission_of
+from api.shared_polls import SharedPolls
 from memorybase import errors
+from memorybase.read_models import jobs
 from memorybase.read_models.jobs import JobView
+from memorybase.services import Services
 
 Result = TypeVar("Result")
 
@@ -56,45 +60,66 @@ def ended_by_signals(app: FastAPI) -> Iterator[None]:
                 signal.signal(number, handler)
 
 
+class Watched:
+    """What waits and streams look at, shared by all of them."""
+
+    def __init__(self, services: Callable[[], Services]) -> None:
+        self.jobs = SharedPolls[UUID, JobView](lambda ids: jobs.get_jobs(services(), ids))
+        self.active_jobs = SharedPolls[UUID, dict[str, int]](lambda ids: jobs.active_jobs(services(), ids))
+
+
+def watched_by(request: Request) -> Watched:
+    watched: Watched = request.app.state.watched
+    return watched
+
+
 async def until(
-    request: Request, poll: Callable[[], Result], ended: Callable[[Result], bool], *, seconds: float
-) -> Result:
-    """Poll until the result has ended, the time is over, the caller disconnects or the server ends; the last result."""
+    request: Request, first: Result, poll: Callable[[float], Awaitable[Result]], ended: Callable[[Result], bool],
+    *, seconds: float,
+) -> Result:  # fmt: skip
+    """Poll until the result has ended, the time is over, the caller disconnects or the server ends; the last result.
+    `poll` answers after the seconds that it is given, and takes no thread meanwhile. Raises Overloaded."""
+    result, pause = first, FIRST_PAUSE_SECONDS
     deadline = time.monotonic() + seconds
-    pause = FIRST_PAUSE_SECONDS
-    while True:
-        result = await run_in_threadpool(poll)
-        left = deadline - time.monotonic()
-        if ended(result) or left <= 0 or request.app.state.ending or await request.is_disconnected():
-            return result
-        await asyncio.sleep(min(pause, left))
-        pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
+    if ended(result) or seconds <= 0:
+        return result
+    with admission_of(request).waiting():
+        while not (ended(result) or request.app.state.ending or await request.is_disconnected()):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            result = await poll(min(pause, left))
+            pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
+    return result
 
 
-async def job_events(
-    request: Request, first: JobView, poll: Callable[[], JobView], check_key: Callable[[], object]
-) -> AsyncIterator[bytes]:
+async def job_events(request: Request, first: JobView, check_key: Callable[[], object]) -> AsyncIterator[bytes]:
     """Events: the job, then each change, until it ends or is gone, the key is revoked or the server ends."""
+    with admission_of(request).waiting():
+        async for event in _events(request, first, check_key):
+            yield event
+
+
+async def _events(request: Request, first: JobView, check_key: Callable[[], object]) -> AsyncIterator[bytes]:
     shown, sent_at = first, time.monotonic()
     checked_at = sent_at
     yield _event("job", shown)
     while not shown.ended:
-        await asyncio.sleep(LONGEST_PAUSE_SECONDS)
-        if request.app.state.ending:
-            return
         try:
+            job = await watched_by(request).jobs.get(first.id, after=LONGEST_PAUSE_SECONDS)
             if time.monotonic() - checked_at >= CHECK_KEY_SECONDS:
-                await run_in_threadpool(check_key)
+                await admission_of(request)[Work.KEY].run(check_key)
                 checked_at = time.monotonic()
-            job = await run_in_threadpool(poll)
-        except errors.NotFound:
-            yield b"event: gone\ndata: {}\n\n"
-            return
         except errors.Unauthorized:
             yield b"event: unauthorized\ndata: {}\n\n"
             return
-        except errors.EnvironmentFailure:
-            job = shown  # the database is unavailable: keep the stream open
+        except (errors.EnvironmentFailure, failures.Overloaded):
+            job = shown  # the database is unavailable or busy: keep the stream open
+        if request.app.state.ending:
+            return
+        if job is None:
+            yield b"event: gone\ndata: {}\n\n"
+            return
         if job != shown:
             shown, sent_at = job, time.monotonic()
             yield _event("job", shown)

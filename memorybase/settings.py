@@ -150,6 +150,14 @@ class Settings(BaseSettings):
         default_factory=list,
         description="Addresses or networks of reverse proxies, whose X-Forwarded-For and -Proto are believed.",
     )
+    capture_threads: int = Field(8, ge=1, le=64, description="Captures in progress at once, per process.")
+    change_threads: int = Field(4, ge=1, le=64, description="Other changes in progress at once, per process.")
+    read_threads: int = Field(4, ge=1, le=64, description="Reads in progress at once, per process.")
+    search_threads: int = Field(2, ge=1, le=64, description="Searches in progress at once, per process.")
+    admission_seconds: float = Field(
+        5.0, gt=0, description="Time that a request waits while others of its kind are in progress; then 503."
+    )
+    max_waits: int = Field(2_000, ge=1, description="Maximum event streams and long polls at once, per process.")
     max_messages_per_run: int = Field(1_000, ge=1, description="Maximum messages in one POST of a run.")
     max_message_bytes: int = Field(4_000_000, ge=1_000, description="Maximum bytes of one message as JSON.")
     max_threshold: int = Field(

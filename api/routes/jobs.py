@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from api import waiting
+from api.admission import Work, admission_of
 from api.deps import PageDep, Reader, ServicesDep, Writer, check_key, keyed_router
 from api.schemas import MAX_WAIT_SECONDS, Identifier, SentUuid
 from memorybase.database.paging import Page
 from memorybase.memory_bases import regenerate
 from memorybase.models import JobState
+from memorybase.queries.ownership import not_found
 from memorybase.read_models import jobs
 from memorybase.read_models.jobs import JobView
 
@@ -40,9 +41,15 @@ async def get_job(
     request: Request,
     wait: Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait until the job ends.")] = 0,
 ) -> JobView:
-    return await waiting.until(
-        request, lambda: jobs.get_job(services, caller.user_id, job_id), lambda job: job.ended, seconds=wait
-    )
+    first = await admission_of(request)[Work.STREAM].run(lambda: jobs.get_job(services, caller.user_id, job_id))
+
+    async def poll(after: float) -> JobView:
+        job = await waiting.watched_by(request).jobs.get(job_id, after=after)
+        if job is None:
+            raise not_found("job", job_id)
+        return job
+
+    return await waiting.until(request, first, poll, lambda job: job.ended, seconds=wait)
 
 
 @router.get(
@@ -53,13 +60,10 @@ async def get_job(
 async def watch_job(job_id: SentUuid, services: ServicesDep, caller: Reader, request: Request) -> StreamingResponse:
     """Stream server-sent events: `job` after each change, `end` with the last state, `unauthorized` if the key was
     revoked."""
-
-    def poll() -> JobView:
-        return jobs.get_job(services, caller.user_id, job_id)
-
-    first = await run_in_threadpool(poll)
+    first = await admission_of(request)[Work.STREAM].run(lambda: jobs.get_job(services, caller.user_id, job_id))
+    admission_of(request).check_waits()
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    events = waiting.job_events(request, first, poll, lambda: check_key(request))
+    events = waiting.job_events(request, first, lambda: check_key(request))
     return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
 

@@ -7,9 +7,9 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
 
 from api import waiting
+from api.admission import Work, admission_of
 from api.deps import FlowFilter, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.routes.flows import deleted
 from api.schemas import (
@@ -106,7 +106,9 @@ async def flush_memory_base(
     202 with the jobs; 200 if nothing was pending or all jobs ended within `wait` seconds.
     """
     session_id = body.session_id if body else None
-    result = await run_in_threadpool(flush.flush, services, caller.user_id, memory_base_id, session_id)
+    result = await admission_of(request)[Work.CHANGE].run(
+        lambda: flush.flush(services, caller.user_id, memory_base_id, session_id)
+    )
     ended = not result.jobs
     if result.jobs and wait:
         result, ended = await _ended(request, services, caller, memory_base_id, result, wait)
@@ -230,13 +232,14 @@ async def _ended(
 ) -> tuple[FlushResult, bool]:
     """Wait until these jobs and their follow-up jobs have ended; their states, and whether all have ended."""
     sessions = [job.session_id for job in result.jobs]
-    targets = await run_in_threadpool(work.pending_targets, services, caller.user_id, base_id, sessions)
-    pending = await waiting.until(
-        request,
-        lambda: work.jobs_pending(services, base_id, targets),
-        lambda is_pending: not is_pending,
-        seconds=seconds,
-    )
-    states = await run_in_threadpool(work.job_states, services, [job.id for job in result.jobs])
+    reading = admission_of(request)[Work.STREAM]
+    targets = await reading.run(lambda: work.pending_targets(services, caller.user_id, base_id, sessions))
+
+    async def poll(after: float) -> bool:
+        active = await waiting.watched_by(request).active_jobs.get(base_id, after=after)
+        return work.jobs_pending(active or {}, targets)
+
+    pending = await waiting.until(request, await poll(0), poll, lambda is_pending: not is_pending, seconds=seconds)
+    states = await reading.run(lambda: work.job_states(services, [job.id for job in result.jobs]))
     jobs = [replace(job, state=states.get(job.id, job.state)) for job in result.jobs]
     return replace(result, jobs=jobs), not pending

@@ -8,6 +8,7 @@ from fastapi import Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
+from api.admission import Work, admission_of
 from api.deps import FlowFilter, Reader, ServicesDep, Writer, keyed_router
 from api.schemas import Identifier, SentUuid
 from memorybase.import_export import exporter, importer
@@ -22,6 +23,7 @@ LINES: dict[str, Any] = {"content": {JSON_LINES: {"schema": {"type": "string"}}}
 
 @router.get("/export", response_class=StreamingResponse, responses={200: LINES})
 def export_lines(
+    request: Request,
     services: ServicesDep,
     caller: Reader,
     flow_id: FlowFilter,
@@ -32,7 +34,8 @@ def export_lines(
     scope = exporter.resolve_scope(
         services, caller.user_id, flow_id=flow_id, memory_base_id=memory_base_id, end_user_id=end_user_id
     )
-    return StreamingResponse(exporter.export(services, scope), media_type=JSON_LINES, headers=STREAM_HEADERS)
+    lines = admission_of(request)[Work.READ].iterate(exporter.export(services, scope))
+    return StreamingResponse(lines, media_type=JSON_LINES, headers=STREAM_HEADERS)
 
 
 @router.post("/import", openapi_extra={"requestBody": {"required": True, **LINES}})

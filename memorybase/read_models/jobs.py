@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -72,6 +72,12 @@ def get_job(services: Services, user_id: UUID, job_id: UUID) -> JobView:
         return _job(require(queries.fetch_job_view(db, user_id, job_id), "job", job_id))
 
 
+def get_jobs(services: Services, job_ids: Sequence[UUID]) -> dict[UUID, JobView]:
+    """These jobs, without those that are gone. It does not check their user."""
+    with services.database.reading() as db:
+        return {row.IngestionJob.id: _job(row) for some in pages(job_ids) for row in queries.job_views(db, some)}
+
+
 def list_jobs(
     services: Services,
     user_id: UUID,
@@ -115,14 +121,20 @@ def pending_targets(services: Services, user_id: UUID, base_id: UUID, session_id
     return targets
 
 
-def jobs_pending(services: Services, base_id: UUID, targets: dict[str, int]) -> bool:
-    """Whether an active job still works toward one of these targets; later captures are ignored."""
+def active_jobs(services: Services, base_ids: Sequence[UUID]) -> dict[UUID, dict[str, int]]:
+    """By memory base, the from_seq of each session with an active job."""
+    active: dict[UUID, dict[str, int]] = {base_id: {} for base_id in base_ids}
     with services.database.reading() as db:
-        return any(
-            from_seq < targets[session_id]
-            for some in pages(targets)
-            for session_id, from_seq in queries.active_ranges(db, base_id, some)
-        )
+        for some in pages(base_ids):
+            for base_id, session_id, from_seq in queries.active_ranges(db, some):
+                earliest = active[base_id].get(session_id, from_seq)
+                active[base_id][session_id] = min(earliest, from_seq)
+    return active
+
+
+def jobs_pending(active: Mapping[str, int], targets: Mapping[str, int]) -> bool:
+    """Whether an active job still works toward one of these targets; later captures are ignored."""
+    return any(session_id in active and active[session_id] < target for session_id, target in targets.items())
 
 
 def _job(row: AnyRow) -> JobView:

@@ -92,16 +92,21 @@ def _jobs() -> AnySelect:
     return sa.select(Job, Base.name.label("memory_base_name")).join(Base, Base.id == Job.memory_base_id)
 
 
+def job_views(db: OrmSession, ids: list[UUID]) -> list[AnyRow]:
+    """These jobs, whoever owns them, of memory bases that are not being deleted."""
+    return list(db.execute(_jobs().where(Job.id.in_(ids), Base.deleting_at.is_(None))))
+
+
 def jobs_of_ids(db: OrmSession, ids: list[UUID]) -> list[Job]:
     return list(db.scalars(sa.select(Job).where(Job.id.in_(ids))))
 
 
-def active_ranges(db: OrmSession, base_id: UUID, session_ids: list[str]) -> list[tuple[str, int]]:
-    """(session, from_seq) of the active jobs of these sessions."""
-    statement = sa.select(Job.session_id, Job.from_seq).where(
-        Job.memory_base_id == base_id, Job.session_id.in_(session_ids), IS_ACTIVE
+def active_ranges(db: OrmSession, base_ids: list[UUID]) -> list[tuple[UUID, str, int]]:
+    """(memory base, session, from_seq) of the active jobs of these memory bases."""
+    statement = sa.select(Job.memory_base_id, Job.session_id, Job.from_seq).where(
+        Job.memory_base_id.in_(base_ids), IS_ACTIVE
     )
-    return [(session_id, from_seq) for session_id, from_seq in db.execute(statement)]
+    return [(base_id, session_id, from_seq) for base_id, session_id, from_seq in db.execute(statement)]
 
 
 def pending_targets(db: OrmSession, base: Base, session_ids: list[str]) -> dict[str, int]:

@@ -28,7 +28,9 @@ from memorybase.testing import AtOnce, FakeEmbedders, InMemoryLocks, InMemoryQue
 Json = dict[str, Any]
 
 # Settings that an application takes when it is made; the others it reads at each call.
-BUILT_IN = ("max_body_bytes", "max_body_bytes_in_flight", "body_timeout_seconds", "trusted_proxies", "cors_origins")
+BUILT_IN = ("max_body_bytes", "max_body_bytes_in_flight", "body_timeout_seconds", "trusted_proxies", "cors_origins",
+            "capture_threads", "change_threads", "read_threads", "search_threads", "admission_seconds",
+            "max_waits")  # fmt: skip
 
 
 @dataclass

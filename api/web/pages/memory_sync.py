@@ -138,7 +138,9 @@ class Sync:
 
     async def _follow(self, base: MemoryBaseView, progress: Progress) -> None:
         pending = await self._visit.read(
-            lambda services, _user: jobs.jobs_pending(services, self._base_id, progress.targets)
+            lambda services, _user: jobs.jobs_pending(
+                jobs.active_jobs(services, [self._base_id])[self._base_id], progress.targets
+            )
         )
         if not pending:
             base = await self._visit.read(memory_bases.get_memory_base, self._base_id)

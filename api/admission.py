@@ -1,0 +1,149 @@
+"""Bulkheads: each class of work has a number of threads, so that no number of reads can take those of captures.
+
+Python runs one thread at a time: what is admitted to a class is what may stand between a capture and the interpreter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Set
+from contextlib import asynccontextmanager, contextmanager
+from enum import StrEnum
+from typing import TypeVar, cast
+
+from anyio.lowlevel import RunVar
+from fastapi import FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
+
+from api import failures
+from memorybase.settings import Settings
+
+Result = TypeVar("Result")
+
+
+class Work(StrEnum):
+    CAPTURE = "capture"
+    CHANGE = "change"
+    READ = "read"
+    SEARCH = "search"  # takes a processor for a tenth of a second and more
+    STREAM = "stream"  # what streams and long polls ask before they wait
+    KEY = "key"  # the check of an API key, of all work but captures
+
+
+# By operation id. Others are reads if their method is GET, else changes.
+_WORK = {
+    "capture_run": Work.CAPTURE,
+    "put_node_execution": Work.CAPTURE,
+    "post_chat_messages": Work.CAPTURE,
+    "get_history": Work.READ,
+    "view_chat": Work.READ,
+    "search_memory_base": Work.SEARCH,
+    "search_flow": Work.SEARCH,
+    "search_knowledge_base": Work.SEARCH,
+    "build_context": Work.SEARCH,
+    "get_job": Work.STREAM,
+    "watch_job": Work.STREAM,
+    "flush_memory_base": Work.STREAM,
+    "sync_memory_base": Work.STREAM,
+}
+_KEY_CHECKS = 4  # at once
+_STREAM_READS = 2
+
+
+def work_of(operation: str, methods: Set[str]) -> Work:
+    """The class of an operation."""
+    return _WORK.get(operation, Work.READ if "GET" in methods else Work.CHANGE)
+
+
+class Bulkhead:
+    """So many at once; others wait for their turn in order, for a bounded time."""
+
+    def __init__(self, work: Work, slots: int, seconds: float) -> None:
+        self.work = work
+        self._limit = slots
+        self._slots = RunVar[asyncio.Semaphore](f"{work} slots")  # of the running event loop
+        self._seconds = seconds
+
+    @asynccontextmanager
+    async def admitted(self, *, bounded: bool = True) -> AsyncIterator[None]:
+        """Hold a slot; raises Overloaded if the wait is bounded and no slot was free in time."""
+        slots = self._slots.get(None)
+        if slots is None:
+            slots = asyncio.Semaphore(self._limit)
+            self._slots.set(slots)
+        try:
+            async with asyncio.timeout(self._seconds if bounded else None):
+                await slots.acquire()
+        except TimeoutError:
+            raise _overloaded(f"Too much work of the class {self.work}", self._limit, self._seconds) from None
+        try:
+            yield
+        finally:
+            slots.release()
+
+    async def run(self, function: Callable[[], Result]) -> Result:
+        """Call it in a thread; raises Overloaded."""
+        async with self.admitted():
+            return await run_in_threadpool(function)
+
+    async def iterate(self, items: Iterable[Result]) -> AsyncIterator[Result]:
+        """The items, each made in a thread; what has begun is not refused."""
+        rest, end = iter(items), object()
+        while True:
+            async with self.admitted(bounded=False):
+                item = await run_in_threadpool(next, rest, end)
+            if item is end:
+                return
+            yield cast(Result, item)
+
+
+class Admission:
+    """The bulkheads of this process."""
+
+    def __init__(self, settings: Settings) -> None:
+        slots = {
+            Work.CAPTURE: settings.capture_threads,
+            Work.CHANGE: settings.change_threads,
+            Work.READ: settings.read_threads,
+            Work.SEARCH: settings.search_threads,
+            Work.STREAM: _STREAM_READS,
+            Work.KEY: _KEY_CHECKS,
+        }
+        self.threads = sum(slots.values())
+        self._bulkheads = {work: Bulkhead(work, each, settings.admission_seconds) for work, each in slots.items()}
+        self._free_waits = self._max_waits = settings.max_waits
+        self._seconds = settings.admission_seconds
+
+    def __getitem__(self, work: Work) -> Bulkhead:
+        return self._bulkheads[work]
+
+    def key_check(self, work: Work) -> Bulkhead:
+        """Where the key of a call is checked: captures do not wait behind the keys of others."""
+        return self._bulkheads[Work.CAPTURE if work is Work.CAPTURE else Work.KEY]
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Be one of the streams and long polls; raises Overloaded beyond their number."""
+        self.check_waits()
+        self._free_waits -= 1
+        try:
+            yield
+        finally:
+            self._free_waits += 1
+
+    def check_waits(self) -> None:
+        """Raises Overloaded if there are too many streams and long polls; for a stream, before its answer begins."""
+        if self._free_waits <= 0:
+            raise _overloaded("Too many event streams and long polls", self._max_waits, self._seconds)
+
+
+def admission_of(scope: Request | FastAPI) -> Admission:
+    app = scope.app if isinstance(scope, Request) else scope
+    admission: Admission = app.state.admission
+    return admission
+
+
+def _overloaded(reason: str, limit: int, seconds: float) -> failures.Overloaded:
+    message = f"{reason}: at most {limit} at once. Retry after the time in Retry-After"
+    return failures.Overloaded(message, limit=limit, retry_after_seconds=float(math.ceil(seconds)))
