@@ -67,7 +67,8 @@ def find_damage(store: VectorStore, ref: CollectionRef, texts: Mapping[str, str 
 
 def has_length_one(vector: NDArray[np.float32]) -> bool:
     """Whether an embedder can have made it; a vector with NaN or infinity has no length near 1."""
-    return bool(abs(np.linalg.norm(vector) - 1.0) < LENGTH_TOLERANCE)
+    with np.errstate(over="ignore", invalid="ignore"):  # random bytes read as numbers
+        return bool(abs(np.linalg.norm(vector) - 1.0) < LENGTH_TOLERANCE)
 
 
 def _answer(store: VectorStore, call: Callable[[], T]) -> T:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from memorybase.errors import VectorStoreUnavailable
 from memorybase.telemetry import get_logger
 from memorybase.vectors.store import READ_BATCH, CollectionRef, VectorRecord, VectorStore, batches
@@ -49,7 +51,9 @@ def unreachable_ids(store: VectorStore, ref: CollectionRef, ids: Sequence[str]) 
     """Of these stored ids, those that no query for their own vector reaches, also because it cannot be read."""
     unreachable: set[str] = set()
     for batch in batches(ids, READ_BATCH):
-        stored = store.fetch(ref, batch, texts=False)
+        fetched = store.fetch(ref, batch, texts=False)
+        # No store searches for what is not finite: random bytes, read from a damaged file.
+        stored = {id_: chunk for id_, chunk in fetched.items() if np.isfinite(chunk.vector).all()}
         unreachable.update(id_ for id_ in batch if id_ not in stored)
         records = [VectorRecord(id_, chunk.vector, "", {}) for id_, chunk in stored.items()]
         unreachable.update(record.id for record in find_unreachable(store, ref, records))

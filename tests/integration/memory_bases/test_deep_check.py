@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from uuid import UUID
 
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 from harness import ChromaServer
 from harness.acts import filled
-from harness.world import World, build_world
+from harness.world import World
 from typer.testing import CliRunner, Result
 
 from memorybase import cli, wiring
@@ -29,13 +28,6 @@ from memorybase.vectors.chroma import ChromaStore
 from memorybase.vectors.damage import Damage
 
 MESSAGES = 1_100  # Chroma writes the index to files after the first thousand
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    built = build_world(f"sqlite:///{tmp_path / 'memorybase.db'}", tmp_path)
-    yield built
-    built.close()
 
 
 def run(world: World, monkeypatch: pytest.MonkeyPatch, *words: str) -> Result:
@@ -56,6 +48,17 @@ class TestDamage:
         assert checked(world, base) == DeepResult("ok", Damage(checked=5))
         said = run(world, monkeypatch)
         assert (said.exit_code, f"deep check of {base}: ok, 5 chunks read" in said.output) == (0, True)
+
+    def test_every_page_of_messages_and_documents_is_read(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("memorybase.memory_bases.deep_check.PAGE", 2)
+        base = filled(world)
+        world.say("t", "one", "two")
+        world.settle()
+        registry.create(world.services, world.user_id, name="notes")
+        registry.add_documents(world.services, world.user_id, "notes", [NewDocument(f"note {n}") for n in range(5)])
+        said = run(world, monkeypatch).output
+        assert f"deep check of {base}: ok, 7 chunks read" in said
+        assert "deep check of knowledge base notes: ok, 5 chunks read" in said
 
     def test_each_kind_of_damage_is_counted(self, world: World) -> None:
         base = filled(world)
@@ -92,6 +95,16 @@ class TestDamage:
         assert (done.state, done.hidden, done.marked) == ("mismatch", 2, 1)
         world.settle()
         assert checked(world, base).state == "ok"
+
+    @pytest.mark.parametrize(("component", "hidden"), [(np.nan, 1), (np.inf, 1), (3e38, 0)])
+    def test_random_bytes_are_no_vector(self, world: World, component: float, hidden: int) -> None:
+        base = filled(world)
+        broken = next(iter(world.vectors.records(world.ref(base)).values()))
+        broken.vector[:] = component
+        assert checked(world, base) == DeepResult("damaged", Damage(5, unreadable=1))
+        done = reconcile.reconcile_base(world.services, base, repair=False)
+        assert done is not None
+        assert done.hidden == hidden
 
     def test_chunks_of_a_session_in_flight_are_left_out(self, world: World) -> None:
         base = filled(world)
