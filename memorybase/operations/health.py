@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.database import clock
 from memorybase.operations import queries
-from memorybase.queries import jobs
+from memorybase.queries import heartbeats, jobs
 from memorybase.queries.store_health import store_problem
 from memorybase.services import Services
 
@@ -28,6 +28,12 @@ PART_NAMES = ("database", "redis", "chroma", "worker", "sweeper")
 # Workers take jobs within seconds; a job that is due for this long is stuck. One that an outage postponed is retried
 # within `backoff_max_seconds`; after this long it is no short outage.
 STUCK_AFTER = timedelta(minutes=1)
+
+# This many processes of one kind lost within this time, and none that lives for longer than STEADY: they keep crashing,
+# each after its first heartbeats, which alone would look alive.
+CRASHES = 3
+CRASHES_WITHIN = timedelta(minutes=2)
+STEADY = timedelta(seconds=15)
 
 # A separate pool: hanging checks must not occupy the threads of requests.
 _threads = ThreadPoolExecutor(max_workers=20, thread_name_prefix="health")
@@ -114,16 +120,21 @@ def check_parts(services: Services) -> list[Part]:
 
 
 def liveness(services: Services, kind: str) -> Liveness:
-    """The live processes of one kind. Raises NotReady if there is none, and DatabaseUnavailable."""
+    """The live processes of one kind. Raises NotReady if there is none or they keep crashing; DatabaseUnavailable."""
     with services.database.reading() as db:
         now = clock.now(db)
         stale = timedelta(seconds=services.settings.heartbeat_stale_seconds)
         row = {row.kind: row for row in queries.heartbeats(db, now - stale)}.get(kind)
+        recent = heartbeats.since(db, kind, now - CRASHES_WITHIN)
     if row is None:
         raise errors.NotReady(f"no {kind} is running")
     age = max((now - row.last).total_seconds(), 0.0)
     if not row.alive:
         raise errors.NotReady(f"no heartbeat from a {kind} for {age:.0f} s")
+    silent = timedelta(seconds=3 * services.settings.heartbeat_seconds)
+    lost = sum(latest < now - silent for _, latest in recent)
+    if lost >= CRASHES and not any(latest - first >= STEADY and latest >= now - silent for first, latest in recent):
+        raise errors.NotReady(f"{lost} {kind}s were lost in the last two minutes, each soon after its start")
     return Liveness(row.alive, age)
 
 

@@ -29,6 +29,13 @@ def is_alive(db: OrmSession, kind: str, since: datetime) -> bool:
     )
 
 
+def since(db: OrmSession, kind: str, moment: datetime) -> list[tuple[datetime, datetime]]:
+    """The first and the latest heartbeat of each process of this kind with one since then. A clean stop leaves none."""
+    statement = sa.select(Heartbeat.started_at, Heartbeat.beat_at)
+    rows = db.execute(statement.where(Heartbeat.kind == kind, Heartbeat.beat_at >= moment))
+    return [(first, latest) for first, latest in rows]
+
+
 def take_turn(db: OrmSession, name: str, now: datetime, every: timedelta) -> bool:
     """Whether this process is the one to run a task that runs once in `every`, whatever the number of processes.
 

@@ -277,6 +277,30 @@ class TestParts:
         assert (worker.ok, worker.alive) == (False, 0)
         assert "no heartbeat from a worker for 10" in (worker.problem or "")
 
+    def test_workers_that_keep_crashing_soon_after_their_start_are_named(self, world: World) -> None:
+        """Each leaves heartbeats that alone look like those of a living worker."""
+
+        def worker_part() -> health.Part:
+            (part,) = [part for part in health.check_parts(world.services) if part.name == "worker"]
+            return part
+
+        def beat(name: str, *, first: float, latest: float) -> None:
+            heartbeats.beat(world.services, name, "worker")
+            with world.services.database.transaction() as db:
+                row = db.get_one(Heartbeat, name)
+                row.started_at = row.beat_at - timedelta(seconds=first)
+                row.beat_at -= timedelta(seconds=latest)
+
+        for number in range(2):
+            beat(f"worker@{number}", first=20 + 16 * number, latest=18 + 16 * number)
+        beat("worker@now", first=2, latest=1)
+        assert worker_part().ok
+        beat("worker@3", first=60, latest=58)
+        assert "3 workers were lost in the last two minutes" in (worker_part().problem or "")
+        assert not worker_part().ok
+        beat("worker@steady", first=16, latest=0)
+        assert worker_part().ok
+
     def test_a_hanging_part_does_not_delay_the_others(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         ended = threading.Event()
         monkeypatch.setattr(health, "CHECK_SECONDS", 0.5)
