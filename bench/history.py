@@ -4,7 +4,8 @@
 
 It captures conversations of each size into an empty database, by default SQLite in a temporary directory, and times
 views of them in one process without HTTP: the history within 2,000 estimated tokens, with and without parent ids, a
-branch from the first turn, the full history, and a node's history. `messages` is how many a view returned, `statements`
+branch from the first turn, the full history, a node's history, and a context of 2,000 tokens whose summary covers the
+first 40 messages only. `messages` is how many a view returned, `statements`
 how many it sent to the database.
 """
 
@@ -15,6 +16,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -23,9 +25,11 @@ import sqlalchemy as sa
 
 from memorybase.auth import api_keys
 from memorybase.conversation import View
+from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_token_buffer import node_view
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest, conversation_view
+from memorybase.conversation.session_memory.summary_job import make_summary
 from memorybase.database import migrate
 from memorybase.database.engine import Database
 from memorybase.ingestion import capture as ingestion
@@ -38,6 +42,7 @@ from memorybase.testing import FakeEmbedders, InMemoryLocks, InMemoryQueue, InMe
 
 TEXT = "The quick brown fox jumps over the lazy dog, and then it rests for a while in the shade. "
 NODE = "llm"
+SUMMARIZED = 40  # messages, of which a summary covers the first ones
 
 
 def services_in(folder: Path, url: str | None) -> Services:
@@ -47,9 +52,11 @@ def services_in(folder: Path, url: str | None) -> Services:
     return Services(settings, database, InMemoryVectors(), FakeEmbedders(), InMemoryLocks(), InMemoryQueue())
 
 
-def fill(conversation: Conversation, size: int, *, linked: bool) -> UUID:
-    """Capture turns of two messages, `linked` by parent ids or not; returns the first question's id."""
-    parent: UUID | None = None
+def fill(
+    conversation: Conversation, size: int, *, linked: bool, parent: UUID | None = None
+) -> tuple[UUID, UUID | None]:
+    """Capture turns of two messages, `linked` by parent ids or not; returns the ids of the first question and of the
+    last answer."""
     first = uuid4()
     for turn in range(size // 2):
         question_id, answer_id = first if turn == 0 else uuid4(), uuid4()
@@ -59,7 +66,20 @@ def fill(conversation: Conversation, size: int, *, linked: bool) -> UUID:
             {"id": str(answer_id), "role": "assistant", "content": TEXT * 2},
         ])  # fmt: skip
         parent = answer_id
-    return first
+    return first, parent
+
+
+def fill_beyond_summary(conversation: Conversation, size: int) -> ContextRequest:
+    """Capture a linked session whose summary covers its beginning; returns the request of its context."""
+    services, user_id = conversation.services, conversation.user_id
+    request = ContextRequest(flow_id=conversation.flow_id, session_id=conversation.session_id, token_budget=2_000)
+    _, parent = fill(conversation, SUMMARIZED, linked=True)
+    build_context(services, user_id, replace(request, token_budget=500))
+    queue = services.queue
+    assert isinstance(queue, InMemoryQueue)
+    queue.drain_summaries(lambda summary_id: make_summary(services, summary_id))
+    fill(conversation, size - SUMMARIZED, linked=True, parent=parent)
+    return request
 
 
 def capture(conversation: Conversation, raw: list[dict[str, Any]]) -> UUID:
@@ -100,10 +120,13 @@ def measured(services: Services, calls: int, view: Callable[[], View]) -> str:
 
 def views(services: Services, user_id: UUID, size: int) -> dict[str, Callable[[], View]]:
     flow_id = flows.create_flow(services, user_id, name=f"{size} messages").id
-    plain, linked, branch = (Conversation(services, user_id, flow_id, each) for each in ("plain", "linked", "branch"))
+    plain, linked, branch, lagging = (
+        Conversation(services, user_id, flow_id, each) for each in ("plain", "linked", "branch", "lagging")
+    )
     fill(plain, size, linked=False)
     fill(linked, size, linked=True)
-    first = fill(branch, size, linked=True)
+    first, _ = fill(branch, size, linked=True)
+    context = fill_beyond_summary(lagging, size)
     run_id = capture(branch, [{"role": "user", "content": TEXT, "parent_message_id": str(first)}])
     report(branch, run_id)
     usual, whole = HistoryRequest(), HistoryRequest(max_tokens=100_000_000)
@@ -113,6 +136,7 @@ def views(services: Services, user_id: UUID, size: int) -> dict[str, Callable[[]
         "parent far back": lambda: conversation_view(branch, usual),
         "500 turns": lambda: conversation_view(linked, whole),
         "a node's": lambda: node_view(branch, NODE, usual).view,
+        "lagging summary": lambda: build_context(services, user_id, context),
     }
 
 

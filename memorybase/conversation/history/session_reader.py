@@ -31,6 +31,7 @@ UNREAD = "older_unread"  # older messages are neither read nor reported, as the 
 FIRST_PAGE = 64
 LONGEST_TURN = 512  # more messages than this without a question are not a turn: do not read to its start
 LAST_PAGE = 2_000
+MOST_LINKS = 2_000  # so many messages are looked through, without content, for one that a thread should contain
 
 
 @dataclass(slots=True)
@@ -122,6 +123,16 @@ def captured_view(
             if _is_enough(view, options):
                 break
     return view
+
+
+def precedes(db: OrmSession, flow_id: UUID, session_id: str, leaf_id: UUID, message_id: UUID, seq: int) -> bool | None:
+    """Whether the thread that ends at the leaf contains the message with this seq; None if it is too far back to know.
+    The cost does not depend on the length of the thread."""
+    links = Walk(db, flow_id, session_id).from_leaf(leaf_id)
+    for link in islice(links, MOST_LINKS):
+        if link.id == message_id or link.seq <= seq:
+            return link.id == message_id
+    return None if next(links, None) is not None else False
 
 
 @dataclass(frozen=True, slots=True)

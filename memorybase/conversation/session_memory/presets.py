@@ -79,10 +79,13 @@ PRESETS = {preset.name: preset for preset in (FLOWX_5, FLOWX_6, TOKEN_BUFFER, WI
 
 @dataclass(frozen=True, slots=True)
 class StoredSummary:
-    """A summary and the newest message that it covers; a thread without that message needs another summary."""
+    """A summary and the newest message that it covers; a thread without that message needs another summary.
+
+    `on_thread`: the thread is known to contain that message, although it was not read as far back."""
 
     summary: Summary
     last_message_id: str
+    on_thread: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +97,7 @@ class Call:
     inserts: Sequence[Record] = ()
     exclude_run_id: str | None = None
     counter: TokenCounter = ESTIMATE
+    flags: Sequence[str] = ()
     degraded: Sequence[str] = ()
 
 
@@ -104,12 +108,14 @@ class SessionMemory:
     expired              the newest record that a summary should cover and none does
     memory_use_summary   what a console shows of session memory
     enough               older records would not change the view
+    unchecked            they would not, but for whether the summary is of this thread: see StoredSummary.on_thread
     """
 
     view: View
     expired: Record | None = None
     memory_use_summary: dict[str, Any] | None = None
     enough: bool = True
+    unchecked: bool = False
 
 
 def session_memory(
@@ -133,15 +139,17 @@ def session_memory(
     usable = stored if preset.summary and stored is not None and _passes(thread, tail, stored) else None
     show = _limited if preset.pairs is None else _paired
     memory = show(tail, thread, preset, call, None if usable is None else usable.summary)
-    return replace(memory, enough=tail.complete or (memory.enough and _goes_back(tail, preset, memory, stored)))
+    goes_back = tail.complete or not preset.summary or _goes_back(tail, memory, stored)
+    # With branches, the thread may not contain the summary's last message.
+    is_known = stored is None or stored.on_thread or not tail.linked or _oldest_seq(tail) <= stored.summary.to_seq
+    is_full = memory.enough and goes_back
+    is_enough = tail.complete or (is_full and (is_known or not preset.summary))
+    return replace(memory, enough=is_enough, unchecked=is_full and not is_enough)
 
 
-def _goes_back(tail: Tail, preset: SessionPreset, memory: SessionMemory, stored: StoredSummary | None) -> bool:
+def _goes_back(tail: Tail, memory: SessionMemory, stored: StoredSummary | None) -> bool:
     """Whether the tail reaches back to the summary's end, or to the oldest message shown verbatim."""
-    if not preset.summary or (stored is not None and _oldest_seq(tail) <= stored.summary.to_seq):
-        return True
-    # With branches, only reading tells whether the thread contains the summary's last message.
-    return (stored is None or not tail.linked) and GAP in memory.view.report.flags
+    return (stored is not None and _oldest_seq(tail) <= stored.summary.to_seq) or GAP in memory.view.report.flags
 
 
 def _passes(thread: View, tail: Tail, stored: StoredSummary) -> bool:
@@ -179,7 +187,7 @@ def _limited(tail: Tail, _thread: View, preset: SessionPreset, call: Call, summa
         counter=call.counter,
         summary=summary,
         inserts=call.inserts,
-        flags=tail.flags,
+        flags=(*tail.flags, *call.flags),
         degraded=call.degraded,
     )
     overflow = view.overflow[: open_question(view.overflow)]  # a question is summarized with its answer
@@ -265,7 +273,7 @@ def _pair_view(
         options,
         counter=call.counter,
         inserts=inserts,
-        flags=(*thread.report.flags, *flags),
+        flags=(*thread.report.flags, *call.flags, *flags),
         degraded=(*thread.report.degraded, *call.degraded),
     )
     covered_seq = 0 if summary is None else summary.to_seq

@@ -16,15 +16,17 @@ from harness.world import World
 
 from memorybase.conversation import Record, View
 from memorybase.conversation.context import ContextRequest, build_context
+from memorybase.conversation.history import session_reader
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.memory_use.provenance import ViewOrigin
-from memorybase.conversation.session_memory.presets import FLOWX_5, SessionPreset
+from memorybase.conversation.session_memory.presets import FLOWX_5, TOKEN_BUFFER, SessionPreset
 from memorybase.conversation.session_memory.summaries import SummaryKey, delete_summary, get_summary, refresh_summary
 from memorybase.conversation.session_memory.summary_job import make_requested, make_summary
 from memorybase.conversation.summarizers.job import PAGE
 from memorybase.errors import EmbeddingFailed, NotFound, SummarizerUnavailable, SummaryRejected
 from memorybase.messages import NewMessage
 from memorybase.models import MemoryUse, SessionSummary
+from memorybase.queries import threads
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
@@ -492,6 +494,71 @@ def test_a_long_session_is_not_read_as_a_whole(world: World) -> None:
 
     assert len(seen) < 6
     assert len(view.report.kept) == 6
+
+
+class Short(Scripted):
+    """A summarizer whose summaries fit into any budget."""
+
+    def summarize(self, previous: str | None, records: Sequence[Record], prompt: str | None = None) -> str:
+        return f"{len(super().summarize(previous, records, prompt))} characters"
+
+
+def linked_talk(world: World, turns: range) -> None:
+    """Turns that name the answer before them."""
+    for number in turns:
+        question = {"role": "user", "content": f"q{number} {'x' * 100}", "id": f"q{number}"}
+        if number > 1:
+            question["parent_message_id"] = f"a{number - 1}"
+        world.say(S, question, {"role": "assistant", "content": f"a{number}", "id": f"a{number}"})
+
+
+def rows_of(monkeypatch: pytest.MonkeyPatch, call: Callable[[], object]) -> tuple[int, int]:
+    """The statements that read messages during the call, and the rows that they returned."""
+    seen: list[int] = []
+    with monkeypatch.context() as patch:
+        for name in ("links_down_from", "messages_at"):
+            patch.setattr(threads, name, _counted(getattr(threads, name), seen))
+        call()
+    return len(seen), sum(seen)
+
+
+def _counted(original: Callable[..., Sequence[Any]], seen: list[int]) -> Callable[..., Sequence[Any]]:
+    def counted(*args: Any, **named: Any) -> Sequence[Any]:
+        rows = original(*args, **named)
+        seen.append(len(rows))
+        return rows
+
+    return counted
+
+
+@pytest.mark.parametrize("preset", [TOKEN_BUFFER, FLOWX_5], ids=lambda preset: preset.name)
+def test_a_lagging_summary_of_a_linked_session_costs_the_same_however_long_the_session_is(
+    world: World, monkeypatch: pytest.MonkeyPatch, preset: SessionPreset
+) -> None:
+    monkeypatch.setattr(session_reader, "MOST_LINKS", 120)
+    monkeypatch.setattr(session_reader, "LAST_PAGE", 64)
+    preset = replace(preset, uncovered_tokens=50)
+    linked_talk(world, range(1, 30))
+    read(world, preset, token_budget=300)
+    work(world, Short())
+    linked_talk(world, range(30, 70))
+
+    near = read(world, preset, token_budget=300)
+    linked_talk(world, range(70, 200))
+    cost = rows_of(monkeypatch, lambda: read(world, preset, token_budget=300))
+    linked_talk(world, range(200, 600))
+    cost_later = rows_of(monkeypatch, lambda: read(world, preset, token_budget=300))
+    far = read(world, preset, token_budget=300)
+
+    assert near.report.summary is not None, "the thread was looked through back to the summary's end"
+    assert "summary_too_old" not in near.report.flags
+    assert cost == cost_later
+    assert cost[1] < 700
+    assert far.report.summary is None
+    assert {"gap", "summary_too_old"} <= set(far.report.flags)
+    work(world, Short())
+    assert "summary_too_old" not in read(world, preset, token_budget=300).report.flags
+    assert read(world, preset, token_budget=2_000).report.summary is not None
 
 
 @pytest.mark.both_databases

@@ -251,7 +251,12 @@ def test_a_tail_is_enough_once_nothing_older_can_be_shown() -> None:
     call = Call(token_budget=60)
     assert session_memory(branch, TOKEN_BUFFER, call, use_memory=True).enough
     # The thread may not contain the summary's last message.
-    assert not session_memory(branch, TOKEN_BUFFER, call, stored=summary_of(3), use_memory=True).enough
+    of_three = summary_of(3)
+    assert of_three is not None
+    open_ = session_memory(branch, TOKEN_BUFFER, call, stored=of_three, use_memory=True)
+    assert (open_.enough, open_.unchecked) == (False, True)
+    known = session_memory(branch, TOKEN_BUFFER, call, stored=replace(of_three, on_thread=True), use_memory=True)
+    assert (known.enough, known.unchecked) == (True, False)
 
 
 # Limits
