@@ -6,6 +6,7 @@ Every write must be safe to repeat: one whose answer was lost is sent again. Wha
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ Answer = TypeVar("Answer")
 MAX_WAITING = 1_000  # writes; beyond it the oldest is given up
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 60.0
+SLOW_SECONDS = 1.0  # a failure that took longer is not tried again for as long as it took
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,13 @@ class Refused:
 class Outbox:
     """Sends writes in order. `refused` holds the latest ones that will never be stored."""
 
-    def __init__(self, *, max_waiting: int = MAX_WAITING, first_pause_seconds: float = FIRST_PAUSE_SECONDS) -> None:
+    def __init__(
+        self,
+        *,
+        max_waiting: int = MAX_WAITING,
+        first_pause_seconds: float = FIRST_PAUSE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.refused: deque[Refused] = deque(maxlen=100)
         self._max_waiting = max_waiting
         self._first_pause = first_pause_seconds
@@ -51,6 +59,8 @@ class Outbox:
         self._sending = threading.Lock()  # held while a write is sent: one at a time, in order
         self._lock = threading.Lock()  # held briefly, for the fields
         self._failures = 0
+        self._clock = clock
+        self._silent_until = clock()  # memory hangs: a flow of many nodes must not wait at each
         self._timer: threading.Timer | None = None
 
     def __len__(self) -> int:
@@ -63,7 +73,7 @@ class Outbox:
         """Send the write, after those that wait. If memory is away, keep it and return; report it as refused if it may
         not be repeated. Raises CallerError if memory refuses it now, unless told otherwise; nothing else."""
         write = Write(name, send)
-        if not (self._waiting and self.flush()) and self._try(write, raise_refused=raise_refused):
+        if self._may_try() and self._try(write, raise_refused=raise_refused):
             return
         if not may_repeat:
             self.report(name, errors.NotReady("Memory was away, and this write cannot be repeated"))
@@ -77,12 +87,14 @@ class Outbox:
 
     def read(self, name: str, fallback: Answer, read: Callable[[], Answer]) -> Answer:
         """What memory answers, once it has what waits; the fallback, with a warning in the log, if it is away."""
-        if not (self._waiting and self.flush()):
+        if self._may_try():
+            began = self._clock()
             try:
                 return read()
             except Exception as error:
                 if not is_away(error):
                     raise
+                self._failed(began)
         log.warning("memory_not_read", what=name)
         return fallback
 
@@ -98,13 +110,24 @@ class Outbox:
                             self._waiting.popleft()
         return len(self._waiting)
 
+    def _may_try(self) -> bool:
+        """Whether a call may succeed now: memory does not hang, and what waited is sent."""
+        return self._clock() >= self._silent_until and not (self._waiting and self.flush())
+
+    def _failed(self, began: float) -> None:
+        now = self._clock()
+        self._failures += 1
+        if now - began > SLOW_SECONDS:
+            self._silent_until = now + (now - began)
+
     def _try(self, write: Write, *, raise_refused: bool = False) -> bool:
         """Whether the write is done with: stored, or refused for good."""
+        began = self._clock()
         try:
             write.send()
         except Exception as error:
             if is_away(error):
-                self._failures += 1
+                self._failed(began)
                 log.warning("memory_away", write=write.name, waiting=len(self._waiting), error_code=code_of(error))
                 return False
             if raise_refused and isinstance(error, errors.CallerError):

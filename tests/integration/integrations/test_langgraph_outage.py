@@ -190,6 +190,25 @@ def test_an_outbox_keeps_the_order_and_gives_up_the_oldest_when_it_is_full() -> 
     assert len(outbox) == 0
 
 
+def test_a_flow_does_not_wait_at_each_node_for_memory_that_hangs() -> None:
+    now, calls = [0.0], []
+    outbox = Outbox(first_pause_seconds=60, clock=lambda: now[0])
+
+    def hang() -> str:
+        calls.append(now[0])
+        now[0] += 10
+        raise TimeoutError
+
+    for _ in range(5):
+        assert outbox.read("context", "nothing", hang) == "nothing"
+        outbox.send("run", hang)
+    now[0] += 10
+    outbox.read("context", "nothing", hang)
+
+    assert calls == [0, 20]
+    assert len(outbox) == 5
+
+
 def test_threads_do_not_wait_one_after_the_other_for_memory_that_is_away() -> None:
     outbox, tries = Outbox(first_pause_seconds=60), []
     is_held, may_end = threading.Event(), threading.Event()
