@@ -8,6 +8,7 @@ import sys
 import pydantic
 
 from api import server
+from memorybase.settings import describe_settings
 
 
 def main() -> None:
@@ -19,7 +20,7 @@ def main() -> None:
     try:
         server.serve(options.host, options.port, options.root_path)
     except pydantic.ValidationError as error:
-        sys.exit(f"error: {'; '.join(': '.join((*map(str, each['loc']), each['msg'])) for each in error.errors())}")
+        sys.exit(f"error: {describe_settings(error)}")
 
 
 if __name__ == "__main__":

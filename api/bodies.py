@@ -71,7 +71,7 @@ class BodyBound:
         if scope["type"] != "http" or not _has_body(Headers(scope=scope)):
             await self.app(scope, receive, send)
             return
-        if scope["path"].startswith(PAGES_PATH):
+        if scope["path"].removeprefix(scope.get("root_path", "")).startswith(PAGES_PATH):
             body = _Body(scope, receive, send, self._pages_room, min(PAGE_BODY_BYTES, self._max_bytes), self._seconds)
         else:
             body = _Body(scope, receive, send, self._room, self._max_bytes, self._seconds)

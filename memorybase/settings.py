@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import Stemmer
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from memorybase import errors
@@ -282,6 +282,15 @@ class Settings(BaseSettings):
         environment.setdefault("TOKENIZERS_PARALLELISM", "false")
         environment.setdefault("ANONYMIZED_TELEMETRY", "False")
         return environment
+
+
+def describe_settings(error: ValidationError) -> str:
+    """One line that names the invalid environment variables."""
+    problems = []
+    for problem in error.errors(include_url=False, include_input=False):
+        name = "".join(str(part) for part in problem["loc"][:1])
+        problems.append(f"{ENVIRONMENT_PREFIX}{name.upper()}: {problem['msg']}" if name else problem["msg"])
+    return "; ".join(problems)
 
 
 def point_tiktoken_at(cache: Path) -> None:

@@ -24,7 +24,7 @@ from memorybase.cli import (
     stack,
     tune,
 )
-from memorybase.settings import ENVIRONMENT_PREFIX
+from memorybase.settings import describe_settings
 
 app = typer.Typer(
     name="memorybase",
@@ -81,12 +81,3 @@ def describe(error: errors.MemorybaseError) -> str:
         details.insert(0, f"field: {error.field}")
     text = " ".join(error.message.split())
     return f"{text} ({', '.join(details)})" if details else text
-
-
-def describe_settings(error: pydantic.ValidationError) -> str:
-    """One line that names the invalid environment variables."""
-    problems = []
-    for problem in error.errors(include_url=False, include_input=False):
-        name = "".join(str(part) for part in problem["loc"][:1])
-        problems.append(f"{ENVIRONMENT_PREFIX}{name.upper()}: {problem['msg']}" if name else problem["msg"])
-    return "; ".join(problems)

@@ -13,9 +13,11 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI, WebSocket
+from fastapi import FastAPI, Request, Response, WebSocket
+from fastapi.testclient import TestClient
 from harness.served import Served, read_to_end, serve_api, serve_app
 from harness.waiting import wait_until
+from starlette.types import Receive, Scope, Send
 from websockets.sync.client import connect
 
 from api import bodies, file_limit, server
@@ -178,6 +180,17 @@ class TestBodies:
             small = {"session_id": "s", "messages": [{"role": "user", "content": "hello"}]}
             answer = httpx.post(f"{served.url}/v1/flows/f/runs", json=small, headers={"X-API-Key": served.api.secret})
             assert answer.status_code == 201
+
+    @pytest.mark.parametrize("prefix", ["", "/memory"])
+    def test_bodies_of_the_pages_need_no_key_and_are_small(self, tmp_path: Path, prefix: str) -> None:
+        async def reads_body(scope: Scope, receive: Receive, send: Send) -> None:
+            await Request(scope, receive).body()
+            await Response("read")(scope, receive, send)
+
+        app = TestClient(bodies.BodyBound(reads_body, settings(tmp_path)), root_path=prefix)
+        large = b"x" * (bodies.PAGE_BODY_BYTES + 1)
+        statuses = [app.post(prefix + path, content=large).status_code for path in ("/ui/sign-in", "/v1/flows")]
+        assert statuses == [413, 200]
 
     def test_the_room_of_a_body_is_free_once_it_was_answered(self, patient: Served) -> None:
         body = {"name": "x" * 390_000}
