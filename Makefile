@@ -33,7 +33,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 
-.PHONY: help demo test test-slow chaos up doctor lint types format soak bench bench-appends bench-bulkheads bench-context bench-history bench-peers bench-recall bench-scores migrate pictures clean
+.PHONY: help demo test test-slow chaos up doctor lint types format soak bench bench-appends bench-bulkheads bench-context bench-history bench-peers bench-recall bench-scores bench-tokens migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -97,6 +97,9 @@ bench-appends: $(INSTALLED) ## check that concurrent appends to one node memory 
 
 bench-bulkheads: $(INSTALLED) ## measure captures beside searches, event streams and long polls: ARGS="--only searches --seconds 30"
 	$(BIN)/python bench/bulkheads.py $(ARGS)
+
+bench-tokens: $(INSTALLED_DEV) ## compare the token estimate with a real tokenizer, by kind of text
+	$(BIN)/python bench/token_counts.py
 
 bench-history: $(INSTALLED) ## measure the cost of a view for histories of several lengths: ARGS="--sizes 100,10000"
 	$(BIN)/python bench/history.py $(ARGS)

@@ -88,7 +88,7 @@ class Settings(BaseSettings):
     # Conversation memory.
     token_counters: dict[str, str] = Field(
         default_factory=dict,
-        description="Token counter by model name: estimate, hf:MODEL or tiktoken:ENCODING.",
+        description="Token counter by model name: estimate, openai:ENCODING, hf:MODEL or tiktoken:ENCODING.",
     )
     tiktoken_cache_dir: Path | None = Field(None, description="Folder of tiktoken encodings; nothing is downloaded.")
 

@@ -36,6 +36,7 @@ from memorybase.conversation.session_memory.presets import (
 from memorybase.conversation.session_memory.summaries import SummaryKey, is_requested, request_summary, stored_summary
 from memorybase.conversation.summarizers.llm import names
 from memorybase.conversation.view.build import Report
+from memorybase.conversation.view.token_counters import default_counter
 from memorybase.conversation.view.tokens import ESTIMATE
 from memorybase.keyword_index.analyzer import analyzer
 from memorybase.queries import memory_bases, sessions
@@ -95,7 +96,7 @@ class ContextRequest:
     summarizer: str | None = None
     memory_base_ids: Sequence[UUID] = ()
     recall: RecallOptions = field(default_factory=RecallOptions)
-    counter: TokenCounter = ESTIMATE
+    counter: TokenCounter = field(default_factory=default_counter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

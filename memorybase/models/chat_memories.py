@@ -58,6 +58,7 @@ class Chat(Base):
     last_seq: Mapped[int] = mapped_column(BigInteger, default=0)
     messages: Mapped[int] = mapped_column(BigInteger, default=0)
     tokens: Mapped[int] = mapped_column(BigInteger, default=0)
+    counter: Mapped[str] = mapped_column(String(32), server_default="estimate-1")  # of its tokens and its records'
     trimmed_seq: Mapped[int] = mapped_column(BigInteger, default=0)
     head_seq: Mapped[int] = mapped_column(BigInteger, default=0)
     cut_seq: Mapped[int] = mapped_column(BigInteger, default=0)

@@ -113,14 +113,14 @@ def share_chat(db: OrmSession, chat_row_id: UUID) -> Chat | None:
     return db.scalar(sa.select(Chat).where(Chat.id == chat_row_id).with_for_update(read=True))
 
 
-def open_chat(db: OrmSession, memory: ChatMemory, chat_id: str, now: datetime) -> Chat:
-    """The chat, created if it is new, locked: until the commit only this transaction assigns seqs."""
+def open_chat(db: OrmSession, memory: ChatMemory, chat_id: str, now: datetime, *, counter: str) -> Chat:
+    """The chat, created with that counter if it is new, locked: until the commit only this transaction assigns seqs."""
     opened: Chat | None = None
     while opened is None:  # another transaction may delete the chat between the two statements
         db.execute(
             insert(db, Chat)
             .values(id=uuid4(), flow_id=memory.flow_id, chat_memory_id=memory.id, chat_id=chat_id,
-                    created_at=now, updated_at=now)
+                    counter=counter, created_at=now, updated_at=now)
             .on_conflict_do_nothing(index_elements=["chat_memory_id", "chat_id"])
         )  # fmt: skip
         opened = lock_chat(db, memory.id, chat_id)

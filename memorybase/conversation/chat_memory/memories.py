@@ -68,12 +68,13 @@ class ChatMemoryView(StoredConfig):
 
 @dataclass(frozen=True, slots=True)
 class ChatView:
-    """A chat; `messages` and `tokens` count its whole log."""
+    """A chat; `messages` and `tokens` count its whole log, and `counter` names what counts its tokens."""
 
     chat_id: str
     end_user_id: str | None
     messages: int
     tokens: int
+    counter: str
     created_at: datetime
     updated_at: datetime
 
@@ -174,4 +175,5 @@ def _view(memory: ChatMemory) -> ChatMemoryView:
 
 
 def _chat_view(chat: Chat) -> ChatView:
-    return ChatView(chat.chat_id, chat.end_user_id, chat.messages, chat.tokens, chat.created_at, chat.updated_at)
+    fields = {name: getattr(chat, name) for name in ChatView.__dataclass_fields__}
+    return ChatView(**fields)

@@ -24,7 +24,8 @@ from memorybase.conversation.chat_memory.templates import render
 from memorybase.conversation.chat_memory.views import message_fields, read_view, store_cut
 from memorybase.conversation.view.files import FileRef
 from memorybase.conversation.view.records import Record, call_ids
-from memorybase.conversation.view.tokens import ESTIMATE
+from memorybase.conversation.view.token_counters import counter_for
+from memorybase.conversation.view.tokens import ESTIMATE, stored_counter
 from memorybase.database import clock
 from memorybase.database.paging import MAX_INTEGER, MAX_SIZE, MAX_SKIP
 from memorybase.messages import NewMessage
@@ -87,11 +88,13 @@ class ChatMessageView:
 
 @dataclass(frozen=True, slots=True)
 class ChatPage:
-    """A page of a log, oldest first. `next_offset` and `next_cursor` continue in the same direction."""
+    """A page of a log, oldest first. `next_offset` and `next_cursor` continue in the same direction; `counter` counted
+    the messages' tokens."""
 
     items: list[ChatMessageView]
     total: int
     has_more: bool
+    counter: str
     next_offset: int | None = None
     next_cursor: str | None = None
 
@@ -135,13 +138,13 @@ def post_messages(
         memory = require_memory(db, key)
         if not chats.share_memory(db, memory.id):
             raise not_found("chat memory", key.node_id)
-        chat = chats.open_chat(db, memory, chat_id, clock.now(db))
+        chat = chats.open_chat(db, memory, chat_id, clock.now(db), counter=ESTIMATE.name)
         _bind_end_user(chat, end_user_id)
         posted = _append(db, chat, new_messages, run_id)
         store_cut(db, memory, config_of(memory), chat)
     with services.database.reading() as db:
         written = chats.fetch_chat(db, memory.id, chat_id)
-        report = read_view(db, memory, config, written).report
+        report = read_view(db, memory, config, written, counter_for(services.settings)).report
         trimmed = 0 if written is None else written.messages - len(report.kept)
     return Posted(chat_id, posted, trimmed, report.tokens_after)
 
@@ -232,6 +235,7 @@ def _append(
 
 def _rows(chat: Chat, new: Mapping[UUID, NewMessage], run_id: UUID | None, now: datetime) -> list[dict[str, Any]]:
     request_id = run_id or uuid4()
+    counter = stored_counter(chat.counter)
     return [
         {
             "chat_row_id": chat.id,
@@ -249,7 +253,7 @@ def _rows(chat: Chat, new: Mapping[UUID, NewMessage], run_id: UUID | None, now: 
             "files": message.files,
             "meta": message.metadata,
             "status": message.status,
-            "tokens": ESTIMATE.count(_record(message)),
+            "tokens": counter.count(_record(message)),
             "fingerprint": messages.message_fingerprint(message),
             "created_at": now,
         }
@@ -280,7 +284,7 @@ def read_messages(
         memory = require_memory(db, key)
         chat = chats.fetch_chat(db, memory.id, chat_id)
         if chat is None:
-            return ChatPage([], 0, has_more=False)
+            return ChatPage([], 0, has_more=False, counter=ESTIMATE.name)
         if offset is not None or direction == "after":
             rows = chats.oldest(db, chat, limit=limit + 1, after=seq or 0, offset=offset or 0)
             return _page(chat, rows[:limit], len(rows) > limit, "after", offset)
@@ -294,6 +298,7 @@ def _page(chat: Chat, rows: Sequence[ChatRecord], has_more: bool, direction: str
         [message_view(row) for row in rows],
         chat.messages,
         has_more,
+        chat.counter,
         offset + len(rows) if has_more and offset is not None else None,
         f"{direction}:{edge}" if has_more and edge is not None else None,
     )

@@ -28,6 +28,7 @@ from memorybase.conversation.summarizers import job
 from memorybase.conversation.summarizers.job import Folded
 from memorybase.conversation.summarizers.llm import Summarizer, summarizer_named
 from memorybase.conversation.view.records import Record
+from memorybase.conversation.view.token_counters import counter_for
 from memorybase.database import clock
 from memorybase.models import Chat, ChatMemory
 from memorybase.queries import chats
@@ -97,7 +98,7 @@ def request_if_due(services: Services, key: MemoryKey, chat_id: str) -> bool:
     with services.database.reading() as db:
         memory = chats.fetch_memory(db, *key)
         chat = None if memory is None else chats.fetch_chat(db, memory.id, chat_id)
-        if memory is None or chat is None or chat.notify_at is not None or _due(db, memory, chat) is None:
+        if memory is None or chat is None or chat.notify_at is not None or _due(services, db, memory, chat) is None:
             return False
     return _request(services, chat.id)
 
@@ -127,7 +128,7 @@ def make_due(services: Services, chat_row_id: UUID, summarizer: Summarizer | Non
     _put_off(services, chat_row_id, None)
     with services.database.reading() as db:  # while notify_at was set, writes requested nothing
         found = chats.fetch_with_memory(db, chat_row_id)
-        is_due = found is not None and _due(db, found[1], found[0]) is not None
+        is_due = found is not None and _due(services, db, found[1], found[0]) is not None
     if is_due:
         _request(services, chat_row_id)
     return is_made
@@ -163,7 +164,7 @@ def _bring_up(services: Services, chat_row_id: UUID, summarizer: Summarizer | No
     """Summarize what is due; whether a summary was stored, which a change of the chat prevents."""
     with services.database.reading() as db:
         found = chats.fetch_with_memory(db, chat_row_id)
-        task = None if found is None else _due(db, found[1], found[0], batch)
+        task = None if found is None else _due(services, db, found[1], found[0], batch)
     if task is None:
         return False
     folded = _folded(services, task, summarizer)
@@ -175,11 +176,11 @@ def _bring_up(services: Services, chat_row_id: UUID, summarizer: Summarizer | No
         return current is not None
 
 
-def _due(db: OrmSession, memory: ChatMemory, chat: Chat, batch: int = BATCH) -> _Task | None:
+def _due(services: Services, db: OrmSession, memory: ChatMemory, chat: Chat, batch: int = BATCH) -> _Task | None:
     config = config_of(memory)
     if not config.enable_summarization:
         return None
-    view = read_view(db, memory, config, chat, verbatim=False)
+    view = read_view(db, memory, config, chat, counter_for(services.settings), verbatim=False)
     if not view.overflow:
         return None
     to_seq = view.overflow[-1].seq

@@ -30,7 +30,7 @@ from memorybase.conversation.view.limits import Cut, Limits, trim
 from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.rendering import Align, Format
 from memorybase.conversation.view.token_counters import counter_for
-from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
+from memorybase.conversation.view.tokens import TokenCounter
 from memorybase.conversation.view.turns import groups_of
 from memorybase.messages import NewMessage
 from memorybase.models import Chat, ChatMemory, ChatRecord
@@ -74,7 +74,7 @@ def view_chat(
         memory = require_memory(db, key)
         config = config_of(memory)
         chat = chats.fetch_chat(db, memory.id, ref.resolve(config.chat_id))
-        view = read_view(db, memory, config, chat, exclude_run_id=run_id, align=align, shape=shape, counter=counter)
+        view = read_view(db, memory, config, chat, counter, exclude_run_id=run_id, align=align, shape=shape)
     if run_id is not None:
         recorded = view if chat is None else _with_summary_id(view, chat.id)
         record_use(
@@ -89,12 +89,12 @@ def read_view(
     memory: ChatMemory,
     config: ChatMemoryConfig,
     chat: Chat | None,
+    counter: TokenCounter,
     *,
     exclude_run_id: UUID | None = None,
     align: Align = "none",
     shape: Format = "openai",
     verbatim: bool = True,
-    counter: TokenCounter = ESTIMATE,
 ) -> View:
     """The view, read from the chat's end page by page until the limits leave something out. Without `verbatim`, no
     message is shown beyond the limits, even if no summary covers it."""

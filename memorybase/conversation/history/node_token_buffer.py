@@ -159,7 +159,7 @@ class NodeTokenBufferMemory(BufferMemory):
         conversation_id: str | None,
         node_id: str | None,
         tenant_id: UUID,
-        model_instance: TokenCounter = ESTIMATE,
+        model_instance: TokenCounter | None = None,
         *,
         services: Services,
         leaf_id: UUID | None = None,

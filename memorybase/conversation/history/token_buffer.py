@@ -14,6 +14,7 @@ from memorybase.conversation.view.build import View, ViewOptions, build_view
 from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.limits import Limits, Prune
 from memorybase.conversation.view.rendering import Align, Format
+from memorybase.conversation.view.token_counters import counter_for
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.view.transcript import Prefixes
 from memorybase.queries import sessions, threads
@@ -150,13 +151,17 @@ def has_session(conversation: Conversation, on_missing: OnMissing) -> bool:
 
 
 class BufferMemory(ABC):
-    """History with the methods of Dify's memory classes; `message_limit` counts turns."""
+    """History with the methods of Dify's memory classes. `message_limit` counts turns, `model_instance` tokens."""
 
     def __init__(
-        self, conversation: Conversation, model_instance: TokenCounter, request: HistoryRequest, resolve: FileResolver
+        self,
+        conversation: Conversation,
+        model_instance: TokenCounter | None,
+        request: HistoryRequest,
+        resolve: FileResolver,
     ) -> None:
         self.conversation = conversation
-        self.model_instance = model_instance
+        self.model_instance = model_instance or counter_for(conversation.services.settings)
         self._defaults = request
         self._resolve = resolve
 
@@ -201,7 +206,7 @@ class TokenBufferMemory(BufferMemory):
     def __init__(
         self,
         conversation: Conversation,
-        model_instance: TokenCounter = ESTIMATE,
+        model_instance: TokenCounter | None = None,
         *,
         leaf_id: UUID | None = None,
         run_id: UUID | None = None,

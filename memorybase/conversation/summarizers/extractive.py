@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybase.conversation.view.tokens import estimated_tokens
+from memorybase.conversation.view.token_estimate import estimated_tokens
 from memorybase.embedding import Embedder
 from memorybase.errors import TextRejected
 

@@ -16,7 +16,7 @@ import httpx
 
 from memorybase.conversation.summarizers.extractive import extract
 from memorybase.conversation.view.records import Record
-from memorybase.conversation.view.tokens import estimated_tokens
+from memorybase.conversation.view.token_estimate import estimated_tokens
 from memorybase.embedding import Embedder
 from memorybase.errors import (
     EmbeddingFailed,

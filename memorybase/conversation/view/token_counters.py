@@ -1,6 +1,7 @@
 """Token counters by name, each created once per process.
 
-estimate           needs nothing; the default
+estimate           needs nothing; the default without bpe-openai
+openai:ENCODING    exact counts of o200k_base and cl100k_base by the package bpe-openai, which contains the vocabularies
 hf:MODEL           a Hugging Face tokenizer: of the bundled model, a folder, a file or the hub
 tiktoken:ENCODING  OpenAI's; the package must be installed and its cache must hold the encoding: nothing is downloaded
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import re
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,29 +20,56 @@ from memorybase.embedding import text_counter
 from memorybase.errors import InvalidRequest, ModelUnavailable
 from memorybase.settings import Settings, point_tiktoken_at
 
+ENCODINGS = ("o200k_base", "cl100k_base")
+
 _TIKTOKEN_URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
+# OpenAI's older models. All later ones use o200k_base, which is also the best guess for models of others.
+_CL100K_MODEL = re.compile(r"gpt-4(-|$)|gpt-3\.?5|text-embedding-")
 
 
 @lru_cache(maxsize=16)
 def counter_named(name: str, tiktoken_cache: Path | None = None) -> TokenCounter:
     """The counter of that name. Raises InvalidRequest for an unknown name, ModelUnavailable without its files."""
     kind, _, model = name.partition(":")
-    if name == ESTIMATE.name:
+    if name in {"estimate", ESTIMATE.name}:
         return ESTIMATE
+    if kind == "openai" and model in ENCODINGS:
+        return _openai(name, model)
     if kind == "hf" and model:
         return TextCounter(name, text_counter(model))
     if kind == "tiktoken" and model:
         return _tiktoken(name, model, tiktoken_cache)
     raise InvalidRequest(
-        f"counter must be estimate, hf:MODEL or tiktoken:ENCODING (got {name[:100]!r})",
+        f"counter must be estimate, openai:o200k_base, openai:cl100k_base, hf:MODEL or tiktoken:ENCODING "
+        f"(got {name[:100]!r})",
         field="counter",
         value=name[:100],
     )
 
 
-def counter_for(settings: Settings, model: str | None) -> TokenCounter:
-    """The counter that the setting token_counters names for a model, else the estimate."""
-    return counter_named(settings.token_counters.get(model or "", ESTIMATE.name), settings.tiktoken_cache_dir)
+def counter_for(settings: Settings, model: str | None = None) -> TokenCounter:
+    """The counter that the setting token_counters names for a model, or for "", every other; else the default."""
+    named = settings.token_counters.get(model or "", settings.token_counters.get(""))
+    return default_counter(model) if named is None else counter_named(named, settings.tiktoken_cache_dir)
+
+
+def default_counter(model: str | None = None) -> TokenCounter:
+    """Exact counts of an OpenAI model's encoding, of o200k_base for any other; without bpe-openai the estimate."""
+    if find_spec("bpe_openai") is None:
+        return ESTIMATE
+    return counter_named("openai:cl100k_base" if _CL100K_MODEL.match(model or "") else "openai:o200k_base")
+
+
+def _openai(name: str, encoding: str) -> TokenCounter:
+    if find_spec("bpe_openai") is None:
+        raise ModelUnavailable("bpe-openai is not installed: pip install 'memorybase[tokens]'", model=name)
+    # Its public class makes a list of the tokens, and refuses texts of more than 200,000.
+    tokenizer = importlib.import_module("bpe_openai._bindings").tokenizer_for_encoding(encoding)
+
+    def tokens_of(text: str) -> int:
+        return int(tokenizer.count(text.encode("utf-8", "replace").decode()))  # a lone surrogate has no UTF-8
+
+    return TextCounter(name, tokens_of)
 
 
 def _tiktoken(name: str, encoding: str, cache: Path | None) -> TokenCounter:

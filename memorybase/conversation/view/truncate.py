@@ -8,6 +8,7 @@ from memorybase.conversation.view.records import Record
 from memorybase.conversation.view.tokens import TokenCounter
 
 MARK = "\n[...]\n"
+CLOSE = 2  # tokens below the limit that are close enough
 
 
 def clip_longest(records: Sequence[Record], counter: TokenCounter, max_tokens: int) -> list[Record] | None:
@@ -28,15 +29,27 @@ def clip(record: Record, counter: TokenCounter, max_tokens: int) -> Record | Non
     if not isinstance(record.content, str):
         return None
     text = record.content
-    low, high = 0, len(text)  # characters to keep; more of them cost more tokens, almost always
+    tokens_high = counter.count(record)
+    if tokens_high <= max_tokens:
+        return record
+    tokens_low = counter.count(record.with_content(MARK))
+    low, high = 0, len(text)  # characters to keep: `high` are too many
     best: Record | None = None
-    while low < high:
-        size = (low + high + 1) // 2
-        candidate = record.with_content(_cut(text, size))
-        if counter.count(candidate) <= max_tokens:
-            best, low = candidate, size
-        else:
-            high = size - 1
+    # A guess in proportion is usually close. Every second step halves, so that no text takes many.
+    while high - low > 1 and (best is None or max_tokens - tokens_low > CLOSE):
+        share = max(0.0, (max_tokens - tokens_low) / max(1, tokens_high - tokens_low))
+        size = min(high - 1, low + 1 + int((high - low) * share))
+        for tried in (size, (low + high) // 2):
+            if not low < tried < high:
+                continue
+            candidate = record.with_content(_cut(text, tried))
+            tokens = counter.count(candidate)
+            if tokens <= max_tokens:
+                best, low, tokens_low = candidate, tried, tokens
+            else:
+                high, tokens_high = tried, tokens
+            if best is not None and max_tokens - tokens_low <= CLOSE:
+                break
     return best
 
 

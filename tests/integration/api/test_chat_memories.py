@@ -85,7 +85,8 @@ def test_a_turn_of_a_flow_through_view_and_post(chat: Api) -> None:
     assert (node["node_id"], node["messages"]) == ("llm/1", given["messages"])
     assert chat.get("/messages")["total"] == 0
     (row,) = chat.get(f"{C}/chats")["items"]
-    assert (row["chat_id"], row["messages"], row["tokens"]) == ("user-anna", 2, given["report"]["tokens_after"])
+    assert (row["chat_id"], row["messages"], row["counter"]) == ("user-anna", 2, "estimate-2")
+    assert row["tokens"] == given["report"]["tokens_after"] + 1, "a view counts exactly"
 
 
 @pytest.mark.parametrize(

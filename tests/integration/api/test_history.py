@@ -30,7 +30,7 @@ def test_history_is_a_view_and_its_use_is_recorded_with_the_run(api: Api) -> Non
     assert view["messages"] == [{"role": message["role"], "content": message["content"]} for message in SAID]
     assert [source["message_ids"] for source in view["sources"]] == [[first["id"]], [second["id"]]]
     assert view["text"] == "U: q1\nAssistant: a1"
-    assert (view["report"]["removed"][0]["reason"], view["report"]["counter"]) == ("current_run", "estimate")
+    assert (view["report"]["removed"][0]["reason"], view["report"]["counter"]) == ("current_run", "openai:o200k_base")
     assert view["execution_id"] is None
     used = api.get("/flows/support/runs/r2/memory")
     assert (used["session_id"], [node["node_id"] for node in used["nodes"]]) == ("s1", ["llm"])

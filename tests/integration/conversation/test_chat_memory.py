@@ -94,6 +94,22 @@ def chat_row(world: World) -> Chat | None:
         return db.scalar(sa.select(Chat).where(Chat.flow_id == world.flow_id))
 
 
+def test_a_chat_keeps_the_counter_that_it_began_with(world: World) -> None:
+    text = "0123456789" * 12  # 30 tokens by the first estimate, 40 in truth
+    node = memory(world)
+    node.add([{"role": "user", "content": text}], chat_id="c")
+    new = chat_row(world)
+    assert new is not None
+    assert (new.counter, new.tokens) == ("estimate-2", 3 + 40)
+    with world.services.database.transaction() as db:  # as an earlier version left it
+        db.execute(sa.update(Chat).values(counter="estimate-1", tokens=3 + 30))
+        db.execute(sa.update(ChatRecord).values(tokens=3 + 30))
+    node.add([{"role": "user", "content": text}], chat_id="c")
+    row = chat_row(world)
+    assert row is not None
+    assert (row.counter, row.tokens) == ("estimate-1", 2 * (3 + 30))
+
+
 # Limits.
 
 
@@ -126,20 +142,20 @@ def test_a_memory_has_the_default_configuration(world: World) -> None:
         ({"max_messages": 2, "trim_strategy": "drop_middle"}, "m1 m10"),
         ({"max_messages": 1, "trim_strategy": "drop_middle"}, "m10"),
         ({"max_messages": 0, "trim_strategy": "drop_middle"}, ""),
-        # "mN" is 4 tokens by the estimate, m10 too.
+        # "mN" is 5 tokens, m10 too.
         ({"limit_type": "tokens", "max_tokens": 10}, "m9 m10"),
         ({"limit_type": "tokens", "max_tokens": 10, "min_messages": 4}, "m7 m8 m9 m10"),
         ({"limit_type": "tokens", "max_tokens": 2}, ""),
         ({"limit_type": "tokens", "max_tokens": 2, "min_messages": 1}, "m10"),
-        ({"limit_type": "tokens", "max_tokens": 40}, "m1 m2 m3 m4 m5 m6 m7 m8 m9 m10"),
-        ({"limit_type": "tokens", "max_tokens": 24, "trim_strategy": "drop_middle"}, "m1 m2 m7 m8 m9 m10"),
+        ({"limit_type": "tokens", "max_tokens": 50}, "m1 m2 m3 m4 m5 m6 m7 m8 m9 m10"),
+        ({"limit_type": "tokens", "max_tokens": 30, "trim_strategy": "drop_middle"}, "m1 m2 m7 m8 m9 m10"),
     ],
 )
 def test_a_view_respects_its_limit_and_the_log_keeps_everything(world: World, fields: Any, left: str) -> None:
     node = memory(world, **fields)
     posted = node.add(m(*range(1, 11)), chat_id="c")
     assert seen(node) == left.split()
-    assert (posted.trimmed, posted.tokens) == (10 - len(left.split()), 4 * len(left.split()))
+    assert (posted.trimmed, posted.tokens) == (10 - len(left.split()), 5 * len(left.split()))
     assert len(log_of(node)) == 10
     assert seen(memory(world, max_messages=50))[:2] == ["m1", "m2"], "a larger limit shows what was left out"
 
@@ -409,7 +425,7 @@ def test_concurrent_appends_are_all_kept_in_one_order(world: World) -> None:
     assert log_of(node) == [text for _, text in written]
     row = chat_row(world)
     assert row is not None
-    assert (row.last_seq, row.messages, row.tokens) == (32, 32, 32 * 4)
+    assert (row.last_seq, row.messages, row.tokens) == (32, 32, 32 * 6)
 
 
 def test_a_crash_between_question_and_answer_leaves_a_readable_history(world: World) -> None:

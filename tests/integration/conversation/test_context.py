@@ -153,7 +153,7 @@ def test_memories_are_marked_as_data_and_bounded(world: World, base: UUID) -> No
 
 
 def test_a_caller_with_a_small_budget_takes_no_messages_from_one_with_a_large_budget(world: World) -> None:
-    converse(world, "now", *(f"message number {n} {'x' * 150}" for n in range(120)))
+    converse(world, "now", *(f"message number {n} {'and so on ' * 13}" for n in range(120)))
 
     def summarized(budget: int) -> View:
         for _ in range(5):
@@ -180,8 +180,8 @@ def test_a_caller_with_a_small_budget_takes_no_messages_from_one_with_a_large_bu
 
 
 def test_a_truncated_summary_is_recorded_as_it_was_sent(world: World) -> None:
-    converse(world, "now", *(f"message number {n} {'x' * 150}" for n in range(60)))
-    world.say("now", {"role": "user", "content": "y" * 600})
+    converse(world, "now", *(f"message number {n} {'and so on ' * 13}" for n in range(60)))
+    world.say("now", {"role": "user", "content": "and so on " * 50})
     for budget in (700, 300):
         context(world, token_budget=budget)
         world.queue.drain_summaries(lambda each: make_summary(world.services, each))

@@ -210,7 +210,7 @@ def test_everything_that_is_sent_counts(changed: dict[str, Any], tokens: int) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "tokens"), [("", 0), ("a", 1), ("word", 1), ("words", 2), ("\u4f60\u597d", 2), ("caf\u00e9", 2)]
+    ("text", "tokens"), [("", 0), ("a", 1), ("word", 1), ("two words", 2), ("\u4f60", 1), ("\u4f60\u597d\u4e16", 2)]
 )
 def test_the_estimate_needs_no_model(text: str, tokens: int) -> None:
     assert ESTIMATE.count(record("u1", 1).with_content(text)) == 3 + tokens

@@ -19,7 +19,7 @@ from memorybase.conversation.summarizers.llm import (
     names,
     summarizer_named,
 )
-from memorybase.conversation.view.tokens import estimated_tokens
+from memorybase.conversation.view.token_estimate import estimated_tokens
 from memorybase.errors import (
     EmbeddingFailed,
     InvalidRequest,
