@@ -24,7 +24,7 @@ from history import services_in
 
 from memorybase.auth import api_keys
 from memorybase.conversation.history import node_executions
-from memorybase.conversation.node_object_memory.node_memory import NodeTokenBufferMemory
+from memorybase.conversation.node_object_memory.node_memory import NodeObjectMemory
 from memorybase.conversation.node_object_memory.object_store import objects_at
 from memorybase.models import NodeExecution
 from memorybase.sessions import flows
@@ -42,8 +42,8 @@ class Place:
     user_id: UUID
     flow_id: UUID
 
-    def memory(self) -> NodeTokenBufferMemory:
-        return NodeTokenBufferMemory(FLOW, SESSION, NODE, objects=objects_at(self.objects))
+    def memory(self) -> NodeObjectMemory:
+        return NodeObjectMemory(FLOW, SESSION, NODE, objects=objects_at(self.objects))
 
 
 def name_of(process: int, number: int) -> str:

@@ -157,6 +157,13 @@ class DocumentBusy(EnvironmentFailure):
     code = "document_busy"
 
 
+class DocumentUnsupported(EnvironmentFailure):
+    """A stored document is of a later version than this code reads."""
+
+    code = "document_unsupported"
+    retryable = False
+
+
 class NotReady(EnvironmentFailure):
     """A part of the stack is not ready."""
 

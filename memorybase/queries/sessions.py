@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 from sqlalchemy import bindparam
 from sqlalchemy.orm import Session as OrmSession
+from sqlalchemy.orm import aliased
 
 from memorybase import errors
 from memorybase.database import batches, clock, lookup
@@ -384,6 +385,13 @@ def deleted_sessions(db: OrmSession, *, limit: int) -> list[Session]:
 
 def begin_flow_deletion(db: OrmSession, flow_id: UUID, now: datetime) -> None:
     db.execute(sa.update(Flow).where(Flow.id == flow_id).values(deleting_at=now))
+
+
+def unshared_external_id(db: OrmSession, flow_id: UUID) -> str | None:
+    """The flow's external id; None if it has none or a flow of another user has the same."""
+    other = aliased(Flow)
+    is_shared = sa.exists().where(other.external_id == Flow.external_id, other.id != Flow.id)
+    return db.scalar(sa.select(Flow.external_id).where(Flow.id == flow_id, ~is_shared))
 
 
 def flows_in_deletion(db: OrmSession) -> list[UUID]:

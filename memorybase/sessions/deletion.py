@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
+from memorybase.conversation.node_object_memory.erasure import erase
 from memorybase.database import clock
 from memorybase.keyword_index import queries as postings
 from memorybase.memory_bases.deletion import DELETE_PAGE, delete_in_pages, drain, finish_deletion
@@ -39,6 +40,8 @@ def finish_flow_deletion(services: Services, flow_id: UUID) -> bool:
     remaining = [base_id for base_id in base_ids if not finish_deletion(services, base_id)]
     if remaining:
         return False
+    if not erase(services, flow_id):
+        return False
     delete_in_pages(services, partial(postings.remove_some_of_flow, flow_id=flow_id))
     delete_in_pages(services, partial(sessions.delete_rows_of_flow, flow_id=flow_id))
     with services.database.transaction() as db:
@@ -48,10 +51,14 @@ def finish_flow_deletion(services: Services, flow_id: UUID) -> bool:
 
 
 def remove_deleted_sessions(services: Services) -> int:
-    """Remove the rows of deleted sessions whose stores are repaired; how many sessions."""
+    """Remove the rows of deleted sessions whose stores are repaired; how many sessions. Node memory in objects is
+    deleted first: as long as that fails, the row stays and the next pass tries again."""
     with services.database.reading() as db:
         deleted = [(s.flow_id, s.session_id) for s in sessions.deleted_sessions(db, limit=200)]
-    return sum(_remove_session(services, flow_id, session_id) for flow_id, session_id in deleted)
+    return sum(
+        erase(services, flow_id, session_id) and _remove_session(services, flow_id, session_id)
+        for flow_id, session_id in deleted
+    )
 
 
 def _remove_session(services: Services, flow_id: UUID, session_id: str) -> bool:

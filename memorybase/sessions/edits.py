@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors
 from memorybase.conversation.chat_memory import message_log
 from memorybase.conversation.memory_use import redaction
+from memorybase.conversation.node_object_memory import erasure as node_objects
 from memorybase.database import clock
 from memorybase.ingestion import edit, scheduler
 from memorybase.keyword_index import index
@@ -149,7 +150,13 @@ def update_session(
 
 
 def delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
-    """Delete a session's messages and runs; repairs update the stores. Raises NotFound."""
+    """Delete a session's messages and runs, and node memory in objects; repairs update the stores. Raises NotFound."""
+    erased = _delete_session(services, user_id, flow_id, session_id)
+    node_objects.erase(services, flow_id, session_id)  # if it fails, the sweeper tries again
+    return erased
+
+
+def _delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id: str) -> Erasure:
     with services.database.transaction() as db:
         bases, session = _locked_session(db, user_id, flow_id, session_id)
         now = clock.now(db)

@@ -29,6 +29,8 @@ log = get_logger(__name__)
 Document = dict[str, Any]
 # Applies operations to a document, in place.
 Apply = Callable[[Document, Sequence[Any]], None]
+# Whether a stored document has the right shape; raises for one that only a later version understands.
+Check = Callable[[Document], bool]
 
 APPEND, SNAPSHOT = ".append", ".snapshot"
 QUARANTINE = "quarantine/"
@@ -54,13 +56,22 @@ class Journal:
     """One document. `empty` returns a new one."""
 
     def __init__(
-        self, objects: Objects, key: str, *, apply: Apply, empty: Callable[[], Document], compress: bool = False
+        self,
+        objects: Objects,
+        key: str,
+        *,
+        apply: Apply,
+        empty: Callable[[], Document],
+        is_valid: Check,
+        compress: bool = False,
     ) -> None:
         self._objects = objects
         self._key = key
         self._apply = apply
         self._empty = empty
+        self._is_valid = is_valid
         self._compress = compress
+        self._is_checked = False
 
     def read(self) -> Document:
         """The document with every append applied."""
@@ -68,6 +79,9 @@ class Journal:
 
     def append(self, operations: Sequence[Any]) -> None:
         """Append operations as one unit; they are stored on return."""
+        if not self._is_checked:  # nothing is added to a document that this version does not understand
+            self._base(self._state())
+            self._is_checked = True
         identity = uuid4().hex
         content = self._encoded({"id": identity, "operations": list(operations)})
         state = self._state()
@@ -103,7 +117,9 @@ class Journal:
                 appends = [self._append(number) for number in state.appends]
             except FileNotFoundError:
                 continue  # a newer snapshot covers it now
-            document["recent"] = [*document.get("recent", ()), *(append.get("id") for append in appends)][-RECENT:]
+            recent = document.get("recent")
+            kept = recent if isinstance(recent, list) else []
+            document["recent"] = [*kept, *(append.get("id") for append in appends)][-RECENT:]
             self._apply(document, [operation for append in appends for operation in append.get("operations", ())])
             return document, state
         raise DocumentBusy
@@ -170,7 +186,7 @@ class Journal:
             document = json.loads(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)
         except (ValueError, OSError, EOFError):
             document = None
-        if not isinstance(document, dict):
+        if not isinstance(document, dict) or not self._has_shape(key, document):
             self._objects.replace(f"{QUARANTINE}{key}.{uuid4().hex}", content)
             log.warning("stored_object_damaged", bytes=len(content))
             if key.endswith(APPEND):  # keeps its position in the order
@@ -179,3 +195,9 @@ class Journal:
             self._objects.delete(key)
             return None
         return document
+
+    def _has_shape(self, key: str, document: Document) -> bool:
+        if not key.endswith(APPEND):
+            return self._is_valid(document)
+        operations = document.get("operations", [])
+        return isinstance(operations, list) and all(isinstance(operation, dict) for operation in operations)

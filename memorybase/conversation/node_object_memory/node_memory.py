@@ -1,9 +1,10 @@
-"""Node memory in objects: the first design of Dify's NodeTokenBufferMemory, in Python only.
+"""Node memory in objects: the first design of Dify's node memory, in Python only.
 
 Each node of a conversation has a document, `{"version": 1, "messages": [...]}`, at
 `node_memory/{app}/{conversation}/{node}.json` in the store of the setting node_memory_url. Concurrent appends of
 several processes are all kept (see append_log). A turn is two messages, `ID` and `ID:assistant`; the answer's parent is
-the question, a question's parent the answer of the previous turn.
+the question. A question's parent is what the caller names: a turn, either of its messages, or NIL for the message just
+before. Documents that others wrote may have ids of their own for answers.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from memorybase.conversation.view.build import View, ViewOptions, build_view
 from memorybase.conversation.view.files import FileRef, FileResolver, Owner, read_files, remote_images
 from memorybase.conversation.view.limits import Limits, Prune
 from memorybase.conversation.view.records import Record, Role
-from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
+from memorybase.conversation.view.token_counters import default_counter
+from memorybase.conversation.view.tokens import TokenCounter
 from memorybase.database import clock
-from memorybase.errors import InvalidRequest
+from memorybase.errors import DocumentUnsupported, InvalidRequest
 from memorybase.queries import heartbeats
 from memorybase.services import Services
 from memorybase.settings import Settings
@@ -34,18 +36,24 @@ ANSWER = ":assistant"
 CLEAN_UP = "clean_node_memory"
 CLEANED_EVERY = timedelta(days=1)
 MAX_NAME = 150  # bytes of an escaped id in a file name
+VERSION = 1
 
 
 def key_of(app_id: str, conversation_id: str, node_id: str) -> str:
     """The document's key; parts are escaped, so different ids never share a key."""
-    return "/".join([FOLDER, _escaped(app_id), _escaped(conversation_id), f"{_escaped(node_id)}.json"])
+    return f"{folder_of(app_id, conversation_id)}/{_escaped(node_id)}.json"
+
+
+def folder_of(app_id: str, conversation_id: str | None = None) -> str:
+    """The folder of an app's documents, or of one conversation's."""
+    return "/".join([FOLDER, *(_escaped(part) for part in (app_id, conversation_id) if part is not None)])
 
 
 def objects_of(settings: Settings) -> Objects:
     return objects_at(settings.node_memory_url or str(settings.data_dir.resolve()))
 
 
-class NodeTokenBufferMemory:
+class NodeObjectMemory:
     """A node's own turns in a conversation. This object sees added turns at once, others after `flush`."""
 
     def __init__(
@@ -53,17 +61,22 @@ class NodeTokenBufferMemory:
         app_id: str,
         conversation_id: str,
         node_id: str,
-        model_instance: TokenCounter = ESTIMATE,
+        model_instance: TokenCounter | None = None,
         *,
         objects: Objects,
         compress: bool = False,
         prune: Prune = "turn",
     ) -> None:
-        self.model_instance = model_instance
+        self.model_instance = model_instance or default_counter()
         self._prune = prune
         self._added: list[dict[str, Any]] = []
         self._journal = Journal(
-            objects, key_of(app_id, conversation_id, node_id), apply=_apply, empty=_empty, compress=compress
+            objects,
+            key_of(app_id, conversation_id, node_id),
+            apply=_apply,
+            empty=_empty,
+            is_valid=_is_document,
+            compress=compress,
         )
 
     def add_messages(
@@ -76,8 +89,7 @@ class NodeTokenBufferMemory:
         assistant_files: Sequence[FileRef] = (),
     ) -> None:
         """Add a turn, or replace the one with this id; `flush` writes it."""
-        parent = None if parent_message_id is None else _turn(parent_message_id) + ANSWER
-        question = self._message(message_id, parent, "user", user_content, user_files)
+        question = self._message(message_id, parent_message_id, "user", user_content, user_files)
         answer = self._message(message_id + ANSWER, message_id, "assistant", assistant_content, assistant_files)
         self._added.append({"put": [question, answer]})
 
@@ -105,12 +117,10 @@ class NodeTokenBufferMemory:
         """The same as a View, with sources and report."""
         document = self._journal.read()
         _apply(document, self._added)
-        records = [_record(message, seq) for seq, message in enumerate(document["messages"], start=1)]
-        ids = {record.id for record in records}
-        answers = (
-            _turn(turn_id) + ANSWER for turn_id in (current_message_id, parent_message_id) if turn_id is not None
-        )
-        leaf_id = next((answer for answer in answers if answer in ids), None)
+        records = _linked([_record(message, seq) for seq, message in enumerate(document["messages"], start=1)])
+        turns = _Turns(records)
+        ends = (turns.end(turn_id) for turn_id in (current_message_id, parent_message_id) if turn_id is not None)
+        leaf_id = next((end for end in ends if end is not None), None)
         options = ViewOptions(
             thread="parents",
             leaf_id=leaf_id,
@@ -143,6 +153,7 @@ class NodeTokenBufferMemory:
             "content": content,
             "files": [replace(file, belongs_to=owner).to_mapping() for file in files],
             "token_count": self.model_instance.count(record),
+            "token_counter": self.model_instance.name,
             "created_at": datetime.now(UTC).isoformat(),
         }
 
@@ -189,16 +200,28 @@ def enqueue_clean_up(services: Services) -> int:
 
 
 def _empty() -> Document:
-    return {"version": 1, "messages": []}
+    return {"version": VERSION, "messages": []}
+
+
+def _is_document(document: Document) -> bool:
+    """Whether it is a document of this version. Raises DocumentUnsupported for a later one, which is left alone."""
+    version = document.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise DocumentUnsupported(
+            f"version of a node memory must be {VERSION} (got {version})", field="version", value=version
+        )
+    return version == VERSION and version is not True and isinstance(document.get("messages"), list)
 
 
 def _apply(document: Document, operations: Iterable[dict[str, Any]]) -> None:
-    messages = {message["message_id"]: message for message in document.get("messages", ()) if _is_message(message)}
+    messages = {message["message_id"]: message for message in document["messages"] if _is_message(message)}
     for operation in operations:
         if operation.get("clear"):
             messages.clear()
-        for message in operation.get("put", ()):
-            messages[message["message_id"]] = message
+        put = operation.get("put")
+        for message in put if isinstance(put, list) else ():
+            if _is_message(message):
+                messages[message["message_id"]] = message
     document["messages"] = list(messages.values())
 
 
@@ -209,8 +232,38 @@ def _record(message: dict[str, Any], seq: int) -> Record:
         role=message["role"],
         content=message["content"],
         parent_id=message.get("parent_message_id"),
-        files=read_files(message.get("files") or ()),
+        files=read_files(files if isinstance(files := message.get("files"), list) else ()),
     )
+
+
+class _Turns:
+    """Finds the message that ends a turn, of any message of the turn."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self._roles = {record.id: record.role for record in records}
+        # A question's last answer counts; answers of other writers have ids of their own.
+        self._answers = {record.parent_id: record.id for record in records if record.role == "assistant"}
+
+    def end(self, message_id: str) -> str | None:
+        """The turn's answer, or its question while there is none; None for an unknown turn."""
+        if self._roles.get(message_id) == "assistant":
+            return message_id
+        turn_id = message_id.removesuffix(ANSWER)
+        for end in (turn_id + ANSWER, self._answers.get(turn_id), turn_id):
+            if end in self._roles:
+                return end
+        return None
+
+
+def _linked(records: Sequence[Record]) -> list[Record]:
+    """The records, each question after the end of the turn that it names; an unknown one ends the thread."""
+    turns = _Turns(records)
+    return [
+        replace(record, parent_id=turns.end(record.parent_id) or record.parent_id)
+        if record.role == "user" and record.parent_id
+        else record
+        for record in records
+    ]
 
 
 def _is_message(raw: Any) -> bool:
@@ -219,13 +272,9 @@ def _is_message(raw: Any) -> bool:
         isinstance(raw, dict)
         and isinstance(raw.get("message_id"), str)
         and isinstance(raw.get("content"), str)
-        and raw.get("role") in {"user", "assistant"}
+        and raw.get("role") in ("user", "assistant")
+        and isinstance(raw.get("parent_message_id"), str | None)
     )
-
-
-def _turn(message_id: str) -> str:
-    """The id of a message's turn."""
-    return message_id.removesuffix(ANSWER)
 
 
 def _escaped(part: str) -> str:

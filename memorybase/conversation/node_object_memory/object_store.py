@@ -158,7 +158,11 @@ class RemoteObjects:
 
     def written(self, folder: str) -> Iterator[tuple[str, datetime]]:
         self._files.invalidate_cache()
-        for path, info in self._files.find(self._path(folder), detail=True).items():
+        try:
+            found = self._files.find(self._path(folder), detail=True)
+        except _MISSING:
+            return
+        for path, info in found.items():
             yield str(path).removeprefix(f"{self._root}/"), _written_at(info)
 
     def remove_empty(self, folder: str) -> None:

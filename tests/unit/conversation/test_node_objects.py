@@ -17,24 +17,24 @@ import pytest
 from harness.records import Flat
 
 from memorybase.conversation import FileRef
-from memorybase.conversation.node_object_memory import append_log, node_memory
-from memorybase.conversation.node_object_memory.node_memory import NodeTokenBufferMemory, key_of, objects_of
+from memorybase.conversation.node_object_memory import append_log, erasure, node_memory
+from memorybase.conversation.node_object_memory.node_memory import NodeObjectMemory, key_of, objects_of
 from memorybase.conversation.node_object_memory.object_store import objects_at
-from memorybase.errors import InvalidRequest
+from memorybase.errors import DocumentUnsupported, InvalidRequest
 from memorybase.settings import Settings
 
 
-def memory(where: Path | str, *ids: str, **options: Any) -> NodeTokenBufferMemory:
-    return NodeTokenBufferMemory(*(ids or ("a", "c", "n")), Flat(), objects=objects_at(str(where)), **options)
+def memory(where: Path | str, *ids: str, **options: Any) -> NodeObjectMemory:
+    return NodeObjectMemory(*(ids or ("a", "c", "n")), Flat(), objects=objects_at(str(where)), **options)
 
 
-def fill(mine: NodeTokenBufferMemory) -> None:
+def fill(mine: NodeObjectMemory) -> None:
     mine.add_messages("m1", None, "q1", [], "a1", [])
     mine.add_messages("m2", "m1", "q2", [], "a2", [])
     mine.add_messages("m3", "m1", "q2b", [], "a2b", [])
 
 
-def history_text(mine: NodeTokenBufferMemory, current: str | None, limit: int = 2000, **options: Any) -> str:
+def history_text(mine: NodeObjectMemory, current: str | None, limit: int = 2000, **options: Any) -> str:
     messages = mine.get_history_prompt_messages(current, "tenant", limit, **options)
     return " ".join(str(message["content"]) for message in messages)
 
@@ -66,6 +66,121 @@ def test_broken_threads_keep_the_turns_that_were_found(tmp_path: Path) -> None:
     mine.add_messages("m3", "m2", "q3", [], "a3", [])
     assert history_text(mine, "m1") == "q1 a1"
     assert history_text(mine, "m3") == "q2 a2 q3 a3"
+
+
+NIL = "00000000-0000-0000-0000-000000000000"
+
+
+def test_a_flow_that_names_no_parents_keeps_its_history(tmp_path: Path) -> None:
+    """Dify's service API sends NIL as the parent of every message."""
+    for number in (1, 2, 3):
+        mine = memory(tmp_path)
+        mine.add_messages(f"m{number}", NIL, f"q{number}", [], f"a{number}")
+        mine.flush()
+    assert history_text(memory(tmp_path), "m4", parent_message_id=NIL) == "q1 a1 q2 a2 q3 a3"
+    assert history_text(memory(tmp_path), "m2") == "q1 a1 q2 a2"
+
+
+# As the document shows it: each message has an id of its own, and the answer follows its question.
+EXAMPLE = {
+    "version": 1,
+    "messages": [
+        {"message_id": "msg-001", "parent_message_id": None, "role": "user", "content": "q1", "files": [],
+         "token_count": 15, "created_at": "2026-01-07T10:00:00Z"},
+        {"message_id": "msg-002", "parent_message_id": "msg-001", "role": "assistant", "content": "a1", "files": [],
+         "token_count": 50, "created_at": "2026-01-07T10:00:01Z"},
+    ],
+}  # fmt: skip
+
+
+def store_example(folder: Path, document: Any = EXAMPLE) -> Path:
+    path = folder / "node_memory/a/c/n.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.mark.parametrize("parent", ["msg-001", "msg-002"])
+def test_the_documents_own_example_is_continued(tmp_path: Path, parent: str) -> None:
+    store_example(tmp_path)
+    assert history_text(memory(tmp_path), parent) == "q1 a1"
+    mine = memory(tmp_path)
+    mine.add_messages("msg-003", parent, "q2", [], "a2")
+    mine.flush()
+    assert history_text(memory(tmp_path), "msg-003") == "q1 a1 q2 a2"
+    mine.add_messages("msg-005", "msg-003", "q3", [], "a3")
+    assert history_text(mine, "msg-005") == "q1 a1 q2 a2 q3 a3"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [{"version": 1, "messages": None}, {"version": 1}, {"version": 1, "turns": {"r1": {}}}, {"messages": []},
+     {"version": "1", "messages": []}, {"version": True, "messages": []}, {"version": None, "messages": []}],
+)  # fmt: skip
+def test_a_document_of_another_shape_is_quarantined(tmp_path: Path, document: Any) -> None:
+    path = store_example(tmp_path, document)
+    mine = memory(tmp_path)
+    assert history_text(mine, None) == ""
+    (aside,) = (tmp_path / "quarantine").rglob("*.json.*")
+    assert json.loads(aside.read_text()) == document
+    mine.add_messages("m1", None, "q1", [], "a1")
+    mine.flush()
+    assert history_text(memory(tmp_path), "m1") == "q1 a1"
+    assert path.exists()
+
+
+def test_a_document_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
+    path = store_example(tmp_path, {"version": 2, "messages": {"m1": "something new"}})
+    before = path.read_bytes()
+    mine = memory(tmp_path)
+    with pytest.raises(DocumentUnsupported, match="must be 1"):
+        history_text(mine, None)
+    mine.add_messages("m1", None, "q1", [], "a1")
+    with pytest.raises(DocumentUnsupported):
+        mine.flush()
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == [path]
+    assert path.read_bytes() == before
+
+
+def test_messages_of_another_shape_are_left_out(tmp_path: Path) -> None:
+    good = {"message_id": "m1", "parent_message_id": None, "role": "user", "content": "q1"}
+    odd: list[Any] = [
+        good | {"message_id": "m2", "parent_message_id": ["m1"]}, good | {"message_id": "m3", "role": []},
+        good | {"message_id": "m4", "content": None}, good | {"message_id": "m0", "files": 7},
+    ]  # fmt: skip
+    store_example(tmp_path, {"version": 1, "messages": [*odd, good], "recent": None})
+    assert history_text(memory(tmp_path), "m1") == "q1"
+    assert history_text(memory(tmp_path), "m0") == "q1"
+    append = tmp_path / "node_memory/a/c/n.json.d/000000000001.append"
+    append.parent.mkdir()
+    append.write_text(json.dumps({"id": "x", "operations": None}))
+    assert history_text(memory(tmp_path), "m1") == "q1"
+
+
+@pytest.mark.parametrize("store", ["folder", "memory"])
+def test_a_deleted_conversation_leaves_no_text_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: str
+) -> None:
+    monkeypatch.setattr(append_log, "COMPACT_BYTES", -1)  # appends and a snapshot beside the document
+    where = str(tmp_path) if store == "folder" else f"memory://{time.monotonic_ns()}"
+    for ids in (("a", "c", "n1"), ("a", "c", "n/2"), ("a", "other", "n1"), ("b", "c", "n1")):
+        mine = memory(where, *ids)
+        mine.add_messages("m1", None, f"secret of {ids}", [], "a1")
+        mine.flush()
+    objects = objects_at(where)
+    objects.replace("node_memory/a/c/n1.json", b"{damaged secret")
+    memory(where, "a", "c", "n1").view(None)  # moves it to quarantine
+
+    assert erasure.delete_conversation(objects, "a", "c") >= 3
+    left = [key for root in ("node_memory", "quarantine") for key, _ in objects.written(root)]
+    assert left
+    assert all(key.startswith(("node_memory/a/other/", "node_memory/b/c/")) for key in left)
+    assert history_text(memory(where, "a", "c", "n1"), None) == ""
+    if store == "folder":
+        assert not (tmp_path / "node_memory/a/c").exists()
+    assert erasure.delete_conversation(objects, "a", "c") == 0
+    erasure.delete_app(objects, "a")
+    assert {key.split("/")[1] for key, _ in objects.written("node_memory")} == {"b"}
 
 
 def test_the_document_has_the_specified_key_and_format(tmp_path: Path) -> None:
@@ -103,10 +218,10 @@ def test_different_ids_have_different_keys(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from memorybase.conversation.node_object_memory import append_log
-from memorybase.conversation.node_object_memory.node_memory import NodeTokenBufferMemory
+from memorybase.conversation.node_object_memory.node_memory import NodeObjectMemory
 from memorybase.conversation.node_object_memory.object_store import objects_at
 append_log.COMPACT_BYTES = 4_000
-mine = NodeTokenBufferMemory("a", "c", "n", objects=objects_at(sys.argv[1]))
+mine = NodeObjectMemory("a", "c", "n", objects=objects_at(sys.argv[1]))
 for number in range(200):
     mine.add_messages(f"{sys.argv[2]}{number}", None, "question", [], "answer", [])
     mine.flush()
@@ -209,7 +324,7 @@ def test_a_foreign_document_is_read_and_compressed_on_request(tmp_path: Path) ->
 def test_documents_without_recent_writes_are_cleaned_up(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, node_memory_days=30)
     for node in ("old", "new"):
-        mine = NodeTokenBufferMemory("a", "c", node, objects=objects_of(settings))
+        mine = NodeObjectMemory("a", "c", node, objects=objects_of(settings))
         fill(mine)
         mine.flush()
     long_ago = (datetime.now(UTC) - timedelta(days=31)).timestamp()
