@@ -133,6 +133,7 @@ class Outbox:
             if raise_refused and isinstance(error, errors.CallerError):
                 raise
             self.report(write.name, error)
+        self._silent_until = began  # memory answers
         return True
 
     def report(self, name: str, error: Exception) -> None:

@@ -209,6 +209,23 @@ def test_a_flow_does_not_wait_at_each_node_for_memory_that_hangs() -> None:
     assert len(outbox) == 5
 
 
+def test_memory_that_answers_again_is_read_at_once() -> None:
+    now, is_hanging = [0.0], [True]
+    outbox = Outbox(first_pause_seconds=60, clock=lambda: now[0])
+
+    def answer() -> str:
+        if is_hanging[0]:
+            now[0] += 10
+            raise TimeoutError
+        return "memory"
+
+    outbox.send("run", answer)
+    is_hanging[0] = False
+    assert outbox.flush() == 0  # as the timer does
+
+    assert outbox.read("context", "nothing", answer) == "memory"
+
+
 def test_threads_do_not_wait_one_after_the_other_for_memory_that_is_away() -> None:
     outbox, tries = Outbox(first_pause_seconds=60), []
     is_held, may_end = threading.Event(), threading.Event()
