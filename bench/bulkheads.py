@@ -12,8 +12,6 @@ import argparse
 import asyncio
 import json
 import random
-import signal
-import sys
 import threading
 import time
 from collections import Counter
@@ -24,18 +22,24 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx
-import psutil
 from ingesting import about, figures
 from ingesting.latency import paced
 from ingesting.target import Base, Target, in_calls, new_base, running_stack
 from ingesting.texts import WORDS, Corpus
 
+from memorybase.errors import NotReady
+from memorybase.locks import RedisSessionLocks
+from memorybase.stack.state import settings_in_use
+from memorybase.wiring import redis_client
+
 CAPTURES_PER_SECOND = 20
 CAPTURERS = 4
 SEARCHERS, SEARCH_WORDS, TOP_K = 80, 400, 100
 WATCHERS = 600
+LOCK_SECONDS = 3_600.0
 SETTLE_SECONDS = 3.0  # until every reader is connected
 TIMEOUT_SECONDS = 60.0
 
@@ -154,19 +158,20 @@ SECTIONS = ("idle", "searches", "streams", "polls", "all")
 
 @contextmanager
 def waiting_job(target: Target) -> Iterator[str]:
-    """A job that does not end, because the worker is stopped meanwhile."""
+    """A job that no worker takes, because its session's lock is held."""
     base = new_base(target.client, "watched", threshold=10_000)
-    worker = psutil.Process(int((target.data.path / "run" / "worker.pid").read_text()))
-    stopped = [worker, *worker.children(recursive=True)]
-    for process in stopped:
-        process.send_signal(signal.SIGSTOP)
+    base.capture("watched", ["waits"])
+    settings = settings_in_use(target.data.path)
+    locks = RedisSessionLocks(redis_client(settings), ttl_seconds=LOCK_SECONDS)
+    held = locks.acquire(UUID(base.id), "watched")
+    if held is None:
+        raise NotReady("The session is locked already")
     try:
-        base.capture("watched", ["waits"])
         jobs = target.client.call("POST", f"/memories/{base.id}/flush")["jobs"]
         yield jobs[0]["id"]
     finally:
-        for process in stopped:
-            process.send_signal(signal.SIGCONT)
+        held.release()
+        locks.close()
 
 
 def measure(target: Target, corpus: Corpus, options: argparse.Namespace) -> figures.Figures:
@@ -208,4 +213,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
