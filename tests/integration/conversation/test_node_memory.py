@@ -8,13 +8,13 @@ from typing import Any
 from uuid import UUID, uuid4, uuid5
 
 import pytest
-import sqlalchemy as sa
 from harness.records import Flat
 from harness.world import World
 
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_token_buffer import NodeTokenBufferMemory, node_view
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
+from memorybase.conversation.node_object_memory.node_memory import CLEAN_UP
 from memorybase.errors import InvalidRequest, NotFound, RunConflict
 from memorybase.models import Heartbeat
 from memorybase.operations import sweeper
@@ -221,6 +221,6 @@ def test_node_memory_in_objects_is_cleaned_up_once_a_day_by_a_worker(
     world.queue.away = False
     assert [sweeper.sweep(services).node_memory for _ in range(3)] == [1, 0, 0]
     with world.services.database.transaction() as db:
-        db.scalars(sa.select(Heartbeat)).one().beat_at -= timedelta(days=1)
+        db.get_one(Heartbeat, CLEAN_UP).beat_at -= timedelta(days=1)
     assert sweeper.sweep(services).node_memory == 1
     assert arrived == [0, 1, 1]
