@@ -1,4 +1,4 @@
-"""What routes receive: the services, the caller, the page, and ids resolved to UUIDs."""
+"""What routes receive: the services, the caller, the page, and the ids that the caller sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from api.admission import Bulkhead, Work, admission_of, work_of
 from api.limits import Gate
 from api.middleware import path_text
 from api.schemas import ERRORS, Stored
-from memorybase import errors, messages
+from memorybase import errors, ids
 from memorybase.auth import api_keys
 from memorybase.auth.api_keys import Principal
 from memorybase.database import paging
@@ -127,39 +127,41 @@ _External = Path(description="A UUID, or the id that the caller chose.", max_len
 
 
 async def _flow_in_path(request: Request, flow_id: Annotated[str, _External]) -> UUID:
-    return _resolved(request, "flow", flow_id)[0]
-
-
-async def _run_in_path(request: Request, run_id: Annotated[str, _External]) -> UUID:
-    return _resolved(request, "run", run_id)[0]
-
-
-async def _message_in_path(request: Request, message_id: Annotated[str, _External]) -> UUID:
-    return _resolved(request, "message", message_id)[0]
-
-
-async def _execution_in_path(request: Request, execution_id: Annotated[str, _External]) -> UUID:
-    return _resolved(request, "node_execution", execution_id)[0]
+    return ids.flow_id(_user_of(request), path_text(flow_id))
 
 
 async def _flow_in_query(
-    request: Request, flow_id: Annotated[Stored | None, Query(max_length=ID_LENGTH)] = None
+    request: Request,
+    flow_id: Annotated[Stored | None, Query(max_length=ID_LENGTH, description="A UUID, or the caller's id.")] = None,
 ) -> UUID | None:
-    return None if flow_id is None else _resolved(request, "flow", flow_id)[0]
+    return None if flow_id is None else ids.flow_id(_user_of(request), flow_id)
 
 
 async def _required_flow_in_query(request: Request, flow_id: Annotated[Stored, Query(max_length=ID_LENGTH)]) -> UUID:
-    return _resolved(request, "flow", flow_id)[0]
+    return ids.flow_id(_user_of(request), flow_id)
+
+
+async def _run_in_path(request: Request, run_id: Annotated[str, _External]) -> ids.CallerId:
+    return ids.CallerId.of(_user_of(request), "run", path_text(run_id))
+
+
+async def _message_in_path(request: Request, message_id: Annotated[str, _External]) -> ids.CallerId:
+    return ids.CallerId.of(_user_of(request), "message", path_text(message_id))
+
+
+async def _execution_in_path(request: Request, execution_id: Annotated[str, _External]) -> ids.CallerId:
+    return ids.CallerId.of(_user_of(request), "node_execution", path_text(execution_id), name="execution_id")
 
 
 async def _run_in_query(
     request: Request, run_id: Annotated[Stored | None, Query(max_length=ID_LENGTH)] = None
-) -> UUID | None:
-    return None if run_id is None else _resolved(request, "run", run_id)[0]
+) -> ids.CallerId | None:
+    return None if run_id is None else ids.CallerId.of(_user_of(request), "run", run_id)
 
 
-def _resolved(request: Request, kind: messages.IdKind, value: str) -> tuple[UUID, str | None]:
-    return messages.resolve_id(request.state.principal.user_id, kind, path_text(value))
+def _user_of(request: Request) -> UUID:
+    caller: Principal = request.state.principal
+    return caller.user_id
 
 
 async def _authenticated(request: Request, bulkhead: Bulkhead) -> Principal:
@@ -198,9 +200,9 @@ Admin = Annotated[Principal, Depends(_needs("admin"))]
 AnyKey = Annotated[Principal, Depends(_any_key)]
 PageDep = Annotated[paging.PageRequest, Depends(_page_request)]
 FlowId = Annotated[UUID, Depends(_flow_in_path)]
-RunId = Annotated[UUID, Depends(_run_in_path)]
-MessageId = Annotated[UUID, Depends(_message_in_path)]
-NodeExecutionId = Annotated[UUID, Depends(_execution_in_path)]
+RunId = Annotated[ids.CallerId, Depends(_run_in_path)]
+MessageId = Annotated[ids.CallerId, Depends(_message_in_path)]
+NodeExecutionId = Annotated[ids.CallerId, Depends(_execution_in_path)]
 FlowNamed = Annotated[UUID, Depends(_required_flow_in_query)]
 FlowFilter = Annotated[UUID | None, Depends(_flow_in_query)]
-RunFilter = Annotated[UUID | None, Depends(_run_in_query)]
+RunFilter = Annotated[ids.CallerId | None, Depends(_run_in_query)]

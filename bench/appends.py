@@ -26,6 +26,7 @@ from memorybase.auth import api_keys
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.node_object_memory.node_memory import NodeObjectMemory
 from memorybase.conversation.node_object_memory.object_store import objects_at
+from memorybase.ids import CallerId
 from memorybase.models import NodeExecution
 from memorybase.sessions import flows
 
@@ -71,7 +72,9 @@ def append_executions(place: Place, process: int, count: int) -> None:
         }  # fmt: skip
         run_id = uuid5(place.flow_id, name_of(process, number))
         name = name_of(process, number)
-        new = node_executions.new_execution(services, place.user_id, raw, id=uuid5(run_id, NODE), external_id=name)
+        new = node_executions.new_execution(
+            services, place.user_id, raw, given=CallerId.of(place.user_id, "node_execution", name)
+        )
         node_executions.put_execution(services, place.user_id, place.flow_id, SESSION, run_id, new)
     services.database.dispose()
 

@@ -123,9 +123,10 @@ class Client:
         answer: Json = self.call("POST", f"/memories/{memory_id}/search", json=body)
         return answer
 
-    def message(self, message_id: str) -> Json | None:
-        """A message by its UUID or external id; None if there is none."""
-        found: Json = self.call("GET", f"/messages/{quote(message_id, safe='')}", allow=(404,))
+    def message(self, message_id: str, *, flow_id: str | None = None) -> Json | None:
+        """A message by its UUID or external id, which other flows may have too; None if there is none."""
+        params = {} if flow_id is None else {"flow_id": flow_id}
+        found: Json = self.call("GET", f"/messages/{quote(message_id, safe='')}", params=params, allow=(404,))
         return None if "error" in found else found
 
     def weights(self, memory_id: str) -> Json:

@@ -31,6 +31,7 @@
             ├── NameTaken
             ├── MessageConflict
             ├── RunConflict
+            ├── AmbiguousId           several flows have this id: send flow_id
             ├── IngestionActive
             ├── BuildActive
             ├── SessionConflict
@@ -290,6 +291,12 @@ class RunConflict(Conflict):
     """This run id is already stored with other messages; nothing in this request was stored."""
 
     code = "run_conflict"
+
+
+class AmbiguousId(Conflict):
+    """Several flows have this id. Send flow_id."""
+
+    code = "ambiguous_id"
 
 
 class SessionConflict(Conflict):

@@ -4,7 +4,6 @@
     Langflow     {text, sender: "User" or "Machine", sender_name?}
     LangChain    {type: human, ai, system or tool, content, id?}        also {type, data: {...}}
 
-An id is a hyphenated UUID or any other string of up to 128 characters. From such an external id a UUID is derived.
 Text that PostgreSQL cannot store is refused here with its field, on SQLite too.
 """
 
@@ -13,26 +12,25 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from memorybase import errors
-from memorybase.models import ID_LENGTH, NAME_LENGTH
+from memorybase.ids import CallerId
+from memorybase.models import NAME_LENGTH
+from memorybase.validation import check_text, why_unstorable
 
 Kind = TypeVar("Kind")
 ParentRule = Literal["linked", "none", "exact"]  # see models.Message.parent_rule
-IdKind = Literal["flow", "run", "message", "node_execution"]
 
 ROLES = ("user", "assistant", "system", "tool")
 STATUSES = ("completed", "failed", "stopped")
 MAX_DEPTH = 64  # of nested JSON in one message; deeper is a mistake and would exceed the recursion limit
 MAX_EPOCH_SECONDS = 253_402_300_799  # the year 9999
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _TEXT_PARTS = ("text", "input_text", "output_text")
 _COMMON = frozenset({"id", "is_output", "files", "metadata", "parent_message_id", "timestamp", "status", "sender_name"})
 _OPENAI = _COMMON | {"role", "content", "tool_calls", "tool_call_id", "name"}
@@ -56,8 +54,7 @@ _LANGCHAIN_STATUSES = {"success": "completed", "error": "failed"}
 class NewMessage:
     """A message as it will be stored; `id` is None if the caller sent none."""
 
-    id: UUID | None
-    external_id: str | None
+    id: CallerId | None
     role: str
     is_output: bool
     content: str | list[Any] | None
@@ -65,17 +62,12 @@ class NewMessage:
     tool_call_id: str | None
     name: str | None
     sender_name: str | None
-    parent_message_id: UUID | None
+    parent_message_id: CallerId | None
     files: list[Any]
     metadata: dict[str, Any]
     status: str
     timestamp: datetime | None
     parent_rule: ParentRule | None = None  # linked: its parent is null, not left out
-
-
-def resolve_id(user_id: UUID, kind: IdKind, value: str) -> tuple[UUID, str | None]:
-    """The UUID for an id that the caller sent, and that id as external id unless it is a UUID."""
-    return _resolve(user_id, kind, value, f"{kind}_id")
 
 
 def normalise_all(
@@ -150,17 +142,6 @@ def canonical(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def why_unstorable(value: str) -> str | None:
-    """Why PostgreSQL cannot store the string (NUL, lone surrogate), or None if it can."""
-    if "\x00" in value:
-        return "Text must not contain a NUL character"
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return "Text must not contain a lone surrogate"
-    return None
-
-
 def storable(value: str) -> str:
     """The string; raises ValueError, for pydantic, if PostgreSQL cannot store it."""
     reason = why_unstorable(value)
@@ -174,13 +155,6 @@ def not_blank(value: str) -> str:
     if not value.strip():
         raise ValueError("The value must not be blank")
     return value
-
-
-def check_text(value: str, field: str) -> None:
-    """Raises InvalidRequest if PostgreSQL cannot store the text."""
-    reason = why_unstorable(value)
-    if reason is not None:
-        raise errors.InvalidRequest(reason, field=field)
 
 
 def check_json(value: Any, field: str) -> None:
@@ -244,11 +218,9 @@ def _checked(fields: Mapping[str, Any], user_id: UUID, where: str) -> NewMessage
 
     role: str = fields["role"]
     tool_calls = _tool_calls(fields.get("tool_calls"), field("tool_calls"))
-    identity, external_id = _optional_id(user_id, fields.get("id"), field("id"))
-    parent, _ = _optional_id(user_id, fields.get("parent_message_id"), field("parent_message_id"))
+    parent = _optional_id(user_id, fields.get("parent_message_id"), field("parent_message_id"))
     return NewMessage(
-        id=identity,
-        external_id=external_id,
+        id=_optional_id(user_id, fields.get("id"), field("id")),
         role=role,
         is_output=_is_output(fields.get("is_output"), role, field("is_output")),
         content=_content(fields.get("content"), tool_calls, field("content")),
@@ -265,20 +237,10 @@ def _checked(fields: Mapping[str, Any], user_id: UUID, where: str) -> NewMessage
     )
 
 
-def _resolve(user_id: UUID, kind: IdKind, value: str, field: str) -> tuple[UUID, str | None]:
-    _check_size(len(value), ID_LENGTH, "characters", field)
-    if not value.strip():
-        raise _invalid(field, "must not be blank")
-    check_text(value, field)
-    if _UUID.fullmatch(value):
-        return errors.SentId(UUID(value), value), None
-    return errors.SentId(uuid5(user_id, f"{kind}:{value}"), value), value
-
-
-def _optional_id(user_id: UUID, value: Any, field: str) -> tuple[UUID | None, str | None]:
+def _optional_id(user_id: UUID, value: Any, field: str) -> CallerId | None:
     if value is None:
-        return None, None
-    return _resolve(user_id, "message", _instance(value, str, "a string", field), field)
+        return None
+    return CallerId.of(user_id, "message", _instance(value, str, "a string", field), name=field)
 
 
 def _content(value: Any, tool_calls: list[Any] | None, field: str) -> str | list[Any] | None:

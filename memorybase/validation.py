@@ -1,4 +1,4 @@
-"""The base of models that validate what a caller sent."""
+"""What no caller may send: text that PostgreSQL cannot store, and booleans as numbers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationInfo, field_validator
 from pydantic_core import PydanticKnownError
+
+from memorybase import errors
 
 _NUMBERS: dict[Any, Literal["int_type", "float_type"]] = {int: "int_type", float: "float_type"}
 
@@ -29,3 +31,21 @@ def _leaves(annotation: Any) -> list[Any]:
     """int and None for `Annotated[int, Field(ge=0)] | None`; str and float for `dict[str, float]`."""
     below = get_args(annotation)
     return [leaf for each in below for leaf in _leaves(each)] if below else [annotation]
+
+
+def why_unstorable(value: str) -> str | None:
+    """Why PostgreSQL cannot store the string (NUL, lone surrogate), or None if it can."""
+    if "\x00" in value:
+        return "Text must not contain a NUL character"
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return "Text must not contain a lone surrogate"
+    return None
+
+
+def check_text(value: str, field: str) -> None:
+    """Raises InvalidRequest if PostgreSQL cannot store the text."""
+    reason = why_unstorable(value)
+    if reason is not None:
+        raise errors.InvalidRequest(reason, field=field)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Annotated
-from uuid import UUID
 
 from fastapi import Depends, Path, Query, Response
 from fastapi.responses import StreamingResponse
@@ -13,7 +12,7 @@ from api.deps import FlowId, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.middleware import path_text
 from api.routes.portability import JSON_LINES, LINES, STREAM_HEADERS
 from api.schemas import Identifier, ViewAnswer
-from memorybase import messages
+from memorybase import ids, validation
 from memorybase.auth.api_keys import Principal
 from memorybase.conversation.chat_memory import memories, message_log, summaries, views
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
@@ -32,7 +31,7 @@ MEMORY = f"{MEMORIES}/{{node_id}}"
 
 async def _node_in_path(node_id: Annotated[str, Path(min_length=1, max_length=ID_LENGTH)]) -> str:
     decoded = path_text(node_id)
-    messages.check_text(decoded, "node_id")
+    validation.check_text(decoded, "node_id")
     return decoded
 
 
@@ -180,5 +179,5 @@ def export_chats(
     return StreamingResponse(lines, media_type=JSON_LINES, headers=STREAM_HEADERS)
 
 
-def _run(caller: Principal, run_id: str | None) -> UUID | None:
-    return None if run_id is None else messages.resolve_id(caller.user_id, "run", run_id)[0]
+def _run(caller: Principal, run_id: str | None) -> ids.CallerId | None:
+    return None if run_id is None else ids.CallerId.of(caller.user_id, "run", run_id)

@@ -7,12 +7,13 @@ from typing import Any
 
 from api.deps import Reader, ServicesDep, keyed_router
 from api.schemas import ContextAnswer, ContextBody, ContextConfig
-from memorybase import messages
+from memorybase import ids
 from memorybase.conversation import Limits, context
 from memorybase.conversation.context import ContextRequest, RecallOptions
 from memorybase.conversation.session_memory.presets import PRESETS, SessionPreset
 from memorybase.conversation.summarizers.llm import checked_name
 from memorybase.conversation.view.token_counters import counter_for
+from memorybase.queries import caller_ids
 
 router = keyed_router("context")
 
@@ -22,14 +23,16 @@ _LIMITS = ("max_turns", "max_messages")
 @router.post("/context")
 def build_context(body: ContextBody, services: ServicesDep, caller: Reader) -> ContextAnswer:
     """Build history, summary and recalled memories within the token budget. `degraded` names what is unavailable."""
-    run_id = None if body.run_id is None else messages.resolve_id(caller.user_id, "run", body.run_id)[0]
+    flow_id = ids.flow_id(caller.user_id, body.flow_id)
+    leaf = None if body.leaf_id is None else ids.CallerId.of(caller.user_id, "message", body.leaf_id, name="leaf_id")
+    run = None if body.run_id is None else ids.CallerId.of(caller.user_id, "run", body.run_id)
     request = ContextRequest(
-        flow_id=messages.resolve_id(caller.user_id, "flow", body.flow_id)[0],
+        flow_id=flow_id,
         session_id=body.session_id,
         token_budget=body.token_budget,
         query=body.query,
-        leaf_id=None if body.leaf_id is None else messages.resolve_id(caller.user_id, "message", body.leaf_id)[0],
-        run_id=run_id,
+        leaf_id=caller_ids.resolve(services, flow_id, leaf),
+        run_id=caller_ids.resolve(services, flow_id, run),
         node_id=body.node_id,
         end_user_id=body.end_user_id,
         use_memory=body.use_memory,

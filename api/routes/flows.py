@@ -8,15 +8,16 @@ from uuid import UUID
 from fastapi import Path, Response
 from pydantic import BaseModel
 
-from api.deps import FlowId, PageDep, Reader, RunId, ServicesDep, Writer, keyed_router
+from api.deps import FlowFilter, FlowId, PageDep, Reader, RunId, ServicesDep, Writer, keyed_router
 from api.middleware import path_text
 from api.schemas import Accepted, CaptureAnswer, CaptureBody, FlowBody
-from memorybase import messages
+from memorybase import ids, messages
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_executions import NewExecution
 from memorybase.database.paging import Page
 from memorybase.ingestion import capture
 from memorybase.models import ID_LENGTH
+from memorybase.queries import caller_ids
 from memorybase.read_models import sessions
 from memorybase.read_models.sessions import FlowView, RunView
 from memorybase.services import Services
@@ -42,8 +43,10 @@ def put_flow(
     response: Response,
 ) -> FlowView:
     """Create a flow with your own id (201), or rename it (200)."""
-    identity, external_id = messages.resolve_id(caller.user_id, "flow", path_text(flow_id))
-    flow, created = flows.put_flow(services, caller.user_id, name=body.name, flow_id=identity, external_id=external_id)
+    given = ids.CallerId.of(caller.user_id, "flow", path_text(flow_id))
+    flow, created = flows.put_flow(
+        services, caller.user_id, name=body.name, flow_id=given.own, external_id=given.external_id
+    )
     response.status_code = 201 if created else 200
     return sessions.flow_view(flow)
 
@@ -89,12 +92,13 @@ def list_runs(flow_id: FlowId, services: ServicesDep, caller: Reader, page: Page
 
 @router.get("/flows/{flow_id}/runs/{run_id}")
 def get_run_of_flow(flow_id: FlowId, run_id: RunId, services: ServicesDep, caller: Reader) -> RunView:
-    return sessions.get_run(services, caller.user_id, run_id, flow_id=flow_id)
+    return sessions.get_run(services, caller.user_id, caller_ids.find(services, run_id, flow_id))
 
 
 @router.get("/runs/{run_id}")
-def get_run(run_id: RunId, services: ServicesDep, caller: Reader) -> RunView:
-    return sessions.get_run(services, caller.user_id, run_id)
+def get_run(run_id: RunId, flow_id: FlowFilter, services: ServicesDep, caller: Reader) -> RunView:
+    """Read a run. Run ids are unique within their flow; an id of several flows is 409 without `flow_id`."""
+    return sessions.get_run(services, caller.user_id, caller_ids.find(services, run_id, flow_id))
 
 
 def deleted(finished: bool) -> Response:
@@ -109,7 +113,6 @@ def _json(answer: BaseModel, status_code: int) -> Response:
 
 
 def _capture_request(body: CaptureBody, user_id: UUID, settings: Settings) -> capture.CaptureRequest:
-    run_id, run_external_id = (None, None) if body.run_id is None else messages.resolve_id(user_id, "run", body.run_id)
     return capture.CaptureRequest(
         session_id=body.session_id,
         messages=messages.normalise_all(
@@ -118,8 +121,7 @@ def _capture_request(body: CaptureBody, user_id: UUID, settings: Settings) -> ca
             max_messages=settings.max_messages_per_run,
             max_message_bytes=settings.max_message_bytes,
         ),
-        run_id=run_id,
-        run_external_id=run_external_id,
+        run_id=None if body.run_id is None else ids.CallerId.of(user_id, "run", body.run_id),
         end_user_id=body.end_user_id,
         on_conflict=body.on_conflict,
     )
@@ -130,9 +132,6 @@ def _executions(body: CaptureBody, services: Services, user_id: UUID) -> list[Ne
     found: list[NewExecution] = []
     for index, each in enumerate(body.node_executions):
         where = f"node_executions[{index}]"
-        identity, external_id = (None, None)
-        if each.id is not None:
-            identity, external_id = messages.resolve_id(user_id, "node_execution", each.id)
-        named = {"id": identity, "external_id": external_id}
-        found.append(node_executions.new_execution(services, user_id, each.model_dump(), where=where, **named))
+        given = None if each.id is None else ids.CallerId.of(user_id, "node_execution", each.id, name=f"{where}.id")
+        found.append(node_executions.new_execution(services, user_id, each.model_dump(), where=where, given=given))
     return found

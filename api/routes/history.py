@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
 from uuid import UUID
 
-from fastapi import Path, Response
+from fastapi import Response
 
-from api.deps import FlowId, NodeExecutionId, Reader, RunId, ServicesDep, Writer, keyed_router
-from api.middleware import path_text
+from api.deps import FlowFilter, FlowId, NodeExecutionId, Reader, RunId, ServicesDep, Writer, keyed_router
 from api.schemas import HistoryAnswer, HistoryBody, NodeExecutionBody
+from memorybase import ids
 from memorybase.conversation import Prefixes
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_executions import NodeExecutionView
@@ -17,8 +16,7 @@ from memorybase.conversation.history.read import read_history
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
 from memorybase.conversation.memory_use import record
 from memorybase.conversation.memory_use.record import RunMemory
-from memorybase.messages import IdKind, resolve_id
-from memorybase.models import ID_LENGTH
+from memorybase.queries import caller_ids
 
 router = keyed_router("history")
 
@@ -28,10 +26,12 @@ def get_history(body: HistoryBody, services: ServicesDep, caller: Reader) -> His
     """Read a session, or one node's part of it, as messages for a model. With `run_id` and `node_id` the memory use is
     recorded."""
 
-    def named(kind: IdKind, value: str | None) -> UUID | None:
-        return None if value is None else resolve_id(caller.user_id, kind, value)[0]
+    flow_id = ids.flow_id(caller.user_id, body.flow_id)
 
-    flow_id, _ = resolve_id(caller.user_id, "flow", body.flow_id)
+    def named(kind: ids.IdKind, value: str | None) -> UUID | None:
+        given = None if value is None else ids.CallerId.of(caller.user_id, kind, value)
+        return caller_ids.resolve(services, flow_id, given)
+
     given = read_history(
         Conversation(services, caller.user_id, flow_id, body.session_id),
         HistoryRequest(
@@ -55,33 +55,35 @@ def get_history(body: HistoryBody, services: ServicesDep, caller: Reader) -> His
 
 @router.put("/node-executions/{execution_id}", responses={201: {"model": NodeExecutionView}})
 def put_node_execution(
-    execution_id: Annotated[str, Path(description="A UUID, or any string.", max_length=ID_LENGTH)],
+    execution_id: NodeExecutionId,
     body: NodeExecutionBody,
     services: ServicesDep,
     caller: Writer,
     response: Response,
 ) -> NodeExecutionView:
     """Store a node execution (201) or replace it (200). Its run may be captured later."""
-    identity, external_id = resolve_id(caller.user_id, "node_execution", path_text(execution_id))
-    new = node_executions.new_execution(
-        services, caller.user_id, body.model_dump(), id=identity, external_id=external_id
-    )
-    flow_id, _ = resolve_id(caller.user_id, "flow", body.flow_id)
-    run_id, _ = resolve_id(caller.user_id, "run", body.run_id)
+    new = node_executions.new_execution(services, caller.user_id, body.model_dump(), given=execution_id)
+    flow_id = ids.flow_id(caller.user_id, body.flow_id)
+    run_id = ids.CallerId.of(caller.user_id, "run", body.run_id)
     view, created = node_executions.put_execution(services, caller.user_id, flow_id, body.session_id, run_id, new)
     response.status_code = 201 if created else 200
     return view
 
 
 @router.get("/node-executions/{execution_id}")
-def get_node_execution(execution_id: NodeExecutionId, services: ServicesDep, caller: Reader) -> NodeExecutionView:
-    return node_executions.get_execution(services, caller.user_id, execution_id)
+def get_node_execution(
+    execution_id: NodeExecutionId, flow_id: FlowFilter, services: ServicesDep, caller: Reader
+) -> NodeExecutionView:
+    """Read a node execution. An id of several flows is 409 without `flow_id`."""
+    return node_executions.get_execution(services, caller.user_id, caller_ids.find(services, execution_id, flow_id))
 
 
 @router.delete("/node-executions/{execution_id}", status_code=204)
-def delete_node_execution(execution_id: NodeExecutionId, services: ServicesDep, caller: Writer) -> None:
+def delete_node_execution(
+    execution_id: NodeExecutionId, flow_id: FlowFilter, services: ServicesDep, caller: Writer
+) -> None:
     """Delete a node execution and its outputs. Node memory is then read from the previous execution."""
-    node_executions.delete_execution(services, caller.user_id, execution_id)
+    node_executions.delete_execution(services, caller.user_id, caller_ids.find(services, execution_id, flow_id))
 
 
 @router.get("/flows/{flow_id}/runs/{run_id}/memory")

@@ -9,7 +9,7 @@ from fastapi import Depends, Path, Query, Response
 from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.middleware import path_text
 from api.schemas import DocumentsAnswer, DocumentsBody, DocumentSearchBody, KnowledgeBaseBody
-from memorybase import messages
+from memorybase import validation
 from memorybase.database.paging import Page
 from memorybase.knowledge_bases import registry
 from memorybase.knowledge_bases.documents import NewDocument
@@ -20,7 +20,7 @@ router = keyed_router("knowledge bases")
 
 async def _name_in_path(name: Annotated[str, Path()]) -> str:
     decoded = path_text(name)
-    messages.check_text(decoded, "name")
+    validation.check_text(decoded, "name")
     return decoded
 
 

@@ -26,7 +26,7 @@ from api.schemas import (
     SentUuid,
     WeightsBody,
 )
-from memorybase import messages
+from memorybase import ids
 from memorybase.auth.api_keys import Principal
 from memorybase.database.paging import Page
 from memorybase.ingestion import flush
@@ -50,7 +50,7 @@ Wait = Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to w
 @router.post("/memories", status_code=201)
 def create_memory_base(body: MemoryBaseBody, services: ServicesDep, caller: Writer) -> MemoryBaseView:
     """Create a memory base over a flow's messages. A name or kb_name in use is 409 with `existing_id`."""
-    flow_id, _ = messages.resolve_id(caller.user_id, "flow", body.flow_id)
+    flow_id = ids.flow_id(caller.user_id, body.flow_id)
     new = manage.NewMemoryBase(**body.model_dump() | {"flow_id": flow_id})
     base_id = manage.create_memory_base(services, caller.user_id, new)
     return memory_bases.get_memory_base(services, caller.user_id, base_id)

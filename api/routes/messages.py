@@ -10,6 +10,7 @@ from api.deps import FlowFilter, MessageId, PageDep, Reader, RunFilter, Services
 from api.schemas import Identifier, MessageChanges, Moment, Repairs, Role, SentUuid
 from memorybase import messages
 from memorybase.database.paging import Page
+from memorybase.queries import caller_ids
 from memorybase.read_models import sessions
 from memorybase.read_models.session_queries import MessageQuery
 from memorybase.read_models.sessions import MessageView
@@ -53,18 +54,23 @@ def list_messages(
 
 
 @router.get("/messages/{message_id}")
-def get_message(message_id: MessageId, services: ServicesDep, caller: Reader) -> MessageView:
-    return sessions.get_message(services, caller.user_id, message_id)
+def get_message(message_id: MessageId, flow_id: FlowFilter, services: ServicesDep, caller: Reader) -> MessageView:
+    """Read a message. Message ids are unique within their flow; an id of several flows is 409 without `flow_id`."""
+    return sessions.get_message(services, caller.user_id, caller_ids.find(services, message_id, flow_id))
 
 
 @router.patch("/messages/{message_id}")
-def edit_message(message_id: MessageId, body: MessageChanges, services: ServicesDep, caller: Writer) -> Repairs:
+def edit_message(
+    message_id: MessageId, flow_id: FlowFilter, body: MessageChanges, services: ServicesDep, caller: Writer
+) -> Repairs:
     """Change content, files or metadata. Searches see the edit at once; jobs update the knowledge bases."""
     changes = messages.normalise_changes(body.given(), max_message_bytes=services.settings.max_message_bytes)
-    return Repairs(job_ids=edits.edit_message(services, caller.user_id, message_id, changes))
+    found = caller_ids.find(services, message_id, flow_id)
+    return Repairs(job_ids=edits.edit_message(services, caller.user_id, found, changes))
 
 
 @router.delete("/messages/{message_id}")
-def delete_message(message_id: MessageId, services: ServicesDep, caller: Writer) -> Repairs:
+def delete_message(message_id: MessageId, flow_id: FlowFilter, services: ServicesDep, caller: Writer) -> Repairs:
     """Delete a message. Searches leave it out at once; jobs update the knowledge bases."""
-    return Repairs(job_ids=edits.delete_message(services, caller.user_id, message_id))
+    found = caller_ids.find(services, message_id, flow_id)
+    return Repairs(job_ids=edits.delete_message(services, caller.user_id, found))

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from api.deps import Reader, ServicesDep, keyed_router
 from api.schemas import FlowSearchBody, SearchBody, SentUuid
-from memorybase import messages
+from memorybase import ids, messages
 from memorybase.auth.api_keys import Principal
 from memorybase.search import search
 from memorybase.search.request import SearchRequest
@@ -27,7 +27,7 @@ def search_memory_base(
 @router.post("/search")
 def search_flow(body: FlowSearchBody, services: ServicesDep, caller: Reader) -> SearchAnswer:
     """Search every memory base of a flow, best first."""
-    flow_id, _ = messages.resolve_id(caller.user_id, "flow", body.flow_id)
+    flow_id = ids.flow_id(caller.user_id, body.flow_id)
     return search.search(services, caller.user_id, _request(body, caller, flow_id=flow_id))
 
 
@@ -35,5 +35,6 @@ def _request(body: SearchBody, caller: Principal, **where: UUID) -> SearchReques
     if body.metadata is not None:
         messages.check_json(body.metadata, "metadata")
     fields: dict[str, Any] = body.model_dump(exclude={"flow_id", "exclude_message_ids"})
-    excluded = [messages.resolve_id(caller.user_id, "message", each)[0] for each in body.exclude_message_ids]
+    name = "exclude_message_ids"
+    excluded = [ids.CallerId.of(caller.user_id, "message", each, name=name) for each in body.exclude_message_ids]
     return SearchRequest(**fields | where, exclude_message_ids=excluded)

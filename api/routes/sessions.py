@@ -9,7 +9,7 @@ from fastapi import Path, Query
 from api.deps import FlowFilter, FlowNamed, PageDep, Reader, ServicesDep, Writer, keyed_router
 from api.middleware import path_text
 from api.schemas import Identifier, SessionChanges
-from memorybase import messages
+from memorybase import ids, messages
 from memorybase.database.paging import Page
 from memorybase.models import ID_LENGTH
 from memorybase.read_models import sessions
@@ -34,7 +34,7 @@ def list_sessions(
 @router.patch("/sessions")
 def update_session(body: SessionChanges, services: ServicesDep, caller: Writer) -> SessionView:
     """Rename a session or replace its metadata. An id of another session is 409."""
-    flow_id, _ = messages.resolve_id(caller.user_id, "flow", body.flow_id)
+    flow_id = ids.flow_id(caller.user_id, body.flow_id)
     messages.check_json(body.metadata, "metadata")
     edits.update_session(
         services,

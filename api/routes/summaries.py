@@ -8,7 +8,7 @@ from fastapi import Query
 
 from api.deps import FlowNamed, Reader, ServicesDep, Writer, keyed_router
 from api.schemas import DEFAULT_PRESET, Identifier, Name, SummaryBody, SummaryPreset
-from memorybase import messages
+from memorybase import ids
 from memorybase.conversation.session_memory import summaries
 from memorybase.conversation.session_memory.summaries import SummaryKey, SummaryView
 from memorybase.conversation.summarizers.llm import checked_name
@@ -34,7 +34,7 @@ def get_summary(
 @router.post("/summary", status_code=202)
 def request_summary(body: SummaryBody, services: ServicesDep, caller: Writer) -> SummaryView:
     """Request a new summary of all but the latest pairs of question and reply. A worker makes it."""
-    flow_id, _ = messages.resolve_id(caller.user_id, "flow", body.flow_id)
+    flow_id = ids.flow_id(caller.user_id, body.flow_id)
     by = checked_name(services.settings, body.summarizer)
     key = SummaryKey(flow_id=flow_id, session_id=body.session_id, preset=body.preset, summarizer=by)
     return summaries.refresh_summary(services, caller.user_id, key)

@@ -12,8 +12,8 @@ from nicegui import ui
 
 from api.web import parts
 from api.web.visits import Visit
-from memorybase import messages
 from memorybase.database import paging
+from memorybase.ids import CallerId
 from memorybase.memory_bases import deletion, manage
 from memorybase.models import Capture
 from memorybase.read_models import memory_bases, sessions
@@ -114,9 +114,9 @@ async def delete(visit: Visit, base_id: UUID) -> bool:
 
 
 async def _create_flow(visit: Visit, name: str) -> UUID:
-    flow_id, external_id = messages.resolve_id(visit.principal.user_id, "flow", name)
-    await visit.write(session_flows.put_flow, name=name, flow_id=flow_id, external_id=external_id)
-    return flow_id
+    given = CallerId.of(visit.principal.user_id, "flow", name)
+    await visit.write(session_flows.put_flow, name=name, flow_id=given.own, external_id=given.external_id)
+    return given.own
 
 
 def _flow_option(flow: FlowView) -> str:

@@ -17,10 +17,10 @@ from uuid import UUID, uuid4
 
 from memorybase import errors
 from memorybase.auth import queries
-from memorybase.messages import check_text
 from memorybase.models import NAME_LENGTH, ApiKey
 from memorybase.queries.ownership import not_found
 from memorybase.services import Services
+from memorybase.validation import check_text
 
 SCOPES = ("read", "write", "admin")
 LOCAL_USER = "local"

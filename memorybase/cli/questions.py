@@ -38,15 +38,13 @@ def load(client: Client, memory: Json, file: Path) -> list[ResolvedQuestion]:
     from memorybase.evaluation.questions import problems_found, read_questions
 
     questions = read_questions(read_text(file))
-    found = _fetch_evidence(client, questions)
+    found = _fetch_evidence(client, memory, questions)
     problems = []
     for question in questions:
         for name in question.evidence:
             message = found[name]
             if message is None:
-                problems.append(f"line {question.line}: there is no message {name}")
-            elif message["flow_id"] != memory["flow_id"]:
-                problems.append(f"line {question.line}: the message {name} is in another flow than the memory base")
+                problems.append(f"line {question.line}: the memory base's flow has no message {name}")
     if problems:
         raise problems_found(problems)
     messages = {name: message for name, message in found.items() if message is not None}
@@ -68,10 +66,13 @@ def ask_all(
             yield resolved, answer
 
 
-def _fetch_evidence(client: Client, questions: Sequence[Question]) -> dict[str, Json | None]:
+def _fetch_evidence(client: Client, memory: Json, questions: Sequence[Question]) -> dict[str, Json | None]:
     names = list(dict.fromkeys(name for each in questions for name in each.evidence))
     with progress(keep=False) as bar:
-        return {name: client.message(name) for name in bar.track(names, description="reading evidence")}
+        return {
+            name: client.message(name, flow_id=memory["flow_id"])
+            for name in bar.track(names, description="reading evidence")
+        }
 
 
 def _resolve(question: Question, messages: dict[str, Json]) -> ResolvedQuestion:

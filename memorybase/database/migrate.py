@@ -10,6 +10,7 @@ import io
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
@@ -33,6 +34,7 @@ from memorybase.telemetry import describe_error
 ADVISORY_LOCK = 0x6D656D6F7279
 # A second migrator waits this long for the first, then gives up.
 MIGRATOR_WAIT_SECONDS = 120
+MIGRATOR_POLL_SECONDS = 0.2
 # For one statement: building an index on a large table is slow.
 STATEMENT_TIMEOUT_SECONDS = 600
 LOCK_TIMEOUT_SECONDS = 5
@@ -162,13 +164,22 @@ def _exclusive(engine: sa.Engine) -> Iterator[None]:
             yield
         return
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.exec_driver_sql(f"SET lock_timeout = '{MIGRATOR_WAIT_SECONDS}s'")
-        # The lock belongs to this connection: it ends if the migrator dies.
-        connection.exec_driver_sql(f"SELECT pg_advisory_lock({ADVISORY_LOCK})")
+        _take_advisory_lock(connection)
         try:
             yield
         finally:
             connection.invalidate()
+
+
+def _take_advisory_lock(connection: sa.Connection) -> None:
+    """The lock belongs to this connection: it ends if the migrator dies. Raises DatabaseUnavailable."""
+    # It is polled: a statement that waits would keep its snapshot, and CREATE INDEX CONCURRENTLY, run by the migrator
+    # that has the lock, would wait for that.
+    deadline = time.monotonic() + MIGRATOR_WAIT_SECONDS
+    while not connection.exec_driver_sql(f"SELECT pg_try_advisory_lock({ADVISORY_LOCK})").scalar():
+        if time.monotonic() > deadline:
+            raise errors.DatabaseUnavailable(f"Another migration has been running for {MIGRATOR_WAIT_SECONDS} s")
+        time.sleep(MIGRATOR_POLL_SECONDS)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from memorybase import errors
 from memorybase.conversation.chat_memory import memories, message_log
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
 from memorybase.conversation.chat_memory.memories import ChatSelector, MemoryKey
+from memorybase.ids import CallerId
 from memorybase.import_export import node_memory
 from memorybase.import_export.exporter import FORMAT
 from memorybase.import_export.lines import ChatRef, Line, SessionRef
@@ -86,8 +87,7 @@ class _Capture:
 
     line: int
     ref: SessionRef
-    run_id: UUID
-    run_external_id: str | None
+    run_id: CallerId
     messages: list[NewMessage]
     is_run: bool
 
@@ -105,7 +105,7 @@ class _ChatPost:
 
     line: int
     ref: ChatRef
-    run_id: UUID | None
+    run_id: CallerId | None
     messages: list[dict[str, Any]]
     is_run: bool = False
 
@@ -163,22 +163,22 @@ def _read(services: Services, user_id: UUID, number: int, line: dict[str, Any]) 
 def _read_chat_line(reader: Line, *, is_memory: bool) -> _Memory | _ChatPost:
     if is_memory:
         return _Memory(reader.number, reader.memory_key(), reader.memory_config())
-    return _ChatPost(reader.number, reader.chat_ref(), reader.optional_uuid("run_id"), [reader.raw_message()])
+    return _ChatPost(reader.number, reader.chat_ref(), reader.optional_run(), [reader.raw_message()])
 
 
 def _read_captured(services: Services, reader: Line) -> _Flow | _Session | _Capture:
     kind, number = reader.values.get("type"), reader.number
     if kind == "flow":
-        flow_id, external_id = reader.identity("flow", "id", "external_id")
-        return _Flow(number, flow_id, external_id, reader.text("name", NAME_LENGTH))
+        flow = reader.identity("flow", "id", "external_id")
+        return _Flow(number, flow.own, flow.external_id, reader.text("name", NAME_LENGTH))
     if kind == "session":
         return _Session(number, reader.session_ref(), reader.metadata())
     if kind == "run":
-        return _Capture(number, reader.session_ref(), *reader.identity("run", "id", "external_id"), [], is_run=True)
+        return _Capture(number, reader.session_ref(), reader.identity("run", "id", "external_id"), [], is_run=True)
     if kind == "message":
         message = reader.message(services.settings.max_message_bytes)
         run = reader.identity("run", "run_id", "run_external_id")
-        return _Capture(number, reader.session_ref(), *run, [message], is_run=False)
+        return _Capture(number, reader.session_ref(), run, [message], is_run=False)
     raise errors.InvalidRequest("type must be a line type of an export", field=f"line {number}.type")
 
 
@@ -238,7 +238,7 @@ def _store_capture(
 ) -> ImportAnswer:
     request = CaptureRequest(
         session_id=item.ref.session_id, messages=item.messages, run_id=item.run_id,
-        run_external_id=item.run_external_id, end_user_id=item.ref.end_user_id, on_conflict=on_conflict,
+        end_user_id=item.ref.end_user_id, on_conflict=on_conflict,
     )  # fmt: skip
     result = capture.capture(services, user_id, item.ref.flow_id, request)
     tally = _counted(answer.messages, result.messages)

@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase import errors, messages
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
 from memorybase.conversation.chat_memory.memories import MemoryKey
-from memorybase.messages import IdKind, NewMessage, ParentRule
+from memorybase.ids import CallerId, IdKind
+from memorybase.messages import NewMessage, ParentRule
 from memorybase.models import ID_LENGTH, Chat, ChatMemory, Flow, MemoryUse, NodeExecution, Run, Session
 from memorybase.services import Services
 
@@ -65,22 +66,23 @@ class Line:
         messages.check_json(value, where)
         return value
 
-    def identity(self, kind: IdKind, name: str, external_name: str) -> tuple[UUID, str | None]:
-        """The UUID for the line's ids and this user, and the external id."""
+    def identity(self, kind: IdKind, name: str, external_name: str) -> CallerId:
+        """The id as this user's: the external id if the line has one."""
         field = name if self.values.get(external_name) is None else external_name
-        return messages.resolve_id(self.user_id, kind, self.text(field, ID_LENGTH))
+        return CallerId.of(self.user_id, kind, self.text(field, ID_LENGTH))
+
+    def flow(self) -> UUID:
+        return self.identity("flow", "flow_id", "flow_external_id").own
 
     def session_ref(self) -> SessionRef:
-        flow_id, _ = self.identity("flow", "flow_id", "flow_external_id")
         end_user_id = None if self.values.get("end_user_id") is None else self.text("end_user_id", ID_LENGTH)
-        return SessionRef(flow_id, self.text("session_id", ID_LENGTH), end_user_id)
+        return SessionRef(self.flow(), self.text("session_id", ID_LENGTH), end_user_id)
 
     def metadata(self) -> dict[str, Any]:
         return self.object("metadata") if self.values.get("metadata") else {}
 
     def memory_key(self) -> MemoryKey:
-        flow_id, _ = self.identity("flow", "flow_id", "flow_external_id")
-        return MemoryKey(self.user_id, flow_id, self.text("node_id", ID_LENGTH))
+        return MemoryKey(self.user_id, self.flow(), self.text("node_id", ID_LENGTH))
 
     def memory_config(self) -> ChatMemoryConfig:
         fields = {name: self.values[name] for name in ChatMemoryConfig.model_fields if name in self.values}
@@ -96,13 +98,13 @@ class Line:
             self.memory_key(), self.text("chat_id", ID_LENGTH), end_user_id, self.text("request_id", ID_LENGTH)
         )
 
-    def optional_uuid(self, name: str) -> UUID | None:
-        if self.values.get(name) is None:
+    def optional_run(self) -> CallerId | None:
+        if self.values.get("run_id") is None:
             return None
         try:
-            return UUID(self.text(name, ID_LENGTH))
+            return CallerId.of(self.user_id, "run", UUID(self.text("run_id", ID_LENGTH)))
         except ValueError:
-            raise errors.InvalidRequest(f"{name} must be a UUID", field=f"line {self.number}.{name}") from None
+            raise errors.InvalidRequest("run_id must be a UUID", field=f"line {self.number}.run_id") from None
 
     def raw_message(self) -> dict[str, Any]:
         raw = {name: self.values[name] for name in _MESSAGE_FIELDS if name in self.values}

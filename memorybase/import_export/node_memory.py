@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, get_args
 from uuid import UUID
@@ -19,14 +19,16 @@ from memorybase import errors
 from memorybase.conversation.history import node_executions
 from memorybase.conversation.history.node_executions import MAX_INDEX, ExecutionStatus, NewExecution
 from memorybase.conversation.memory_use import record
+from memorybase.ids import CallerId, IdKind
 from memorybase.import_export import queries
 from memorybase.import_export.lines import Line, SessionRef, columns, pages, written
-from memorybase.messages import resolve_id
 from memorybase.models import ID_LENGTH, Flow, MemoryUse, NodeExecution, Session
-from memorybase.queries import memory_uses
+from memorybase.queries import caller_ids, memory_uses
 from memorybase.services import Services
 
 KINDS = ("summaries", "node_executions", "memory_uses")  # counted in the last line
+
+_SOURCES: tuple[IdKind, ...] = ("message", "node_execution")  # what a use may hold of its flow
 
 _EXECUTION_FIELDS = (
     "id", "external_id", "run_id", "node_id", "index", "status", "outputs", "few_shots", "created_at", "updated_at",
@@ -42,19 +44,20 @@ class Execution:
 
     line: int
     ref: SessionRef
-    run_id: UUID
+    run_id: CallerId
     execution: NewExecution
     created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A memory use, as read from a line."""
+    """A memory use, as read from a line, with exported ids; `named`: what callers call some of them."""
 
     line: int
     user_id: UUID
     flow_id: UUID
     use: record.PastUse
+    named: dict[str, CallerId]
 
 
 def session_lines(
@@ -130,7 +133,7 @@ def read_execution(services: Services, reader: Line) -> Execution:
         allowed = ", ".join(get_args(ExecutionStatus))
         text = f"status must be one of {allowed} (got {status!r})"
         raise errors.InvalidRequest(text, field=where, limit=get_args(ExecutionStatus))
-    identity, external_id = reader.identity("node_execution", "id", "external_id")
+    given = reader.identity("node_execution", "id", "external_id")
     raw = {
         "node_id": reader.text("node_id", ID_LENGTH),
         "index": reader.number_of("index", MAX_INDEX),
@@ -138,37 +141,31 @@ def read_execution(services: Services, reader: Line) -> Execution:
         "outputs": reader.object("outputs"),
         "few_shots": reader.objects("few_shots"),
     }
-    new = node_executions.new_execution(
-        services, reader.user_id, raw, where=f"line {reader.number}", id=identity, external_id=external_id
-    )
-    run_id, _ = reader.identity("run", "run_id", "run_external_id")
+    new = node_executions.new_execution(services, reader.user_id, raw, where=f"line {reader.number}", given=given)
+    run_id = reader.identity("run", "run_id", "run_external_id")
     return Execution(reader.number, reader.session_ref(), run_id, new, reader.moment("created_at"))
 
 
 def read_use(reader: Line) -> Use:
-    flow_id, _ = reader.identity("flow", "flow_id", "flow_external_id")
-    run_id, _ = reader.identity("run", "run_id", "run_external_id")
+    run_id = reader.identity("run", "run_id", "run_external_id")
     sources, messages, report = reader.objects("sources"), reader.objects("messages"), reader.object("report")
     if len(messages) != len(sources) or not all(_is_source(source) for source in sources):
         raise errors.InvalidRequest(
             "sources must have a valid source for each message", field=f"line {reader.number}.sources"
         )
-    new_ids = _new_ids(reader)
     use = record.PastUse(
         session_id=None if reader.values.get("session_id") is None else reader.text("session_id", ID_LENGTH),
         run_id=run_id,
         node_id=reader.text("node_id", ID_LENGTH),
         messages=messages,
-        sources=[
-            {**source, "message_ids": [_renamed(item, new_ids) for item in source["message_ids"]]} for source in sources
-        ],
-        report=_report(report, new_ids),
+        sources=sources,
+        report=report,
         memory_use_summary=(
             None if reader.values.get("memory_use_summary") is None else reader.object("memory_use_summary")
         ),
         recorded_at=reader.moment("recorded_at"),
     )
-    return Use(reader.number, reader.user_id, flow_id, use)
+    return Use(reader.number, reader.user_id, reader.flow(), use, _named(reader))
 
 
 def _is_source(source: Mapping[str, Any]) -> bool:
@@ -176,14 +173,27 @@ def _is_source(source: Mapping[str, Any]) -> bool:
     return isinstance(source.get("kind"), str) and isinstance(ids, list) and all(isinstance(item, str) for item in ids)
 
 
-def _new_ids(reader: Line) -> dict[str, str]:
-    """The ids of this installation, by exported id, for objects with an external id."""
+def _named(reader: Line) -> dict[str, CallerId]:
+    """The external ids of a line by exported id."""
     named = reader.object("external_ids") if reader.values.get("external_ids") else {}
     return {
-        exported: str(resolve_id(reader.user_id, kind, external)[0])
-        for kind in ("message", "node_execution")
+        exported: CallerId.of(reader.user_id, kind, external, name=f"line {reader.number}.external_ids")
+        for kind in _SOURCES
         for exported, external in (named.get(kind) or {}).items()
     }
+
+
+def _new_ids(services: Services, item: Use) -> dict[str, str]:
+    """The ids of this installation by exported id: of the flow's messages and executions, and of messages of chats,
+    which are not rows of the flow's own."""
+    exported = {str(source_id) for source_id in memory_uses.ids_in(item.use.sources)}
+    unnamed = [
+        CallerId.of(item.user_id, kind, UUID(each)) for each in exported - item.named.keys() for kind in _SOURCES
+    ]
+    with services.database.reading() as db:
+        rows = caller_ids.present(db, item.flow_id, [*item.named.values(), *unnamed])
+    found = {given.text: str(row_id) for given, row_id in rows.items() if given in unnamed}
+    return found | {each: str(rows.get(given) or given.own) for each, given in item.named.items()}
 
 
 def _renamed(stored: str, new_ids: Mapping[str, str]) -> str:
@@ -209,4 +219,10 @@ def store_execution(services: Services, user_id: UUID, item: Execution) -> bool:
 
 def store_use(services: Services, item: Use) -> bool:
     """Store it unless it exists; returns whether it is new."""
-    return record.import_use(services, item.user_id, item.flow_id, item.use)
+    new_ids = _new_ids(services, item)
+    sources = [
+        {**source, "message_ids": [_renamed(each, new_ids) for each in source["message_ids"]]}
+        for source in item.use.sources
+    ]
+    use = replace(item.use, sources=sources, report=_report(item.use.report, new_ids))
+    return record.import_use(services, item.user_id, item.flow_id, use)

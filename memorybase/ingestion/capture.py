@@ -6,20 +6,22 @@ Lock order: memory bases (shared), the session, its progress rows by id.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, metrics
 from memorybase.database import clock
+from memorybase.ids import CallerId
 from memorybase.ingestion import edit, idempotency
+from memorybase.ingestion.idempotency import Identified
 from memorybase.ingestion.trigger import IngestionState, trigger
 from memorybase.keyword_index import index
 from memorybase.keyword_index.analyzer import Document
-from memorybase.messages import NewMessage, message_fingerprint, text_bytes
+from memorybase.messages import NewMessage, ParentRule, message_fingerprint, text_bytes
 from memorybase.models import Session
 from memorybase.queries import deleted_messages, memory_bases, sessions
 from memorybase.queries.deleted_messages import Deleted
@@ -38,8 +40,7 @@ class CaptureRequest:
 
     session_id: str
     messages: list[NewMessage]
-    run_id: UUID | None = None
-    run_external_id: str | None = None
+    run_id: CallerId | UUID | None = None
     end_user_id: str | None = None
     on_conflict: OnConflict = "error"
 
@@ -66,25 +67,30 @@ class CaptureResult:
 def capture(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest) -> CaptureResult:
     """Store a run's messages and evaluate the thresholds. Committed on return; needs neither Redis nor Chroma.
 
-    Raises NotFound (unknown flow, or a message id of another user), MessageConflict, RunConflict, SessionConflict.
+    Raises NotFound for an unknown flow, InvalidRequest, MessageConflict, RunConflict, SessionConflict.
     """
     with metrics.CAPTURE_SECONDS.time():
-        try:
-            result = _capture(services, user_id, flow_id, request)
-        except errors.ConstraintViolated:
-            # Another session has one of these ids, perhaps since a moment ago. Look all ids up this time.
-            result = _capture(services, user_id, flow_id, request, look_up_all=True)
+        result = _attempt(services, user_id, flow_id, request)
     metrics.RUNS_CAPTURED.inc()
     metrics.MESSAGES_CAPTURED.inc(sum(message.created for message in result.messages))
     return result
 
 
+def _attempt(services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest) -> CaptureResult:
+    for is_first in (True, False):
+        try:
+            return _capture(services, user_id, flow_id, request, look_up_all=not is_first)
+        except errors.ConstraintViolated:
+            # A concurrent capture has stored one of these ids. Look all ids up this time.
+            continue
+    return _capture(services, user_id, flow_id, request, look_up_all=True)
+
+
 def _capture(
-    services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest, *, look_up_all: bool = False
+    services: Services, user_id: UUID, flow_id: UUID, request: CaptureRequest, *, look_up_all: bool
 ) -> CaptureResult:
-    run_id = request.run_id or uuid4()
-    messages = idempotency.assign_ids(request.messages, run_id)
-    documents = index.analyze_all(services, messages)
+    given_run = _caller_id(user_id, request.run_id)
+    analyzed = index.analyze_all(services, request.messages)
     with services.database.transaction() as db:
         bases = memory_bases.share_bases_of_flow(db, flow_id)
         check_flow(db, user_id, flow_id)
@@ -97,75 +103,82 @@ def _capture(
         )
         now = clock.now(db)  # read under the lock: captured_at rises with seq
         idempotency.bind_end_user(session, request.end_user_id)
-        run_is_new = idempotency.ensure_run(db, session, run_id, request.run_external_id, request.messages, now)
+        run_id, run_is_new = idempotency.ensure_run(db, session, given_run, request.messages, now)
         # Ids derived from a new run's id are new too.
-        has_ids = any(message.id is not None for message in request.messages)
-        known = (
-            idempotency.find_known(db, user_id, session, messages, request.on_conflict)
-            if look_up_all or has_ids or not run_is_new
-            else {}
+        look_up = look_up_all or not run_is_new
+        identified = idempotency.identify(
+            db, session, run_id, request.messages, on_conflict=request.on_conflict, look_up=look_up
         )
-        unknown = {message_id: message for message_id, message in messages.items() if message_id not in known}
-        past = deleted_messages.fetch(db, flow_id, unknown.keys() | _parents_of(unknown))
-        deleted = {key: past[key] for key in unknown.keys() & past.keys()}
-        skipped = {key: past for key, past in deleted.items() if idempotency.stays_deleted(past, session)}
-        new = {message_id: message for message_id, message in unknown.items() if message_id not in skipped}
-        new = _relinked(db, session, new, past)
+        messages, known, past, skipped = identified.messages, identified.known, identified.past, identified.skipped
+        new = {row_id: message for row_id, message in messages.items() if row_id not in known and row_id not in skipped}
+        documents = dict(zip(identified.rows, analyzed, strict=True))
+        links = _links(db, session, new, identified)
         first_seq = session.last_seq + 1
-        rows = message_rows(new, documents, deleted, session, run_id, first_seq, now)
+        rows = message_rows(new, documents, past, links, session, run_id, first_seq, now)
         sessions.insert_messages(db, rows)
+        if session.last_seq and identified.renamed:
+            sessions.rename_parents(db, session, identified.renamed)
         if new:
             session.last_seq += len(new)
             session.last_captured_at = now
             session.deleted_at = None
         index.add(db, session, rows, documents)
-        deleted_messages.delete(db, flow_id, new.keys() & deleted.keys())
+        deleted_messages.delete(db, flow_id, new.keys() & past.keys())
+        deleted_messages.allow(db, flow_id, identified.restored)
         db.flush()
         if request.on_conflict == "update":
             edit.update_changed(db, services, bases, session, messages, known, now)
         ingestion = trigger(db, services, bases, session, now)
     log.info("run_captured", run_id=str(run_id), flow_id=str(flow_id), messages=len(new), known=len(known))
-    seqs = {message_id: first_seq + offset for offset, message_id in enumerate(new)}
-    seqs |= {message_id: stored.seq for message_id, stored in known.items()}
-    seqs |= {message_id: past.seq for message_id, past in skipped.items()}
+    seqs = {row_id: first_seq + offset for offset, row_id in enumerate(new)}
+    seqs |= {row_id: stored.seq for row_id, stored in known.items()}
+    seqs |= {row_id: deleted.seq for row_id, deleted in skipped.items()}
     captured = [
         CapturedMessage(
-            message_id, message.external_id, seqs[message_id], created=message_id in new, deleted=message_id in skipped
+            row_id, _external_id(message.id, row_id), seqs[row_id], created=row_id in new, deleted=row_id in skipped
         )
-        for message_id, message in messages.items()
+        for row_id, message in messages.items()
     ]
     return CaptureResult(
-        run_id, request.run_external_id, request.session_id, run_is_new or bool(new), captured, ingestion
+        run_id, _external_id(given_run, run_id), request.session_id, run_is_new or bool(new), captured, ingestion
     )
 
 
-def _parents_of(messages: Mapping[UUID, NewMessage]) -> set[UUID]:
-    return {message.parent_message_id for message in messages.values() if message.parent_message_id is not None}
-
-
-def _relinked(
-    db: OrmSession, session: Session, new: Mapping[UUID, NewMessage], past: Mapping[UUID, Deleted]
-) -> dict[UUID, NewMessage]:
-    """The messages with parents that were deleted replaced by what is followed in their place."""
-    gone = {parent for parent, deleted in past.items() if idempotency.stays_deleted(deleted, session)}
-    named = _parents_of(new) & gone
-    follows = deleted_messages.followed_instead(db, session, named) if named else {}
-    return {
-        message_id: replace(
-            message,
-            parent_message_id=follows[message.parent_message_id],
-            parent_rule="none" if follows[message.parent_message_id] is None else "exact",
-        )
-        if message.parent_message_id in follows
-        else message
-        for message_id, message in new.items()
+def _links(
+    db: OrmSession, session: Session, new: Mapping[UUID, NewMessage], identified: Identified
+) -> dict[UUID, tuple[UUID | None, ParentRule | None]]:
+    """The parent of each new message, and its rule. For a deleted parent: what is followed in its place."""
+    past = identified.past
+    parents = {
+        row_id: None if message.parent_message_id is None else identified.parents[message.parent_message_id]
+        for row_id, message in new.items()
     }
+    gone = {parent for parent in parents.values() if parent is not None and parent in past}
+    gone = {parent for parent in gone if idempotency.stays_deleted(past[parent], session)}
+    follows = deleted_messages.followed_instead(db, session, gone) if gone else {}
+    links: dict[UUID, tuple[UUID | None, ParentRule | None]] = {}
+    for row_id, message in new.items():
+        parent = parents[row_id]
+        if parent is not None and parent in follows:
+            links[row_id] = follows[parent], "none" if follows[parent] is None else "exact"
+        else:
+            links[row_id] = parent, message.parent_rule
+    return links
+
+
+def _caller_id(user_id: UUID, run_id: CallerId | UUID | None) -> CallerId | None:
+    return CallerId.of(user_id, "run", run_id) if isinstance(run_id, UUID) else run_id
+
+
+def _external_id(given: CallerId | None, row_id: UUID) -> str | None:
+    return None if given is None else given.external_id_of(row_id)
 
 
 def message_rows(
     messages: Mapping[UUID, NewMessage],
     documents: Mapping[UUID, Document],
-    deleted: Mapping[UUID, Deleted],
+    past: Mapping[UUID, Deleted],
+    links: Mapping[UUID, tuple[UUID | None, ParentRule | None]],
     session: Session,
     run_id: UUID,
     first_seq: int,
@@ -178,7 +191,7 @@ def message_rows(
             "flow_id": session.flow_id,
             "session_id": session.session_id,
             "run_id": run_id,
-            "external_id": message.external_id,
+            "external_id": _external_id(message.id, message_id),
             "seq": first_seq + offset,
             "position": session.first_position + first_seq + offset,
             "role": message.role,
@@ -189,12 +202,12 @@ def message_rows(
             "tool_call_id": message.tool_call_id,
             "name": message.name,
             "sender_name": message.sender_name,
-            "parent_message_id": message.parent_message_id,
-            "parent_rule": message.parent_rule,
+            "parent_message_id": links[message_id][0],
+            "parent_rule": links[message_id][1],
             "files": message.files,
             "metadata": message.metadata,
             "status": message.status,
-            "version": deleted[message_id].version + 1 if message_id in deleted else 1,
+            "version": past[message_id].version + 1 if message_id in past else 1,
             "text_bytes": text_bytes(message.content),
             **index.columns(documents[message_id]),
             "fingerprint": message_fingerprint(message),

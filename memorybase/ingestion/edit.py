@@ -42,7 +42,7 @@ def update_changed(
             raise errors.MessageConflict(
                 "role and is_output of a message cannot change; nothing of this request was stored",
                 field="messages.id",
-                value=message.id or message_id,
+                value=message_id if message.id is None else message.id.sent,
             )
         changes = {name: getattr(message, name) for name in ("content", "files", "tool_calls", "tool_call_id", "name")}
         apply_edit(db, services, bases, session, current, changes, now)

@@ -6,41 +6,20 @@ Everything here runs in the capture's transaction, with the session locked.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID, uuid5
+from uuid import UUID, uuid4, uuid5
 
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
+from memorybase.ids import CallerId
 from memorybase.messages import NewMessage, message_fingerprint
 from memorybase.models import Message, Session
-from memorybase.queries import sessions
+from memorybase.queries import caller_ids, deleted_messages, sessions
 from memorybase.queries.deleted_messages import Deleted
-from memorybase.queries.ownership import not_found
 from memorybase.queries.sessions import KnownMessage
-
-
-def assign_ids(messages: Sequence[NewMessage], run_id: UUID) -> dict[UUID, NewMessage]:
-    """Messages by id. A message without an id gets one derived from the run and its index among such messages.
-
-    One id twice in a request with equal content is one message; with different content it raises InvalidRequest.
-    """
-    without_id = 0
-    by_id: dict[UUID, NewMessage] = {}
-    for index, message in enumerate(messages):
-        message_id = message.id
-        if message_id is None:
-            message_id = uuid5(run_id, f"message:{without_id}")
-            without_id += 1
-        first = by_id.setdefault(message_id, message)
-        if first is not message and message_fingerprint(first) != message_fingerprint(message):
-            raise errors.InvalidRequest(
-                "A message id occurs twice in this request with different content",
-                field=f"messages[{index}].id",
-                value=message.external_id or str(message_id),
-            )
-    return by_id
 
 
 def bind_end_user(session: Session, end_user_id: str | None) -> None:
@@ -60,36 +39,47 @@ def bind_end_user(session: Session, end_user_id: str | None) -> None:
 
 
 def ensure_run(
-    db: OrmSession,
-    session: Session,
-    run_id: UUID,
-    external_id: str | None,
-    messages: Sequence[NewMessage],
-    now: datetime,
-) -> bool:
-    """Insert the run; False if it exists already.
+    db: OrmSession, session: Session, given: CallerId | None, messages: Sequence[NewMessage], now: datetime
+) -> tuple[UUID, bool]:
+    """The id of the run's row, inserted unless it exists, and whether it is new.
 
     Raises RunConflict if it belongs to another session, or came with other messages without ids.
     """
     fingerprint = _fingerprint_without_ids(messages)
-    new = {
-        "id": run_id, "flow_id": session.flow_id, "session_id": session.session_id,
-        "external_id": external_id, "fingerprint": fingerprint, "created_at": now,
-    }  # fmt: skip
-    if sessions.add_run(db, new):
-        return True
-    run = sessions.fetch_run(db, run_id)
+    stored = {} if given is None else sessions.runs_of_ids(db, given.in_flow(session.flow_id))
+    run = next((run for run in stored.values() if run.flow_id == session.flow_id), None)
     if run is None:
-        raise errors.ConstraintViolated("The run was deleted between insert and read")
-    if (run.flow_id, run.session_id) != (session.flow_id, session.session_id):
-        if sessions.owner_of_flow(db, run.flow_id) != sessions.owner_of_flow(db, session.flow_id):
-            raise not_found("run", run_id)
-        raise errors.RunConflict("The run belongs to another session", field="run_id", value=run_id)
+        return _add_run(db, session, given, stored, fingerprint, now), True
+    if run.session_id != session.session_id:
+        raise errors.RunConflict(
+            "The run belongs to another session", field="run_id", value=run.id if given is None else given.sent
+        )
     if fingerprint is not None:
         if run.fingerprint not in (None, fingerprint):
-            raise errors.RunConflict(field="run_id", value=run_id)
+            raise errors.RunConflict(field="run_id", value=run.id if given is None else given.sent)
         run.fingerprint = fingerprint
-    return False
+    return run.id, False
+
+
+def _add_run(
+    db: OrmSession,
+    session: Session,
+    given: CallerId | None,
+    taken: Collection[UUID],
+    fingerprint: bytes | None,
+    now: datetime,
+) -> UUID:
+    run_id = uuid4() if given is None else caller_ids.free(db, session.flow_id, given, taken)
+    new = {
+        "id": run_id, "flow_id": session.flow_id, "session_id": session.session_id,
+        "external_id": None if given is None else given.external_id_of(run_id),
+        "fingerprint": fingerprint, "created_at": now,
+    }  # fmt: skip
+    if not sessions.add_run(db, new):
+        raise errors.ConstraintViolated("Another transaction inserted this run")
+    if given is not None and run_id != (usual := given.in_flow(session.flow_id)[0]):
+        sessions.rename_run(db, session, usual, run_id)
+    return run_id
 
 
 def _fingerprint_without_ids(messages: Sequence[NewMessage]) -> bytes | None:
@@ -101,33 +91,95 @@ def _fingerprint_without_ids(messages: Sequence[NewMessage]) -> bytes | None:
     return digest.digest() if without_ids else None
 
 
-def find_known(
-    db: OrmSession,
-    user_id: UUID,
-    session: Session,
-    messages: Mapping[UUID, NewMessage],
-    on_conflict: str,
-) -> dict[UUID, KnownMessage]:
-    """The messages that are stored already, in whatever run.
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """The messages of a request by the ids of their rows, in order. `rows`: the id of each, with repetitions.
 
-    Raises NotFound for another user's message, and MessageConflict for a message of another session or, while
+    `known`: those that the session has already; `past`: deleted messages; `skipped`: those that stay so; `parents`: the
+    row that each caller's id names; `renamed`: rows whose replies, captured before, may name them by another id;
+    `restored`: deleted ids of other rows that the new messages had before."""
+
+    rows: list[UUID]
+    messages: dict[UUID, NewMessage]
+    known: dict[UUID, KnownMessage]
+    past: dict[UUID, Deleted]
+    skipped: dict[UUID, Deleted]
+    parents: dict[CallerId, UUID]
+    renamed: dict[UUID, UUID]
+    restored: set[UUID]
+
+
+def identify(
+    db: OrmSession, session: Session, run_id: UUID, messages: Sequence[NewMessage], *, on_conflict: str, look_up: bool
+) -> Identified:
+    """Find the row of each message, or choose the id of a new one. Without an id it is derived from the run and the
+    index among such messages; `look_up`: these may be stored too.
+
+    Raises InvalidRequest for one id with two contents; MessageConflict for a message of another session or, while
     on_conflict is "error", with different content.
     """
-    known = sessions.known_messages(db, messages.keys())
-    for message_id, stored in known.items():
-        shown_id = messages[message_id].id or message_id
-        if stored.user_id != user_id:  # do not reveal the other user's external id
-            raise not_found("message", shown_id, field="messages.id")
+    flow_id = session.flow_id
+    generated = [uuid5(run_id, f"message:{n}") for n in range(sum(message.id is None for message in messages))]
+    named = {each for message in messages for each in (message.id, message.parent_message_id) if each is not None}
+    candidates = {row_id for each in named for row_id in each.in_flow(flow_id)}
+    stored = sessions.known_messages(db, candidates.union(generated if look_up else ()))
+    here = {row_id for row_id, message in stored.items() if message.flow_id == flow_id}
+    past = deleted_messages.fetch(db, flow_id, candidates.union(generated) - here)
+    gone = {row_id for row_id, deleted in past.items() if stays_deleted(deleted, session)}
+    rows = {
+        each: row_id for which in (gone, here) for each in named for row_id in each.in_flow(flow_id) if row_id in which
+    }
+    renamed: dict[UUID, UUID] = {}
+    restored: set[UUID] = set()
+    for given in [message.id for message in messages if message.id is not None and message.id not in rows]:
+        row_id = rows[given] = caller_ids.free(db, flow_id, given, stored)
+        others = [other for other in given.in_flow(flow_id) if other != row_id]
+        restored.update(past.keys() & others)
+        if row_id != given.uuid:
+            renamed |= dict.fromkeys(others, row_id)
+    without_id = iter(generated)
+    row_ids = [next(without_id) if message.id is None else rows[message.id] for message in messages]
+    by_id = _distinct(messages, row_ids)
+    known = {row_id: stored[row_id] for row_id in by_id if row_id in stored}
+    _check_known(db, session, by_id, known, on_conflict)
+    parents = {each: rows.get(each) or each.in_flow(flow_id)[0] for each in named}
+    skipped = {row_id: past[row_id] for row_id in by_id if row_id in gone}
+    return Identified(row_ids, by_id, known, past, skipped, parents, renamed, restored)
+
+
+def _distinct(messages: Sequence[NewMessage], row_ids: Sequence[UUID]) -> dict[UUID, NewMessage]:
+    """Messages by the ids of their rows. Raises InvalidRequest for one id with two contents."""
+    by_id: dict[UUID, NewMessage] = {}
+    for index, (message, row_id) in enumerate(zip(messages, row_ids, strict=True)):
+        first = by_id.setdefault(row_id, message)
+        if first is not message and message_fingerprint(first) != message_fingerprint(message):
+            raise errors.InvalidRequest(
+                "A message id occurs twice in this request with different content",
+                field=f"messages[{index}].id",
+                value=row_id if message.id is None else message.id.sent,
+            )
+    return by_id
+
+
+def _check_known(
+    db: OrmSession,
+    session: Session,
+    messages: Mapping[UUID, NewMessage],
+    known: Mapping[UUID, KnownMessage],
+    on_conflict: str,
+) -> None:
+    for row_id, stored in known.items():
+        given = messages[row_id].id
+        value = row_id if given is None else given.sent
         if (stored.flow_id, stored.session_id) != (session.flow_id, session.session_id):
             raise errors.MessageConflict(
                 "The message belongs to another session; nothing of this request was stored",
                 field="messages.id",
-                value=shown_id,
-                message_id=str(message_id),
+                value=value,
+                message_id=str(row_id),
             )
-        if on_conflict == "error" and _differs(db, stored, messages[message_id]):
-            raise errors.MessageConflict(field="messages.id", value=shown_id, message_id=str(message_id))
-    return known
+        if on_conflict == "error" and _differs(db, stored, messages[row_id]):
+            raise errors.MessageConflict(field="messages.id", value=value, message_id=str(row_id))
 
 
 def _differs(db: OrmSession, stored: KnownMessage, message: NewMessage) -> bool:
@@ -142,10 +194,10 @@ def current_fingerprint(message: Message) -> bytes:
     """The fingerprint of a stored message with its edits."""
     return message_fingerprint(
         NewMessage(
-            id=message.id, external_id=message.external_id, role=message.role, is_output=message.is_output,
-            content=message.content, tool_calls=message.tool_calls, tool_call_id=message.tool_call_id,
-            name=message.name, sender_name=message.sender_name, parent_message_id=message.parent_message_id,
-            files=message.files, metadata=message.meta, status=message.status, timestamp=message.timestamp,
+            id=None, role=message.role, is_output=message.is_output, content=message.content,
+            tool_calls=message.tool_calls, tool_call_id=message.tool_call_id, name=message.name,
+            sender_name=message.sender_name, parent_message_id=None, files=message.files, metadata=message.meta,
+            status=message.status, timestamp=message.timestamp,
         )
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from pydantic_core import to_jsonable_python
 
+from memorybase import ids
 from memorybase.client import Client, Json
 from memorybase.conversation import context
 from memorybase.conversation.chat_memory import memories, message_log, summaries, views
@@ -24,10 +25,12 @@ from memorybase.conversation.history.read import read_history
 from memorybase.conversation.history.token_buffer import Conversation, HistoryRequest
 from memorybase.conversation.session_memory.presets import PRESETS
 from memorybase.database.paging import PageRequest
+from memorybase.ids import CallerId, IdKind
 from memorybase.ingestion import capture as ingestion
 from memorybase.ingestion.capture import OnConflict
 from memorybase.integrations.outbox import Outbox
-from memorybase.messages import IdKind, normalise_all, resolve_id
+from memorybase.messages import normalise_all
+from memorybase.queries import caller_ids
 from memorybase.read_models import sessions
 from memorybase.read_models.session_queries import MessageQuery
 from memorybase.search import request as search_request
@@ -178,7 +181,6 @@ class InProcess:
         on_conflict: OnConflict = "error",
     ) -> Json:
         settings = self.services.settings
-        identity, external_id = resolve_id(self.user_id, "run", run_id)
         request = ingestion.CaptureRequest(
             session_id=session_id,
             messages=normalise_all(
@@ -187,8 +189,7 @@ class InProcess:
                 max_messages=settings.max_messages_per_run,
                 max_message_bytes=settings.max_message_bytes,
             ),
-            run_id=identity,
-            run_external_id=external_id,
+            run_id=CallerId.of(self.user_id, "run", run_id),
             end_user_id=end_user_id,
             on_conflict=on_conflict,
         )
@@ -200,11 +201,9 @@ class InProcess:
         return [_json(message) for message in reversed(page.items)]
 
     def report(self, execution_id: str, execution: Json) -> Json:
-        identity, external_id = resolve_id(self.user_id, "node_execution", execution_id)
-        new = node_executions.new_execution(
-            self.services, self.user_id, execution, id=identity, external_id=external_id
-        )
-        run_id = self._id("run", execution["run_id"])
+        given = CallerId.of(self.user_id, "node_execution", execution_id)
+        new = node_executions.new_execution(self.services, self.user_id, execution, given=given)
+        run_id = CallerId.of(self.user_id, "run", execution["run_id"])
         view, _ = node_executions.put_execution(
             self.services, self.user_id, self._flow_id, execution["session_id"], run_id, new
         )
@@ -214,15 +213,15 @@ class InProcess:
         conversation = Conversation(self.services, self.user_id, self._flow_id, request["session_id"])
         execution_id = request.get("execution_id")
         history_request = HistoryRequest(
-            run_id=self._id("run", request["run_id"]),
-            execution_id=None if execution_id is None else self._id("node_execution", execution_id),
+            run_id=self._row("run", request["run_id"]),
+            execution_id=self._row("node_execution", execution_id),
             index=request.get("index"),
             max_tokens=request["max_tokens"],
         )
         return read_history(conversation, history_request, mode="node", node_id=request["node_id"]).view.as_dict()
 
     def context(self, request: Json) -> Json:
-        resolved = {"preset": PRESETS[request["preset"]], "run_id": self._run_id(request.get("run_id"))}
+        resolved = {"preset": PRESETS[request["preset"]], "run_id": self._row("run", request.get("run_id"))}
         context_request = context.ContextRequest(flow_id=self._flow_id, **request | resolved)
         return context.build_context(self.services, self.user_id, context_request).as_dict()
 
@@ -237,14 +236,14 @@ class InProcess:
     def post_chat(self, node_id: str, chat_id: str, messages: Sequence[Json], run_id: str | None = None) -> Json:
         key = self._key(node_id)
         posted = message_log.post_messages(
-            self.services, key, ChatSelector(chat_id), messages, run_id=self._run_id(run_id)
+            self.services, key, ChatSelector(chat_id), messages, run_id=self._run(run_id)
         )
         summaries.request_if_due(self.services, key, posted.chat_id)
         return _json(posted)
 
     def view_chat(self, node_id: str, chat_id: str, run_id: str | None = None) -> Json:
         selector = ChatSelector(chat_id)
-        return views.view_chat(self.services, self._key(node_id), selector, run_id=self._run_id(run_id)).as_dict()
+        return views.view_chat(self.services, self._key(node_id), selector, run_id=self._run(run_id)).as_dict()
 
     def read_chat(self, node_id: str, chat_id: str, *, limit: int = 50, offset: int | None = None) -> Json:
         return _json(message_log.read_messages(self.services, self._key(node_id), chat_id, limit=limit, offset=offset))
@@ -254,13 +253,14 @@ class InProcess:
 
     @property
     def _flow_id(self) -> UUID:
-        return self._id("flow", self.flow)
+        return ids.flow_id(self.user_id, self.flow)
 
-    def _id(self, kind: IdKind, value: str) -> UUID:
-        return resolve_id(self.user_id, kind, value)[0]
+    def _row(self, kind: IdKind, value: str | None) -> UUID | None:
+        given = None if value is None else CallerId.of(self.user_id, kind, value)
+        return caller_ids.resolve(self.services, self._flow_id, given)
 
-    def _run_id(self, run_id: str | None) -> UUID | None:
-        return None if run_id is None else self._id("run", run_id)
+    def _run(self, run_id: str | None) -> CallerId | None:
+        return None if run_id is None else CallerId.of(self.user_id, "run", run_id)
 
     def _key(self, node_id: str) -> MemoryKey:
         return MemoryKey(self.user_id, self._flow_id, node_id)

@@ -32,9 +32,10 @@ def analyze(services: Services, role: str, content: Any) -> Document:
     return analyzer.analyzer(services.settings.keyword_language).document(message_text(content))
 
 
-def analyze_all(services: Services, messages: Mapping[UUID, NewMessage]) -> dict[UUID, Document]:
-    """Analyze before the transaction begins, so that a long text does not extend its locks."""
-    return {message_id: analyze(services, message.role, message.content) for message_id, message in messages.items()}
+def analyze_all(services: Services, messages: Iterable[NewMessage]) -> list[Document]:
+    """A document for each message. Analyze before the transaction begins, so that a long text does not extend its
+    locks."""
+    return [analyze(services, message.role, message.content) for message in messages]
 
 
 def columns(document: Document) -> dict[str, int]:

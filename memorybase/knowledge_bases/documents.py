@@ -20,11 +20,12 @@ from memorybase.embedding.chunking import Chunker
 from memorybase.embedding.compatibility import check_searchable, check_writable
 from memorybase.knowledge_bases import queries
 from memorybase.knowledge_bases.queries import StoredDocument
-from memorybase.messages import check_json, check_text
+from memorybase.messages import check_json
 from memorybase.models import ID_LENGTH, KnowledgeBase
 from memorybase.queries.ownership import require
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
+from memorybase.validation import check_text
 from memorybase.vectors.chunk_ids import chunk_id, chunk_ids, parse_chunk_id
 from memorybase.vectors.search import MAX_FETCH, SCORE_DIGITS, has_metadata, query_until_enough
 from memorybase.vectors.store import CollectionRef, VectorHit, VectorRecord

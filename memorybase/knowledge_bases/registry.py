@@ -21,11 +21,11 @@ from memorybase.database.paging import AnyRow, Page, PageRequest
 from memorybase.embedding.chunking import chunker_for
 from memorybase.knowledge_bases import documents, queries
 from memorybase.knowledge_bases.documents import DocumentHit, DocumentResult, NewDocument
-from memorybase.messages import check_text
 from memorybase.models import NAME_LENGTH, KnowledgeBase
 from memorybase.queries.ownership import not_found, require
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
+from memorybase.validation import check_text
 from memorybase.vectors import collection_names
 from memorybase.vectors.search import check_query
 from memorybase.vectors.store import CollectionRef

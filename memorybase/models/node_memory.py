@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ForeignKey, ForeignKeyConstraint, Index, Integer, String, UniqueConstraint
+from sqlalchemy import ForeignKey, ForeignKeyConstraint, Index, Integer, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from memorybase.models.base import ID_LENGTH, Base, Json
@@ -68,6 +68,14 @@ class NodeExecution(Base):
             ondelete="CASCADE",
         ),
         Index("ix_node_executions_node", "flow_id", "session_id", "node_id", "run_id"),
+        Index(
+            "uq_node_executions_external_id",
+            "flow_id",
+            "external_id",
+            unique=True,
+            postgresql_where=text("external_id IS NOT NULL"),
+            sqlite_where=text("external_id IS NOT NULL"),
+        ),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)

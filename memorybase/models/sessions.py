@@ -81,6 +81,14 @@ class Run(Base):
         ),
         Index("ix_runs_page", "flow_id", "created_at", "id"),
         Index("ix_runs_session", "flow_id", "session_id"),
+        Index(
+            "uq_runs_external_id",
+            "flow_id",
+            "external_id",
+            unique=True,
+            postgresql_where=text("external_id IS NOT NULL"),
+            sqlite_where=text("external_id IS NOT NULL"),
+        ),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -109,6 +117,14 @@ class Message(Base):
         Index("ix_messages_dialogue", "flow_id", "session_id", "is_dialogue", "seq"),
         Index("ix_messages_run", "run_id", "seq"),
         Index("ix_messages_page", "flow_id", "captured_at", "id"),
+        Index(
+            "uq_messages_external_id",
+            "flow_id",
+            "external_id",
+            unique=True,
+            postgresql_where=text("external_id IS NOT NULL"),
+            sqlite_where=text("external_id IS NOT NULL"),
+        ),
         # Whether a session has branches, and from which message on.
         Index(
             "ix_messages_parents",

@@ -88,6 +88,13 @@ def delete(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> None:
         )
 
 
+def allow(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> None:
+    """What these ids stood for is a message again, under another id: its deletion no longer counts."""
+    if ids:
+        mine = (DeletedMessage.flow_id == flow_id, DeletedMessage.message_id.in_(ids))
+        db.execute(sa.update(DeletedMessage).where(*mine).values(stays_deleted=False))
+
+
 def set_expiry(db: OrmSession, session: Session, when: datetime) -> None:
     """The session is removed from SQL and every store: keep its versions until no late write can arrive."""
     db.execute(sa.update(DeletedMessage).where(DeletedMessage.session_uuid == session.id).values(expires_at=when))

@@ -92,7 +92,7 @@ def delete_uses_of_session(db: OrmSession, flow_id: UUID, session_id: str) -> in
     """Delete the uses of a session's runs, and redact its messages in other uses; returns how many were deleted. To be
     called before its messages and runs are deleted."""
     deleted = rows_affected(db, sa.delete(MemoryUse).where(*_of_session(flow_id, session_id)))
-    redact_uses(db, sa.select(Message.id).where(Message.flow_id == flow_id, Message.session_id == session_id))
+    redact_uses(db, flow_id, sa.select(Message.id).where(Message.flow_id == flow_id, Message.session_id == session_id))
     return deleted
 
 
@@ -107,9 +107,9 @@ def delete_uses_of_node(db: OrmSession, flow_id: UUID, node_id: str) -> None:
     db.execute(sa.delete(MemoryUse).where(MemoryUse.flow_id == flow_id, MemoryUse.node_id == node_id))
 
 
-def redact_uses(db: OrmSession, message_ids: Messages) -> None:
-    """Redact deleted messages in every use that holds them."""
-    condition = MemoryUseMessage.message_id.in_(message_ids)
+def redact_uses(db: OrmSession, flow_id: UUID, message_ids: Messages) -> None:
+    """Redact a flow's deleted messages in every use that holds them."""
+    condition = sa.and_(MemoryUseMessage.flow_id == flow_id, MemoryUseMessage.message_id.in_(message_ids))
     links = db.execute(sa.select(MemoryUseMessage.use_id, MemoryUseMessage.message_id).where(condition)).all()
     ids_by_use: dict[UUID, set[UUID]] = {}
     for use_id, message_id in links:

@@ -26,14 +26,9 @@ class Ran:
     created_at: datetime
 
 
-def fetch_any(db: OrmSession, execution_id: UUID) -> tuple[NodeExecution, UUID] | None:
-    """An execution of any user, and the user's id."""
-    row = db.execute(
-        sa.select(NodeExecution, Flow.user_id)
-        .join(Flow, Flow.id == NodeExecution.flow_id)
-        .where(NodeExecution.id == execution_id)
-    ).one_or_none()
-    return None if row is None else (row[0], row[1])
+def executions_of_ids(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, NodeExecution]:
+    """The executions among these ids, of any flow."""
+    return {row.id: row for row in db.scalars(sa.select(NodeExecution).where(NodeExecution.id.in_(ids)))}
 
 
 def fetch(db: OrmSession, user_id: UUID, execution_id: UUID) -> NodeExecution | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -36,7 +36,6 @@ class KnownMessage(NamedTuple):
     """What a repeated capture needs to know of a stored message."""
 
     id: UUID
-    user_id: UUID
     flow_id: UUID
     session_id: str
     external_id: str | None
@@ -76,10 +75,19 @@ _SESSION_FOR_UPDATE = (
     .with_for_update(key_share=True)
     .execution_options(populate_existing=True)
 )
+_SESSION_FOR_SHARE = (
+    sa.select(Session.id)
+    .where(Session.flow_id == bindparam("flow_id"), Session.session_id == bindparam("session_id"))
+    .with_for_update(read=True)
+)
 _END_USER = sa.select(Session.end_user_id).where(
     Session.flow_id == bindparam("flow_id"), Session.session_id == bindparam("session_id")
 )
 _INSERT_MESSAGES = sa.insert(core(Message))
+_RUNS = sa.select(Run).where(Run.id.in_(bindparam("ids", expanding=True)))
+_KNOWN = sa.select(
+    Message.id, Message.flow_id, Message.session_id, Message.external_id, Message.seq, Message.fingerprint
+).where(Message.id.in_(bindparam("ids", expanding=True)))
 
 
 def fetch_flow(db: OrmSession, user_id: UUID, flow_id: UUID) -> Flow | None:
@@ -122,6 +130,11 @@ def lock_session(db: OrmSession, flow_id: UUID, session_id: str) -> Session | No
     return db.scalar(_SESSION_FOR_UPDATE, {"flow_id": flow_id, "session_id": session_id})
 
 
+def share_session(db: OrmSession, flow_id: UUID, session_id: str) -> bool:
+    """Share-lock the session; False if there is none."""
+    return db.scalar(_SESSION_FOR_SHARE, {"flow_id": flow_id, "session_id": session_id}) is not None
+
+
 def share_sessions_of_messages(
     db: OrmSession, flow_id: UUID, session_id: str | None, message_ids: Collection[UUID]
 ) -> None:
@@ -131,8 +144,7 @@ def share_sessions_of_messages(
         mine = (Message.flow_id == flow_id, Message.id.in_(some))
         names.update(db.scalars(sa.select(Message.session_id).where(*mine).distinct()))
     for name in sorted(names):  # the common lock order
-        which = (Session.flow_id == flow_id, Session.session_id == name)
-        db.execute(sa.select(Session.id).where(*which).with_for_update(read=True))
+        share_session(db, flow_id, name)
 
 
 def has_identical_message(db: OrmSession, message: Message) -> bool:
@@ -177,30 +189,45 @@ def fetch_run(db: OrmSession, run_id: UUID) -> Run | None:
     return lookup.get(db, Run, run_id)
 
 
+def runs_of_ids(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, Run]:
+    """The runs among these ids, of any flow."""
+    return {run.id: run for run in db.scalars(_RUNS, {"ids": list(ids)})}
+
+
 def add_run(db: OrmSession, values: dict[str, Any]) -> bool:
     """Insert a run; False if it exists."""
     return insert_if_absent(db, Run, values, "id")
 
 
-def owner_of_flow(db: OrmSession, flow_id: UUID) -> UUID | None:
-    return db.scalar(sa.select(Flow.user_id).where(Flow.id == flow_id))
+def rename_run(db: OrmSession, session: Session, old_id: UUID, run_id: UUID) -> None:
+    """A run got another id than the one under which its node executions and memory uses were stored before."""
+    in_session = (NodeExecution.flow_id == session.flow_id, NodeExecution.session_id == session.session_id)
+    db.execute(sa.update(NodeExecution).where(*in_session, NodeExecution.run_id == old_id).values(run_id=run_id))
+    in_flow = (MemoryUse.flow_id == session.flow_id, MemoryUse.run_id == old_id)
+    db.execute(sa.update(MemoryUse).where(*in_flow).values(run_id=run_id))
 
 
 def message_by_id(db: OrmSession, message_id: UUID) -> Message | None:
     return lookup.get(db, Message, message_id)
 
 
-def known_messages(db: OrmSession, ids: Iterable[UUID]) -> dict[UUID, KnownMessage]:
-    """The stored messages among these ids, of any user."""
-    rows = db.execute(
-        sa.select(
-            Message.id, Flow.user_id, Message.flow_id, Message.session_id, Message.external_id,
-            Message.seq, Message.fingerprint,
+def known_messages(db: OrmSession, ids: Collection[UUID]) -> dict[UUID, KnownMessage]:
+    """The stored messages among these ids, of any flow."""
+    return {row.id: KnownMessage(*row) for some in batches.pages(ids) for row in db.execute(_KNOWN, {"ids": some})}
+
+
+def rename_parents(db: OrmSession, session: Session, new_ids: Mapping[UUID, UUID]) -> None:
+    """Messages were stored under other ids than those by which their replies, captured before, name them."""
+    in_session = (Message.flow_id == session.flow_id, Message.session_id == session.session_id)
+    found: set[UUID | None] = set()
+    for some in batches.pages(new_ids):
+        found.update(
+            db.scalars(sa.select(Message.parent_message_id).where(*in_session, Message.parent_message_id.in_(some)))
         )
-        .join(Flow, Flow.id == Message.flow_id)
-        .where(Message.id.in_(list(ids)))
-    )  # fmt: skip
-    return {row.id: KnownMessage(*row) for row in rows}
+    for old_id in found:
+        if old_id is not None:
+            replies = sa.update(Message).where(*in_session, Message.parent_message_id == old_id)
+            db.execute(replies.values(parent_message_id=new_ids[old_id]))
 
 
 def ids_in_session(db: OrmSession, flow_id: UUID, session_id: str, ids: Iterable[UUID]) -> set[UUID]:
@@ -232,7 +259,8 @@ def edited_since(db: OrmSession, ids: Iterable[UUID], moment: datetime, now: dat
 def insert_messages(db: OrmSession, rows: Sequence[dict[str, Any]]) -> None:
     """Insert messages, given by column names."""
     if rows:
-        db.execute(_INSERT_MESSAGES, rows)
+        # By id: two flows that store the same ids at the same time must not wait for each other.
+        db.execute(_INSERT_MESSAGES, sorted(rows, key=lambda row: row["id"].int))
 
 
 def fetch_message(db: OrmSession, user_id: UUID, message_id: UUID) -> Message | None:

@@ -140,7 +140,7 @@ def mark_deleted(db: OrmSession, message: Message, follows_id: UUID | None, now:
         .execution_options(synchronize_session=False)
     ).all()
     if ids:
-        redact_uses(db, ids)
+        redact_uses(db, message.flow_id, ids)
 
 
 def delete_of_session(
@@ -154,7 +154,7 @@ def delete_of_session(
         where.append(SessionSummary.summarizer == summarizer)
     ids: Sequence[UUID] = db.scalars(sa.delete(SessionSummary).where(*where).returning(SessionSummary.id)).all()
     if ids:
-        redact_uses(db, ids)
+        redact_uses(db, flow_id, ids)
     return len(ids)
 
 

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
+from memorybase.ids import CallerId
 from memorybase.models import Flow, LedgerEntry, MemoryBase, Message, Run, Session
 
 _FLOWS = Keyset("flows", (Flow.created_at, Flow.id))
@@ -26,7 +27,7 @@ class MessageQuery:
     flow_id: UUID | None = None
     memory_base_id: UUID | None = None
     session_id: str | None = None
-    run_id: UUID | None = None
+    run_id: CallerId | UUID | None = None
     end_user_id: str | None = None
     role: str | None = None
     is_output: bool | None = None

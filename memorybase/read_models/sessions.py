@@ -13,7 +13,9 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.ids import CallerId
 from memorybase.models import Flow, MemoryBase, Message, Run, Session
+from memorybase.queries import caller_ids
 from memorybase.queries.ownership import not_found, require, require_flow, require_memory_base
 from memorybase.read_models import session_queries as queries
 from memorybase.read_models.session_queries import MessageQuery
@@ -172,12 +174,15 @@ def _resolved(db: OrmSession, user_id: UUID, query: MessageQuery) -> tuple[Messa
         flow_id = base.flow_id
     elif query.ingested is not None:
         raise errors.InvalidRequest("ingested requires memory_base_id", field="ingested")
-    if query.run_id is not None:
-        require(queries.fetch_run(db, user_id, query.run_id), "run", query.run_id)
+    run_id = query.run_id
+    if isinstance(run_id, CallerId):
+        run_id = caller_ids.locate(db, run_id, flow_id)
+    elif run_id is not None:
+        require(queries.fetch_run(db, user_id, run_id), "run", run_id)
     if flow_id is None and query.session_id is not None:
         flows = queries.flows_with_session(db, user_id, query.session_id)
         flow_id = flows[0] if len(flows) == 1 else None
-    return replace(query, flow_id=flow_id), base
+    return replace(query, flow_id=flow_id, run_id=run_id), base
 
 
 def flow_view(flow: Flow) -> FlowView:

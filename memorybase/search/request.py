@@ -9,9 +9,11 @@ from typing import Any, Literal
 from uuid import UUID
 
 from memorybase import errors
-from memorybase.messages import ROLES, check_text
+from memorybase.ids import CallerId
+from memorybase.messages import ROLES
 from memorybase.search.queries import Facts
 from memorybase.settings import Settings
+from memorybase.validation import check_text
 from memorybase.vectors.search import check_bound, check_query, has_metadata
 
 Mode = Literal["hybrid", "dense", "keyword"]
@@ -46,7 +48,7 @@ class SearchRequest:
     min_score: float | None = None
     neighbors: int = 0
     include_pending: bool = True
-    exclude_message_ids: Collection[UUID] = ()
+    exclude_message_ids: Collection[UUID | CallerId] = ()
     explain: bool = False
     default_weights: bool = False
     half_life_days: float | None = None

@@ -13,9 +13,11 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase.ids import CallerId
 from memorybase.keyword_index import queries as postings
 from memorybase.models import Message
-from memorybase.queries.ownership import check_flow, not_found
+from memorybase.queries import caller_ids
+from memorybase.queries.ownership import check_flow, not_found, require_memory_base
 from memorybase.search import hybrid, queries, query_parser, reranking, vector_search
 from memorybase.search.queries import Neighbour, Target
 from memorybase.search.query_parser import Question, possible_names
@@ -75,10 +77,25 @@ def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchA
     """
     started = time.perf_counter()
     check(services.settings, request)
+    request = _with_rows(services, user_id, request)
     find = _dense if request.mode == "dense" else _reranked
     candidates = find(services, user_id, request)
     results = _hits(services, request, _top(candidates, request))
     return SearchAnswer(results=results, took_ms=round((time.perf_counter() - started) * 1_000, 3))
+
+
+def _with_rows(services: Services, user_id: UUID, request: SearchRequest) -> SearchRequest:
+    """The request with the ids of rows for callers' ids of messages; those that the flow lacks are dropped."""
+    given = [each for each in request.exclude_message_ids if isinstance(each, CallerId)]
+    if not given:
+        return request
+    with services.database.reading() as db:
+        flow_id = request.flow_id
+        if request.memory_base_id is not None:
+            flow_id = require_memory_base(db, user_id, request.memory_base_id).flow_id
+        rows = {} if flow_id is None else caller_ids.present(db, flow_id, given)
+    kept = [each for each in request.exclude_message_ids if isinstance(each, UUID)]
+    return replace(request, exclude_message_ids=[*kept, *rows.values()])
 
 
 def _dense(services: Services, user_id: UUID, request: SearchRequest) -> list[Candidate]:

@@ -84,7 +84,7 @@ def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[
         bypass = relinking.find_bypass(db, message)
         deleted_messages.remember_message(db, session, message, bypass.follows_id)
         index.remove(db, session, message)
-        memory_uses.redact_uses(db, [message.id])
+        memory_uses.redact_uses(db, message.flow_id, [message.id])
         now = clock.now(db)
         redaction.redact_quotes(db, message, now)
         summaries.mark_deleted(db, message, bypass.follows, now)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybase import errors
-from memorybase.messages import check_text
 from memorybase.settings import Settings
+from memorybase.validation import check_text
 from memorybase.vectors.store import CollectionRef, VectorHit, VectorStore
 
 T = TypeVar("T")

@@ -22,6 +22,7 @@ LAYERS: dict[str, set[str]] = {
     "ground": {
         "memorybase",
         "memorybase.errors",
+        "memorybase.ids",
         "memorybase.messages",
         "memorybase.metrics",
         "memorybase.models",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID, uuid4, uuid5
+from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memorybase.errors import InvalidRequest
+from memorybase.ids import CallerId
 from memorybase.messages import (
     MAX_DEPTH,
     NewMessage,
@@ -20,7 +21,6 @@ from memorybase.messages import (
     normalise,
     normalise_all,
     normalise_changes,
-    resolve_id,
 )
 
 USER = UUID("6f1c1f5e-2b1d-4c07-9a55-0b8f6b1c0d11")
@@ -36,37 +36,11 @@ def refused(**raw: Any) -> InvalidRequest:
     return caught.value
 
 
-class TestIds:
-    def test_a_uuid_stands_for_itself(self) -> None:
-        given = uuid4()
-        assert resolve_id(USER, "flow", str(given)) == (given, None)
-        assert resolve_id(USER, "flow", str(given).upper()) == (given, None)
-
-    @pytest.mark.parametrize("value", ["support-bot", "a/b c", "ünï", "0" * 128, "d41d8cd98f00b204e9800998ecf8427e"])
-    def test_any_other_string_is_an_external_id(self, value: str) -> None:
-        assert resolve_id(USER, "flow", value) == (uuid5(USER, f"flow:{value}"), value)
-
-    def test_kinds_and_users_do_not_share_ids(self) -> None:
-        ids = {resolve_id(user, kind, "x")[0] for user in (USER, uuid4()) for kind in ("flow", "run", "message")}
-        assert len(ids) == 6
-
-    @pytest.mark.parametrize("value", ["", "  ", "x" * 129, "a\x00b", "a\ud800"])
-    def test_what_cannot_be_an_id_is_refused(self, value: str) -> None:
-        with pytest.raises(InvalidRequest) as caught:
-            resolve_id(USER, "run", value)
-        assert caught.value.field == "run_id"
-
-    def test_the_bound_is_in_the_error(self) -> None:
-        with pytest.raises(InvalidRequest) as caught:
-            resolve_id(USER, "run", "x" * 129)
-        assert (caught.value.value, caught.value.limit) == (129, 128)
-
-
 class TestOpenAI:
     def test_the_smallest_message(self) -> None:
         message = made(role="user", content="hello")
         assert message == NewMessage(
-            id=None, external_id=None, role="user", is_output=False, content="hello", tool_calls=None,
+            id=None, role="user", is_output=False, content="hello", tool_calls=None,
             tool_call_id=None, name=None, sender_name=None, parent_message_id=None, files=[], metadata={},
             status="completed", timestamp=None,
         )  # fmt: skip
@@ -78,8 +52,8 @@ class TestOpenAI:
             parent_message_id=str(parent), files=["a.pdf"], metadata={"k": 1}, status="stopped",
             timestamp="2026-01-07T13:57:55+08:00", tool_calls=[{"id": "c", "type": "function"}],
         )  # fmt: skip
-        assert (message.id, message.external_id) == resolve_id(USER, "message", "m-1")
-        assert message.parent_message_id == parent
+        assert message.id == CallerId.of(USER, "message", "m-1")
+        assert message.parent_message_id == CallerId.of(USER, "message", parent)
         assert message.timestamp == datetime(2026, 1, 7, 5, 57, 55, tzinfo=UTC)
         assert (message.files, message.metadata, message.status) == (["a.pdf"], {"k": 1}, "stopped")
 
@@ -178,7 +152,7 @@ class TestLangChain:
             response_metadata={"model": "m"}, usage_metadata=None,
             tool_calls=[{"name": "f", "args": {"a": "ä"}, "id": "c", "type": "tool_call"}],
         )  # fmt: skip
-        assert message.external_id == "run-1"
+        assert message.id == CallerId.of(USER, "message", "run-1")
         assert message.tool_calls == [
             {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a": "ä"}'}}
         ]

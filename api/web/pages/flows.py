@@ -13,8 +13,8 @@ from api.web import parts
 from api.web.layout import page_layout
 from api.web.parts import Pager, Poller, Table, cell, text_cell
 from api.web.visits import Visit, Visitor
+from memorybase import ids
 from memorybase.database.paging import Page, PageRequest
-from memorybase.messages import resolve_id
 from memorybase.read_models import sessions as session_lists
 from memorybase.read_models.sessions import RunView, SessionView
 
@@ -26,12 +26,12 @@ REFRESH_SECONDS = 5.0
 
 @ui.page("/flows/{flow_id}/sessions", title="Sessions")
 async def sessions(visit: Visitor, flow_id: str) -> None:
-    await SessionsPage(visit, resolve_id(visit.principal.user_id, "flow", flow_id)[0]).build()
+    await SessionsPage(visit, ids.flow_id(visit.principal.user_id, flow_id)).build()
 
 
 @ui.page("/flows/{flow_id}/runs", title="Runs")
 async def runs(visit: Visitor, flow_id: str) -> None:
-    await RunsPage(visit, resolve_id(visit.principal.user_id, "flow", flow_id)[0]).build()
+    await RunsPage(visit, ids.flow_id(visit.principal.user_id, flow_id)).build()
 
 
 def run_label(external_id: str | None, run_id: UUID) -> str:

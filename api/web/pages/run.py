@@ -16,11 +16,11 @@ from api.web.layout import page_layout
 from api.web.pages.flows import run_label
 from api.web.parts import KeyedList, Pager, Poller, ProgressBar, Tone
 from api.web.visits import Visit, Visitor
-from memorybase import errors
+from memorybase import errors, ids
 from memorybase.conversation.memory_use import record
 from memorybase.conversation.memory_use.record import NodeUse, RunMemory
 from memorybase.conversation.view.records import call_parts
-from memorybase.messages import message_text, resolve_id
+from memorybase.messages import message_text
 from memorybase.read_models import sessions
 from memorybase.read_models.session_queries import MessageQuery
 from memorybase.read_models.sessions import MessageView, RunView
@@ -63,18 +63,18 @@ DEGRADED = {
 @ui.page("/flows/{flow_id}/runs/{run_id}", title="Run memory")
 async def run(visit: Visitor, flow_id: str, run_id: str) -> None:
     user_id = visit.principal.user_id
-    await RunPage(visit, resolve_id(user_id, "flow", flow_id)[0], resolve_id(user_id, "run", run_id)[0]).build()
+    await RunPage(visit, ids.flow_id(user_id, flow_id), ids.CallerId.of(user_id, "run", run_id)).build()
 
 
 class RunPage:
-    def __init__(self, visit: Visit, flow_id: UUID, run_id: UUID) -> None:
+    def __init__(self, visit: Visit, flow_id: UUID, given: ids.CallerId) -> None:
         self._visit = visit
         self._flow_id = flow_id
-        self._run_id = run_id
+        self._given = given
 
     async def build(self) -> None:
         visit = self._visit
-        memory = await visit.read(record.run_memory, self._flow_id, self._run_id)
+        memory = await self._memory()
         self._run = await self._captured()
         flow = await visit.read(sessions.get_flow, self._flow_id)
         name = run_label(self._run.external_id if self._run else None, self._run_id)
@@ -101,6 +101,11 @@ class RunPage:
             self._first_node = memory.nodes[0].node_id if memory.nodes else None
             await self._refresh()
 
+    async def _memory(self) -> RunMemory:
+        memory = await self._visit.read(record.run_memory, self._flow_id, self._given)
+        self._run_id = memory.run_id  # may change when the run is captured
+        return memory
+
     def _parent(self, memory: RunMemory) -> tuple[str, str]:
         if memory.session_id is None:
             return "Flow runs", f"/flows/{self._flow_id}/runs"
@@ -114,7 +119,7 @@ class RunPage:
             return None
 
     async def _refresh(self) -> None:
-        memory = await self._visit.read(record.run_memory, self._flow_id, self._run_id)
+        memory = await self._memory()
         if self._run is None:
             self._run = await self._captured()
         self._nodes.show(memory.nodes)

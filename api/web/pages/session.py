@@ -13,8 +13,8 @@ from api.web import message_forms, message_view, parts
 from api.web.layout import page_layout
 from api.web.parts import KeyedList, Poller, Stat, Tone
 from api.web.visits import Visit, Visitor
+from memorybase import ids
 from memorybase.database.paging import PageRequest
-from memorybase.messages import resolve_id
 from memorybase.models import Capture, JobState
 from memorybase.read_models import branches, memory_bases, sessions
 from memorybase.read_models import jobs as jobs_
@@ -33,8 +33,7 @@ CAPTURE_HINTS = {
 
 @ui.page("/session", title="Session")
 async def session(visit: Visitor, flow_id: str, session_id: str, memory_base_id: UUID | None = None) -> None:
-    flow, _ = resolve_id(visit.principal.user_id, "flow", flow_id)
-    await SessionPage(visit, flow, session_id, memory_base_id).build()
+    await SessionPage(visit, ids.flow_id(visit.principal.user_id, flow_id), session_id, memory_base_id).build()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,13 @@ from memorybase.conversation.chat_memory.config import ChatMemoryConfig, StoredC
 from memorybase.conversation.chat_memory.templates import render
 from memorybase.database import clock
 from memorybase.database.paging import Page, PageRequest, page_of
-from memorybase.messages import check_json, check_text
+from memorybase.messages import check_json
 from memorybase.models import ID_LENGTH, Chat, ChatMemory
 from memorybase.queries import chats, memory_uses
 from memorybase.queries.ownership import require, require_flow
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
+from memorybase.validation import check_text
 
 log = get_logger(__name__)
 

@@ -28,6 +28,7 @@ from memorybase.conversation.view.token_counters import counter_for
 from memorybase.conversation.view.tokens import ESTIMATE, stored_counter
 from memorybase.database import clock
 from memorybase.database.paging import MAX_INTEGER, MAX_SIZE, MAX_SKIP
+from memorybase.ids import CallerId
 from memorybase.messages import NewMessage
 from memorybase.models import Chat, ChatRecord
 from memorybase.queries import chats, memory_uses
@@ -122,11 +123,11 @@ def post_messages(
     selector: ChatSelector,
     raw: Sequence[Any],
     *,
-    run_id: UUID | None = None,
+    run_id: CallerId | None = None,
     end_user_id: str | None = None,
 ) -> Posted:
-    """Append messages, all or none; repeated ids with equal content are skipped. The memory's template makes content of
-    the variables for user messages without any.
+    """Append messages, all or none; repeated ids of the chat with equal content are skipped. The memory's template
+    makes content of the variables for user messages without any.
 
     Raises NotFound, InvalidRequest, MessageConflict, and Conflict for another end user.
     """
@@ -140,7 +141,7 @@ def post_messages(
             raise not_found("chat memory", key.node_id)
         chat = chats.open_chat(db, memory, chat_id, clock.now(db), counter=ESTIMATE.name)
         _bind_end_user(chat, end_user_id)
-        posted = _append(db, chat, new_messages, run_id)
+        posted = _append(db, chat, new_messages, None if run_id is None else run_id.own)
         store_cut(db, memory, config_of(memory), chat)
     with services.database.reading() as db:
         written = chats.fetch_chat(db, memory.id, chat_id)
@@ -176,7 +177,7 @@ def _normalised(services: Services, key: MemoryKey, raw: Sequence[Any]) -> dict[
     for index, message in enumerate(normalised):
         where = f"messages[{index}]"
         check_content(message, where)
-        first = by_id.setdefault(message.id or uuid4(), message)
+        first = by_id.setdefault(uuid4() if message.id is None else message.id.own, message)
         if first is not message and messages.message_fingerprint(first) != messages.message_fingerprint(message):
             raise errors.InvalidRequest(
                 "Two messages of this request have the same id and different content", field=f"{where}.id"
@@ -213,7 +214,9 @@ def _append(
     for message_id, stored in stored_by_id.items():
         message = new_messages[message_id]
         if stored.fingerprint != messages.message_fingerprint(message):
-            raise errors.MessageConflict(field="messages.id", value=message.id or message_id)
+            raise errors.MessageConflict(
+                field="messages.id", value=message_id if message.id is None else message.id.sent
+            )
     new = {message_id: message for message_id, message in new_messages.items() if message_id not in stored_by_id}
     now = clock.now(db)
     rows = _rows(chat, new, run_id, now)
@@ -228,9 +231,13 @@ def _append(
         chat.updated_at = now
         db.flush()
     return [
-        PostedMessage(message_id, message.external_id, seqs[message_id], message_id in new)
+        PostedMessage(message_id, _external_id(message), seqs[message_id], message_id in new)
         for message_id, message in new_messages.items()
     ]
+
+
+def _external_id(message: NewMessage) -> str | None:
+    return None if message.id is None else message.id.external_id
 
 
 def _rows(chat: Chat, new: Mapping[UUID, NewMessage], run_id: UUID | None, now: datetime) -> list[dict[str, Any]]:
@@ -242,7 +249,7 @@ def _rows(chat: Chat, new: Mapping[UUID, NewMessage], run_id: UUID | None, now: 
             "seq": seq,
             "flow_id": chat.flow_id,
             "message_id": message_id,
-            "external_id": message.external_id,
+            "external_id": _external_id(message),
             "run_id": run_id,
             "request_id": request_id,
             "role": message.role,
@@ -391,7 +398,7 @@ def _after_deletion(db: OrmSession, chat: Chat, deleted: Sequence[DeletedRecord]
         if chat.trimmed_seq <= covered[1]:
             chat.trimmed_seq = min(chat.trimmed_seq, covered[0] - 1)
         redacted.append(chat.id)  # in recorded uses the chat's id stands for its summary
-    memory_uses.redact_uses(db, redacted)
+    memory_uses.redact_uses(db, chat.flow_id, redacted)
     db.flush()
     if chat.messages == 0:
         chats.delete_chat(db, chat)

@@ -28,7 +28,7 @@ from memorybase.conversation.summarizers.llm import Summarizer
 from memorybase.conversation.view.build import View
 from memorybase.conversation.view.rendering import Align, Format
 from memorybase.errors import InvalidRequest
-from memorybase.messages import resolve_id
+from memorybase.ids import CallerId
 from memorybase.services import Services
 
 Variables = Mapping[str, Any]
@@ -101,8 +101,8 @@ class ChatMemory:
             summarizer=self._summarizer,
         )  # fmt: skip
 
-    def _run(self, run_id: UUID | str | None) -> UUID | None:
-        return resolve_id(self.key.user_id, "run", run_id)[0] if isinstance(run_id, str) else run_id
+    def _run(self, run_id: UUID | str | None) -> CallerId | None:
+        return None if run_id is None else CallerId.of(self.key.user_id, "run", run_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

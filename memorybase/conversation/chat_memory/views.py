@@ -32,6 +32,7 @@ from memorybase.conversation.view.rendering import Align, Format
 from memorybase.conversation.view.token_counters import counter_for
 from memorybase.conversation.view.tokens import TokenCounter
 from memorybase.conversation.view.turns import groups_of
+from memorybase.ids import CallerId
 from memorybase.messages import NewMessage
 from memorybase.models import Chat, ChatMemory, ChatRecord
 from memorybase.queries import chats
@@ -62,7 +63,7 @@ def view_chat(
     key: MemoryKey,
     ref: ChatSelector,
     *,
-    run_id: UUID | None = None,
+    run_id: CallerId | None = None,
     align: Align = "none",
     shape: Format = "openai",
     model: str | None = None,
@@ -70,11 +71,12 @@ def view_chat(
     """The view of a chat, empty for an unknown one. With a run, its own messages are left out and the use is recorded.
     Settings choose the token counter of the model. Raises NotFound, InvalidRequest."""
     counter = counter_for(services.settings, model)
+    own_run = None if run_id is None else run_id.own  # as the chat's records name it
     with services.database.reading() as db:
         memory = require_memory(db, key)
         config = config_of(memory)
         chat = chats.fetch_chat(db, memory.id, ref.resolve(config.chat_id))
-        view = read_view(db, memory, config, chat, counter, exclude_run_id=run_id, align=align, shape=shape)
+        view = read_view(db, memory, config, chat, counter, exclude_run_id=own_run, align=align, shape=shape)
     if run_id is not None:
         recorded = view if chat is None else _with_summary_id(view, chat.id)
         record_use(

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from memorybase import ids
 from memorybase.conversation.history.node_token_buffer import NodeTokenBufferMemory
 from memorybase.conversation.history.token_buffer import Conversation, TokenBufferMemory
 from memorybase.conversation.view.tokens import TokenCounter
-from memorybase.messages import resolve_id
 from memorybase.services import Services
 
 
@@ -68,5 +68,5 @@ def fetch_memory(
         if not node_id:
             return None
         return NodeTokenBufferMemory(app_id, conversation_id, node_id, tenant_id, model_instance, services=services)
-    flow_id = app_id if isinstance(app_id, UUID) else resolve_id(tenant_id, "flow", app_id)[0]
+    flow_id = app_id if isinstance(app_id, UUID) else ids.flow_id(tenant_id, app_id)
     return TokenBufferMemory(Conversation(services, tenant_id, flow_id, conversation_id), model_instance)

@@ -13,10 +13,11 @@ from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors, messages
 from memorybase.database import clock
+from memorybase.ids import CallerId
 from memorybase.models import NodeExecution
-from memorybase.queries import memory_uses, sessions
+from memorybase.queries import caller_ids, memory_uses, sessions
 from memorybase.queries import node_executions as queries
-from memorybase.queries.ownership import check_flow, not_found, require
+from memorybase.queries.ownership import check_flow, require
 from memorybase.services import Services
 from memorybase.telemetry import get_logger
 
@@ -31,8 +32,7 @@ MAX_EXECUTIONS = 200  # in one POST of a run
 class NewExecution:
     """An execution to store; `id` is None if the caller gave none. `index` counts a node's executions in a run."""
 
-    id: UUID | None = None
-    external_id: str | None = None
+    id: CallerId | None = None
     node_id: str
     index: int = 0
     status: ExecutionStatus
@@ -70,7 +70,7 @@ class ReportedExecution:
 
 
 def new_execution(
-    services: Services, user_id: UUID, raw: Mapping[str, Any], *, where: str = "", **identity: Any
+    services: Services, user_id: UUID, raw: Mapping[str, Any], *, where: str = "", given: CallerId | None = None
 ) -> NewExecution:
     """Normalize outputs and few-shots: messages of any accepted shape. Raises InvalidRequest with the field."""
     prefix = f"{where}." if where else ""
@@ -100,7 +100,7 @@ def new_execution(
         status=raw["status"],
         outputs=outputs,
         few_shots=few_shots,
-        **identity,
+        id=given,
     )
 
 
@@ -109,14 +109,15 @@ def put_execution(
     user_id: UUID,
     flow_id: UUID,
     session_id: str,
-    run_id: UUID,
+    run_id: CallerId | UUID,
     new: NewExecution,
     *,
     past: datetime | None = None,
 ) -> tuple[NodeExecutionView, bool]:
     """Store an execution, or replace the one with its id; returns whether it is new. The run may be captured later; a
     missing session is created. `past`: when an imported execution was created; it replaces nothing. Raises NotFound for
-    a flow, run or execution of another user, RunConflict for a run of another session."""
+    another user's flow, RunConflict for a run of another session."""
+    run_id = CallerId.of(user_id, "run", run_id) if isinstance(run_id, UUID) else run_id
     try:
         return _put(services, user_id, flow_id, session_id, run_id, new, past)
     except errors.ConstraintViolated:  # another request stored the same id: now we find it
@@ -132,11 +133,12 @@ def report_executions(
         error = None
         created = False
         try:
-            _, created = put_execution(services, user_id, flow_id, session_id, run_id, execution)
+            view, created = put_execution(services, user_id, flow_id, session_id, run_id, execution)
+            identity = view.id
         except errors.MemorybaseError as failure:
             log.warning("node_execution_not_stored", run_id=str(run_id), error_code=failure.code)
             error = failure.code
-        identity = _identity(run_id, execution)
+            identity = _identity(user_id, run_id, execution).in_flow(flow_id)[0]
         reported.append(ReportedExecution(identity, execution.node_id, execution.index, created, error))
     return reported
 
@@ -153,7 +155,7 @@ def delete_execution(services: Services, user_id: UUID, execution_id: UUID) -> N
     with services.database.transaction() as db:
         row = _found(db, user_id, execution_id)
         sessions.lock_session(db, row.flow_id, row.session_id)  # nobody records a use of it meanwhile
-        memory_uses.redact_uses(db, [execution_id])
+        memory_uses.redact_uses(db, row.flow_id, [execution_id])
         db.delete(row)
 
 
@@ -162,40 +164,38 @@ def _put(
     user_id: UUID,
     flow_id: UUID,
     session_id: str,
-    run_id: UUID,
+    given_run: CallerId,
     new: NewExecution,
     past: datetime | None,
 ) -> tuple[NodeExecutionView, bool]:
-    identity = _identity(run_id, new)
     with services.database.transaction() as db:
         check_flow(db, user_id, flow_id)
-        stored = queries.fetch_any(db, identity)
-        if stored is not None and stored[1] != user_id:
-            raise not_found("node execution", identity)
-        _check_run(db, user_id, flow_id, session_id, run_id)
-        if stored is not None and past is not None:
-            return _view(stored[0]), False
-        now = clock.now(db)
-        if sessions.fetch_session(db, flow_id, session_id) is None:
+        if not sessions.share_session(db, flow_id, session_id):
             sessions.open_session(db, flow_id=flow_id, session_id=session_id, end_user_id=None)
-        if stored is None:
-            row = NodeExecution(id=identity, created_at=past or now)
+        run_id = caller_ids.in_flow(db, flow_id, given_run)  # with the session locked: a capture may store it now
+        _check_run(db, flow_id, session_id, run_id)
+        given = _identity(user_id, run_id, new)
+        stored = queries.executions_of_ids(db, given.in_flow(flow_id))
+        row = next((each for each in stored.values() if each.flow_id == flow_id), None)
+        if row is not None and past is not None:
+            return _view(row), False
+        now = clock.now(db)
+        is_new = row is None
+        if row is None:
+            row = NodeExecution(id=caller_ids.free(db, flow_id, given, stored), flow_id=flow_id, created_at=past or now)
+            row.external_id = None if new.id is None else given.external_id_of(row.id)
             db.add(row)
-        else:
-            row = stored[0]
-        row.external_id, row.flow_id, row.session_id, row.run_id = new.external_id, flow_id, session_id, run_id
+        row.session_id, row.run_id = session_id, run_id
         row.node_id, row.index, row.status = new.node_id, new.index, new.status
         row.outputs, row.few_shots, row.updated_at = new.outputs, new.few_shots, now
         db.flush()
-        return _view(row), stored is None
+        return _view(row), is_new
 
 
-def _check_run(db: OrmSession, user_id: UUID, flow_id: UUID, session_id: str, run_id: UUID) -> None:
+def _check_run(db: OrmSession, flow_id: UUID, session_id: str, run_id: UUID) -> None:
     run = sessions.fetch_run(db, run_id)
-    if run is None or (run.flow_id, run.session_id) == (flow_id, session_id):
+    if run is None or run.flow_id != flow_id or run.session_id == session_id:
         return
-    if sessions.owner_of_flow(db, run.flow_id) != user_id:
-        raise not_found("run", run_id)
     raise errors.RunConflict("The run belongs to another session", field="run_id", value=run_id)
 
 
@@ -203,11 +203,12 @@ def _found(db: OrmSession, user_id: UUID, execution_id: UUID) -> NodeExecution:
     return require(queries.fetch(db, user_id, execution_id), "node execution", execution_id)
 
 
-def _identity(run_id: UUID, new: NewExecution) -> UUID:
+def _identity(user_id: UUID, run_id: UUID, new: NewExecution) -> CallerId:
     """Without an id, an execution that is reported again gets the same one."""
     branch = new.outputs.get("branch")
     suffix = "" if branch is None else f":{branch}"
-    return new.id or uuid5(run_id, f"node_execution:{new.index}:{new.node_id}{suffix}")
+    generated = uuid5(run_id, f"node_execution:{new.index}:{new.node_id}{suffix}")
+    return new.id or CallerId.of(user_id, "node_execution", generated)
 
 
 def _messages(services: Services, user_id: UUID, raw: Any, where: str) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from sqlalchemy.orm import Session as OrmSession
 
+from memorybase import ids
 from memorybase.conversation.history.node_context import merged, restore
 from memorybase.conversation.history.session_reader import Walk
 from memorybase.conversation.history.token_buffer import (
@@ -27,7 +28,6 @@ from memorybase.conversation.view.files import FileResolver, remote_images
 from memorybase.conversation.view.tokens import ESTIMATE, TokenCounter
 from memorybase.conversation.view.transcript import Prefixes
 from memorybase.errors import InvalidRequest, NotFound
-from memorybase.messages import resolve_id
 from memorybase.models import NodeExecution
 from memorybase.queries import node_executions as queries
 from memorybase.queries.threads import Link
@@ -169,7 +169,7 @@ class NodeTokenBufferMemory(BufferMemory):
         on_missing: OnMissing = "empty",
         resolve: FileResolver = remote_images,
     ) -> None:
-        flow_id = app_id if isinstance(app_id, UUID) else resolve_id(tenant_id, "flow", app_id)[0]
+        flow_id = app_id if isinstance(app_id, UUID) else ids.flow_id(tenant_id, app_id)
         conversation = Conversation(services, tenant_id, flow_id, conversation_id or "")
         request = HistoryRequest(
             leaf_id=leaf_id, run_id=run_id, execution_id=execution_id, index=index, on_missing=on_missing

@@ -10,9 +10,9 @@ from uuid import UUID
 from memorybase.conversation.memory_use.provenance import ViewOrigin, deleted_sources
 from memorybase.conversation.view.build import View
 from memorybase.database import clock
-from memorybase.messages import resolve_id
+from memorybase.ids import CallerId
 from memorybase.models import MemoryUse
-from memorybase.queries import deleted_messages, memory_uses, sessions
+from memorybase.queries import caller_ids, deleted_messages, memory_uses, sessions
 from memorybase.queries.ownership import check_flow, not_found
 from memorybase.services import Services
 
@@ -45,7 +45,7 @@ class PastUse:
     """A memory use as another installation recorded it."""
 
     session_id: str | None
-    run_id: UUID
+    run_id: CallerId
     node_id: str
     messages: list[dict[str, Any]]
     sources: list[dict[str, Any]]
@@ -59,7 +59,7 @@ def record_use(
     *,
     user_id: UUID,
     flow_id: UUID,
-    run_id: UUID | str,
+    run_id: CallerId | UUID | str,
     node_id: str,
     view: View,
     memory_use_summary: dict[str, Any] | None = None,
@@ -68,15 +68,12 @@ def record_use(
     """Store what a node's model was given, and replace an earlier use of this run and node. What was deleted since the
     view was built is redacted.
 
-    The run need not be captured yet. Raises NotFound for another user's flow and another flow's run.
+    The run need not be captured yet. Raises NotFound for another user's flow.
     """
     shown = view.as_dict()
+    given = run_id if isinstance(run_id, CallerId) else CallerId.of(user_id, "run", run_id)
     with services.database.transaction() as db:
         check_flow(db, user_id, flow_id)
-        identity = run_id if isinstance(run_id, UUID) else resolve_id(user_id, "run", run_id)[0]
-        run = sessions.fetch_run(db, identity)
-        if run is not None and run.flow_id != flow_id:
-            raise not_found("run", run_id)
         session_id = origin.session_id
         if session_id is not None and sessions.fetch_session(db, flow_id, session_id) is None:
             session_id = None
@@ -84,7 +81,7 @@ def record_use(
         values = {
             "flow_id": flow_id,
             "session_id": session_id,
-            "run_id": identity,
+            "run_id": caller_ids.in_flow(db, flow_id, given),  # with the session locked: a capture may store it now
             "node_id": node_id,
             "messages": memory_uses.redact_messages(shown["messages"], shown["sources"], deleted),
             "sources": shown["sources"],
@@ -105,6 +102,7 @@ def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) 
     deleted = memory_uses.ids_in([source for source in past.sources if source["kind"] == "summary"])
     with services.database.transaction() as db:
         check_flow(db, user_id, flow_id)
+        values["run_id"] = caller_ids.in_flow(db, flow_id, past.run_id)
         if past.session_id is not None and sessions.fetch_session(db, flow_id, past.session_id) is None:
             values["session_id"] = None
         tombstones = deleted_messages.fetch(db, flow_id, ids).values()
@@ -115,10 +113,11 @@ def import_use(services: Services, user_id: UUID, flow_id: UUID, past: PastUse) 
         return memory_uses.put_use(db, values, ids - deleted, replace=False)
 
 
-def run_memory(services: Services, user_id: UUID, flow_id: UUID, run_id: UUID) -> RunMemory:
+def run_memory(services: Services, user_id: UUID, flow_id: UUID, given: CallerId | UUID) -> RunMemory:
     """What the nodes of a run were given, oldest first. Raises NotFound if the run is not captured and has no uses."""
     with services.database.reading() as db:
         check_flow(db, user_id, flow_id)
+        run_id = caller_ids.in_flow(db, flow_id, given) if isinstance(given, CallerId) else given
         uses = memory_uses.uses_of_run(db, flow_id, run_id)
         edited = memory_uses.edited_since(db, flow_id, run_id)
         run = sessions.fetch_run(db, run_id)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from harness.api import Api
+
+from memorybase import errors
+from memorybase.queries import node_executions as queries
 
 SAID = [{"role": "user", "content": "q1", "id": "m1"}, {"role": "assistant", "content": "a1", "id": "m2"}]
 CONTEXT = [{"role": "user", "content": "to the node"}, {"role": "assistant", "content": "from the node"}]
@@ -72,15 +76,16 @@ def test_executions_captured_with_a_run_are_node_memory(api: Api) -> None:
     assert api.refused("GET", f"/node-executions/{counted['id']}", 404)["field"] == "execution_id"
 
 
-def test_an_execution_that_fails_loses_no_message(api: Api) -> None:
+def test_an_execution_that_fails_loses_no_message(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> None:
+        raise errors.DatabaseUnavailable
+
     api.flow()
     api.flow("other")
-    stranger = api.of_user("stranger")
-    stranger.flow("theirs")
-    body = {"flow_id": "theirs", "session_id": "s", "run_id": "r", **EXECUTION}
-    theirs = stranger.call("PUT", "/node-executions/x", json=body, expect=201).json()["id"]
-    (reported,) = capture(api, "r1", node_executions=[EXECUTION | {"id": theirs}])["node_executions"]
-    assert (reported["created"], reported["error"]) == (False, "not_found")
+    monkeypatch.setattr(queries, "executions_of_ids", fails)
+    (reported,) = capture(api, "r1", node_executions=[EXECUTION | {"id": "x"}])["node_executions"]
+    assert (reported["created"], reported["error"]) == (False, "database_unavailable")
+    monkeypatch.undo()
     assert api.get("/messages", session_id="s1", flow_id="support")["total"] == 2
 
     wrong = EXECUTION | {"outputs": {"context": [{"role": "nobody", "content": ""}]}}

@@ -65,7 +65,10 @@ class Things:
     run: str
     execution: str
     message: str
-    parent: str  # another message, which somebody else may have named before the lists are looked at
+    # Others, whose ids the other user may have used for things of its own before the lists are looked at.
+    parent: str  # a message
+    other_run: str
+    other_execution: str
     job: str
     dead_letter: str
     key: str
@@ -90,6 +93,7 @@ class Things:
 
 
 OWN_NAMES = "names and strings of the caller's own are unique within one user, so this makes another thing"
+OWN_IDS = "ids are unique within a flow, so in the caller's flow this is another thing"
 OWN_LIST = "a list of what is the caller's"
 FREE_TEXT = "a session or an end user is free text within a flow of the caller's"
 NO_USER = "it belongs to no user"
@@ -115,7 +119,11 @@ def of_chat_memory(path: str = "", *, body: Any = None, **query: Any) -> Callabl
 
 
 def of_message(body: Any = None) -> Callable[[Things, Things], list[Attempt]]:
-    return lambda o, _: [Attempt(f"/messages/{each}", body=body) for each in (o.message, o.named("message"))]
+    return lambda o, e: [
+        Attempt(f"/messages/{each}", body=body, query={} if flow is None else {"flow_id": flow})
+        for each in (o.message, o.named("message"))
+        for flow in (None, o.flow, e.flow)
+    ]
 
 
 def of_job(path: str = "") -> Callable[[Things, Things], list[Attempt]]:
@@ -164,8 +172,12 @@ def contexts(o: Things) -> dict[str, Any]:
     return {"session_id": o.named("session"), "token_budget": 1_000, "query": "cat sleeps"}
 
 
-def of_execution(o: Things, _: Things) -> list[Attempt]:
-    return [Attempt(f"/node-executions/{each}") for each in (o.execution, o.named("execution"))]
+def of_execution(o: Things, e: Things) -> list[Attempt]:
+    return [
+        Attempt(f"/node-executions/{each}", query={} if flow is None else {"flow_id": flow})
+        for each in (o.execution, o.named("execution"))
+        for flow in (None, o.flow, e.flow)
+    ]
 
 
 def execution_body(flow: str, run: str, **fields: Any) -> dict[str, Any]:
@@ -194,9 +206,9 @@ CASES: Cases = {
     "capture_run": lambda o, e: [
         Attempt(f"/flows/{o.flow}/runs", body=run_body()),
         Attempt(f"/flows/{o.named('flow')}/runs", body=run_body()),
-        Attempt(f"/flows/{e.flow}/runs", body=run_body(run_id=o.run)),
+        Attempt(f"/flows/{e.flow}/runs", 201, run_body(run_id=o.other_run), why=OWN_IDS),
         *(
-            Attempt(f"/flows/{e.flow}/runs", body=run_body(message={"id": o.message}, on_conflict=rule))
+            Attempt(f"/flows/{e.flow}/runs", 201, run_body(message={"id": o.parent}, on_conflict=rule), why=OWN_IDS)
             for rule in ("error", "keep", "update")
         ),
         Attempt(
@@ -211,12 +223,19 @@ CASES: Cases = {
         Attempt(f"/flows/{flow}/runs/{run}")
         for flow, run in ((o.flow, o.run), (e.flow, o.run), (o.flow, e.run), (o.named("flow"), o.named("run-2")))
     ],
-    "get_run": lambda o, _: [Attempt(f"/runs/{each}") for each in (o.run, o.named("run-2"))],
+    "get_run": lambda o, e: [
+        Attempt(f"/runs/{each}", query={} if flow is None else {"flow_id": flow})
+        for each in (o.run, o.named("run-2"))
+        for flow in (None, o.flow, e.flow)
+    ],
     "get_history": lambda o, e: [
         Attempt("/history", body={"flow_id": o.flow, "session_id": o.named("session")}),
         Attempt("/history", body={"flow_id": o.named("flow"), "session_id": o.named("session")}),
         Attempt("/history", body={"flow_id": e.flow, "session_id": e.named("session"), "leaf_id": o.message}),
-        Attempt("/history", body={"flow_id": e.flow, "session_id": "s", "run_id": o.run, "node_id": "shared-llm"}),
+        Attempt(
+            "/history", 200, {"flow_id": e.flow, "session_id": "s", "run_id": o.other_run, "node_id": "shared-llm"},
+            why=OWN_IDS,
+        ),
         Attempt("/history", 200, {"flow_id": e.flow, "session_id": o.named("session")}, why=FREE_TEXT),
         Attempt(
             "/history", 200,
@@ -226,10 +245,11 @@ CASES: Cases = {
         ),
     ],
     "put_node_execution": lambda o, e: [
-        Attempt(f"/node-executions/{o.execution}", body=execution_body(e.flow, e.run)),
+        Attempt(f"/node-executions/{o.other_execution}", 201, execution_body(e.flow, e.run), why=OWN_IDS),
+        Attempt(f"/node-executions/{o.execution}", body=execution_body(o.flow, o.run)),
         Attempt("/node-executions/new", body=execution_body(o.flow, e.run)),
         Attempt("/node-executions/new", body=execution_body(o.named("flow"), e.run)),
-        Attempt("/node-executions/new", body=execution_body(e.flow, o.run)),
+        Attempt("/node-executions/new", 201, execution_body(e.flow, o.other_run), why=OWN_IDS),
         Attempt(
             "/node-executions/shared-execution", 201,
             execution_body(e.flow, "shared-new-run", session_id="shared-session", node_id="shared-llm"),
@@ -344,7 +364,9 @@ CASES: Cases = {
         *(Attempt("/context", body=contexts(o) | {"flow_id": each}) for each in (o.flow, o.named("flow"))),
         Attempt("/context", body=contexts(e) | {"flow_id": e.flow, "memory_base_ids": [o.base]}),
         Attempt("/context", 200, contexts(o) | {"flow_id": e.flow, "node_id": o.named("node")}, why=FREE_TEXT),
-        Attempt("/context", 404, contexts(o) | {"flow_id": e.flow, "run_id": o.run, "node_id": "llm"}),
+        Attempt(
+            "/context", 200, contexts(o) | {"flow_id": e.flow, "run_id": o.other_run, "node_id": "llm"}, why=OWN_IDS
+        ),
         Attempt("/context", 200, contexts(o) | {"flow_id": e.flow, "end_user_id": o.named("end-user")}, why=FREE_TEXT),
     ],
     "erase_end_user": lambda o, _: [Attempt(f"/end-users/{o.named(each)}") for each in ("end-user", "end-user-2")],
@@ -359,12 +381,15 @@ CASES: Cases = {
     "import_lines": lambda o, e: [
         Attempt("/import", body={"type": "flow", "id": o.flow, "name": "taken over"}),
         Attempt("/import", body={"type": "session", "flow_id": o.flow, "session_id": "s"}),
-        Attempt("/import", body={"type": "run", "flow_id": e.flow, "session_id": "s", "id": o.run}),
+        Attempt(
+            "/import", 200, {"type": "run", "flow_id": e.flow, "session_id": "eve-session", "id": o.other_run},
+            why=OWN_IDS,
+        ),
         Attempt("/import", body={"type": "message", "flow_id": o.flow, "session_id": "s", "run_id": e.run,
                                  "id": e.message, "role": "assistant", "content": "mine"}),
-        Attempt("/import", body={"type": "message", "flow_id": e.flow, "session_id": "s", "run_id": "new",
-                                 "id": o.message, "role": "assistant", "content": "mine"},
-                query={"on_conflict": "update"}),
+        Attempt("/import", 200, {"type": "message", "flow_id": e.flow, "session_id": "eve-session", "run_id": "new",
+                                 "id": o.parent, "role": "assistant", "content": "mine"},
+                query={"on_conflict": "update"}, why=OWN_IDS),
     ],
     "search_memory_base": lambda o, e: [
         Attempt(f"/memories/{o.base}/search", body={"query": "cat"}),
@@ -515,6 +540,8 @@ def furnish(api: Api, name: str) -> Things:
     given = {"flow_id": flow, "session_id": f"{name}-session", "run_id": f"{name}-run", "node_id": f"{name}-llm"}
     report = given | {"status": "succeeded", "outputs": {"text": f"{name}-secret", "context": context}}
     execution = api.call("PUT", f"/node-executions/{name}-execution", json=report, expect=201).json()["id"]
+    again = f"/node-executions/{name}-execution-2"
+    other_execution = api.call("PUT", again, json=report | {"run_id": f"{name}-run"}, expect=201).json()["id"]
     api.post("/history", given | {"run_id": f"{name}-run-2"})
     api.post("/knowledge-bases", {"name": f"{name}-book"}, expect=201)
     document = {"id": f"{name}-document", "text": f"{name}-secret cat", "metadata": {"k": f"{name}-value"}}
@@ -523,7 +550,8 @@ def furnish(api: Api, name: str) -> Things:
     api.post("/sign-in-links", expect=201)
     return Things(
         of=name, flow=flow, base=base, run=run["run_id"], execution=execution, message=run["messages"][0]["id"],
-        parent=run["messages"][1]["id"],
+        parent=run["messages"][1]["id"], other_run=api.get(f"/runs/{name}-run-3")["run_id"],
+        other_execution=other_execution,
         job=api.get(f"/memories/{base}/jobs", state="queued")["items"][0]["id"],
         dead_letter=api.get(f"/memories/{base}/dead-letters")["items"][0]["id"], key=str(key.id),
     )  # fmt: skip
@@ -576,8 +604,9 @@ def test_every_attempt_uses_an_id_of_the_owner_or_gives_a_reason(stage: Stage, o
     assert all(shape.fullmatch(attempt.path) for attempt in attempts)
     assert all(attempt.expect == 404 or attempt.why for attempt in attempts), "say why that is no 404"
     positions = {name: _given(operation, attempts, name) for name in operation.ids}
-    owned = (stage.mine.flow, stage.mine.base, stage.mine.run, stage.mine.execution, stage.mine.message, stage.mine.job,
-             stage.mine.dead_letter, stage.mine.key, "owner-", "shared-")  # fmt: skip
+    mine = stage.mine
+    owned = (mine.flow, mine.base, mine.run, mine.execution, mine.message, mine.job, mine.dead_letter, mine.key,
+             mine.parent, mine.other_run, mine.other_execution, "owner-", "shared-")  # fmt: skip
     untried = [name for name, given in positions.items() if not any(word in given for word in owned)]
     assert not untried, f"{operation.id}: no attempt puts something of the owner into {untried}"
     if "{" in operation.path:

@@ -122,8 +122,8 @@ class TestEvaluate:
         filled.post("/flows/other/runs", {"session_id": "s", "messages": [message]}, expect=201)
         lines = [{"question": "q", "evidence": [name]} for name in ("m1/0", "m/404", "elsewhere")]
         assert refused("evaluate", written(tmp_path, *lines)) == (
-            "The questions have 2 problems: line 2: there is no message m/404; "
-            "line 3: the message elsewhere is in another flow than the memory base"
+            "The questions have 2 problems: line 2: the memory base's flow has no message m/404; "
+            "line 3: the memory base's flow has no message elsewhere"
         )
 
     def test_evidence_that_the_memory_base_does_not_hold_is_a_warning(self, filled: Api, tmp_path: Path) -> None:

@@ -176,7 +176,9 @@ def test_executions_are_replaced_refused_renamed_and_deleted(world: World) -> No
         node_executions.put_execution(world.services, world.user_id, world.flow_id, "other", run_id, new)
     stranger = world.new_user()
     with pytest.raises(NotFound):
-        node_executions.put_execution(world.services, stranger, world.new_flow(stranger), "s", run_id, new)
+        node_executions.put_execution(world.services, stranger, world.flow_id, "s", run_id, new)
+    theirs, _ = node_executions.put_execution(world.services, stranger, world.new_flow(stranger), "s", run_id, new)
+    assert theirs.created_at is not None  # the same run id in another flow is another run
     with pytest.raises(NotFound):
         node_executions.get_execution(world.services, stranger, same)
 

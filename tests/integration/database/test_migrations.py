@@ -3,7 +3,9 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
@@ -11,7 +13,7 @@ import sqlalchemy as sa
 from memorybase import errors
 from memorybase.database import migrate
 from memorybase.database.engine import Database
-from memorybase.models import Base
+from memorybase.models import Base, Flow, Session, User
 
 pytestmark = pytest.mark.both_databases
 
@@ -163,3 +165,38 @@ def test_a_migration_prints_nothing_on_standard_output(database_url: str, capfd:
     migrate.check(database_url)
 
     assert capfd.readouterr().out == ""
+
+
+def test_ids_stored_before_they_were_unique_within_flows_survive_the_upgrade(
+    database_url: str, database: Database
+) -> None:
+    migrate.upgrade(database_url, "0001")
+    insert = sa.text(
+        "INSERT INTO runs (id, flow_id, session_id, external_id, created_at) VALUES (:id, :flow, 's', :own, :at)"
+    )
+    user, flows, now = uuid4(), [uuid4(), uuid4()], datetime.now(UTC)
+
+    def run(flow: UUID, own: str | None) -> dict[str, object]:
+        return {"id": _key(database, uuid4()), "flow": _key(database, flow), "own": own, "at": now}
+
+    with database.transaction() as db:
+        db.add(User(id=user, name="u", created_at=now))
+        db.flush()
+        for flow in flows:
+            db.add(Flow(id=flow, user_id=user, name="f", created_at=now))
+            db.flush()
+            db.add(Session(id=uuid4(), flow_id=flow, session_id="s", last_seq=0, created_at=now, last_captured_at=now))
+        db.flush()
+        db.execute(insert, [run(flows[0], "r1"), run(flows[0], None), run(flows[1], None)])
+
+    migrate.upgrade(database_url)
+
+    with database.transaction() as db:
+        assert sorted(each or "" for each in db.scalars(sa.text("SELECT external_id FROM runs"))) == ["", "", "r1"]
+        db.execute(insert, run(flows[1], "r1"))
+    with pytest.raises(errors.ConstraintViolated), database.transaction() as db:
+        db.execute(insert, run(flows[0], "r1"))
+
+
+def _key(database: Database, value: UUID) -> object:
+    return value.hex if database.is_sqlite else value
