@@ -25,6 +25,7 @@ from memorybase.cli import (
     tune,
 )
 from memorybase.settings import describe_settings
+from memorybase.stack.private import keep_new_files_private
 
 app = typer.Typer(
     name="memorybase",
@@ -65,6 +66,7 @@ def _version(
 
 def main() -> None:
     """Run a command. An expected error is one line on standard error and exit code 1; only a defect has a traceback."""
+    keep_new_files_private()  # exports, the demo, a database that a command creates
     try:
         app()
     except errors.MemorybaseError as exc:

@@ -71,13 +71,18 @@ def _export_whole(export: Callable[[Path, Path], None], source: Path, target: Pa
         shutil.rmtree(leftover)  # of a dead process, because this one holds the lock
     part = Path(tempfile.mkdtemp(prefix=f"{target.name}.part-", dir=target.parent))
     try:
-        part.chmod(0o755)
+        part.chmod(0o777 & ~_umask())  # mkdtemp's mode is 0700, and workers of other users may share the folder
         export(source, part)
         _sync(part)
         part.replace(target)
         _sync(target.parent)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _umask() -> int:
+    os.umask(mask := os.umask(0o077))
+    return mask
 
 
 def _sync(folder: Path) -> None:

@@ -5,6 +5,7 @@ children       the command lines of the five children
 redis_server   finds and configures Redis
 processes      starts, restarts and stops children; `end_leftovers` stops those of a killed stack
 watch          restarts children that run but do not work
+private        modes of files: other users of the machine read none
 state          the data directory: lock, stack.json, API key, logs; `settings_in_use` for other commands
 child          a whole stack as one child process of a command, such as the demo
 """

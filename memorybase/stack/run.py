@@ -18,6 +18,7 @@ from memorybase import errors
 from memorybase.client import Client
 from memorybase.settings import Settings, embedded
 from memorybase.stack.children import DISPENSABLE, NAMES, SERVICES, STORES, Plan, plan
+from memorybase.stack.private import keep_new_files_private, tighten
 from memorybase.stack.processes import Processes, end_leftovers
 from memorybase.stack.state import DataDir, free_port, port_is_free, taken_by
 from memorybase.stack.watch import failing_parts, watch
@@ -37,9 +38,11 @@ class _StopRequested(Exception):
 def run_stack(data_dir: Path, host: str, port: int, report: Report, *, with_parent: bool = False) -> None:
     """Run the embedded stack until SIGINT or SIGTERM. Raises if it cannot start or the API keeps dying. Never leaves
     a process running. Port 0 selects a free port; `with_parent` stops the stack when standard input closes."""
+    keep_new_files_private()
     data = DataDir(data_dir)
     data.make()
     with data.locked():
+        tighten(data.path, report)
         end_leftovers(data, NAMES, report)
         port = port or free_port(host)
         if not port_is_free(host, port):

@@ -50,10 +50,10 @@ class DataDir:
     def make(self) -> None:
         """Create missing directories. Raises EnvironmentFailure if they are not writable."""
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             # It contains addresses and Redis's password.
             self.run.mkdir(mode=0o700, exist_ok=True)
-            self.logs.mkdir(exist_ok=True)
+            self.logs.mkdir(mode=0o700, exist_ok=True)
         except OSError as exc:
             text = f"The data directory {self.path} cannot be written: {exc.strerror}. Choose another with --data-dir."
             raise errors.EnvironmentFailure(text) from exc
