@@ -111,11 +111,7 @@ def test_after_a_full_disk_everything_acknowledged_is_ingested_without_help(
 
     ballast = stack.data / "ballast"
     _fill(ballast)
-    chroma = ChromaStore(_chroma_url(stack), timeout_seconds=5)
-    # One failed creation makes Chroma hang soon after there is room again.
-    with pytest.raises(VectorStoreUnavailable):
-        chroma.create_collection("another", {})
-    chroma.close()
+    _fail_writes(stack)
     for _ in range(FULL_CAPTURES):
         client.capture()
         _fill(ballast)
@@ -152,5 +148,15 @@ def _fill(ballast: Path) -> None:
             file.write(b"\0" * 4096)
 
 
-def _chroma_url(stack: EmbeddedStack) -> str:
-    return str(json.loads((stack.data / "run" / "stack.json").read_text())["chroma_url"])
+def _fail_writes(stack: EmbeddedStack) -> None:
+    """Deletes and creations that the full disk fails make Chroma hang, also once there is room again."""
+    url = json.loads((stack.data / "run" / "stack.json").read_text())["chroma_url"]
+    chroma = ChromaStore(url, timeout_seconds=2)
+    refs = [collection.ref for collection in chroma.list_collections()]
+    for number in range(6):
+        with pytest.raises(VectorStoreUnavailable):
+            chroma.create_collection(f"another{number}", {})
+        for ref in refs:
+            with pytest.raises(VectorStoreUnavailable):
+                chroma.delete(ref, [f"id{number}"])
+    chroma.close()
