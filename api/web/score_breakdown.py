@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memorybase.search.scoring import SIGNALS
+from memorybase.search.scoring import SIGNALS, WEAK_SCORE
 
 PENALTIES = "Penalties"
 ATTRIBUTES = "Attributes"
@@ -49,8 +49,16 @@ def contributions_of(parts: Mapping[str, Any]) -> list[Contribution]:
     return [Contribution(group, sums[group.name]) for group in GROUPS if sums[group.name]]
 
 
-def bar_length(contributions: Sequence[Contribution]) -> float:
-    return sum(abs(contribution.share) for contribution in contributions)
+def bar_segments(contributions: Sequence[Contribution], score: float) -> list[tuple[Group, float]]:
+    """The bar of a score: its groups' lengths add up to the score, of a whole bar of 1. Penalties have no length."""
+    raising = [each for each in contributions if each.share > 0]
+    total = sum(each.share for each in raising)
+    return [(each.group, score * each.share / total) for each in raising]
+
+
+def is_weak(score: float, parts: Mapping[str, Any]) -> bool:
+    """Whether so few results with this score are right that it says "unlikely". A cosine does not say that."""
+    return "signals" in parts and score < WEAK_SCORE
 
 
 def describe(contributions: Sequence[Contribution]) -> str:

@@ -13,29 +13,42 @@ from api.web import parts, score_breakdown
 from api.web.score_breakdown import Contribution, Group
 from api.web.visits import Visit
 from memorybase.messages import message_text
+from memorybase.search.scoring import WEAK_SCORE
 from memorybase.search.search import Hit
 
 SHOWN_CHARS = 1_200
 CONTEXT_CHARS = 300  # shown on either side of a passage in a longer message
 NEIGHBOR_CHARS = 280
 NO_TEXT = "(no text)"
+SCALE = (
+    "Scores are from 0 to 1, and so are the bars. Nine of ten results above 0.7 are right, two of three from 0.5 to "
+    f"0.7, and three of a hundred below {WEAK_SCORE:g}."
+)
 
 
 def show_results(visit: Visit, flow_id: UUID, hits: Sequence[Hit]) -> None:
-    """In the order given; all bars have the same scale."""
+    """In the order given. A whole bar is a score of 1."""
     parts.heading("Results").classes("visually-hidden")
+    explained = {hit.message_id: hit.parts or {"dense": hit.score} for hit in hits}
+    weak = {hit.message_id for hit in hits if score_breakdown.is_weak(hit.score, explained[hit.message_id])}
+    if len(weak) == len(hits):
+        with parts.banner(
+            "Nothing fits well", f"All results score below {WEAK_SCORE:g}. Such results are seldom right."
+        ):
+            pass
     contributions = {
-        hit.message_id: score_breakdown.contributions_of(hit.parts or {"dense": hit.score}) for hit in hits
+        message_id: score_breakdown.contributions_of(explanation) for message_id, explanation in explained.items()
     }
-    groups = {contribution.group for each in contributions.values() for contribution in each}
+    groups = {contribution.group for each in contributions.values() for contribution in each if contribution.share > 0}
     _legend([group for group in score_breakdown.GROUPS if group in groups])
-    scale = max(map(score_breakdown.bar_length, contributions.values()), default=0.0)
+    if any("signals" in explanation for explanation in explained.values()):
+        parts.hint(SCALE)
     with ui.element("ol").classes("hits").props('aria-label="Results"'):
         for rank, hit in enumerate(hits, start=1):
-            with ui.element("li").classes("card hit"):
-                _header(visit, flow_id, hit, rank)
+            with ui.element("li").classes("card hit weak" if hit.message_id in weak else "card hit"):
+                _header(visit, flow_id, hit, rank, weak=hit.message_id in weak)
                 _turns(hit)
-                _bar(contributions[hit.message_id], scale)
+                _bar(contributions[hit.message_id], hit.score)
                 _details(hit)
 
 
@@ -53,7 +66,7 @@ def excerpt(content: str, start: int, end: int) -> tuple[str, str, str]:
     return before, content[start:end], after
 
 
-def _header(visit: Visit, flow_id: UUID, hit: Hit, rank: int) -> None:
+def _header(visit: Visit, flow_id: UUID, hit: Hit, rank: int, *, weak: bool) -> None:
     with ui.element("div").classes("hit-head"):
         parts.heading(f"{rank}. {_speaker(hit.role, hit.sender_name)}", 3)
         with ui.element("span").classes("muted"):
@@ -62,6 +75,8 @@ def _header(visit: Visit, flow_id: UUID, hit: Hit, rank: int) -> None:
         parts.text_element("span", parts.utc_time(hit.timestamp)).classes("muted")
         if hit.pending:
             parts.badge("not ingested", "warn")
+        if weak:
+            parts.badge("weak", "calm")
         parts.text_element("strong", f"Score {_rounded(hit.score)}").classes("score")
 
 
@@ -101,12 +116,11 @@ def _legend(groups: Sequence[Group]) -> None:
                 parts.text_element("dd", group.description)
 
 
-def _bar(contributions: Sequence[Contribution], scale: float) -> None:
-    label = f"Score contributions: {score_breakdown.describe(contributions)}"
+def _bar(contributions: Sequence[Contribution], score: float) -> None:
+    label = f"Score {_rounded(score)} of 1. Contributions: {score_breakdown.describe(contributions)}"
     with ui.element("div").classes("score-bar").props(f"role=img aria-label={json.dumps(label)}"):
-        for contribution in contributions:
-            segment = ui.element("div").classes(f"segment {contribution.group.css_class}")
-            segment.style(f"width: {abs(contribution.share) / scale if scale else 0:.2%}")
+        for group, length in score_breakdown.bar_segments(contributions, score):
+            ui.element("div").classes(f"segment {group.css_class}").style(f"width: {length:.2%}")
 
 
 def _details(hit: Hit) -> None:

@@ -44,6 +44,9 @@ SIGNALS: Mapping[str, str] = {
 COMPETITION = 0.85
 NO_ANSWER = 8.0
 
+# Of the results below this score, two to four in a hundred are right (`make bench-scores`).
+WEAK_SCORE = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class Weights:

@@ -27,10 +27,26 @@ class TestScoreBreakdown:
         assert [(each.group.name, each.share) for each in contributions] == [
             ("Meaning", 1.5), ("Words", 2.0), ("Context", 0.5), ("Attributes", 0.4), ("Penalties", -0.3)
         ]  # fmt: skip
-        assert score_breakdown.bar_length(contributions) == pytest.approx(4.7)
         assert score_breakdown.describe(contributions) == (
             "Meaning +1.50, Words +2.00, Context +0.50, Attributes +0.40, Penalties \N{MINUS SIGN}0.30"
         )
+
+    def test_a_bar_is_as_long_as_its_score(self) -> None:
+        contributions = score_breakdown.contributions_of(explained(dense=1.5, nearby=2.0, topic=0.5, long=-3.0))
+        segments = score_breakdown.bar_segments(contributions, 0.08)
+        assert [group.name for group, _ in segments] == ["Meaning", "Words", "Context"]
+        assert sum(length for _, length in segments) == pytest.approx(0.08)
+        assert segments[1][1] == pytest.approx(0.04)
+
+    def test_a_bar_without_a_raising_signal_is_empty(self) -> None:
+        assert score_breakdown.bar_segments(score_breakdown.contributions_of(explained(long=-3.0)), 0.001) == []
+
+    @pytest.mark.parametrize(("score", "weak"), [(0.004, True), (0.0999, True), (0.1, False), (0.9, False)])
+    def test_a_score_that_is_seldom_right_is_weak(self, score: float, weak: bool) -> None:
+        assert score_breakdown.is_weak(score, explained(dense=1.0)) is weak
+
+    def test_a_cosine_is_never_called_weak(self) -> None:
+        assert not score_breakdown.is_weak(0.01, {"dense": 0.01})
 
     def test_a_cosine_alone_is_meaning(self) -> None:
         (contribution,) = score_breakdown.contributions_of({"dense": 0.75, "chunk": 0, "source": "store"})
