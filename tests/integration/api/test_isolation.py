@@ -363,6 +363,7 @@ CASES: Cases = {
     "build_context": lambda o, e: [
         *(Attempt("/context", body=contexts(o) | {"flow_id": each}) for each in (o.flow, o.named("flow"))),
         Attempt("/context", body=contexts(e) | {"flow_id": e.flow, "memory_base_ids": [o.base]}),
+        Attempt("/context", body=contexts(e) | {"flow_id": e.flow, "leaf_id": o.message}),
         Attempt("/context", 200, contexts(o) | {"flow_id": e.flow, "node_id": o.named("node")}, why=FREE_TEXT),
         Attempt(
             "/context", 200, contexts(o) | {"flow_id": e.flow, "run_id": o.other_run, "node_id": "llm"}, why=OWN_IDS
