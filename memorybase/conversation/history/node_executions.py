@@ -79,6 +79,8 @@ def new_execution(
     text = outputs.get("text")
     if text is not None and not isinstance(text, str):
         raise errors.InvalidRequest("text must be a string", field=f"{prefix}outputs.text")
+    if outputs.get("branch") is None:
+        outputs.pop("branch", None)  # null means the same as none
     branch = outputs.get("branch")
     if branch is not None and (isinstance(branch, bool) or not isinstance(branch, int | str)):
         raise errors.InvalidRequest("branch must be a whole number or a string", field=f"{prefix}outputs.branch")

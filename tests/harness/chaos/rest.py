@@ -114,8 +114,9 @@ class Rest:
     def copy(self, table: str, **values: object) -> None:
         """A row of this table once more, with these values."""
         columns = list(Base.metadata.tables[table].columns.keys())
+        names = ", ".join(f'"{name}"' for name in columns)
         chosen = ", ".join(f":{name}" if name in values else f'"{name}"' for name in columns)
-        self.execute(f"INSERT INTO {table} SELECT {chosen} FROM {table} LIMIT 1", **values)
+        self.execute(f"INSERT INTO {table} ({names}) SELECT {chosen} FROM {table} LIMIT 1", **values)
 
     def update(self, table: str, change: str, message: Message | None = None, **values: Any) -> None:
         """Change one row of session one's, or of this message's."""
