@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from harness.world import World, build_world
 
 from memorybase.database import clock
-from memorybase.ingestion import flush
-from memorybase.memory_bases import deletion, regenerate
+from memorybase.ingestion import flush, scheduler
+from memorybase.memory_bases import deletion
 from memorybase.memory_bases import deletion as base_deletion
 from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Base
@@ -145,7 +145,7 @@ def rows_written_by_one(world: World) -> Iterator[list[str]]:
 class TestBuilds:
     def test_a_build_starts_with_one_statement(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         base = filled(world)
-        monkeypatch.setattr(regenerate, "SESSIONS_SCHEDULED_AT_ONCE", PAGE)
+        monkeypatch.setattr(scheduler, "SESSIONS_SCHEDULED_AT_ONCE", PAGE)
         before = {row.session_id: row for row in world.rows(base)}
         with rows_written_by_one(world) as written:
             begun = regeneration.regenerate(world.services, world.user_id, base)
