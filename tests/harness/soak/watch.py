@@ -24,26 +24,29 @@ MEMORY_SECONDS = 10.0
 
 @dataclass
 class Truth:
-    """What worked when. Times are monotonic; a thing has failed since its first failure after its last success."""
+    """What has failed since when, by what is tried and by what health says. Times are monotonic; a thing has failed
+    since its first failure after its last success."""
 
     failing_since: dict[str, float] = field(default_factory=dict)
-    working_since: float | None = None
+    alarm_since: float | None = None  # health is not fine while everything that is tried works
 
     def note(self, what: str, works: bool, now: float) -> None:
         if works:
             self.failing_since.pop(what, None)
         else:
             self.failing_since.setdefault(what, now)
-        if self.failing_since:
-            self.working_since = None
-        elif self.working_since is None:
-            self.working_since = now
+
+    def note_health(self, fine: bool, now: float) -> None:
+        if fine or self.failing_since:
+            self.alarm_since = None
+        elif self.alarm_since is None:
+            self.alarm_since = now
 
     def long_failing(self, now: float) -> list[str]:
         return [what for what, since in self.failing_since.items() if now - since > NOTICE_SECONDS]
 
-    def long_working(self, now: float) -> bool:
-        return self.working_since is not None and now - self.working_since > NOTICE_SECONDS
+    def long_alarmed(self, now: float) -> bool:
+        return self.alarm_since is not None and now - self.alarm_since > NOTICE_SECONDS
 
 
 class HealthWatch(threading.Thread):
@@ -53,7 +56,7 @@ class HealthWatch(threading.Thread):
         super().__init__(name="health-watch", daemon=True)
         self.looks = 0
         self.silent: list[str] = []  # seconds in which something failed and health was fine
-        self.false_alarms: list[str] = []  # seconds in which all worked and health was not fine
+        self.false_alarms: list[str] = []  # seconds in which health had not been fine for long though all worked
         self.kept: dict[str, Kept] = {}
         self.said: str = ""
         self._base_id = base_id
@@ -88,10 +91,11 @@ class HealthWatch(threading.Thread):
             self._note(f"health: {said}")
             self.said = said
         now = time.monotonic()
+        self._truth.note_health(fine, now)
         if fine and (failing := self._truth.long_failing(now)):
             self.silent.append(f"{', '.join(failing)} failed, and health said {said}")
             self._note(f"SILENT {self.silent[-1]}")
-        if not fine and self._truth.long_working(now):
+        if self._truth.long_alarmed(now):
             self.false_alarms.append(said)
             self._note(f"FALSE ALARM {said}")
         self.looks += 1
