@@ -7,6 +7,7 @@ its answer.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +22,8 @@ from api.connections import Connections
 from memorybase import errors
 
 HEADER_COST = 32  # bytes that a header counts beside its text, as in HTTP/2
+WEB_SOCKET_LOG = logging.getLogger("uvicorn.web_socket")
+WEB_SOCKET_LOG.setLevel(logging.WARNING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +201,11 @@ class BoundedHttp(HttpToolsProtocol):
 
 
 class BoundedWebSocket(WebSocketsSansIOProtocol):
-    """A connection that has become a web socket."""
+    """A connection that has become a web socket. Logs problems, but not each that opens and closes, as for requests."""
 
     def __init__(self, *args: Any, write_seconds: float, on_lost: Callable[[], None], **options: Any) -> None:
         super().__init__(*args, **options)
+        self.logger = self.conn.logger = WEB_SOCKET_LOG
         self._on_lost = on_lost
         self._write_seconds = write_seconds
         self._write_deadline = _Deadline(self.loop, self._abort)

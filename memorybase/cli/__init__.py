@@ -31,7 +31,6 @@ app = typer.Typer(
     name="memorybase",
     help="The memory of LLM flows: capture every run, lose nothing, search everything.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

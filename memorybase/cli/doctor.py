@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 SUPPORTED = ((3, 11), (3, 12))
 # Jobs take seconds; an older one is stuck.
 OLD_SECONDS = 600.0
+SERVICE_URLS = frozenset({"database_url", "redis_url", "chroma_url"})
+NEEDED_BY_UP = frozenset({"python", "data directory", "redis-server"})
 
 
 def doctor(data_dir: DataDirOption = None) -> None:
@@ -38,6 +40,9 @@ def doctor(data_dir: DataDirOption = None) -> None:
     # Problems are printed below, one line each.
     telemetry.configure(settings.model_copy(update={"log_level": "ERROR"}))
     context = DoctorContext(settings, f" --data-dir {data_dir}" if data_dir else "")
+    if context.has_no_stack:
+        _report_missing_stack(context)
+        raise typer.Exit(1)
     failed = 0
     for check in CHECKS:
         result = check.run(context)
@@ -47,6 +52,14 @@ def doctor(data_dir: DataDirOption = None) -> None:
         typer.echo(f"{failed} of {len(CHECKS)} checks failed")
         raise typer.Exit(1)
     typer.echo(f"all {len(CHECKS)} checks passed")
+
+
+def _report_missing_stack(context: DoctorContext) -> None:
+    """One line, and only those problems that would keep `up` from starting."""
+    for check in CHECKS:
+        if check.name in NEEDED_BY_UP and not (result := check.run(context)).ok:
+            _print(result)
+    typer.echo(f"no stack is running in {context.data.path}. Start it with: {context.up}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +93,11 @@ class DoctorContext:
 
         _ = self.database_url
         return health.read_vitals(self.services)
+
+    @property
+    def has_no_stack(self) -> bool:
+        """Whether nothing runs in the data directory and no setting names services elsewhere."""
+        return not self.data.is_locked() and SERVICE_URLS.isdisjoint(Settings().model_fields_set)
 
     @property
     def up(self) -> str:

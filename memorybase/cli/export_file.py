@@ -37,9 +37,11 @@ def export(
         filters = {"flow_id": flow, "end_user_id": end_user}
         filters["memory_base_id"] = client.find_memory(memory)["id"] if memory else None
         try:
-            with part.open("wb") as out:
+            with part.open("wb") as out, progress(keep=False) as bar:
+                task = bar.add_task("exporting bytes", total=None)
                 for piece in client.stream("/export", **{name: value for name, value in filters.items() if value}):
                     out.write(piece)
+                    bar.advance(task, len(piece))
         except OSError as exc:
             raise errors.InvalidRequest(f"{part} cannot be written: {exc.strerror}.") from exc
     end = _last_line(part)
@@ -65,7 +67,7 @@ def import_export(client: Client, file: Path) -> None:
     """Post the file in parts. Running it again continues, because existing data is skipped."""
     total: dict[str, int] = {}
     with progress() as bar:
-        task = bar.add_task("importing", total=file.stat().st_size)
+        task = bar.add_task("importing bytes", total=file.stat().st_size)
         for body in _parts(file):
             answer: dict[str, Any] = client.call(
                 "POST", "/import", content=body, headers={"Content-Type": "application/x-ndjson"}

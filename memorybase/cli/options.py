@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
 
 from memorybase import errors
 from memorybase.client import Client
@@ -28,6 +29,8 @@ UrlOption = Annotated[
 KeyOption = Annotated[
     str | None, typer.Option("--key", help="The API key. (default: the one in the data directory)", show_default=False)
 ]
+
+LINE_SECONDS = 5.0  # between two lines of progress where there is no terminal
 
 
 def read_text(file: Path) -> str:
@@ -65,8 +68,38 @@ def connect(data_dir: Path | None, url: str | None, key: str | None) -> Client:
 
 @contextmanager
 def progress(console: Console | None = None, *, keep: bool = True) -> Iterator[Progress]:
-    """A progress bar, by default on standard error; shows nothing if that is no terminal."""
+    """A progress bar, by default on standard error; without a terminal, a line every LINE_SECONDS."""
     console = console or Console(stderr=True)
     columns = (TextColumn("  {task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=not keep) as bar:
-        yield bar
+        if console.is_terminal:
+            yield bar
+        else:
+            with _printing_lines(bar):
+                yield bar
+
+
+@contextmanager
+def _printing_lines(bar: Progress) -> Iterator[None]:
+    """Print the tasks' progress every LINE_SECONDS; a shorter command prints nothing."""
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.wait(LINE_SECONDS):
+            for task in bar.tasks:
+                if not task.finished:
+                    bar.console.print(f"  {_line(task)}", markup=False, highlight=False)
+
+    printer = threading.Thread(target=run, name="progress-lines", daemon=True)
+    printer.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        printer.join()
+
+
+def _line(task: Task) -> str:
+    if task.total is not None:
+        return f"{task.description}: {task.completed:.0f} of {task.total:.0f}"
+    return f"{task.description}: {task.completed:.0f}" if task.completed else f"{task.description} ..."

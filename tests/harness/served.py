@@ -79,8 +79,8 @@ def serve_api(settings: Settings) -> Iterator[Served]:
 def serve_app(app: Any, **options: Any) -> Iterator[tuple[int, Connections]]:
     """Any application with `app.state.settings` behind the server, in a thread."""
     protocol = bounded_protocol(app, FILES)
-    config = uvicorn.Config(app, port=0, http=protocol, proxy_headers=False, log_level="critical",
-                            timeout_graceful_shutdown=1, **({"lifespan": "off"} | options))  # fmt: skip
+    quiet: dict[str, Any] = {"lifespan": "off", "log_level": "critical", "timeout_graceful_shutdown": 1}
+    config = uvicorn.Config(app, port=0, http=protocol, proxy_headers=False, **(quiet | options))
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

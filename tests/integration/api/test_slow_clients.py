@@ -18,6 +18,7 @@ from fastapi.testclient import TestClient
 from harness.served import Served, read_to_end, serve_api, serve_app
 from harness.waiting import wait_until
 from starlette.types import Receive, Scope, Send
+from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from api import bodies, file_limit, server
@@ -103,6 +104,33 @@ class TestConnections:
                 client.send("hello")
                 assert (client.recv(), len(connections)) == ("hello", 1)
             wait_until(lambda: len(connections) == 0, what="the web socket is not counted any more")
+
+    def test_web_sockets_that_come_and_go_do_not_fill_the_log(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        app = FastAPI()
+        app.state.settings = settings(tmp_path)
+
+        @app.websocket("/echo")
+        async def echo(socket: WebSocket) -> None:
+            await socket.accept()
+            await socket.receive()
+
+        @app.websocket("/broken")
+        async def broken(socket: WebSocket) -> None:  # noqa: ARG001 - its signature
+            raise RuntimeError("a defect")
+
+        with serve_app(app, log_level="info") as (port, connections):
+            with connect(f"ws://127.0.0.1:{port}/echo"):
+                pass
+            with pytest.raises(InvalidStatus):
+                connect(f"ws://127.0.0.1:{port}/broken")
+            wait_until(lambda: len(connections) == 0, what="the web sockets are closed")
+        log = capsys.readouterr().err
+        assert "Uvicorn running on" in log
+        assert "RuntimeError: a defect" in log
+        assert "connection open" not in log
+        assert '"WebSocket ' not in log
 
 
 class TestHeaders:

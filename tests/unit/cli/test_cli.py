@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import io
 import json
 import sys
 from pathlib import Path
 
 import pytest
+from harness.waiting import wait_until
+from rich.console import Console
 from typer.testing import CliRunner
 
 from memorybase import __version__, cli, errors
+from memorybase.cli import doctor, options
 from memorybase.cli.demo import MARKER, _fresh
 from memorybase.cli.search import table_of
 from memorybase.settings import Settings
@@ -44,6 +48,17 @@ class TestCommands:
         result = CliRunner().invoke(cli.app, [name, "--help"])
         assert result.exit_code == 0
         assert "Usage" in result.output
+
+    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+    def test_it_has_completion_for_each_shell(self, shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+        result = CliRunner().invoke(cli.app, ["--show-completion", shell], prog_name="memorybase")
+        assert "_MEMORYBASE_COMPLETE" in result.output
+
+    def test_completion_offers_the_commands(self) -> None:
+        asked = {"_MEMORYBASE_COMPLETE": "complete_bash", "COMP_WORDS": "memorybase do", "COMP_CWORD": "1"}
+        result = CliRunner().invoke(cli.app, [], prog_name="memorybase", env=asked)
+        assert result.output.split() == ["doctor"]
 
     def test_version(self) -> None:
         assert CliRunner().invoke(cli.app, ["--version"]).output.strip() == __version__
@@ -106,3 +121,39 @@ class TestDemoDirectory:
     def test_questions_are_packaged_beside_the_code(self) -> None:
         path = Path(cli.__file__).parents[1] / "samples" / "questions.json"
         assert {"question", "expected", "session"} == set(json.loads(path.read_text())[0])
+
+
+class TestDoctor:
+    def test_without_a_stack_it_names_only_what_would_keep_one_from_starting(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(doctor, "SUPPORTED", ())
+        result = CliRunner().invoke(cli.app, ["doctor", "--data-dir", str(tmp_path)])
+        lines = result.stdout.splitlines()
+        assert (result.exit_code, len(lines)) == (1, 3)
+        assert "is not supported" in lines[0]
+        assert lines[2].startswith(f"no stack is running in {tmp_path}. Start it with: memorybase up")
+
+    def test_with_services_elsewhere_it_checks_each(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("MEMORYBASE_REDIS_URL", "redis://127.0.0.1:1/0")
+        monkeypatch.setattr(doctor, "CHECKS", doctor.CHECKS[:1])
+        result = CliRunner().invoke(cli.app, ["doctor", "--data-dir", str(tmp_path)])
+        assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "all 1 checks passed")
+
+
+class TestProgress:
+    def test_a_long_command_shows_its_progress_in_a_pipe(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(options, "LINE_SECONDS", 0.01)
+        pipe = io.StringIO()
+        with options.progress(Console(file=pipe)) as bar:
+            bar.add_task("fitting", total=None)
+            task = bar.add_task("capturing", total=10)
+            bar.advance(task, 3)
+            wait_until(lambda: "  capturing: 3 of 10\n" in pipe.getvalue())
+            assert "  fitting ...\n" in pipe.getvalue()
+
+    def test_a_short_command_prints_no_progress_in_a_pipe(self) -> None:
+        pipe = io.StringIO()
+        with options.progress(Console(file=pipe)) as bar:
+            bar.add_task("capturing", total=10)
+        assert pipe.getvalue() == ""
