@@ -22,7 +22,7 @@ from api.connections import Connections
 from memorybase import errors
 
 HEADER_COST = 32  # bytes that a header counts beside its text, as in HTTP/2
-WEB_SOCKET_LOG = logging.getLogger("uvicorn.web_socket")
+WEB_SOCKET_LOG = logging.getLogger("api.web_socket")  # uvicorn's start resets the levels of loggers below its own
 WEB_SOCKET_LOG.setLevel(logging.WARNING)
 
 

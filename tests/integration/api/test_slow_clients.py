@@ -106,7 +106,7 @@ class TestConnections:
             wait_until(lambda: len(connections) == 0, what="the web socket is not counted any more")
 
     def test_web_sockets_that_come_and_go_do_not_fill_the_log(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
     ) -> None:
         app = FastAPI()
         app.state.settings = settings(tmp_path)
@@ -126,7 +126,7 @@ class TestConnections:
             with pytest.raises(InvalidStatus):
                 connect(f"ws://127.0.0.1:{port}/broken")
             wait_until(lambda: len(connections) == 0, what="the web sockets are closed")
-        log = capsys.readouterr().err
+        log = capsys.readouterr().err + caplog.text
         assert "Uvicorn running on" in log
         assert "RuntimeError: a defect" in log
         assert "connection open" not in log
