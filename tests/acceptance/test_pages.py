@@ -1,0 +1,201 @@
+"""What the README, the tutorial and the how-to guides tell a reader to run, run in order against a real stack."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from harness.pages import PAGES, Block, Reader, blocks_of
+from harness.stack import KEY, ROOT, EmbeddedStack
+from langchain_core.language_models import FakeListChatModel
+
+from memorybase.stack.state import DataDir
+
+# Lines or whole blocks that contain one of these do not run here, each with the reason.
+NOT_RUN = {
+    "make up": "the stack of the test runs already",
+    "docker compose": "needs Docker",
+    "pip install": "changes the environment of the tests",
+    "iptables": "changes the machine",
+    "MEMORYBASE_DATABASE_URL=postgresql": "settings of services elsewhere",
+    "memorybase doctor --data-dir /srv/memory": "a directory of the reader's",
+    "MEMORYBASE_ALLOWED_EMBEDDING_MODELS": "a setting for the start of the stack",
+    "MEMORYBASE_EMBEDDING": "a setting for the start of the stack",
+    "MEMORYBASE_SUMMARIZER": "a setting for the start of the stack",
+    '"embedding_model": "BAAI': "downloads a model",
+    "DEAD_LETTER": "a healthy stack has no dead letter; tests/integration/ingestion covers these calls",
+    "questions.jsonl": "needs judged questions; tests/integration/cli covers these commands",
+    "--undo": "needs weights that were tuned; tests/integration/cli covers it",
+    "0b0f5d8e-5c1c-4b0a-9d2e-2f0a4f1f7c11": "the id of a key of the reader's",
+    "session_memory": "needs records, a node and services; tests/integration/conversation covers these calls",
+}
+# Their Python runs in tests/integration/conversation/test_readers_pages.py, over services of its own.
+READERS_PAGES = {"dify.md", "splox.md", "flowx.md"}
+EXAMPLE_REPLY = "It leaves today."
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    """A reader whose stack already holds another memory base, with the files that pages name."""
+    stack = EmbeddedStack(tmp_path_factory.mktemp("stack"))
+    folder = tmp_path_factory.mktemp("reader")
+    try:
+        stack.start()
+        (stack.data / "api_key").write_text(f"{KEY}\n")
+        reader = Reader(stack, folder)
+        sample = ROOT / "memorybase" / "samples" / "conversation.jsonl"
+        for name in ("conversation.jsonl", "conversations.jsonl"):
+            shutil.copy(sample, folder / name)
+        prepare(stack)
+        yield reader
+    finally:
+        stack.close()
+
+
+def prepare(stack: EmbeddedStack) -> None:
+    """What the reader of a how-to guide has: a flow, a session with a run, an end user, other memory bases."""
+    with httpx.Client(base_url=f"{stack.url}/v1", headers={"X-API-Key": KEY}, trust_env=False, timeout=60) as api:
+        for flow in ("earlier", "support", "my-graph", "support-bot"):
+            api.put(f"/flows/{flow}", json={"name": flow}).raise_for_status()
+        for body in ({"session_id": "anna-1"}, {"session_id": "ada-1", "end_user_id": "ada"}):
+            run = body | {"messages": [{"role": "user", "content": "Good morning."}]}
+            api.post("/flows/support-bot/runs", json=run).raise_for_status()
+        for flow in ("earlier", "support"):
+            body = {"name": f"memory of {flow}", "flow_id": flow, "capture": "all"}
+            api.post("/memories", json=body).raise_for_status()
+        said = [{"role": "user", "content": "Which food must Anna avoid?"}]
+        api.post("/flows/earlier/runs", json={"session_id": "s", "messages": said}).raise_for_status()
+        said = [{"role": "user", "content": "My order 4711 never arrived."}]
+        body = {"session_id": "chat-7", "run_id": "run-41", "messages": said}
+        api.post("/flows/support/runs", json=body).raise_for_status()
+
+
+def runnable(page: Path) -> list[Block]:
+    """The page's blocks without what is marked above."""
+    found = []
+    for block in blocks_of(page):
+        if block.language == "python":
+            if page.name not in READERS_PAGES and not any(mark in block.code for mark in NOT_RUN):
+                found.append(block)
+        else:
+            whole = "\\\n" in block.code or "{" in block.code
+            units = [block.code] if whole else block.code.splitlines()
+            kept = "\n".join(unit for unit in units if not any(mark in unit for mark in NOT_RUN))
+            found += [Block("sh", kept)] if kept.strip() else []
+    return found
+
+
+def read(reader: Reader, page: Path, also: str = "", **names: Any) -> list[str]:
+    """Run the page as in a new terminal, and `also` in its Python; returns what each block printed."""
+    reader.new_page()
+    reader.names |= names
+    try:
+        return [reader.run(block) for block in [*runnable(page), Block("python", also)]]
+    finally:
+        reader.close_clients()
+
+
+def answers_in(printed: str) -> list[Any]:
+    """The JSON answers of one or several calls."""
+    found, at = [], 0
+    while printed.startswith("{", at):
+        answer, at = json.JSONDecoder().raw_decode(printed, at)
+        found.append(answer)
+    return found
+
+
+def page_of(name: str) -> Path:
+    return next(page for page in PAGES if page.name == name)
+
+
+@pytest.fixture
+def surroundings(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> Reader:
+    """The process of the tests in the reader's folder, with the settings of the stack, for blocks of Python."""
+    running = DataDir(reader.stack.data).running()
+    assert running is not None
+    monkeypatch.chdir(reader.folder)
+    for name, value in {
+        "KEY": KEY, "MEMORYBASE_DATA_DIR": str(reader.stack.data), "MEMORYBASE_REDIS_URL": running.redis_url,
+        "MEMORYBASE_CHROMA_URL": running.chroma_url, "MEMORYBASE_API_KEY": KEY,
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    return reader
+
+
+@pytest.mark.slow
+class TestOneReader:
+    """One stack for all pages; the tests run in the order of a first reader."""
+
+    def test_the_readme_runs(self, surroundings: Reader) -> None:
+        printed = read(surroundings, page_of("README.md"), also='recalled = recall("Where is the boat?")')
+        found = next(answer for text in printed for answer in answers_in(text) if "results" in answer)
+        assert found["results"][0]["content"] == "My boat is called Albatross, berth 12."
+        assert surroundings.names["recalled"][0] == "My boat is called Albatross, berth 12."
+
+    def test_the_integration_guide_runs_after_the_readme(
+        self, surroundings: Reader, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        api = httpx.Client(base_url=f"{surroundings.stack.url}/v1", headers={"X-API-Key": KEY}, trust_env=False)
+        with api:
+            read(surroundings, page_of("integrate.md"), api=api)
+        assert "My boat lies at berth 12." in capsys.readouterr().out
+
+    def test_the_tutorial_runs_beside_other_memories_and_prints_what_it_says(self, surroundings: Reader) -> None:
+        printed = read(surroundings, page_of("tutorial.md"))
+        answers = [answer for text in printed for answer in answers_in(text)]
+        captured = next(answer for answer in answers if "ingestion" in answer)
+        first, later = (answer["results"][0] for answer in answers if "results" in answer)
+        (flushed,) = (answer for answer in answers if "jobs" in answer)
+        (sessions,) = (answer["items"] for answer in answers if "items" in answer)
+        (compared,) = (answer for answer in answers if "expected" in answer)
+        step_4 = {"pending_messages": 2, "pending_capped": False, "job_id": None}
+        assert step_4.items() <= captured["ingestion"][0].items()
+        assert (first["content"], first["pending"]) == ("I am allergic to peanuts.", True)
+        assert [(job["session_id"], job["state"]) for job in flushed["jobs"]] == [("anna-1", "done")]
+        assert ([session["state"] for session in sessions], compared["mismatch"]) == (["synced"], False)
+        assert (later["content"], later["pending"]) == ("I am allergic to peanuts.", False)
+        assert any("I am allergic to peanuts." in text for text in printed if text.startswith("score"))
+
+    @pytest.mark.parametrize(
+        "page", [page.name for page in PAGES if page.name not in {"README.md", "tutorial.md", "integrate.md"}]
+    )
+    def test_the_how_to_guide_runs(self, surroundings: Reader, page: str) -> None:
+        model = FakeListChatModel(responses=[EXAMPLE_REPLY])
+        read(surroundings, page_of(page), KEY=KEY, chat_model=model, tools=[])
+
+
+# What a page names
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_each_variable_is_defined_before_its_page_uses_it(page: Path) -> None:
+    defined: set[str] = set()
+    for block in blocks_of(page):
+        if block.language == "sh":
+            for line in block.code.splitlines():
+                for name in re.findall(r"\$\{?([A-Z_]+)", line):
+                    assert name in defined or f"{name}=" in line, f"{page.name} uses ${name} before it defines it"
+                defined.update(re.findall(r"\b([A-Z_]+)=", line))
+
+
+@pytest.mark.parametrize("name", ["API", "KEY", "AUTH", "JSON"])
+def test_a_variable_has_one_meaning_on_all_pages(name: str) -> None:
+    meanings = {
+        meaning
+        for page in PAGES
+        for block in blocks_of(page)
+        if block.language == "sh"
+        for meaning in re.findall(rf'\b{name}=("[^"]*"|\$\([^)]*\)|\S+)', block.code)
+    }
+    assert len(meanings) == 1, meanings
+
+
+def test_each_reason_not_to_run_something_is_still_needed() -> None:
+    code = "\n".join(block.code for page in PAGES for block in blocks_of(page))
+    assert [mark for mark in NOT_RUN if mark not in code] == []

@@ -1,0 +1,85 @@
+"""Pages of the documentation as programs: their blocks of shell and Python, run in order."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from harness.stack import ROOT, EmbeddedStack, environment, memorybase
+from memorybase.client import Client
+
+ADDRESS = "http://127.0.0.1:8000"
+SECONDS = 120.0
+_BLOCK = re.compile(r"^( *)```(sh|python)\n(.*?)^ *```", flags=re.MULTILINE | re.DOTALL)
+# A call that the API refuses, like one that fails, fails its block.
+_STRICT = 'set -euo pipefail\ncurl() { command curl --fail-with-body "$@"; }\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block of a page, without the indentation of a list."""
+
+    language: str
+    code: str
+
+
+def blocks_of(page: Path) -> list[Block]:
+    found = _BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [Block(language, re.sub(f"^{indent}", "", code, flags=re.MULTILINE)) for indent, language, code in found]
+
+
+class Reader:
+    """Someone who runs pages in one folder, beside the data directory of a stack."""
+
+    def __init__(self, stack: EmbeddedStack, folder: Path) -> None:
+        self.stack = stack
+        self.folder = folder
+        self.names: dict[str, Any] = {"__name__": "__main__"}  # of the Python blocks
+        self._state = folder / "state.sh"
+        programs = folder / "bin"
+        programs.mkdir()
+        (programs / "memorybase").write_text("#!/bin/sh\nexec " + " ".join(memorybase()) + ' "$@"\n')
+        (programs / "memorybase").chmod(0o755)
+        (folder / ".venv").mkdir()
+        (folder / ".venv" / "bin").symlink_to(programs)
+        (folder / "memorybase-data").symlink_to(stack.data)
+        self._environment = environment() | {"PATH": f"{programs}:{os.environ['PATH']}"}
+
+    def new_page(self) -> None:
+        """Forget the names, as in a new terminal; the stack and the folder stay."""
+        self.names = {"__name__": "__main__"}
+        self._state.unlink(missing_ok=True)
+
+    def close_clients(self) -> None:
+        """Close what blocks of Python have opened: a program would have ended."""
+        for value in list(self.names.values()):
+            for client in (value, getattr(value, "api", None), getattr(value, "client", None)):
+                if isinstance(client, httpx.Client):
+                    client.close()
+                elif isinstance(client, Client):
+                    client.__exit__()
+
+    def run(self, block: Block) -> str:
+        """Run a block; returns what a shell block prints. Fails with all that it printed."""
+        code = block.code.replace(ADDRESS, self.stack.url)
+        if block.language == "python":
+            exec(compile(code, "a block of Python", "exec"), self.names)
+            return ""
+        before = f". {self._state}\n" if self._state.exists() else ""
+        script = f"{_STRICT}{before}{code}\nexport -p > {self._state}\n"
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=self.folder, env=self._environment,
+            capture_output=True, text=True, timeout=SECONDS, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{block.code}\nended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+
+README = ROOT / "README.md"
+PAGES = [README, ROOT / "docs/tutorial.md", *sorted((ROOT / "docs/howto").glob("*.md"))]
