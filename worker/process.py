@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import socket
@@ -9,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from uuid import UUID
@@ -31,6 +32,7 @@ REQUEUE_SECONDS = 3.0  # after that the job is left to its lease: the database i
 # One task takes other waiting jobs for this long. Then the next task runs: repairs and jobs that must run alone.
 TASK_SECONDS = 10.0
 WATCH_SECONDS = 0.5  # how late the watchdog may be
+GROWN_BYTES = 64_000_000  # since the last time that memory was given back
 EXIT_SOFTWARE = 70  # sysexits.h: an internal software error
 
 log = telemetry.get_logger(__name__)
@@ -122,6 +124,23 @@ def requeue_own_jobs(services: Services, owner: str) -> int:
     return recovery.requeue_jobs_of_dead_workers(services, owner, lambda holder: holder != owner, stopped=True)
 
 
+class FreedMemory:
+    """Returns freed memory to the system after a task that made the process grow; glibc keeps it otherwise."""
+
+    def __init__(self) -> None:
+        self._process = psutil.Process()
+        self._resident = self._process.memory_info().rss
+
+    def give_back(self) -> bool:
+        """Give back what is free; whether the process had grown."""
+        if self._process.memory_info().rss < self._resident + GROWN_BYTES:
+            return False
+        with suppress(AttributeError, OSError):  # only glibc has it
+            ctypes.CDLL(None).malloc_trim(0)
+        self._resident = self._process.memory_info().rss
+        return True
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerProcess:
     """What tasks need from their process."""
@@ -130,6 +149,7 @@ class WorkerProcess:
     owner: str
     watchdog: Watchdog
     heartbeat: HeartbeatThread
+    memory: FreedMemory = field(default_factory=FreedMemory)
 
     def start_task(self) -> Callable[[], bool]:
         """For a task that starts now: a function that says whether it may take another job."""

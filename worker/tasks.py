@@ -21,6 +21,7 @@ def ingest(**message: Any) -> None:
     job = JobMessage.from_message(message)
     with process.watchdog.watching(job.job_id):
         worker.run_jobs(process.services, job, owner=process.owner, may_continue=process.start_task())
+    process.memory.give_back()
 
 
 @app.task(name=SUMMARIZE_TASK)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +21,11 @@ Offsets = Callable[[str], Sequence[tuple[int, int]]]
 # The splitter's time grows with the square of a text without sentence ends (200,000 Chinese characters: 31 s), so it
 # gets one window at a time. With eight chunks per window one in eight is split twice, and 1 MB takes seconds.
 CHUNKS_PER_WINDOW = 8
+
+# Characters tokenized at once: of a text of 4 MB the tokenizer's answer takes 700 MB.
+TOKENIZED_CHARS = 50_000
+# Tokenizers start a token at a single space between two letters, so cutting before it changes no token.
+_BETWEEN_WORDS = re.compile(r"(?<=[^\W_]) (?=[^\W_])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +53,35 @@ def _pieces(text: str, offsets: Offsets, max_tokens: int, overlap: int) -> Itera
     if len(text) < max_tokens and text.isascii():
         yield 0, text
         return
-    spans = offsets(text)
-    if len(spans) <= max_tokens:
+    starts = _token_starts(text, offsets)
+    if len(starts) <= max_tokens:
         yield 0, text
         return
-    yield from _split_windows(text, [start for start, _ in spans], offsets, max_tokens, overlap)
+    yield from _split_windows(text, starts, offsets, max_tokens, overlap)
+
+
+def _token_starts(text: str, offsets: Offsets) -> Sequence[int]:
+    """The position of each token's first character."""
+    starts = array("L")
+    begin = 0
+    while begin < len(text):
+        end = _tokenized_end(text, begin)
+        starts.extend(begin + start for start, _ in offsets(text[begin:end]))
+        begin = end
+    return starts
+
+
+def _tokenized_end(text: str, begin: int) -> int:
+    """Where to cut the text for the tokenizer: before the last word within the bound, else at the bound."""
+    bound = begin + TOKENIZED_CHARS
+    if bound >= len(text):
+        return len(text)
+    cuts = [cut.start() for cut in _BETWEEN_WORDS.finditer(text, bound - TOKENIZED_CHARS // 10, bound)]
+    return cuts[-1] if cuts else bound
 
 
 def _split_windows(
-    text: str, starts: list[int], offsets: Offsets, max_tokens: int, overlap: int
+    text: str, starts: Sequence[int], offsets: Offsets, max_tokens: int, overlap: int
 ) -> Iterator[tuple[int, str]]:
     """Split window by window. A window's edge cut its last chunk, so the next window starts where that chunk did."""
     splitter = TextSplitter.from_callback(
@@ -74,7 +101,7 @@ def _split_windows(
         begin += found[-1][0]
 
 
-def _window_end(text: str, starts: list[int], begin: int, width: int) -> int:
+def _window_end(text: str, starts: Sequence[int], begin: int, width: int) -> int:
     """The end of the window that starts at this character and has `width` tokens of the text."""
     last = bisect_left(starts, begin) + width
     return starts[last] if last < len(starts) else len(text)

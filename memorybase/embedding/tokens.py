@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,13 +23,18 @@ def load(path: Path) -> Tokenizer:
     return tokenizer
 
 
+TEXTS_AT_ONCE = 64  # the tokenizer's answer takes a hundred times the memory of the ids
 # Always pass a batch, even for one text: the tokenizer releases other threads only while it works on a batch.
 
 
-def ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
+def ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Sequence[int]]:
     """The token ids of each text, with special tokens; raises TextRejected with the text's position."""
     try:
-        return [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts))]
+        return [
+            array("I", encoding.ids)
+            for start in range(0, len(texts), TEXTS_AT_ONCE)
+            for encoding in tokenizer.encode_batch_fast(list(texts[start : start + TEXTS_AT_ONCE]))
+        ]
     except (TypeError, UnicodeEncodeError):
         for position, text in enumerate(texts):
             check_unicode(text, position)

@@ -46,6 +46,7 @@ class _Kept:
     started: float = 0.0
     deaths: int = 0  # in a row, each before STEADY_SECONDS
     noted: bool = True  # its pid is in its pid file
+    retry_at: float = 0.0  # if the system refused to start it, for lack of memory for example
 
 
 class Processes:
@@ -91,10 +92,18 @@ class Processes:
     async def _keep(self) -> None:
         trimmed = time.monotonic()
         while not self._stopping.is_set():
+            if not self._data.run.is_dir():
+                # No child can start without it.
+                if not self.failure.done():
+                    self.failure.set_result(errors.EnvironmentFailure(self._describe_deletion()))
+                return
             await self._arbiter.manage_watchers()
             for kept in self._kept.values():
                 if not kept.noted:
                     self._note_pid(kept)
+                if kept.watcher.autostart and kept.watcher.is_stopped() and time.monotonic() >= kept.retry_at:
+                    kept.retry_at = time.monotonic() + MAX_DELAY_SECONDS
+                    await self._arbiter.start_watcher(kept.watcher)
             if time.monotonic() - trimmed > TRIM_SECONDS:
                 trimmed = time.monotonic()
                 for name in self._kept:
@@ -149,7 +158,7 @@ class Processes:
             graceful_timeout=child.graceful_seconds,
             singleton=True,
             autostart=False,
-            max_retry=-1,
+            max_retry=1,  # by default it tries again for ever, without a pause; `_keep` tries again later
             loop=self._loop,
             hooks={
                 "before_spawn": (self._before_spawn, False),
@@ -212,6 +221,9 @@ class Processes:
         if delay:
             kept.watcher.numprocesses = 0
             self._loop.call_later(delay, setattr, kept.watcher, "numprocesses", 1)
+
+    def _describe_deletion(self) -> str:
+        return f"The data directory {self._data.path} was deleted while the stack was running. Start the stack again."
 
     def _describe_deaths(self, kept: _Kept, how: str) -> str:
         name = kept.child.name

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from memorybase.embedding import Embedder, Embedders, export, is_prepared, once, registry
 from memorybase.embedding.chunking import split_text
 from memorybase.embedding.exported import MODEL_FILE, exported_folder
-from memorybase.embedding.onnx import OnnxEmbedder
+from memorybase.embedding.onnx import MAX_BATCH_TOKENS, OnnxEmbedder
 from memorybase.embedding.prompts import NO_PROMPTS, Prompts, prompts_in
 from memorybase.embedding.reference import SentenceTransformerEmbedder
 from memorybase.embedding.source import DEFAULT_MODEL, find_source
@@ -262,9 +262,53 @@ def test_batches_have_texts_of_similar_length(onnx: OnnxEmbedder, monkeypatch: p
 
     monkeypatch.setattr(onnx, "_run", watch)
     onnx.embed(TEXTS * 2)
-    assert [len(batch) for batch in widths] == [8] * 6
+    assert sum(map(len, widths)) == 2 * len(TEXTS)
+    assert max(map(len, widths)) <= 8
     lengths = list(chain(*sorted(widths, reverse=True)))  # the threads run in parallel
     assert lengths == sorted(lengths, reverse=True)
+
+
+def test_many_long_texts_are_embedded_in_batches_of_bounded_size(
+    onnx: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    run = onnx._run
+
+    def watch(batch: Sequence[Sequence[int]], *, with_states: bool) -> tuple[NDArray[np.float32], Any]:
+        sizes.append(len(batch) * max(map(len, batch)))
+        return run(batch, with_states=with_states)
+
+    monkeypatch.setattr(onnx, "_run", watch)
+    onnx.embed(["a long text with many words " * 100] * 16 + ["short"] * 16)
+    assert max(sizes) <= MAX_BATCH_TOKENS
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("onnx")
+def test_a_worker_gives_back_the_memory_of_a_very_long_message(model_settings: Settings) -> None:
+    """In a process of its own: resident memory after the message, compared with before."""
+    script = """
+import psutil, random, sys
+from memorybase.embedding import Embedders, chunking
+from memorybase.settings import Settings
+from worker.process import FreedMemory
+
+settings = Settings()
+onnx = Embedders(settings, background=True).get()
+words = "harbour light keeper storm winter boat island letter".split()
+onnx.embed_with_tokens([" ".join(words)] * 64, [0])
+memory, process = FreedMemory(), psutil.Process()
+before = process.memory_info().rss
+text = " ".join(random.Random(1).choices(words, k=600_000))
+chunks = chunking.chunker_for(settings, onnx).split(text)
+onnx.embed_with_tokens([chunk.text for chunk in chunks[:300]], [0])
+del text, chunks
+memory.give_back()
+print(process.memory_info().rss / before)
+"""
+    environment = model_settings.child_environment() | {"PYTHONPATH": str(Path(__file__).parents[3])}
+    answer = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert float(answer.stdout) < 1.6
 
 
 @pytest.mark.slow

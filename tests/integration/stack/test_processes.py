@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 import zmq
+from circus.process import Process
 from harness.waiting import wait_until
 
 from memorybase import errors
@@ -186,6 +189,41 @@ def test_a_full_disk_keeps_no_dead_child_from_its_restart(data: DataDir, monkeyp
         await until(lambda: pid_of(data) not in {0, first})
 
     keep(data, [shell(f"touch {started}; exec sleep 600")], scene)
+
+
+def test_a_deleted_data_directory_ends_the_stack_with_a_clear_error(data: DataDir) -> None:
+    async def scene(processes: Processes) -> None:
+        await until(lambda: pid_of(data))
+        child = pid_of(data)
+        shutil.rmtree(data.path)
+        os.kill(child, signal.SIGKILL)
+        failure = await processes.failure
+        assert failure.message.startswith(f"The data directory {data.path} was deleted")
+
+    keep(data, [shell("exec sleep 600")], scene)
+
+
+def test_a_child_that_the_system_does_not_start_is_tried_again_after_a_pause(
+    data: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorybase.stack.processes.MAX_DELAY_SECONDS", 0.5)
+    refused = 0
+
+    class Refusing(Process):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            nonlocal refused
+            if refused < 2:
+                refused += 1
+                raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+            super().__init__(*arguments, **options)
+
+    monkeypatch.setattr("circus.watcher.Process", Refusing)
+
+    async def scene(_: Processes) -> None:
+        await until(lambda: pid_of(data))
+        assert refused == 2
+
+    keep(data, [shell("exec sleep 600")], scene)
 
 
 def test_children_stop_in_reverse_order_and_are_killed_if_they_do_not_stop(data: DataDir) -> None:

@@ -188,3 +188,20 @@ def test_other_texts_are_no_chunk_ids(text: str) -> None:
 
 def test_the_chunker_identity_has_its_bounds() -> None:
     assert Chunker(254, 32, offsets=lambda _: []).identity == "sentence-tokens/254/32"
+
+
+@pytest.mark.parametrize("offsets", [words, letters, pieces_of_words])
+@pytest.mark.parametrize("text", ["One short sentence. And 2 more, in a line.\n" * 100, HEBREW * 200, "漢字。" * 500])
+def test_a_long_text_is_tokenized_in_parts_and_has_the_same_chunks(
+    monkeypatch: pytest.MonkeyPatch, offsets: chunking.Offsets, text: str
+) -> None:
+    whole = split_text(text, offsets, max_tokens=30, overlap=5)
+    asked: list[int] = []
+
+    def watched(part: str) -> Spans:
+        asked.append(len(part))
+        return list(offsets(part))
+
+    monkeypatch.setattr(chunking, "TOKENIZED_CHARS", 1_000)
+    assert split_text(text, watched, max_tokens=30, overlap=5) == whole
+    assert max(asked) <= 1_000

@@ -96,3 +96,12 @@ def test_a_stop_that_hangs_is_cut_short() -> None:
 
     assert result.returncode == process.EXIT_SOFTWARE
     assert "drain_cut_short" in result.stderr
+
+
+def test_memory_is_given_back_only_after_the_process_has_grown() -> None:
+    memory = process.FreedMemory()
+    assert not memory.give_back()
+    held = bytearray(2 * process.GROWN_BYTES)
+    held[::4096] = bytes([1]) * len(held[::4096])
+    assert memory.give_back()
+    assert not memory.give_back()
