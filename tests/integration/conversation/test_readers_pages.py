@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 from harness.world import World
 
-from memorybase import wiring
+from memorybase import ids, wiring
 from memorybase.auth import api_keys
 from memorybase.conversation.history import (
     Conversation,
@@ -24,7 +24,6 @@ from memorybase.conversation.history import (
 from memorybase.conversation.node_object_memory import NodeObjectMemory, objects_of
 from memorybase.conversation.session_memory.presets import FLOWX_5
 from memorybase.conversation.view.tokens import ESTIMATE
-from memorybase.messages import resolve_id
 from memorybase.sessions import flows
 
 PAGES = Path(__file__).resolve().parents[3] / "docs/howto"
@@ -35,8 +34,8 @@ def support(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """The world, whose flow is called support; its services are what the pages build."""
     monkeypatch.setattr(wiring, "build", lambda: world.services)
     monkeypatch.setattr(api_keys, "ensure_local_user", lambda _services, _key: world.user_id)
-    world.flow_id, external_id = resolve_id(world.user_id, "flow", "support")
-    flows.put_flow(world.services, world.user_id, name="Support", flow_id=world.flow_id, external_id=external_id)
+    world.flow_id = ids.flow_id(world.user_id, "support")
+    flows.put_flow(world.services, world.user_id, name="Support", flow_id=world.flow_id, external_id="support")
     return world
 
 
