@@ -279,6 +279,8 @@ class Settings(BaseSettings):
         environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         # A search multiplies small matrices: more threads would only wait for each other.
         environment.setdefault("OPENBLAS_NUM_THREADS", "1")
+        # By default glibc gives every few threads a heap of their own, and the freed memory of one serves no other.
+        environment.setdefault("MALLOC_ARENA_MAX", "2")
         environment.setdefault("TOKENIZERS_PARALLELISM", "false")
         environment.setdefault("ANONYMIZED_TELEMETRY", "False")
         return environment

@@ -122,3 +122,12 @@ class TestChildren:
         root = str(Path(memorybase.__file__).parents[1])
         assert import_path({})["PYTHONPATH"] == root
         assert import_path({"PYTHONPATH": "/theirs"})["PYTHONPATH"] == f"{root}:/theirs"
+
+
+def test_threads_of_a_child_share_freed_memory_unless_the_environment_says_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
+    assert Settings(data_dir=tmp_path).child_environment()["MALLOC_ARENA_MAX"] == "2"
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "8")
+    assert Settings(data_dir=tmp_path).child_environment()["MALLOC_ARENA_MAX"] == "8"
