@@ -13,8 +13,9 @@ import sqlalchemy as sa
 from harness.world import World
 
 from memorybase import errors
-from memorybase.memory_bases import deletion
+from memorybase.memory_bases import consistency, deletion
 from memorybase.memory_bases import regenerate as regeneration
+from memorybase.memory_bases.newest_chunks import NewestChunks
 from memorybase.models import Base
 from memorybase.queries import ledger
 from memorybase.sessions import edits
@@ -22,6 +23,12 @@ from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef, StoredVector
 
 TEXTS = ["the first message", "the second message", "word " * 600, "  ", "the last message"]
+
+
+@pytest.fixture(autouse=True)
+def no_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sweeper's comparison of the newest chunks reads vectors too; here only a job's reads are counted."""
+    monkeypatch.setattr(consistency, "compare_newest", lambda *_: NewestChunks(set(), set(), set()))
 
 
 def filled(world: World, *texts: str) -> UUID:

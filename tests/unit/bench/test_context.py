@@ -38,4 +38,4 @@ def test_the_naive_way_takes_the_first_words_of_what_fits(budget: int, brought: 
     measured = context.measure_naive(CORPUS, [budget], 1)[budget].as_dict()
     assert (measured["brought"], measured["messages"]) == (brought, messages)
     assert measured["used"] <= 1
-    assert context._cost(MESSAGES[0]) == 250  # 200 words of five characters with their spaces, four characters a token
+    assert 200 <= context._cost(MESSAGES[0]) <= 250  # its first 200 words, about a token each
