@@ -46,9 +46,11 @@ def stack() -> Iterator[EmbeddedStack]:
         for path in (directory / "data", directory / "data" / "logs", directory / "data" / "memorybase.db"):
             path.chmod(0o755 if path.is_dir() else 0o644)
         stack = EmbeddedStack(directory)
-        stack.start()
-        yield stack
-        stack.stop()
+        try:
+            stack.start()
+            yield stack
+        finally:
+            stack.close()
 
 
 def seen_by_another_user(top: Path) -> list[str]:

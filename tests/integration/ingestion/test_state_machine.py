@@ -315,7 +315,7 @@ class Protocol(RuleBasedStateMachine):
 
     @rule(which=pick, session=st.none() | sessions)
     def flush(self, which: int, session: str | None) -> None:
-        with refused(errors.NotFound, errors.IngestionActive):
+        with refused(errors.NotFound, errors.IngestionActive, errors.QueueUnavailable):
             self.world.flush(one_of(list(self.bases), which), session)
 
     @rule(which=pick, capture=st.none() | st.sampled_from(Capture), model=st.sampled_from([None, "fake", "other"]))
@@ -418,7 +418,8 @@ class Protocol(RuleBasedStateMachine):
             for base in self.bases:
                 self.world.assert_exact(base)
             for base in self.bases:
-                with refused(errors.IngestionActive):
+                # The broker's last fault may hit the flush.
+                with refused(errors.IngestionActive, errors.QueueUnavailable):
                     self.world.flush(base)
             self._come_to_rest()
             for base, skipped in self.bases.items():
