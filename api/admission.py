@@ -88,7 +88,7 @@ class Bulkhead:
             return await run_in_threadpool(function)
 
     async def iterate(self, items: Iterable[Result]) -> AsyncIterator[Result]:
-        """The items, each made in a thread; what has begun is not refused."""
+        """The items, each made in a thread; what has started is not refused."""
         rest, end = iter(items), object()
         while True:
             async with self.admitted(bounded=False):

@@ -1,7 +1,7 @@
 """After a backup of SQL or of the store was restored: make the store follow SQL again. An operator's tool.
 
 Collections that SQL does not know are deleted, sessions that differ are repaired, and what is lost or altered is built
-anew. Without `apply` nothing is changed.
+again. Without `apply` nothing is changed.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class NodeCall(NamedTuple):
         # The path names the task, with a new id for each run and the same one when the task is repeated or resumed.
         execution_id = hashlib.sha256(f"{session_id}/{path or run_id or ''}".encode()).hexdigest()
         outer, _, _ = path.rpartition("|")
-        # A nested graph restarts its steps each time, so its executions are told apart by the task that runs it.
+        # A nested graph restarts its steps each time, so its executions are distinguished by the task that runs it.
         step = 0 if outer else metadata.get("langgraph_step", 0)
         branch = outer or _position(metadata.get("langgraph_path"))
         return cls(session_id, str(run_id or execution_id), metadata.get("end_user_id"), step, branch, execution_id)

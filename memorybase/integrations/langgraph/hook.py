@@ -41,7 +41,7 @@ def messages_of_run(inputs: Any, outputs: Any) -> list[BaseMessage]:
 
 @dataclass(kw_only=True, eq=False)
 class _Run:
-    """A run of a graph. `begun`: the messages that its first node found."""
+    """A run of a graph. `at_start`: the messages that its first node found."""
 
     session_id: str
     run_id: str
@@ -49,7 +49,7 @@ class _Run:
     is_fork: bool
     inputs: Any
     brought: list[BaseMessage]
-    begun: list[BaseMessage] | None = None
+    at_start: list[BaseMessage] | None = None
     chains: list[UUID] = field(default_factory=list)
 
 
@@ -135,8 +135,8 @@ class RunHook(BaseCallbackHandler):
         run.chains.append(chain_id)
         found = _messages(inputs)
         # The first chain that reads the state; before it, one that has the input as it came writes that into the state.
-        if run.begun is None and len(found) >= len(run.brought) and _raw(inputs) is not _raw(run.inputs):
-            run.begun = found or None
+        if run.at_start is None and len(found) >= len(run.brought) and _raw(inputs) is not _raw(run.inputs):
+            run.at_start = found or None
 
     def _leave(self, run_id: UUID) -> _Run | None:
         run = self._runs.pop(run_id, None)
@@ -146,8 +146,8 @@ class RunHook(BaseCallbackHandler):
 
     def _state_of(self, run: _Run, outputs: Any) -> list[StateMessage]:
         final = self._read(run.inputs, outputs)
-        begun = run.brought if run.begun is None else run.begun  # if no node read the state
-        return state_messages(final, begun, run.brought, run.run_id)
+        at_start = run.brought if run.at_start is None else run.at_start  # if no node read the state
+        return state_messages(final, at_start, run.brought, run.run_id)
 
     def _capture(self, run: _Run, messages: Sequence[StateMessage]) -> None:
         """Capture what memory does not have. Safe to repeat."""

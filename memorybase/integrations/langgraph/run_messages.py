@@ -43,15 +43,16 @@ class StateMessage:
 
 
 def state_messages(
-    final: Sequence[BaseMessage], begun: Sequence[BaseMessage], inputs: Sequence[BaseMessage], run_id: str
+    final: Sequence[BaseMessage], at_start: Sequence[BaseMessage], inputs: Sequence[BaseMessage], run_id: str
 ) -> list[StateMessage]:
-    """The final state's messages: those of the run, and the newest of earlier ones. `begun`: those of the state when
+    """The final state's messages: those of the run, and the newest of earlier ones. `at_start`: those of the state when
     the run began, ending with `inputs`."""
-    of_id = {message.id: position for position, message in enumerate(begun) if message.id}
+    of_id = {message.id: position for position, message in enumerate(at_start) if message.id}
     positions = [
-        of_id.get(message.id) if message.id else _position(index, message, begun) for index, message in enumerate(final)
+        of_id.get(message.id) if message.id else _position(index, message, at_start)
+        for index, message in enumerate(final)
     ]
-    first_input = len(begun) - len(inputs)
+    first_input = len(at_start) - len(inputs)
     first = next((i for i, position in enumerate(positions) if position is None or position >= first_input), len(final))
     has_history = any(message.type == "ai" for message in inputs)
     found = []
@@ -60,14 +61,14 @@ def state_messages(
         is_input = position is not None and position >= first_input
         kept = position is not None and (message.id is None or (is_input and has_history))
         before = position is not None and not is_input
-        changed = position is None or begun[position].content != message.content
+        changed = position is None or at_start[position].content != message.content
         found.append(StateMessage(message.id or f"{run_id}:{index}", to_dict(message), before, kept, changed))
     return found
 
 
-def _position(index: int, message: BaseMessage, begun: Sequence[BaseMessage]) -> int | None:
+def _position(index: int, message: BaseMessage, at_start: Sequence[BaseMessage]) -> int | None:
     """The position of a message without an id in the state as the run began, which the final one continues."""
-    if index < len(begun) and (begun[index].type, begun[index].content) == (message.type, message.content):
+    if index < len(at_start) and (at_start[index].type, at_start[index].content) == (message.type, message.content):
         return index
     return None
 

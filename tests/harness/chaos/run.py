@@ -53,9 +53,9 @@ class Report:
         plan = "{seconds:g} s on {database}, seed {seed}, {workers} workers, {sweepers} sweepers, {clients} clients"
         lines = [
             plan.format(**self.plan),
-            f"{sum(self.faults.values())} faults: {_listed(self.faults)}",
-            f"processes that ended by themselves: {_listed(self.exits) or 'none'}",
-            f"{self.acknowledged} messages acknowledged, {self.deleted} of them deleted again; {_listed(self.calls)}",
+            f"{sum(self.faults.values())} faults: {listed(self.faults)}",
+            f"processes that ended by themselves: {listed(self.exits)}",
+            f"{self.acknowledged} messages acknowledged, {self.deleted} of them deleted again; {listed(self.calls)}",
             f"{self.lost} lost, {self.doubled} doubled, {self.dead_letters} dead letters",
             f"{self.messages_in_ledgers} messages in the ledgers, {self.chunks_in_chroma} chunks in Chroma",
             f"{self.stray_collections} stray collections; {self.samples} samples of cursors and jobs",
@@ -66,8 +66,8 @@ class Report:
         return "\n".join(lines)
 
 
-def _listed(counts: dict[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+def listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
 
 
 def run(plan: Plan, directory: Path | None = None) -> Report:
@@ -118,7 +118,7 @@ def _run(cluster: Cluster, report: Report) -> None:
 def _make_bases(cluster: Cluster) -> dict[str, str]:
     """A flow and its lasting memory base, so many times."""
     bases: dict[str, str] = {}
-    with _http(cluster) as client:
+    with http_client(cluster.url) as client:
         for number in range(cluster.plan.flows):
             flow = f"flow-{number}"
             client.put(f"/flows/{flow}", json={"name": flow}).raise_for_status()
@@ -136,9 +136,9 @@ def _settle(cluster: Cluster, orders: Orders, threads: tuple[Client | Operator, 
     if late:
         return [f"never came to an end: {', '.join(late)}"]
     left = ["never looked"]
-    with _http(cluster) as client:
+    with http_client(cluster.url) as client:
         while time.monotonic() < deadline:
-            pending = _flush_all(client)
+            pending = flush_all(client)
             left = [*unrest(cluster.services.database), *pending]
             if not left:
                 return []
@@ -146,11 +146,11 @@ def _settle(cluster: Cluster, orders: Orders, threads: tuple[Client | Operator, 
     return [f"not at rest {cluster.plan.heal_seconds:g} s after the last fault: {', '.join(left)}"]
 
 
-def _flush_all(client: httpx.Client) -> list[str]:
+def flush_all(client: httpx.Client) -> list[str]:
     bases = client.get("/memories", params={"size": 200}).raise_for_status().json()["items"]
     answers = Counter(client.post(f"/memories/{base['id']}/flush").status_code for base in bases)
     return [f"{count} flushes answered {status}" for status, count in answers.items() if status != httpx.codes.OK]
 
 
-def _http(cluster: Cluster) -> httpx.Client:
-    return httpx.Client(base_url=cluster.url, headers={"Authorization": f"Bearer {KEY}"}, trust_env=False, timeout=60)
+def http_client(url: str) -> httpx.Client:
+    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {KEY}"}, trust_env=False, timeout=60)

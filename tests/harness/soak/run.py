@@ -14,13 +14,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import httpx
 import redis
 
 from harness.chaos.clients import Client, Kept, Orders
 from harness.chaos.cluster import KEY
 from harness.chaos.cluster import Plan as LoadPlan
 from harness.chaos.invariants import Chroma, Sampler, check, unrest
+from harness.chaos.run import flush_all, http_client, listed
 from harness.soak.load import Reading, readers
 from harness.soak.machine import Ballast, SteppedClock, small_disk
 from harness.soak.watch import FLOW, HealthWatch, MemoryWatch
@@ -88,9 +88,9 @@ class Report:
     def __str__(self) -> str:
         lines = [
             "{seconds:g} s, {messages_per_second:g} messages a second, seed {seed}".format(**self.plan),
-            f"faults: {_listed(self.faults)}",
-            f"{self.acknowledged} messages acknowledged, {self.deleted} of them deleted again; {_listed(self.calls)}",
-            *(f"{name}: {_listed({str(s): n for s, n in answers.items()})}" for name, answers in self.reads.items()),
+            f"faults: {listed(self.faults)}",
+            f"{self.acknowledged} messages acknowledged, {self.deleted} of them deleted again; {listed(self.calls)}",
+            *(f"{name}: {listed({str(s): n for s, n in answers.items()})}" for name, answers in self.reads.items()),
             f"{self.lost} lost, {self.doubled} doubled, {self.dead_letters} dead letters",
             f"{self.messages_in_ledgers} messages in the ledgers",
             f"health: {self.health_looks} looks, {self.silent_seconds} silent, {self.false_alarm_seconds} false alarms",
@@ -100,10 +100,6 @@ class Report:
         lines += [f"VIOLATION {violation}" for violation in self.violations[:SHOWN]]
         lines += [f"everything is kept in {self.directory}"] if self.violations else []
         return "\n".join(lines)
-
-
-def _listed(counts: dict[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
 
 
 class SoakStack(EmbeddedStack):
@@ -243,8 +239,7 @@ def _send_malformed(stack: SoakStack, note: Callable[[str], None]) -> None:
 def _make_bases(url: str) -> tuple[dict[str, str], str]:
     """Two flows with a memory base each, and the memory base of the health watch."""
     bases = {}
-    headers = {"Authorization": f"Bearer {KEY}"}
-    with httpx.Client(base_url=url, headers=headers, trust_env=False, timeout=60) as client:
+    with http_client(url) as client:
         for flow in ("flow-0", "flow-1", FLOW):
             client.put(f"/flows/{flow}", json={"name": flow}).raise_for_status()
             threshold = 1 if flow == FLOW else THRESHOLD
@@ -261,13 +256,12 @@ def _settle(services: Services, orders: Orders, threads: list[Client | Reading])
     if late := [thread.name for thread in threads if thread.is_alive()]:
         orders.give_up.set()
         return [f"never came to an end: {', '.join(late)}"]
-    headers = {"Authorization": f"Bearer {KEY}"}
     left = ["never looked"]
-    with httpx.Client(base_url=orders.url, headers=headers, trust_env=False, timeout=60) as client:
+    with http_client(orders.url) as client:
         while time.monotonic() < deadline:
-            for base in client.get("/memories").raise_for_status().json()["items"]:
-                client.post(f"/memories/{base['id']}/flush", json={})
-            if not (left := unrest(services.database)):
+            pending = flush_all(client)
+            left = [*unrest(services.database), *pending]
+            if not left:
                 return []
             time.sleep(1.0)
     return [f"not at rest after {REST_SECONDS:g} s: {', '.join(left)}"]
