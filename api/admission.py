@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Set
 from contextlib import asynccontextmanager, contextmanager
 from enum import StrEnum
@@ -106,7 +107,7 @@ class Admission:
             Work.CAPTURE: settings.capture_threads,
             Work.CHANGE: settings.change_threads,
             Work.READ: settings.read_threads,
-            Work.SEARCH: settings.search_threads,
+            Work.SEARCH: settings.search_threads or max(1, (os.cpu_count() or 1) - 1),
             Work.STREAM: _STREAM_READS,
             Work.KEY: _KEY_CHECKS,
         }

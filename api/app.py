@@ -66,7 +66,7 @@ def create_app(services: Services | None = None) -> FastAPI:
     app.state.connections_bounded = False
     app.state.gate = Gate(settings)
     app.state.admission = Admission(settings)
-    app.state.watched = waiting.Watched(lambda: app.state.services)
+    app.state.watched = waiting.Watched(lambda: app.state.services, lambda: bool(app.state.ending))
     app.state.exposition = exposition.Exposition()
     failures.install(app)
     for router in ROUTERS:

@@ -5,10 +5,11 @@ Waits and streams end when the server receives a signal to exit; otherwise it wo
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TypeVar
@@ -25,11 +26,12 @@ from memorybase.read_models import jobs
 from memorybase.read_models.jobs import JobView
 from memorybase.services import Services
 
+Key = TypeVar("Key")
 Result = TypeVar("Result")
 
-FIRST_PAUSE_SECONDS = 0.05
-LONGEST_PAUSE_SECONDS = 0.5
 KEEP_ALIVE_SECONDS = 15.0  # proxies close idle streams
+CHECK_CALLER_SECONDS = 5.0  # a long poll outlives its caller by no more
+RETRY_SECONDS = 0.5
 CHECK_KEY_SECONDS = 15.0  # a stream outlives the revocation of its key by no more
 
 _JOB = TypeAdapter(JobView)
@@ -63,9 +65,9 @@ def ended_by_signals(app: FastAPI) -> Iterator[None]:
 class Watched:
     """What waits and streams look at, shared by all of them."""
 
-    def __init__(self, services: Callable[[], Services]) -> None:
-        self.jobs = SharedPolls[UUID, JobView](lambda ids: jobs.get_jobs(services(), ids))
-        self.active_jobs = SharedPolls[UUID, dict[str, int]](lambda ids: jobs.active_jobs(services(), ids))
+    def __init__(self, services: Callable[[], Services], ending: Callable[[], bool]) -> None:
+        self.jobs = SharedPolls[UUID, JobView](lambda ids: jobs.get_jobs(services(), ids), ending)
+        self.active_jobs = SharedPolls[UUID, dict[str, int]](lambda ids: jobs.active_jobs(services(), ids), ending)
 
 
 def watched_by(request: Request) -> Watched:
@@ -74,12 +76,12 @@ def watched_by(request: Request) -> Watched:
 
 
 async def until(
-    request: Request, first: Result, poll: Callable[[float], Awaitable[Result]], ended: Callable[[Result], bool],
-    *, seconds: float,
-) -> Result:  # fmt: skip
-    """Poll until the result has ended, the time is over, the caller disconnects or the server ends; the last result.
-    `poll` answers after the seconds that it is given, and takes no thread meanwhile. Raises Overloaded."""
-    result, pause = first, FIRST_PAUSE_SECONDS
+    request: Request, polls: SharedPolls[Key, Result], key: Key, first: Result | None,
+    ended: Callable[[Result | None], bool], *, seconds: float,
+) -> Result | None:  # fmt: skip
+    """Wait until what is stored has ended, the time is over, the caller disconnects or the server stops; what was seen
+    last, or None if it is gone. `first` is what was seen before. Takes no thread. Raises Overloaded."""
+    result = first
     deadline = time.monotonic() + seconds
     if ended(result) or seconds <= 0:
         return result
@@ -88,8 +90,7 @@ async def until(
             left = deadline - time.monotonic()
             if left <= 0:
                 break
-            result = await poll(min(pause, left))
-            pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
+            result = await polls.changed(key, result, seconds=min(left, CHECK_CALLER_SECONDS))
     return result
 
 
@@ -101,12 +102,12 @@ async def job_events(request: Request, first: JobView, check_key: Callable[[], o
 
 
 async def _events(request: Request, first: JobView, check_key: Callable[[], object]) -> AsyncIterator[bytes]:
-    shown, sent_at = first, time.monotonic()
-    checked_at = sent_at
+    shown = first
+    checked_at = time.monotonic()
     yield _event("job", shown)
     while not shown.ended:
         try:
-            job = await watched_by(request).jobs.get(first.id, after=LONGEST_PAUSE_SECONDS)
+            job = await watched_by(request).jobs.changed(first.id, shown, seconds=KEEP_ALIVE_SECONDS)
             if time.monotonic() - checked_at >= CHECK_KEY_SECONDS:
                 await admission_of(request)[Work.KEY].run(check_key)
                 checked_at = time.monotonic()
@@ -114,6 +115,7 @@ async def _events(request: Request, first: JobView, check_key: Callable[[], obje
             yield b"event: unauthorized\ndata: {}\n\n"
             return
         except (errors.EnvironmentFailure, failures.Overloaded):
+            await asyncio.sleep(RETRY_SECONDS)
             job = shown  # the database is unavailable or busy: keep the stream open
         if request.app.state.ending:
             return
@@ -121,10 +123,9 @@ async def _events(request: Request, first: JobView, check_key: Callable[[], obje
             yield b"event: gone\ndata: {}\n\n"
             return
         if job != shown:
-            shown, sent_at = job, time.monotonic()
+            shown = job
             yield _event("job", shown)
-        elif time.monotonic() - sent_at >= KEEP_ALIVE_SECONDS:
-            sent_at = time.monotonic()
+        else:
             yield b": still there\n\n"
     yield _event("end", shown)
 

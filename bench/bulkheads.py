@@ -17,14 +17,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
+from http import HTTPStatus
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import httpx
+import aiohttp  # lighter than httpx, whose pool of 600 connections takes a core
 from ingesting import about, figures
 from ingesting.latency import paced
 from ingesting.target import Base, Target, in_calls, new_base, running_stack
@@ -39,6 +40,11 @@ CAPTURES_PER_SECOND = 20
 CAPTURERS = 4
 SEARCHERS, SEARCH_WORDS, TOP_K = 80, 400, 100
 WATCHERS = 600
+ADDRESSES = {
+    "search": "127.0.0.2",
+    "poll": "127.0.0.3",
+    "watch": "127.0.0.4",
+}  # since connections per address are bounded
 LOCK_SECONDS = 3_600.0
 SETTLE_SECONDS = 3.0  # until every reader is connected
 TIMEOUT_SECONDS = 60.0
@@ -73,10 +79,9 @@ async def _readers(pipe: Connection, kind: str, number: int, url: str, key: str,
     threading.Thread(target=lambda: (pipe.recv(), loop.call_soon_threadsafe(stop.set)), daemon=True).start()
     statuses: Counter[str] = Counter()
     seconds: list[float] = []
-    limits = httpx.Limits(max_connections=number, max_keepalive_connections=number)
-    async with httpx.AsyncClient(
-        headers={"X-API-Key": key}, limits=limits, timeout=TIMEOUT_SECONDS, trust_env=False
-    ) as client:
+    connector = aiohttp.TCPConnector(limit=0, local_addr=(ADDRESSES[kind], 0))
+    timeout = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS if kind != "watch" else None)
+    async with aiohttp.ClientSession(connector=connector, headers={"X-API-Key": key}, timeout=timeout) as client:
 
         async def repeat(index: int) -> None:
             dice = random.Random(index)
@@ -84,7 +89,7 @@ async def _readers(pipe: Connection, kind: str, number: int, url: str, key: str,
                 began = time.perf_counter()
                 status, wait = await REQUESTS[kind](client, url, dice)
                 statuses[str(status)] += 1
-                if status == httpx.codes.OK:
+                if status == HTTPStatus.OK:
                     seconds.append(time.perf_counter() - began)
                 elif not rude:
                     await asyncio.sleep(wait)
@@ -98,25 +103,28 @@ async def _readers(pipe: Connection, kind: str, number: int, url: str, key: str,
     return {"answers": dict(statuses), "answered": figures.latencies(seconds), "failed": len(failed), "why": failed[:3]}
 
 
-async def _search(client: httpx.AsyncClient, url: str, dice: random.Random) -> tuple[int, float]:
+async def _search(client: aiohttp.ClientSession, url: str, dice: random.Random) -> tuple[int, float]:
     query = " ".join(dice.choices(WORDS, k=SEARCH_WORDS))
-    answer = await client.post(url, json={"query": query, "top_k": TOP_K})
-    return answer.status_code, float(answer.headers.get("Retry-After", 1))
+    return await _read_to_end(client.post(url, json={"query": query, "top_k": TOP_K}))
 
 
-async def _poll(client: httpx.AsyncClient, url: str, _: random.Random) -> tuple[int, float]:
-    answer = await client.get(url, params={"wait": 10})
-    return answer.status_code, float(answer.headers.get("Retry-After", 1))
+async def _poll(client: aiohttp.ClientSession, url: str, _: random.Random) -> tuple[int, float]:
+    return await _read_to_end(client.get(url, params={"wait": 10}))
 
 
-async def _watch(client: httpx.AsyncClient, url: str, _: random.Random) -> tuple[int, float]:
-    async with client.stream("GET", url) as answer:
-        async for _chunk in answer.aiter_raw():
+async def _watch(client: aiohttp.ClientSession, url: str, _: random.Random) -> tuple[int, float]:
+    return await _read_to_end(client.get(url))
+
+
+async def _read_to_end(request: AbstractAsyncContextManager[aiohttp.ClientResponse]) -> tuple[int, float]:
+    """The status, and the seconds until another try."""
+    async with request as answer:
+        async for _chunk in answer.content.iter_any():
             pass
-    return answer.status_code, float(answer.headers.get("Retry-After", 1))
+        return answer.status, float(answer.headers.get("Retry-After", 1))
 
 
-REQUESTS: dict[str, Callable[[httpx.AsyncClient, str, random.Random], Any]] = {
+REQUESTS: dict[str, Callable[[aiohttp.ClientSession, str, random.Random], Any]] = {
     "search": _search,
     "poll": _poll,
     "watch": _watch,

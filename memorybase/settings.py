@@ -153,7 +153,9 @@ class Settings(BaseSettings):
     capture_threads: int = Field(8, ge=1, le=64, description="Captures in progress at once, per process.")
     change_threads: int = Field(4, ge=1, le=64, description="Other changes in progress at once, per process.")
     read_threads: int = Field(4, ge=1, le=64, description="Reads in progress at once, per process.")
-    search_threads: int = Field(2, ge=1, le=64, description="Searches in progress at once, per process.")
+    search_threads: int = Field(
+        0, ge=0, le=64, description="Searches in progress at once, per process; 0: one less than the cores, at least 1."
+    )
     admission_seconds: float = Field(
         5.0, gt=0, description="Time that a request waits while others of its kind are in progress; then 503."
     )

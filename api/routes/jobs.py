@@ -43,13 +43,11 @@ async def get_job(
 ) -> JobView:
     first = await admission_of(request)[Work.STREAM].run(lambda: jobs.get_job(services, caller.user_id, job_id))
 
-    async def poll(after: float) -> JobView:
-        job = await waiting.watched_by(request).jobs.get(job_id, after=after)
-        if job is None:
-            raise not_found("job", job_id)
-        return job
-
-    return await waiting.until(request, first, poll, lambda job: job.ended, seconds=wait)
+    polls = waiting.watched_by(request).jobs
+    last = await waiting.until(request, polls, job_id, first, lambda job: job is None or job.ended, seconds=wait)
+    if last is None:
+        raise not_found("job", job_id)
+    return last
 
 
 @router.get(

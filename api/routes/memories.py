@@ -235,11 +235,12 @@ async def _ended(
     reading = admission_of(request)[Work.STREAM]
     targets = await reading.run(lambda: work.pending_targets(services, caller.user_id, base_id, sessions))
 
-    async def poll(after: float) -> bool:
-        active = await waiting.watched_by(request).active_jobs.get(base_id, after=after)
-        return work.jobs_pending(active or {}, targets)
+    def ended(active: dict[str, int] | None) -> bool:
+        return active is not None and not work.jobs_pending(active, targets)
 
-    pending = await waiting.until(request, await poll(0), poll, lambda is_pending: not is_pending, seconds=seconds)
+    active = await waiting.until(
+        request, waiting.watched_by(request).active_jobs, base_id, None, ended, seconds=seconds
+    )
     states = await reading.run(lambda: work.job_states(services, [job.id for job in result.jobs]))
     jobs = [replace(job, state=states.get(job.id, job.state)) for job in result.jobs]
-    return replace(result, jobs=jobs), not pending
+    return replace(result, jobs=jobs), ended(active)

@@ -29,7 +29,14 @@ SEARCHES = 60  # more than the threads that Starlette has for everything
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     key = "a-key-of-the-settings"
-    return Settings(data_dir=tmp_path, embedding_model="fake", api_key=key, admission_seconds=0.2, max_waits=STREAMS)
+    return Settings(
+        data_dir=tmp_path,
+        embedding_model="fake",
+        api_key=key,
+        search_threads=2,
+        admission_seconds=0.2,
+        max_waits=STREAMS,
+    )
 
 
 @pytest.fixture
