@@ -48,15 +48,20 @@ def few_messages(conversation: Conversation, question: Question) -> Conversation
 
 
 def one_word(conversation: Conversation) -> list[Question]:
-    """Questions of one word that occurs in only one message."""
-    words_of = analyzer("english").words
-    words_by_id = {str(message["id"]): set(words_of(str(message["content"]))) for message in conversation.messages}
-    messages_with = Counter(word for words in words_by_id.values() for word in words)
+    """Questions of one word that occurs in only one message, in whatever form."""
+    english = analyzer("english")
+    words_by_id = {
+        str(message["id"]): {
+            word: stem for word in english.words(str(message["content"])) for stem in english.terms(word)
+        }
+        for message in conversation.messages
+    }
+    messages_with = Counter(stem for words in words_by_id.values() for stem in set(words.values()))
     return [
         Question(word, "one word", frozenset({id_}))
         for id_, words in words_by_id.items()
         for word in sorted(words)
-        if messages_with[word] == 1 and len(word) >= SHORTEST_WORD and word.isalpha()
+        if messages_with[words[word]] == 1 and len(word) >= SHORTEST_WORD and word.isalpha()
     ]
 
 

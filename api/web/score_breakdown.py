@@ -25,7 +25,8 @@ class Group:
 GROUPS = (
     Group("Meaning", "meaning", "the message is close in meaning to the question",
           ("dense", "two_before", "after_question")),
-    Group("Words", "words", "the question's words are in the message or next to it", ("nearby", "coverage")),
+    Group("Words", "words", "the question's words are in the message or next to it",
+          ("nearby", "coverage", "keywords")),
     Group("Context", "context", "the previous turn or the session is about the topic", ("reply", "topic")),
     Group(ATTRIBUTES, "attributes", "length, speaker, dates, times and numbers"),
     Group(PENALTIES, "penalties", "signals that lower the score: long messages match by chance"),

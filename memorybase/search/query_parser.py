@@ -52,6 +52,8 @@ _ASKS_TO_RECALL = re.compile(
 )
 _WORDS = re.compile(r"[\w'\u2019-]+")
 
+MOST_KEYWORDS = 3
+
 DAY = timedelta(days=1)
 LEAP_YEAR = 2000
 YEAR = timedelta(days=360)
@@ -100,6 +102,7 @@ class Question:
     asks_other_side: bool  # what the other side said: "What did you suggest?"
     asks_help: bool  # with something now, so that standing wishes matter; not about what was said before
     in_first_person: bool
+    is_keywords: bool  # up to three words, each a term or a name: no sentence says what is asked
     periods: tuple[Period, ...]
 
 
@@ -114,9 +117,10 @@ def parse(query: str, *, language: str, speakers: Collection[str], now: datetime
     names = frozenset(speakers)
     name_terms = set(analyzer.terms(" ".join(names)))
     folded = query.casefold().replace("\u2019", "'")
+    terms = analyzer.terms(query)
     asks_other_side = bool(_ASKS_OTHER_SIDE.search(folded))
     return Question(
-        terms=tuple(dict.fromkeys(term for term in analyzer.terms(query) if term not in name_terms)),
+        terms=tuple(dict.fromkeys(term for term in terms if term not in name_terms)),
         names=names,
         text=_without_names(query, names),
         asks_time=bool(_ASKS_TIME.search(folded)),
@@ -124,6 +128,7 @@ def parse(query: str, *, language: str, speakers: Collection[str], now: datetime
         asks_other_side=asks_other_side,
         asks_help=bool(_ASKS_HELP.search(folded)) and not asks_other_side and not _ASKS_TO_RECALL.search(folded),
         in_first_person=bool(_FIRST_PERSON.search(folded)),
+        is_keywords=0 < len(terms) == len(analyzer.words(query)) <= MOST_KEYWORDS,
         periods=tuple(_periods(folded, now)),
     )
 

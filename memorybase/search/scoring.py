@@ -3,7 +3,8 @@
 The score is the logistic function of the weighted sum of the signals, less a term for the competition among all
 candidates: about the chance that the message answers the question. `make bench-recall FIT=1` fits the weights on chats
 between two people and on chats with an assistant, with one conversation left out each time. A signal is kept only if it
-helps on conversations that it was not fitted on.
+helps on conversations that it was not fitted on. `keywords` is set by `make bench-scores`: no question of those chats
+is so short.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ SIGNALS: Mapping[str, str] = {
     "topic": "the best cosine that the search found in the message's session",
     "reply": "BM25 of the turn before if it ended in a question: the answer follows it",
     "coverage": "a long message has nearly all of the question's words (share of their rarity, cubed)",
+    "keywords": "the question is one to three words, and the message has them (share of their rarity, cubed)",
     "long": "log of the number of terms above 40: long messages match by chance",
     "long_you": "the same, if the question asks what the other side said: answers are long",
     "two_before": "each token of the question with the token nearest to it in the message and two turns before",
@@ -78,6 +80,7 @@ WITHOUT_TOKENS = Weights(
         "topic": 5.79,
         "reply": 6.2,
         "coverage": 1.14,
+        "keywords": 3.0,
         "long": -2.0,
         "long_you": 2.15,
         "speaker": 1.16,
@@ -98,6 +101,7 @@ WITH_TOKENS = Weights(
         "topic": 4.51,
         "reply": 3.92,
         "coverage": 1.79,
+        "keywords": 4.0,
         "long": -1.63,
         "long_you": 2.17,
         "two_before": 5.01,

@@ -79,12 +79,14 @@ def columns(question: Question, terms: QueryTerms, candidates: Candidates) -> di
     facts, lengths, traits, dense = candidates.facts, candidates.lengths, candidates.traits, candidates.dense
     neighbor_weights = {step: candidates.neighbor_weight(step) for step in STEP_WEIGHTS if step}
     excess = long(lengths)
+    coverage = terms.coverage(candidates.positions) ** 3
     return {
         "dense": dense,
         "nearby": terms.scores_with_neighbors(candidates.positions, neighbor_weights),
         "topic": _best_in_session(dense, facts),
         "reply": _preceding(terms, candidates) * neighbor_weights[-1] * _ended_in_question(candidates.neighbors(-1)),
-        "coverage": terms.coverage(candidates.positions) ** 3 * (1 - shortness(lengths)),
+        "coverage": coverage * (1 - shortness(lengths)),
+        "keywords": coverage * question.is_keywords,
         "long": excess,
         "long_you": excess * question.asks_other_side,
         "speaker": _is_named_speaker(question, facts),

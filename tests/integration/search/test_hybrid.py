@@ -20,7 +20,7 @@ from memorybase.models import Posting, Speaker
 from memorybase.search import hybrid, keyword_search
 from memorybase.search import search as answer
 from memorybase.search.request import SearchRequest
-from memorybase.search.scoring import SIGNALS
+from memorybase.search.scoring import SIGNALS, WEAK_SCORE
 from memorybase.search.search import Hit
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
@@ -307,3 +307,32 @@ def test_a_flow_search_covers_all_memory_bases_and_returns_each_message_once(wor
     for mode in ("keyword", "hybrid"):
         request = SearchRequest(flow_id=world.flow_id, query="zebra", mode=mode)
         assert len(answer.search(world.services, world.user_id, request).results) == 1
+
+
+class TestKeywords:
+    SAID = (
+        "We went sailing in a boat near the old lighthouse.",
+        "Was it windy?",
+        "A little, and it rained later.",
+        "What do you cook tonight?",
+        "Pasta, and there is cake for dessert.",
+    )
+
+    @pytest.fixture
+    def base(self, world: World) -> UUID:
+        base = world.new_base()
+        world.capture("s", [world.message(said("Ann", content)) for content in self.SAID])
+        return base
+
+    @pytest.mark.parametrize(("query", "expected"), [("boat", 0), ("boats", 0), ("old lighthouse", 0), ("cake", 4)])
+    def test_one_to_three_words_find_the_message_that_has_them(
+        self, world: World, base: UUID, query: str, expected: int
+    ) -> None:
+        best, *others = search(world, base, query)
+        assert best.content == self.SAID[expected]
+        assert best.score > 3 * WEAK_SCORE
+        assert all(hit.score < best.score / 3 for hit in others), "the turns around it only have the words nearby"
+
+    @pytest.mark.parametrize("query", ["zeppelin", "purple zeppelin"])
+    def test_words_that_no_message_has_find_only_weak_results(self, world: World, base: UUID, query: str) -> None:
+        assert all(hit.score < WEAK_SCORE for hit in search(world, base, query))

@@ -46,6 +46,24 @@ def test_questions_for_times_and_numbers_are_recognized(query: str, time: bool, 
 
 
 @pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("boat", True),
+        ("sailing boats", True),
+        ("Caroline's boat trip", True),
+        ("\u6771\u4eac", True),
+        ("red boat trip yesterday", False),
+        ("what boat", False),
+        ("the boat?", False),
+        ("who", False),
+        ("", False),
+    ],
+)
+def test_keywords_are_told_from_sentences(query: str, expected: bool) -> None:
+    assert asked(query).is_keywords == expected
+
+
+@pytest.mark.parametrize(
     ("query", "start", "days"),
     [
         ("on 5 July, 2023", "2023-07-05", 1),
