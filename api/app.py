@@ -15,11 +15,12 @@ from fastapi.routing import APIRoute
 from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from api import failures, waiting
+from api import contract, failures, waiting
 from api.admission import Admission, admission_of
 from api.bodies import BodyBound
 from api.file_limit import raise_file_limit
 from api.limits import Gate
+from api.locations import PREFIX
 from api.middleware import REQUEST_ID, EncodedIds, RequestContext
 from api.routes import ROUTERS
 from api.security_headers import SecurityHeaders
@@ -30,7 +31,6 @@ from memorybase.settings import Settings
 
 log = telemetry.get_logger(__name__)
 
-PREFIX = "/v1"
 OTHER_THREADS = 20  # of the web page and of shared polls
 SWITCH_SECONDS = 0.0005
 DESCRIPTION = "Memory for LLM flows: capture runs, search their messages, build the context of the next turn."
@@ -38,11 +38,9 @@ DESCRIPTION = "Memory for LLM flows: capture runs, search their messages, build 
 
 class Api(FastAPI):
     def openapi(self) -> dict[str, Any]:
-        """The document with a title of its own for each schema: all schemas of a generic type have one title."""
-        document = super().openapi()
-        for name, schema in document["components"]["schemas"].items():
-            schema["title"] = name.rstrip("_").replace("_", " of ")
-        return document
+        if self.openapi_schema is None:
+            self.openapi_schema = contract.completed(super().openapi())
+        return self.openapi_schema
 
 
 def create_app(services: Services | None = None) -> FastAPI:
@@ -52,6 +50,8 @@ def create_app(services: Services | None = None) -> FastAPI:
         title="memorybase",
         version=__version__,
         description=DESCRIPTION,
+        servers=contract.SERVERS,
+        openapi_tags=contract.TAGS,
         lifespan=_lifespan,
         generate_unique_id_function=_operation_id,
         # FastAPI's pages load scripts from a CDN.
@@ -105,7 +105,7 @@ def _surround(app: FastAPI, settings: Settings) -> None:
             allow_origins=settings.cors_origins,
             allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
             allow_headers=["Authorization", "Content-Type", "X-API-Key", REQUEST_ID],
-            expose_headers=[REQUEST_ID, "Retry-After"],
+            expose_headers=[REQUEST_ID, "Location", "RateLimit", "RateLimit-Policy", "Retry-After"],
         )
     app.add_middleware(RequestContext)
     app.add_middleware(SecurityHeaders)

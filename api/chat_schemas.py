@@ -31,6 +31,8 @@ class ChatPostBody(WhoBody):
 
 
 class ChatViewBody(WhoBody):
+    """The chat to show to a model, and how."""
+
     run_id: Identifier | None = Field(default=None, description="The current run; its own messages are left out.")
     align: Align = "none"
     format: Format = "openai"
@@ -40,11 +42,15 @@ class ChatViewBody(WhoBody):
 
 
 class ChatTrimBody(Body):
+    """How many messages to keep in views."""
+
     chat_id: Identifier
     max_messages: Annotated[int, Field(ge=0, le=MAX_MESSAGES)] = 10
 
 
 class ChatSummaryBody(Body):
+    """How much of a chat to replace by a summary."""
+
     chat_id: Identifier
     keep_last_n: Annotated[int, Field(ge=0, le=MAX_MESSAGES)] = 2
     summarize_prompt: Annotated[Stored, Field(min_length=1, max_length=4_000)] | None = None

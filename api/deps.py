@@ -178,6 +178,7 @@ async def _authenticated(request: Request, bulkhead: Bulkhead) -> Principal:
         gate.refused(name, address)
         raise
     gate.opened(name)
+    request.scope["answer_headers"].update(gate.headers(name))
     return principal
 
 

@@ -18,6 +18,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
+from api.limits import POLICY
 from memorybase import errors
 from memorybase.models import NAME_LENGTH
 from memorybase.telemetry import get_logger
@@ -224,7 +225,9 @@ def _headers(error: errors.MemorybaseError) -> dict[str, str]:
         return {"WWW-Authenticate": "Bearer"}
     if isinstance(error, errors.RateLimited | Overloaded):
         wait = error.details.get("retry_after_seconds")
-        return {"Retry-After": str(math.ceil(wait) if isinstance(wait, float) else RETRY_AFTER_JOB)}
+        seconds = math.ceil(wait) if isinstance(wait, float) else RETRY_AFTER_JOB
+        none_left = {"RateLimit": f'"{POLICY}";r=0;t={seconds}'} if isinstance(error, errors.RateLimited) else {}
+        return {"Retry-After": str(seconds), **none_left}
     if isinstance(error, errors.IngestionActive):
         return {"Retry-After": str(RETRY_AFTER_JOB)}
     if error.retryable or error.status_code == HTTPStatus.SERVICE_UNAVAILABLE:

@@ -8,6 +8,7 @@ ahead than the burst allows, the call must wait.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from memorybase.settings import Settings
 MAX_BUCKETS = 10_000  # bounds the memory; beyond it the oldest bucket is dropped, and is full again
 UNAUTHORIZED_BURST_SECONDS = 10
 ROUNDING_SECONDS = 1e-6
+POLICY = "calls"  # its name in the headers
 IPV6_SITE = 64  # a site owns all addresses below this prefix
 
 
@@ -43,6 +45,11 @@ class Buckets:
         """Seconds until the bucket has a token; 0 if it has one."""
         wait = self._full_at.get(name, 0.0) + self._interval - self._ahead - self._clock()
         return wait if wait > ROUNDING_SECONDS else 0.0
+
+    def left(self, name: bytes) -> tuple[int, float]:
+        """Tokens in the bucket, and seconds until it is full."""
+        until_full = max(self._full_at.get(name, 0.0) - self._clock(), 0.0)
+        return max(int((self._ahead - until_full + ROUNDING_SECONDS) / self._interval), 0), until_full
 
     def take(self, name: bytes) -> None:
         """Take a token, even if the bucket is empty."""
@@ -74,6 +81,7 @@ class Gate:
         self._one_query = asyncio.Lock()
         rate = settings.unauthorized_per_second
         self._keys = Buckets(settings.rate_limit_per_second, settings.rate_limit_burst, clock=clock)
+        self._policy = policy_of(settings.rate_limit_per_second, settings.rate_limit_burst)
         self._addresses = Buckets(rate, rate * UNAUTHORIZED_BURST_SECONDS, clock=clock)
 
     async def enter(self, services: Services, secret: str, address: str) -> bytes:
@@ -113,6 +121,13 @@ class Gate:
         if name not in self._keys:
             self._keys.take(name)
 
+    def headers(self, name: bytes) -> dict[str, str]:
+        """How many calls a known key may still make at once in this process, as the IETF's draft has it."""
+        if not self._keys.rate:
+            return {}
+        left, until_full = self._keys.left(name)
+        return {"RateLimit-Policy": self._policy, "RateLimit": f'"{POLICY}";r={left};t={math.ceil(until_full)}'}
+
     def refused(self, name: bytes, address: str) -> None:
         self._keys.forget(name)  # revoked or expired: now limited by address
         self._addresses.take(site_of(address))
@@ -125,6 +140,12 @@ def _refuse_while(kind: type[errors.RateLimited], message: str, wait: float, rat
             limit=rate,
             retry_after_seconds=round(wait, 3),
         )
+
+
+def policy_of(rate: int, burst: int) -> str:
+    """The quota of whole seconds in which an empty bucket is full again."""
+    quota = max(rate, burst)
+    return f'"{POLICY}";q={quota};w={math.ceil(quota / rate) if rate else 1}'
 
 
 def site_of(address: str) -> bytes:

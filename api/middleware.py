@@ -23,7 +23,8 @@ log = get_logger(__name__)
 
 
 class RequestContext:
-    """Takes or generates the request id, returns it, and renders unexpected exceptions as internal_error."""
+    """Takes or generates the request id, returns it, with the scope's `answer_headers`, and renders unexpected
+    exceptions as internal_error."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -35,13 +36,15 @@ class RequestContext:
         sent = Headers(scope=scope).get(REQUEST_ID, "")
         request_id = sent if _REQUEST_ID.fullmatch(sent) else uuid4().hex
         scope["request_id"] = request_id
+        answer_headers: dict[str, str] = {}
+        scope["answer_headers"] = answer_headers
         started = False
 
         async def send_with_id(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                MutableHeaders(scope=message)[REQUEST_ID] = request_id
+                MutableHeaders(scope=message).update({REQUEST_ID: request_id, **answer_headers})
             await send(message)
 
         with bound(request_id=request_id):

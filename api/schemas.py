@@ -94,6 +94,8 @@ class Body(Sent):
 
 
 class FlowBody(Body):
+    """A new flow, or its new name."""
+
     name: Name
 
 
@@ -129,6 +131,8 @@ class ExecutionBody(Body):
 
 
 class NodeExecutionBody(ExecutionBody):
+    """An execution of a node in a run."""
+
     flow_id: Identifier
     session_id: Identifier
     run_id: Identifier
@@ -236,6 +240,8 @@ class MemoryBaseBody(Body):
 
 
 class MemoryBaseChanges(Body):
+    """The fields of a memory base to change."""
+
     name: Name = NOT_GIVEN
     threshold: Annotated[int, Field(ge=1, description=_up_to("max_threshold"))] = NOT_GIVEN
     auto_capture: bool = NOT_GIVEN
@@ -243,15 +249,21 @@ class MemoryBaseChanges(Body):
 
 
 class FlushBody(Body):
+    """What to ingest."""
+
     session_id: Identifier | None = None
 
 
 class RegenerateBody(Body):
+    """What changes with the new generation."""
+
     embedding_model: ModelName | None = None
     capture: Capture | None = None
 
 
 class MessageChanges(Body):
+    """The fields of a message to change."""
+
     # The domain validates it as in a capture: a union here would put its branches into errors.
     content: Annotated[Any, WithJsonSchema(_CONTENT)] = NOT_GIVEN
     files: list[Any] = NOT_GIVEN
@@ -259,6 +271,8 @@ class MessageChanges(Body):
 
 
 class SessionChanges(Body):
+    """The session, and what to change."""
+
     flow_id: Identifier
     session_id: Identifier
     new_session_id: Identifier | None = None
@@ -266,6 +280,8 @@ class SessionChanges(Body):
 
 
 class KeyBody(Body):
+    """A new API key."""
+
     name: Name
     scopes: list[Literal["read", "write", "admin"]] = Field(min_length=1, max_length=3)
     expires_at: Moment | None = None
@@ -380,6 +396,8 @@ class ContextBody(Body):
 
 
 class KnowledgeBaseBody(Body):
+    """A new ordinary knowledge base."""
+
     name: Name
     embedding_model: ModelName | None = None
 
@@ -394,10 +412,14 @@ class DocumentBody(Body):
 
 
 class DocumentsBody(Body):
+    """Documents to add."""
+
     documents: list[DocumentBody] = Field(min_length=1, description=_up_to("max_documents_per_request"))
 
 
 class DocumentSearchBody(Body):
+    """A search in one knowledge base."""
+
     query: str = Field(min_length=1, description=_up_to("max_query_chars", "characters"))
     top_k: int = Field(default=10, ge=1, description=_up_to("max_top_k"))
     min_score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
@@ -418,6 +440,8 @@ class ErrorBody(BaseModel):
 
 
 class ErrorAnswer(BaseModel):
+    """The answer to every request that fails."""
+
     error: ErrorBody
 
 
@@ -482,6 +506,8 @@ class DocumentsAnswer(BaseModel):
 
 
 class KeyAnswer(BaseModel):
+    """An API key, without its secret."""
+
     model_config = ConfigDict(from_attributes=True)
 
     id: UUID
@@ -507,6 +533,8 @@ class SignInLinkAnswer(BaseModel):
 
 
 class Liveness(BaseModel):
+    """The process answers."""
+
     status: Literal["ok"] = "ok"
     version: str
 

@@ -8,9 +8,11 @@ from fastapi import Depends, Path, Query, Response
 from fastapi.responses import StreamingResponse
 
 from api.chat_schemas import ChatPostBody, ChatSummaryBody, ChatTrimBody, ChatViewBody
+from api.contract.lines import JSON_LINES, LINES_OF_EXPORT
 from api.deps import FlowId, PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.locations import location
 from api.middleware import path_text
-from api.routes.portability import JSON_LINES, LINES, STREAM_HEADERS
+from api.routes.portability import STREAM_HEADERS
 from api.schemas import Identifier, ViewAnswer
 from memorybase import ids, validation
 from memorybase.auth.api_keys import Principal
@@ -41,6 +43,7 @@ ChatId = Annotated[Identifier, Query()]
 
 @router.get(MEMORIES)
 def list_chat_memories(flow_id: FlowId, services: ServicesDep, caller: Reader, page: PageDep) -> Page[ChatMemoryView]:
+    """List the chat memories of a flow, oldest first."""
     return memories.list_memories(services, caller.user_id, flow_id, page)
 
 
@@ -50,12 +53,15 @@ def put_chat_memory(
 ) -> ChatMemoryView:
     """Create the chat memory of a node (201) or change its configuration (200). Its chats are kept."""
     memory, created = memories.put_memory(services, MemoryKey(caller.user_id, flow_id, node_id), body)
-    response.status_code = 201 if created else 200
+    if created:
+        response.status_code = 201
+        response.headers.update(location("flows", flow_id, "chat-memories", node_id))
     return memory
 
 
 @router.get(MEMORY)
 def get_chat_memory(flow_id: FlowId, node_id: NodeId, services: ServicesDep, caller: Reader) -> ChatMemoryView:
+    """Read a chat memory."""
     return memories.get_memory(services, MemoryKey(caller.user_id, flow_id, node_id))
 
 
@@ -94,7 +100,11 @@ def post_chat_messages(
     run_id = _run(caller, body.run_id)
     posted = message_log.post_messages(services, key, who, body.messages, run_id=run_id, end_user_id=body.end_user_id)
     summaries.request_if_due(services, key, posted.chat_id)
-    response.status_code = 201 if any(message.created for message in posted.messages) else 200
+    if any(message.created for message in posted.messages):
+        messages = location("flows", flow_id, "chat-memories", node_id, "messages", chat_id=posted.chat_id)
+        response.headers.update(messages)
+    else:
+        response.status_code = 200
     return posted
 
 
@@ -166,7 +176,7 @@ def summarize_chat(
     )
 
 
-@router.get(f"{MEMORY}/export", response_class=StreamingResponse, responses={200: LINES})
+@router.get(f"{MEMORY}/export", response_class=StreamingResponse, responses={200: LINES_OF_EXPORT})
 def export_chats(
     flow_id: FlowId,
     node_id: NodeId,

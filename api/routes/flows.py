@@ -9,6 +9,7 @@ from fastapi import Path, Response
 from pydantic import BaseModel
 
 from api.deps import FlowFilter, FlowId, PageDep, Reader, RunId, ServicesDep, Writer, keyed_router
+from api.locations import location
 from api.middleware import path_text
 from api.schemas import Accepted, CaptureAnswer, CaptureBody, FlowBody
 from memorybase import ids, messages
@@ -29,9 +30,11 @@ router = keyed_router("flows")
 
 
 @router.post("/flows", status_code=201)
-def create_flow(body: FlowBody, services: ServicesDep, caller: Writer) -> FlowView:
+def create_flow(body: FlowBody, services: ServicesDep, caller: Writer, response: Response) -> FlowView:
     """Create a flow with a generated id. To choose the id, use PUT /flows/{flow_id}."""
-    return sessions.flow_view(flows.create_flow(services, caller.user_id, name=body.name))
+    flow = flows.create_flow(services, caller.user_id, name=body.name)
+    response.headers.update(location("flows", flow.id))
+    return sessions.flow_view(flow)
 
 
 @router.put("/flows/{flow_id}", responses={201: {"model": FlowView}})
@@ -47,17 +50,21 @@ def put_flow(
     flow, created = flows.put_flow(
         services, caller.user_id, name=body.name, flow_id=given.own, external_id=given.external_id
     )
-    response.status_code = 201 if created else 200
+    if created:
+        response.status_code = 201
+        response.headers.update(location("flows", flow.id))
     return sessions.flow_view(flow)
 
 
 @router.get("/flows")
 def list_flows(services: ServicesDep, caller: Reader, page: PageDep) -> Page[FlowView]:
+    """List flows, oldest first."""
     return sessions.list_flows(services, caller.user_id, page)
 
 
 @router.get("/flows/{flow_id}")
 def get_flow(flow_id: FlowId, services: ServicesDep, caller: Reader) -> FlowView:
+    """Read a flow."""
     return sessions.get_flow(services, caller.user_id, flow_id)
 
 
@@ -81,7 +88,8 @@ def capture_run(flow_id: FlowId, body: CaptureBody, services: ServicesDep, calle
         services, caller.user_id, flow_id, result.session_id, result.run_id, executions
     )
     # Serialized here, in this thread: FastAPI would validate it again in another thread.
-    return _json(answer, 201 if result.created else 200)
+    created = location("flows", flow_id, "runs", result.run_id) if result.created else None
+    return _json(answer, 201 if result.created else 200, created)
 
 
 @router.get("/flows/{flow_id}/runs")
@@ -92,6 +100,7 @@ def list_runs(flow_id: FlowId, services: ServicesDep, caller: Reader, page: Page
 
 @router.get("/flows/{flow_id}/runs/{run_id}")
 def get_run_of_flow(flow_id: FlowId, run_id: RunId, services: ServicesDep, caller: Reader) -> RunView:
+    """Read a run of a flow."""
     return sessions.get_run(services, caller.user_id, caller_ids.find(services, run_id, flow_id))
 
 
@@ -108,8 +117,8 @@ def deleted(finished: bool) -> Response:
     return _json(Accepted(), 202)
 
 
-def _json(answer: BaseModel, status_code: int) -> Response:
-    return Response(answer.model_dump_json(), status_code=status_code, media_type="application/json")
+def _json(answer: BaseModel, status_code: int, headers: dict[str, str] | None = None) -> Response:
+    return Response(answer.model_dump_json(), status_code=status_code, headers=headers, media_type="application/json")
 
 
 def _capture_request(body: CaptureBody, user_id: UUID, settings: Settings) -> capture.CaptureRequest:

@@ -19,6 +19,7 @@ _limiter = anyio.CapacityLimiter(20)
 
 @router.get("/health/live")
 async def health_live() -> Liveness:
+    """Check that the process answers; it asks no other part."""
     return Liveness(version=__version__)
 
 

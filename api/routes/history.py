@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import Response
 
 from api.deps import FlowFilter, FlowId, NodeExecutionId, Reader, RunId, ServicesDep, Writer, keyed_router
+from api.locations import location
 from api.schemas import HistoryAnswer, HistoryBody, NodeExecutionBody
 from memorybase import ids
 from memorybase.conversation import Prefixes
@@ -66,7 +67,9 @@ def put_node_execution(
     flow_id = ids.flow_id(caller.user_id, body.flow_id)
     run_id = ids.CallerId.of(caller.user_id, "run", body.run_id)
     view, created = node_executions.put_execution(services, caller.user_id, flow_id, body.session_id, run_id, new)
-    response.status_code = 201 if created else 200
+    if created:
+        response.status_code = 201
+        response.headers.update(location("node-executions", view.id))
     return view
 
 

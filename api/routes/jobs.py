@@ -9,6 +9,7 @@ from fastapi.responses import StreamingResponse
 
 from api import waiting
 from api.admission import Work, admission_of
+from api.contract.lines import EVENTS, EVENTS_OF_JOB
 from api.deps import PageDep, Reader, ServicesDep, Writer, check_key, keyed_router
 from api.schemas import MAX_WAIT_SECONDS, Identifier, SentUuid
 from memorybase.database.paging import Page
@@ -41,6 +42,7 @@ async def get_job(
     request: Request,
     wait: Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait until the job ends.")] = 0,
 ) -> JobView:
+    """Read a job, or wait until it ends."""
     first = await admission_of(request)[Work.STREAM].run(lambda: jobs.get_job(services, caller.user_id, job_id))
 
     polls = waiting.watched_by(request).jobs
@@ -53,7 +55,7 @@ async def get_job(
 @router.get(
     "/jobs/{job_id}/events",
     response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    responses={200: EVENTS_OF_JOB},
 )
 async def watch_job(job_id: SentUuid, services: ServicesDep, caller: Reader, request: Request) -> StreamingResponse:
     """Stream server-sent events: `job` after each change, `end` with the last state, `unauthorized` if the key was
@@ -62,7 +64,7 @@ async def watch_job(job_id: SentUuid, services: ServicesDep, caller: Reader, req
     admission_of(request).check_waits()
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     events = waiting.job_events(request, first, lambda: check_key(request))
-    return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+    return StreamingResponse(events, media_type=EVENTS, headers=headers)
 
 
 @router.delete("/jobs/{job_id}", status_code=204)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import Response
 
 from api.deps import Admin, PageDep, ServicesDep, keyed_router
+from api.locations import location
 from api.schemas import KeyAnswer, KeyBody, NewKeyAnswer, SentUuid
 from memorybase import errors
 from memorybase.auth import api_keys
@@ -14,11 +15,12 @@ router = keyed_router("keys")
 
 
 @router.post("/keys", status_code=201)
-def create_key(body: KeyBody, services: ServicesDep, caller: Admin) -> NewKeyAnswer:
+def create_key(body: KeyBody, services: ServicesDep, caller: Admin, response: Response) -> NewKeyAnswer:
     """Create an API key. Only this response contains the secret."""
     key, secret = api_keys.create_key(
         services, caller.user_id, name=body.name, scopes=body.scopes, expires_at=body.expires_at
     )
+    response.headers.update(location("keys", key.id))
     return NewKeyAnswer(**KeyAnswer.model_validate(key).model_dump(), secret=secret)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Query, Response
 
 from api.deps import PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.locations import location
 from api.middleware import path_text
 from api.schemas import DocumentsAnswer, DocumentsBody, DocumentSearchBody, KnowledgeBaseBody
 from memorybase import validation
@@ -34,22 +35,29 @@ def list_knowledge_bases(
     page: PageDep,
     for_retrieval: Annotated[bool, Query(description="Hide knowledge bases of memory bases.")] = False,
 ) -> Page[KnowledgeBaseView]:
+    """List knowledge bases, oldest first."""
     return registry.list_knowledge_bases(services, caller.user_id, page, for_retrieval=for_retrieval)
 
 
 @router.post("/knowledge-bases", status_code=201)
-def create_knowledge_base(body: KnowledgeBaseBody, services: ServicesDep, caller: Writer) -> KnowledgeBaseView:
+def create_knowledge_base(
+    body: KnowledgeBaseBody, services: ServicesDep, caller: Writer, response: Response
+) -> KnowledgeBaseView:
     """Create an ordinary knowledge base. A name in use is 409 with `existing_id`."""
-    return registry.create(services, caller.user_id, name=body.name, embedding_model=body.embedding_model)
+    created = registry.create(services, caller.user_id, name=body.name, embedding_model=body.embedding_model)
+    response.headers.update(location("knowledge-bases", created.name))
+    return created
 
 
 @router.get("/knowledge-bases/{name}")
 def get_knowledge_base(name: Named, services: ServicesDep, caller: Reader) -> KnowledgeBaseView:
+    """Read a knowledge base."""
     return registry.get_knowledge_base(services, caller.user_id, name)
 
 
 @router.delete("/knowledge-bases/{name}", status_code=204)
 def delete_knowledge_base(name: Named, services: ServicesDep, caller: Writer) -> Response:
+    """Delete an ordinary knowledge base with its documents."""
     registry.delete(services, caller.user_id, name)
     return Response(status_code=204)
 

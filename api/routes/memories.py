@@ -11,6 +11,7 @@ from fastapi import Query, Request, Response
 from api import waiting
 from api.admission import Work, admission_of
 from api.deps import FlowFilter, PageDep, Reader, ServicesDep, Writer, keyed_router
+from api.locations import location
 from api.routes.flows import deleted
 from api.schemas import (
     MAX_WAIT_SECONDS,
@@ -48,11 +49,14 @@ Wait = Annotated[int, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to w
 
 
 @router.post("/memories", status_code=201)
-def create_memory_base(body: MemoryBaseBody, services: ServicesDep, caller: Writer) -> MemoryBaseView:
+def create_memory_base(
+    body: MemoryBaseBody, services: ServicesDep, caller: Writer, response: Response
+) -> MemoryBaseView:
     """Create a memory base over a flow's messages. A name or kb_name in use is 409 with `existing_id`."""
     flow_id = ids.flow_id(caller.user_id, body.flow_id)
     new = manage.NewMemoryBase(**body.model_dump() | {"flow_id": flow_id})
     base_id = manage.create_memory_base(services, caller.user_id, new)
+    response.headers.update(location("memories", base_id))
     return memory_bases.get_memory_base(services, caller.user_id, base_id)
 
 
@@ -60,11 +64,13 @@ def create_memory_base(body: MemoryBaseBody, services: ServicesDep, caller: Writ
 def list_memory_bases(
     services: ServicesDep, caller: Reader, page: PageDep, flow_id: FlowFilter
 ) -> Page[MemoryBaseView]:
+    """List memory bases, oldest first."""
     return memory_bases.list_memory_bases(services, caller.user_id, page, flow_id=flow_id)
 
 
 @router.get("/memories/{memory_base_id}")
 def get_memory_base(memory_base_id: SentUuid, services: ServicesDep, caller: Reader) -> MemoryBaseView:
+    """Read a memory base with its progress."""
     return memory_bases.get_memory_base(services, caller.user_id, memory_base_id)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from api.admission import Work, admission_of
+from api.contract.lines import JSON_LINES, LINES_OF_EXPORT
 from api.deps import FlowFilter, Reader, ServicesDep, Writer, keyed_router
 from api.schemas import Identifier, SentUuid
 from memorybase.import_export import exporter, importer
@@ -16,12 +17,10 @@ from memorybase.import_export.importer import ImportAnswer
 
 router = keyed_router("portability")
 
-JSON_LINES = "application/x-ndjson"
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-LINES: dict[str, Any] = {"content": {JSON_LINES: {"schema": {"type": "string"}}}}
 
 
-@router.get("/export", response_class=StreamingResponse, responses={200: LINES})
+@router.get("/export", response_class=StreamingResponse, responses={200: LINES_OF_EXPORT})
 def export_lines(
     request: Request,
     services: ServicesDep,
@@ -38,7 +37,7 @@ def export_lines(
     return StreamingResponse(lines, media_type=JSON_LINES, headers=STREAM_HEADERS)
 
 
-@router.post("/import", openapi_extra={"requestBody": {"required": True, **LINES}})
+@router.post("/import", openapi_extra={"requestBody": {"required": True, **LINES_OF_EXPORT}})
 async def import_lines(
     request: Request,
     services: ServicesDep,

@@ -28,6 +28,7 @@ def list_sessions(
     flow_id: FlowFilter,
     end_user_id: Annotated[Identifier | None, Query()] = None,
 ) -> Page[SessionView]:
+    """List sessions, oldest first."""
     return sessions.list_sessions(services, caller.user_id, page, flow_id=flow_id, end_user_id=end_user_id)
 
 

@@ -35,6 +35,8 @@ OnConflict = Literal["error", "keep", "update"]
 
 @dataclass(frozen=True, slots=True)
 class Tally:
+    """Rows of one kind in an import."""
+
     created: int = 0
     known: int = 0
 

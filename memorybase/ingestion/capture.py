@@ -47,6 +47,8 @@ class CaptureRequest:
 
 @dataclass(frozen=True, slots=True)
 class CapturedMessage:
+    """What a capture did with one message."""
+
     id: UUID
     external_id: str | None
     seq: int

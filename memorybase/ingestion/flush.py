@@ -29,6 +29,8 @@ class JobBrief:
 
 @dataclass(frozen=True, slots=True)
 class JobConflict:
+    """A session that a flush left to its active job."""
+
     session_id: str
     job_id: UUID
     state: str
@@ -36,6 +38,8 @@ class JobConflict:
 
 @dataclass(frozen=True, slots=True)
 class FlushResult:
+    """The jobs that a flush queued, and the sessions that have one already."""
+
     jobs: list[JobBrief]
     conflicts: list[JobConflict]
 

@@ -49,12 +49,16 @@ class Capture(enum.StrEnum):
 
 
 class JobKind(enum.StrEnum):
+    """What a job does."""
+
     INGEST = "ingest"
     REGENERATE = "regenerate"
     REPAIR = "repair"
 
 
 class JobState(enum.StrEnum):
+    """Where a job is; `done`, `failed` and `cancelled` are its ends."""
+
     QUEUED = "queued"
     RUNNING = "running"
     DONE = "done"

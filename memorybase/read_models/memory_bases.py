@@ -34,6 +34,8 @@ class MemoryBaseStatus(StrEnum):
 
 
 class SessionState(StrEnum):
+    """The progress of a session in a memory base."""
+
     SYNCED = "synced"
     PENDING = "pending"
     INGESTING = "ingesting"

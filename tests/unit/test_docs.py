@@ -13,7 +13,7 @@ import typer
 from harness.contract import CONTRACT
 
 from api import failures
-from api.app import PREFIX
+from api.locations import PREFIX
 from memorybase import cli, locks, models
 from memorybase.errors import MemorybaseError
 from memorybase.settings import ENVIRONMENT_PREFIX, Settings, embedded

@@ -110,6 +110,8 @@ class ErasedChats(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
+    """What a deletion took from the log of a chat."""
+
     deleted: list[UUID]
     remaining_count: int
 

@@ -31,6 +31,8 @@ PRESET_NAME = r"token_buffer|window|pairs_[1-9][0-9]?"  # summaries are made for
 
 @dataclass(frozen=True, slots=True)
 class Covers:
+    """The messages that a summary covers, by seq."""
+
     from_seq: int
     to_seq: int
 

@@ -82,6 +82,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
+    """A message that is not in the view, and why."""
+
     id: str
     reason: str
 

@@ -1,0 +1,16 @@
+"""The OpenAPI document: FastAPI generates it from routes and types, and this package adds what code cannot say.
+
+    document.py        the steps, in order
+    descriptions.py    a description of each property and parameter, from descriptions.toml
+    messages.py        schemas of messages, which the domain reads as plain JSON
+    lines.py           schemas of bodies that are lines or events, not one JSON value
+    typed.py           which properties these schemas describe
+
+Nothing here changes what the API accepts or returns. A test compares each schema with what it returns.
+"""
+
+from __future__ import annotations
+
+from api.contract.document import SERVERS, TAGS, completed
+
+__all__ = ["SERVERS", "TAGS", "completed"]

@@ -1,0 +1,49 @@
+"""The steps from FastAPI's document to ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from api.contract import descriptions
+from api.contract.headers import add_headers
+from api.contract.typed import add_types
+
+SERVERS: list[dict[str, Any]] = [
+    {"url": "/", "description": "The server that this document was read from."},
+    {"url": "http://127.0.0.1:8000", "description": "A stack on this machine, started with `memorybase up`."},
+]
+
+# In the order of a reader who starts with a flow.
+TAGS: list[dict[str, Any]] = [
+    {"name": "flows", "description": "Flows, and the capture of their runs."},
+    {"name": "messages", "description": "Stored messages: list, read, edit, delete."},
+    {"name": "sessions", "description": "Sessions: list, rename, delete, and erase an end user."},
+    {"name": "history", "description": "The history that a model reads, node executions, and what each run received."},
+    {"name": "context", "description": "History, summary and recalled memories within one budget."},
+    {"name": "summaries", "description": "Summaries of sessions."},
+    {"name": "chat memories", "description": "Memory of a flow's Chat Memory nodes, with a log for each chat."},
+    {"name": "memories", "description": "Memory bases: their settings, progress, dead letters and search weights."},
+    {"name": "search", "description": "Search in one memory base, or in all of a flow."},
+    {"name": "knowledge bases", "description": "Named collections of documents, and those of memory bases."},
+    {"name": "jobs", "description": "Jobs that ingest, repair and regenerate: list, wait, watch, cancel."},
+    {"name": "portability", "description": "Export and import of everything captured, as JSON lines."},
+    {"name": "keys", "description": "API keys and their scopes."},
+    {"name": "sign-in", "description": "Links that sign a browser in to the web page."},
+    {"name": "health", "description": "Liveness and readiness, without a key."},
+    {"name": "metrics", "description": "Metrics for Prometheus."},
+]
+
+
+def completed(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with all that FastAPI cannot generate. It is changed in place."""
+    add_types(document)
+    _title(document)
+    add_headers(document)
+    descriptions.describe(document)
+    return document
+
+
+def _title(document: dict[str, Any]) -> None:
+    """Give each schema a title of its own: FastAPI gives all schemas of a generic type the same."""
+    for name, schema in document["components"]["schemas"].items():
+        schema["title"] = name.rstrip("_").replace("_", " of ")

@@ -1,0 +1,134 @@
+"""Which schemas describe the properties that the code types as plain JSON."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from api.contract import lines, messages
+from api.contract.messages import CONTENT, TEXT, TOOL_CALLS, Schema, array, nullable, opened, ref, said
+
+_UUID: Schema = {"type": "string", "format": "uuid"}
+_TIME: Schema = {"type": "string", "format": "date-time"}
+_NUMBER: Schema = {"type": "number"}
+_COUNT: Schema = {"type": "integer", "minimum": 0}
+
+_SCHEMAS: dict[str, Schema] = {
+    "Turn": opened(
+        "A message before or after a result.",
+        {
+            "message_id": said("The message.", _UUID),
+            "run_id": said("Its run.", _UUID),
+            "seq": said("Its number in the session.", _COUNT),
+            "role": said("Who speaks.", TEXT),
+            "sender_name": said("The speaker's name.", nullable(TEXT)),
+            "content": said("Text, content parts, or null beside tool calls.", CONTENT),
+            "timestamp": said("When it was written.", _TIME),
+        },
+        "message_id", "run_id", "seq", "role", "sender_name", "content", "timestamp",
+    ),
+    "ScoreParts": opened(
+        "How a score was computed. In mode `dense` it has only the cosine and the chunk.",
+        {
+            "signals": said(
+                "Each signal, by its name.", {"type": "object", "additionalProperties": ref("SignalPart")}
+            ),
+            "bias": said("Added to the sum of the shares.", _NUMBER),
+            "weights": said("`default`, or `tuned` for the memory base's own.", TEXT),
+            "weight_set": said("The name of the set of weights.", TEXT),
+            "recency": said("The factor for the age of the message.", nullable(_NUMBER)),
+            "reranker": said("The score of the reranker, if one is set.", _NUMBER),
+            "dense": said("In mode `dense`: the cosine before the correction for length.", nullable(_NUMBER)),
+            "chunk": said("Number of the chunk that matched best.", nullable({"type": "integer"})),
+            "source": said("Where the chunk was found.", nullable(TEXT)),
+        },
+    ),
+    "SignalPart": opened(
+        "A signal in a score.",
+        {"value": said("The value of the signal.", _NUMBER), "share": said("Its weight times the value.", _NUMBER)},
+        "value", "share",
+    ),
+    "MemoryUseSummary": opened(
+        "What session memory showed.",
+        {
+            "summary": said("The text of the summary; empty without one.", TEXT),
+            "chatMessages": said("The pairs of question and reply, newest first.", array(ref("ShownPair"))),
+        },
+    ),
+    "ShownPair": opened(
+        "A question and its reply.",
+        {
+            "messageId": said("The question's message.", TEXT),
+            "userMessage": said("The text of the question.", TEXT),
+            "agentMessage": said("The text of the reply.", nullable(TEXT)),
+        },
+    ),
+    "FlowRef": opened(
+        "A flow by both of its ids.",
+        {
+            "id": said("The UUID of the flow.", _UUID),
+            "external_id": said("The id that the caller chose; null if that is a UUID.", nullable(TEXT)),
+        },
+        "id", "external_id",
+    ),
+    "InvalidField": opened(
+        "An invalid field of a request.",
+        {"field": said("Where in the request.", TEXT), "message": said("For people; may change.", TEXT)},
+        "field", "message",
+    ),
+    "ErrorDetails": opened(
+        "More about an error, by its code.",
+        {
+            "existing_id": said("`name_taken`: what has the name.", _UUID),
+            "conflicts": said("`ingestion_active`: the active jobs.", array(ref("JobConflict"))),
+            "failing": said("`not_ready`: the parts that do not respond.", array(TEXT)),
+            "flows": said("`ambiguous_id`: the flows that have the id.", array(ref("FlowRef"))),
+            "message_id": said("`text_rejected`: the message.", _UUID),
+            "line": said("Of an import: the line that failed.", {"type": "integer"}),
+            "others": said("`invalid_request`: further invalid fields.", array(ref("InvalidField"))),
+            "retry_after_seconds": said("Seconds until a retry can succeed.", _NUMBER),
+            "scope": said("`forbidden`: the scope that the key lacks.", TEXT),
+        },
+    ),
+}  # fmt: skip
+
+SCHEMAS: dict[str, Schema] = {**messages.SCHEMAS, **lines.SCHEMAS, **_SCHEMAS}
+
+_SENT, _STORED = array(ref("SentMessage")), array(ref("OpenAIViewMessage"))
+PROPERTIES: dict[str, Schema] = {
+    "CaptureBody.messages": _SENT,
+    "ChatPostBody.messages": {**_SENT, "minItems": 1},
+    "ExecutionOutputs.context": nullable(_SENT),
+    "NodeExecutionBody.few_shots": nullable(_SENT),
+    "ReportedExecutionBody.few_shots": nullable(_SENT),
+    "MessageChanges.content": {"anyOf": [TEXT, array({"anyOf": [ref("ContentPart"), TEXT]})]},
+    "MessageView.content": CONTENT,
+    "MessageView.tool_calls": TOOL_CALLS,
+    "ChatMessageView.content": CONTENT,
+    "ChatMessageView.tool_calls": TOOL_CALLS,
+    "NodeExecutionView.outputs": ref("ExecutionOutputs"),
+    "NodeExecutionView.few_shots": _STORED,
+    "ViewAnswer.messages": array(ref("ViewMessage")),
+    "ContextAnswer.messages": array(ref("ViewMessage")),
+    "HistoryAnswer.messages": array(ref("ViewMessage")),
+    "NodeUse.messages": array(ref("ViewMessage")),
+    "NodeUse.sources": array(ref("Source")),
+    "NodeUse.memoryUseSummary": nullable(ref("MemoryUseSummary")),
+    "Hit.content": CONTENT,
+    "Hit.before": array(ref("Turn")),
+    "Hit.after": array(ref("Turn")),
+    "Hit.parts": nullable(ref("ScoreParts")),
+    "ErrorBody.details": ref("ErrorDetails"),
+}
+_KEPT = ("title", "description", "default")
+
+
+def add_types(document: dict[str, Any]) -> None:
+    """Add the schemas, and replace those of the properties."""
+    schemas = document["components"]["schemas"]
+    schemas.update(deepcopy(SCHEMAS))
+    schemas["ChatMemoryLine"]["properties"] |= schemas["ChatMemoryConfig"]["properties"]
+    for place, schema in PROPERTIES.items():
+        owner, _, name = place.partition(".")
+        stated = schemas[owner]["properties"][name]
+        schemas[owner]["properties"][name] = {key: stated[key] for key in _KEPT if key in stated} | deepcopy(schema)

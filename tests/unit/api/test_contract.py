@@ -1,0 +1,165 @@
+"""The rules of the OpenAPI document: everything is described, typed and named so that generators understand it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from harness.contract import CONTRACT
+from jsonschema import Draft202012Validator
+
+from api.app import create_app
+from api.contract import TAGS, descriptions
+from api.contract.headers import WITHOUT_LOCATION
+from api.contract.typed import PROPERTIES, SCHEMAS
+
+TABLE = "api/contract/descriptions.toml"
+COMPONENTS: dict[str, dict[str, Any]] = CONTRACT["components"]["schemas"]
+OPERATIONS = list(descriptions.operations(CONTRACT))
+# What callers may fill with any JSON object: their own metadata, values for templates, and arguments of tools.
+FREE = {"metadata", "variables", "report", "external_ids", "args"}
+FREE_SCHEMAS = {"OtherCall", "NoData"}
+# Any JSON value: files, and fields of messages that are only kept or dropped.
+ANY_VALUE = {"files", "refusal", "annotations", "audio", "function_call", "example", "additional_kwargs", "artifact",
+             "response_metadata", "usage_metadata", "invalid_tool_calls", "LangChainData.type"}  # fmt: skip
+
+
+def parts(schema: Any) -> Iterator[dict[str, Any]]:
+    """The schema, and every schema in it."""
+    if isinstance(schema, dict):
+        yield schema
+        below = [*schema.get("properties", {}).values(), *schema.get("anyOf", ()), *schema.get("oneOf", ())]
+        below += [schema[name] for name in ("items", "additionalProperties") if isinstance(schema.get(name), dict)]
+        for each in below:
+            yield from parts(each)
+
+
+def references(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        if isinstance(part.get("$ref"), str):
+            yield part["$ref"]
+        for value in part.values():
+            yield from references(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from references(value)
+
+
+def test_every_property_is_described() -> None:
+    lacking = [
+        f"{owner}.{name}" for owner, name, each in descriptions.properties(CONTRACT) if not each.get("description")
+    ]
+    assert lacking == [], f"describe them in {TABLE}: under [the schema's name], or under [any] for all of that name"
+
+
+def test_every_parameter_is_described() -> None:
+    lacking = [
+        f"{owner}.{each['name']}" for owner, each in descriptions.parameters(CONTRACT) if not each.get("description")
+    ]
+    assert lacking == [], f"describe them in {TABLE}: under [parameters], or as 'operation.name' under [operations]"
+
+
+def test_every_schema_operation_and_answer_is_described() -> None:
+    lacking = [name for name, schema in COMPONENTS.items() if not schema.get("description")]
+    lacking += [operation["operationId"] for operation in OPERATIONS if not operation.get("description")]
+    assert lacking == [], "write a docstring, of the class or of the route"
+
+
+def test_no_entry_of_the_table_is_unused() -> None:
+    used = descriptions.describe(FastAPI.openapi(create_app()))
+    unused = sorted(f"[{entry.table}] {entry.name}" for entry in descriptions.table().keys() - used)
+    added = {f"[{entry.table}] {entry.name}" for entry in descriptions.table() if entry.table in SCHEMAS}
+    assert set(unused) <= added, f"remove them from {TABLE}: {unused}"
+
+
+def test_every_tag_is_described_and_used() -> None:
+    named = [tag["name"] for tag in CONTRACT["tags"]]
+    assert named == [tag["name"] for tag in TAGS]
+    assert {tag for operation in OPERATIONS for tag in operation["tags"]} == set(named), "change TAGS in api/contract"
+    assert all(tag["description"] for tag in CONTRACT["tags"])
+
+
+def test_a_client_finds_a_server() -> None:
+    assert [server["url"] for server in CONTRACT["servers"]] == ["/", "http://127.0.0.1:8000"]
+
+
+def test_every_reference_has_its_target() -> None:
+    found = set(references(CONTRACT))
+    assert len(found) > 100
+    for pointer in found:
+        target: Any = CONTRACT
+        for step in pointer.removeprefix("#/").split("/"):
+            assert step in target, pointer
+            target = target[step]
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_every_schema_is_valid(name: str) -> None:
+    Draft202012Validator.check_schema(COMPONENTS[name])
+
+
+def test_every_object_says_what_is_in_it() -> None:
+    bare = [
+        f"{owner}.{name}"
+        for owner, name, each in descriptions.properties(CONTRACT)
+        for part in parts(each)
+        if part.get("type") == "object" and "properties" not in part
+        and not isinstance(part.get("additionalProperties"), dict)
+        and (name not in FREE or part.get("additionalProperties") is not True)
+    ]  # fmt: skip
+    bare += [name for name, each in COMPONENTS.items() if each.get("type") == "object" and not each.get("properties")]
+    assert set(bare) - FREE_SCHEMAS == set(), "type them in api/contract/typed.py"
+
+
+def test_every_value_has_a_type() -> None:
+    typed = {"type", "$ref", "anyOf", "oneOf", "const", "enum"}
+    untyped = [
+        f"{owner}.{name}"
+        for owner, name, each in descriptions.properties(CONTRACT)
+        for part in parts(each)
+        if not part.keys() & typed and name not in ANY_VALUE and f"{owner}.{name}" not in ANY_VALUE
+    ]
+    assert untyped == [], "type them in api/contract/typed.py"
+
+
+def test_every_list_says_what_is_in_it() -> None:
+    lists = [
+        (name, part) for _, name, each in descriptions.properties(CONTRACT) for part in parts(each)
+        if part.get("type") == "array" and not part.get("items")
+    ]  # fmt: skip
+    assert {name for name, _ in lists} <= ANY_VALUE
+
+
+def test_typed_properties_exist() -> None:
+    assert [place for place in PROPERTIES if place.partition(".")[2] not in
+            COMPONENTS[place.partition(".")[0]]["properties"]] == []  # fmt: skip
+
+
+def test_every_created_answer_has_its_location() -> None:
+    created = {operation["operationId"]: operation["responses"]["201"]["headers"] for operation in OPERATIONS
+               if "201" in operation["responses"]}  # fmt: skip
+    assert len(created) > 8
+    assert {name for name, headers in created.items() if "Location" not in headers} == WITHOUT_LOCATION
+
+
+def test_every_answer_has_the_request_id() -> None:
+    assert all("X-Request-Id" in answer["headers"] for each in OPERATIONS for answer in each["responses"].values())
+
+
+@pytest.mark.parametrize(("operation", "media_type", "item"), [
+    ("export_lines", "application/x-ndjson", "ExportLine"),
+    ("export_chats", "application/x-ndjson", "ExportLine"),
+    ("watch_job", "text/event-stream", "JobEvent"),
+])  # fmt: skip
+def test_streams_name_the_schema_of_their_items(operation: str, media_type: str, item: str) -> None:
+    found = next(each for each in OPERATIONS if each["operationId"] == operation)
+    schema = found["responses"]["200"]["content"][media_type]["schema"]
+    assert (schema["type"], schema["contentMediaType"]) == ("string", media_type)
+    assert schema["contentSchema"] == {"type": "array", "items": {"$ref": f"#/components/schemas/{item}"}}
+
+
+def test_names_have_no_characters_that_generators_replace() -> None:
+    assert [name for name in COMPONENTS if not re.fullmatch(r"[A-Za-z_]+", name)] == []
