@@ -46,7 +46,12 @@ LAYERS: dict[str, set[str]] = {
     "context": {"memorybase.conversation.context"},
     "memory bases": {"memorybase.memory_bases"},
     "sessions": {"memorybase.read_models", "memorybase.sessions"},
-    "operations": {"memorybase.evaluation", "memorybase.import_export", "memorybase.operations"},
+    "operations": {
+        "memorybase.evaluation",
+        "memorybase.import_export",
+        "memorybase.importers",
+        "memorybase.operations",
+    },
     "wiring": {"memorybase.testing", "memorybase.wiring"},
     "edges": {
         "api",

@@ -1,0 +1,15 @@
+"""What other systems keep, as runs of flows. Pure but for reading the source: no database of ours, no HTTP.
+
+Records in, runs out, one at a time, so memory does not grow with the file:
+
+records    `Record`, `Found`, and the `Report` of what did not fit
+files      `read_records`: JSON files, folders and ZIP archives as records
+chatgpt    `read`: a system's records as messages; so do the other modules that are named after a system
+claude
+runs       `runs_of`: messages checked, repaired and grouped into runs that the API accepts
+systems    `SYSTEMS`, and `read_runs`: a source to the runs in it
+
+Message ids come from the system, so importing a source again stores nothing twice.
+"""
+
+from __future__ import annotations

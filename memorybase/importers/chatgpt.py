@@ -1,0 +1,158 @@
+"""ChatGPT's export: conversations.json, a list of conversations, each a tree of messages.
+
+The whole tree is imported, with parents: the thread that was last open comes last, so that it is the one that a session
+continues. What a message says to a tool is a tool call, and its parent's result names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from memorybase.importers.records import Found, Json, Record, Report, as_list, as_object, as_text, given
+
+_STATUSES = {"in_progress": "stopped", "finished_partial_completion": "stopped"}
+_ROLES = ("user", "assistant", "system", "tool")
+# Of the model's work and the user's settings, not of the conversation.
+_NOT_SAID = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context", "app_pairing_content")
+
+
+def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
+    """The messages of an export's conversations."""
+    for record in records:
+        conversation = as_object(record.value)
+        session_id = as_text(conversation.get("conversation_id")) or as_text(conversation.get("id"))
+        nodes = conversation.get("mapping")
+        if session_id is None or not isinstance(nodes, dict):
+            report.skip(record.where, "a conversation must have conversation_id (or id) and mapping")
+            continue
+        yield from _messages(record.where, session_id, conversation, nodes, report)
+
+
+def _messages(where: str, session_id: str, conversation: Json, nodes: Json, report: Report) -> Iterator[Found]:
+    metadata = given(
+        title=as_text(conversation.get("title")),
+        gizmo_id=as_text(conversation.get("gizmo_id")),
+        is_archived=conversation.get("is_archived") is True or None,
+    )
+    times: dict[str, Any] = {}
+    runs: dict[str, str] = {}
+    parents = _parents(nodes)
+    for node_id in _in_order(nodes, parents, conversation.get("current_node")):
+        node = as_object(nodes[node_id])
+        parent = parents[node_id]
+        message = as_object(node.get("message"))
+        place = f"{where}.mapping.{node_id}"
+        times[node_id] = message.get("create_time") or times.get(parent or "") or conversation.get("create_time")
+        is_question = as_object(message.get("author")).get("role") == "user"
+        runs[node_id] = node_id if is_question or parent is None else runs[parent]
+        body = _message(place, message, nodes, parent, report)
+        linked = {
+            **(body or {}), "id": f"{session_id}:{node_id}", "timestamp": times[node_id],
+            "parent_message_id": None if parent is None else f"{session_id}:{parent}",
+        }  # fmt: skip
+        yield Found(place, session_id, linked, run=runs[node_id], session_metadata=metadata, dropped=body is None)
+
+
+def _parents(nodes: Mapping[str, Any]) -> dict[str, str | None]:
+    """The parent of each node. One that is missing, or below the node itself, is no parent."""
+    parents: dict[str, str | None] = {}
+    for node_id, node in nodes.items():
+        parent = as_object(node).get("parent")
+        parents[node_id] = parent if isinstance(parent, str) and parent in nodes else None
+    safe: set[str] = set()
+    for node_id in nodes:
+        path: set[str] = set()
+        at: str | None = node_id
+        while at is not None and at not in safe:
+            safe.add(at)
+            path.add(at)
+            above = parents[at]
+            if above is not None and above in path:
+                parents[at] = above = None
+            at = above
+    return parents
+
+
+def _in_order(nodes: Mapping[str, Any], parents: Mapping[str, str | None], current: Any) -> Iterator[str]:
+    """Every node after its parent; of the children of one node, that on the current thread last."""
+    children: dict[str | None, list[str]] = {}
+    for node_id, parent in parents.items():
+        children.setdefault(parent, []).append(node_id)
+    on_thread: set[str] = set()
+    above = current if isinstance(current, str) and current in nodes else None
+    while above is not None:
+        on_thread.add(above)
+        above = parents[above]
+    # A stack: what is pushed first comes last.
+    waiting = children.get(None, [])[::-1]
+    while waiting:
+        node_id = waiting.pop()
+        yield node_id
+        below = children.get(node_id, [])
+        waiting += [child for child in below if child in on_thread]
+        waiting += [child for child in reversed(below) if child not in on_thread]
+
+
+def _message(place: str, message: Json, nodes: Json, parent: str | None, report: Report) -> Json | None:
+    """The message without id, parent and time; None if the node holds nothing that was said."""
+    author, content = as_object(message.get("author")), as_object(message.get("content"))
+    metadata, kind = as_object(message.get("metadata")), content.get("content_type")
+    if not message or not content:
+        return None
+    role = author.get("role")
+    if role not in _ROLES:
+        report.skip(place, f"author.role must be one of {', '.join(_ROLES)}", field="author.role", value=role)
+        return None
+    if metadata.get("is_visually_hidden_from_conversation") is True or kind in _NOT_SAID:
+        if _text(content):
+            report.skip(place, "hidden messages, reasoning and custom instructions are not imported", value=kind)
+        return None
+    text, files = _text(content), _files(content, metadata)
+    if not text and not files:
+        if kind not in {"text", "code", "multimodal_text"} or as_list(content.get("parts")) not in ([], [""]):
+            report.skip(place, "the message has no text that can be imported", field="content_type", value=kind)
+        return None
+    body = given(
+        role=role, files=files,
+        name=as_text(author.get("name")),
+        status="failed" if kind == "system_error" else _STATUSES.get(str(message.get("status"))),
+        metadata=given(model=as_text(metadata.get("model_slug"))),
+    )  # fmt: skip
+    recipient = as_text(message.get("recipient")) or "all"
+    if role == "assistant" and recipient != "all":
+        call = {"name": recipient, "arguments": text}
+        calls = [{"id": message.get("id"), "type": "function", "function": call}]
+        return {**body, "content": None, "tool_calls": calls, "is_output": False}
+    if role == "tool" and parent is not None and (called := _call_id(nodes[parent])):
+        body["tool_call_id"] = called
+    return {**body, "content": text}
+
+
+def _call_id(node: Any) -> str | None:
+    message = as_object(as_object(node).get("message"))
+    is_call = as_object(message.get("author")).get("role") == "assistant" and message.get("recipient") not in {
+        None,
+        "all",
+    }
+    return as_text(message.get("id")) if is_call else None
+
+
+def _text(content: Json) -> str:
+    """The text of every type of content that has one."""
+    pieces = [_part_text(part) for part in as_list(content.get("parts"))]
+    pieces += [as_text(content.get(name)) for name in ("title", "text", "result", "user_instructions")]
+    if not any(pieces):
+        pieces = [as_text(as_object(thought).get("content")) for thought in as_list(content.get("thoughts"))]
+        pieces += [as_text(content.get("content"))]
+    return "\n".join(piece for piece in pieces if piece)
+
+
+def _part_text(part: Any) -> str | None:
+    return as_text(part) or as_text(as_object(part).get("text"))
+
+
+def _files(content: Json, metadata: Json) -> list[Any]:
+    """References to images and recordings, and the attachments; the export's other files hold their bytes."""
+    pointers = [part for part in as_list(content.get("parts")) if as_object(part).get("asset_pointer")]
+    return pointers + [each for each in as_list(metadata.get("attachments")) if isinstance(each, dict)]

@@ -1,0 +1,129 @@
+"""What the readers of foreign formats take and give, and the report of what did not fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Json = dict[str, Any]
+
+EXAMPLES = 3  # of each problem, kept for the summary
+MAX_PROBLEMS = 200  # kinds of problems; a file of anything else than this system's data has more
+MAX_VALUE = 80
+
+_INDEX = re.compile(r"\[\d+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One element of a file or row of a table. `where` names it for a person; `source` is the file without extension,
+    or the table."""
+
+    where: str
+    value: Any
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A message of another system, in one of the formats that the API accepts, with an id that is unique in its flow.
+
+    `run` names its run; without it a run begins at each user message. `dropped`: not a message itself, but others may
+    name it as their parent."""
+
+    where: str
+    session_id: str
+    message: Json
+    flow: str | None = None
+    flow_name: str | None = None
+    end_user_id: str | None = None
+    run: str | None = None
+    session_metadata: Json = field(default_factory=dict)
+    dropped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What was not imported (`skipped`) or not unchanged (`changed`), and why."""
+
+    kind: Literal["skipped", "changed"]
+    where: str
+    reason: str
+    field: str | None = None
+    value: Any = None
+    limit: Any = None
+
+    def shown(self) -> str:
+        """The place with field, value and bound, in one line."""
+        bounds = {"field": self.field, "value": self.value, "limit": self.limit}
+        details = ", ".join(f"{name}: {value}" for name, value in bounds.items() if value is not None)
+        return f"{self.where} ({details})" if details else self.where
+
+
+class Report:
+    """Counts problems by reason, with a few examples of each. `each` is called with every one."""
+
+    def __init__(self, each: Callable[[Problem], None] | None = None) -> None:
+        self._each = each
+        self.counts: dict[tuple[str, str], int] = {}
+        self.examples: dict[tuple[str, str], list[Problem]] = {}
+        self.broken: str | None = None  # why reading ended early
+
+    def skip(self, where: str, reason: str, **bounds: Any) -> None:
+        """A record or message is not imported."""
+        self._add(Problem("skipped", where, reason, **_shortened(bounds)))
+
+    def change(self, where: str, reason: str, **bounds: Any) -> None:
+        """A message is imported with a difference."""
+        self._add(Problem("changed", where, reason, **_shortened(bounds)))
+
+    def end_early(self, reason: str) -> None:
+        """Nothing after this can be read."""
+        self.broken = reason
+
+    def total(self, kind: str) -> int:
+        return sum(count for (each, _), count in self.counts.items() if each == kind)
+
+    def _add(self, problem: Problem) -> None:
+        if self._each is not None:
+            self._each(problem)
+        key = (problem.kind, _INDEX.sub("[]", problem.reason))
+        if key not in self.counts and len(self.counts) >= MAX_PROBLEMS:
+            key = (problem.kind, "other reasons")
+        self.counts[key] = self.counts.get(key, 0) + 1
+        examples = self.examples.setdefault(key, [])
+        if len(examples) < EXAMPLES:
+            examples.append(problem)
+
+
+def _shortened(bounds: Json) -> Json:
+    value = bounds.get("value")
+    if isinstance(value, str):
+        value = value.encode(errors="replace").decode()
+    elif value is not None and not isinstance(value, int | float):
+        value = str(value)
+    if isinstance(value, str) and len(value) > MAX_VALUE:
+        value = f"{value[:MAX_VALUE]}..."
+    return {**bounds, "value": value}
+
+
+def as_object(value: Any) -> Json:
+    """The object, or an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """The list, or an empty one for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def as_text(value: Any) -> str | None:
+    """The string if it has more than white space; None for anything else."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def given(**fields: Any) -> Json:
+    """The fields that have a value."""
+    return {name: value for name, value in fields.items() if value not in (None, "", [], {})}

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from harness.exports import Json, chatgpt, chatgpt_conversation, chatgpt_node
+
+from memorybase.importers import chatgpt as importer
+from memorybase.importers.records import Record, Report
+from memorybase.importers.runs import Part, runs_of
+
+
+def parts_of(*conversations: Any, report: Report | None = None) -> list[Part]:
+    report = report or Report()
+    records = [Record(f"conversations.json[{n}]", each) for n, each in enumerate(conversations)]
+    return list(runs_of(importer.read(records, report), flow="chatgpt", into_one_flow=False, report=report))
+
+
+def messages_of(*conversations: Any, report: Report | None = None) -> dict[str, Json]:
+    """By the id of the node, in order."""
+    parts = parts_of(*conversations, report=report)
+    return {message["id"].partition(":")[2]: message for part in parts for message in part.messages}
+
+
+def parents_of(*conversations: Any) -> dict[str, str | None]:
+    return {
+        name: message["parent_message_id"] and message["parent_message_id"].partition(":")[2]
+        for name, message in messages_of(*conversations).items()
+    }
+
+
+class TestTree:
+    def test_the_thread_that_was_open_comes_last(self) -> None:
+        first, _ = chatgpt()
+        assert list(messages_of(first)) == ["q1", "a1-old", "a1-new", "q2", "call", "result", "a2"]
+        assert list(messages_of(first | {"current_node": "a1-old"}))[-1] == "a1-old"
+
+    def test_each_message_names_the_nearest_imported_message_above_it(self) -> None:
+        assert parents_of(chatgpt()[0]) == {
+            "q1": None, "a1-old": "q1", "a1-new": "q1", "q2": "a1-new", "call": "q2", "result": "call", "a2": "result",
+        }  # fmt: skip
+
+    def test_a_message_that_cannot_be_stored_does_not_break_the_thread(self) -> None:
+        tree = chatgpt_conversation(
+            chatgpt_node("q1", "root", "user", "question"),
+            chatgpt_node("a1", "q1", "assistant", "x" * 4_000_001),
+            chatgpt_node("q2", "a1", "user", "next"),
+        )
+        assert parents_of(tree) == {"q1": None, "q2": "q1"}
+
+    def test_a_run_is_a_question_and_its_answers(self) -> None:
+        runs: dict[str, list[str]] = {}
+        for part in parts_of(chatgpt()[0]):
+            runs.setdefault(part.run_id, []).extend(message["id"].partition(":")[2] for message in part.messages)
+        assert runs == {"c-1#q1": ["q1", "a1-old", "a1-new"], "c-1#q2": ["q2", "call", "result", "a2"]}
+
+    def test_a_circle_of_parents_and_a_missing_parent_lose_nothing(self) -> None:
+        circle = chatgpt_conversation(
+            *(chatgpt_node(name, above, "user", name) for name, above in ("ac", "ba", "cb", "ee")),
+            chatgpt_node("d", "gone", "user", "d"),
+        )
+        assert set(messages_of(circle)) == {"a", "b", "c", "d", "e"}
+
+    def test_a_long_thread_needs_no_recursion(self) -> None:
+        nodes = [chatgpt_node("n0", "root", "user", "hi")]
+        nodes += [chatgpt_node(f"n{n}", f"n{n - 1}", "user", "hi") for n in range(1, 5_000)]
+        assert len(messages_of(chatgpt_conversation(*reversed(nodes)))) == 5_000
+
+
+class TestMessages:
+    def test_ids_of_two_conversations_differ(self) -> None:
+        ids = [message["id"] for part in parts_of(*chatgpt()) for message in part.messages]
+        assert len(ids) == len(set(ids)) == 9
+
+    def test_a_tool_is_called_and_its_result_names_the_call(self) -> None:
+        messages = messages_of(chatgpt()[0])
+        (call,) = messages["call"]["tool_calls"]
+        assert call["function"] == {"name": "python", "arguments": "print(75 / 100)"}
+        assert (messages["call"]["content"], messages["call"]["is_output"]) == (None, False)
+        assert messages["result"]["tool_call_id"] == call["id"]
+        assert (messages["result"]["name"], messages["result"]["content"]) == ("python", "0.75")
+
+    def test_an_image_is_a_file_and_the_model_is_metadata(self) -> None:
+        messages = messages_of(chatgpt()[0])
+        assert messages["q2"]["content"] == "And here?"
+        assert messages["q2"]["files"][0]["asset_pointer"] == "file-service://file-1"
+        assert messages["a2"]["metadata"] == {"model": "gpt-4o"}
+
+    def test_an_image_alone_is_a_message(self) -> None:
+        image = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-1"}
+        content = {"content_type": "multimodal_text", "parts": [image]}
+        message = messages_of(chatgpt_conversation(chatgpt_node("q", "root", "user", content=content)))["q"]
+        assert (message["content"], len(message["files"])) == ("", 1)
+
+    def test_a_missing_time_is_that_of_the_message_above_or_of_the_conversation(self) -> None:
+        first, second = chatgpt()
+        assert [message["timestamp"] for message in messages_of(second).values()] == [1700000000.0] * 2
+        first["mapping"]["a2"]["message"]["create_time"] = None
+        assert messages_of(first)["a2"]["timestamp"] == 1700000000.5
+
+    @pytest.mark.parametrize(
+        ("content", "text"),
+        [
+            ({"content_type": "tether_quote", "title": "Title", "text": "Quoted"}, "Title\nQuoted"),
+            ({"content_type": "tether_browsing_display", "result": "Found"}, "Found"),
+            ({"content_type": "multimodal_text", "parts": [{"content_type": "audio_transcription", "text": "Said"}]},
+             "Said"),
+            ({"content_type": "from the future", "text": "Still text"}, "Still text"),
+        ],
+    )  # fmt: skip
+    def test_every_content_with_text_is_imported(self, content: Json, text: str) -> None:
+        (message,) = messages_of(chatgpt_conversation(chatgpt_node("n", "root", "tool", content=content))).values()
+        assert message["content"] == text
+
+    @pytest.mark.parametrize(
+        ("node", "value"),
+        [
+            (chatgpt_node("n", "root", "critic", "words"), "critic"),
+            (chatgpt_node("n", "root", "user", "w", metadata={"is_visually_hidden_from_conversation": True}), "text"),
+            (chatgpt_node("n", "root", "assistant", content={"content_type": "thoughts",
+                                                             "thoughts": [{"content": "Hm"}]}), "thoughts"),
+            (chatgpt_node("n", "root", "user", content={"content_type": "user_editable_context",
+                                                        "user_instructions": "Be brief"}), "user_editable_context"),
+            (chatgpt_node("n", "root", "user", content={"content_type": "hologram", "shape": 1}), "hologram"),
+        ],
+    )  # fmt: skip
+    def test_what_is_not_said_in_the_conversation_is_reported(self, node: Json, value: str) -> None:
+        report = Report()
+        assert messages_of(chatgpt_conversation(node), report=report) == {}
+        ((problem,),) = report.examples.values()
+        assert (problem.kind, problem.where) == ("skipped", "conversations.json[0].mapping.n")
+        assert problem.value == value
+
+    @pytest.mark.parametrize("message", [None, {}, {"content": None}, {"author": None, "content": {}}])
+    def test_an_empty_node_is_no_problem(self, message: Any) -> None:
+        report = Report()
+        node = {"id": "n", "parent": "root", "children": [], "message": message}
+        assert messages_of(chatgpt_conversation(node), report=report) == {}
+        assert report.counts == {}
+
+    @pytest.mark.parametrize("conversation", [None, [], "x", {}, {"id": "c"}, {"id": "c", "mapping": []}])
+    def test_other_records_are_reported(self, conversation: Any) -> None:
+        report = Report()
+        assert messages_of(conversation, chatgpt()[1], report=report).keys() == {"q1", "a1"}
+        assert report.total("skipped") == 1

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from harness.exports import Json, claude, claude_message
+
+from memorybase.importers import claude as importer
+from memorybase.importers.records import Record, Report
+from memorybase.importers.runs import runs_of
+
+
+def messages_of(*conversations: Any, report: Report | None = None) -> dict[str, Json]:
+    report = report or Report()
+    records = [Record(f"conversations.json[{n}]", each) for n, each in enumerate(conversations)]
+    parts = runs_of(importer.read(records, report), flow="claude", into_one_flow=False, report=report)
+    return {message["id"]: message for part in parts for message in part.messages}
+
+
+def conversation(*messages: Json) -> Json:
+    return {"uuid": "k", "name": "n", "created_at": "2024-05-01T09:59:00Z", "chat_messages": list(messages)}
+
+
+class TestMessages:
+    def test_an_answer_with_a_tool_is_split_at_its_result(self) -> None:
+        messages = messages_of(claude()[0])
+        assert list(messages) == ["m-1", "m-2#1", "m-2#2", "m-2", "m-3"]
+        said, result, answer = messages["m-2#1"], messages["m-2#2"], messages["m-2"]
+        assert (said["role"], said["content"], said["is_output"]) == ("assistant", "I look it up.", False)
+        (call,) = said["tool_calls"]
+        assert call["function"] == {"name": "web_search", "arguments": '{"query": "leeks"}'}
+        assert (result["role"], result["tool_call_id"], result["content"]) == ("tool", "tu-1", "sow in April")
+        assert (answer["content"], "tool_calls" in answer) == ("Sow them in April.", False)
+
+    def test_parents_lead_through_the_pieces(self) -> None:
+        parents = {name: message["parent_message_id"] for name, message in messages_of(claude()[0]).items()}
+        assert parents == {"m-1": None, "m-2#1": "m-1", "m-2#2": "m-2#1", "m-2": "m-2#2", "m-3": "m-2"}
+
+    def test_without_parents_the_order_of_the_file_counts(self) -> None:
+        (message,) = messages_of(claude()[1]).values()
+        assert message == {
+            "id": "m-4", "role": "user", "content": "Only text", "timestamp": "2024-05-01T10:00:00.000000Z",
+        }  # fmt: skip
+
+    def test_an_attachment_is_a_file_with_its_text(self) -> None:
+        assert messages_of(claude()[0])["m-1"]["files"][0]["extracted_content"] == "clay soil"
+
+    def test_an_attachment_without_words_is_a_message(self) -> None:
+        (message,) = messages_of(conversation(claude_message("m", "human", files=[{"file_name": "a.png"}]))).values()
+        assert (message["content"], message["files"]) == ("", [{"file_name": "a.png"}])
+
+    def test_results_without_ids_answer_their_calls_in_order(self) -> None:
+        use, result = {"type": "tool_use", "name": "t", "input": {}}, {"type": "tool_result", "content": "done"}
+        messages = list(messages_of(conversation(claude_message("m", "assistant", use, use, result, result))).values())
+        assert [call["id"] for call in messages[0]["tool_calls"]] == ["m-0", "m-1"]
+        assert [message["tool_call_id"] for message in messages[1:]] == ["m-0", "m-1"]
+        assert [message["id"] for message in messages] == ["m#1", "m#2", "m"]
+
+    def test_content_of_other_types_is_reported(self) -> None:
+        report = Report()
+        messages_of(claude()[0], report=report)
+        assert report.counts == {("skipped", "content of the type thinking is not imported"): 1}
+
+    @pytest.mark.parametrize(
+        "message", [None, "x", {}, claude_message("m", "robot"), {"sender": "human", "text": "no id"}]
+    )
+    def test_other_messages_are_reported_and_the_rest_is_kept(self, message: Any) -> None:
+        report = Report()
+        kept = claude_message("kept", "human", {"type": "text", "text": "hello"})
+        assert list(messages_of(conversation(message, kept), report=report)) == ["kept"]
+        assert report.total("skipped") == 1
+
+    def test_other_records_are_reported(self) -> None:
+        report = Report()
+        assert messages_of(None, {"uuid": "k"}, claude()[1], report=report).keys() == {"m-4"}
+        assert report.total("skipped") == 2
