@@ -1,9 +1,10 @@
-"""import: import conversations from a file into a running stack, and wait until they are ingested."""
+"""import: import conversations into a running stack, and wait until they are ingested."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,8 @@ import typer
 
 from memorybase import errors
 from memorybase.cli.export_file import import_export, is_export
+from memorybase.cli.import_system import Options, import_system
+from memorybase.cli.import_target import Capture, find_or_create, ingest
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, progress, read_text
 from memorybase.client import Client
 from memorybase.import_export.conversation_files import ImportedRun, read_runs
@@ -19,18 +22,34 @@ from memorybase.import_export.conversation_files import ImportedRun, read_runs
 MESSAGES_PER_POST = 200  # a longer run is posted in parts: new ids append to a known run
 
 
-class Capture(StrEnum):
-    outputs = "outputs"
-    all = "all"
+class System(StrEnum):
+    chatgpt = "chatgpt"
+    claude = "claude"
 
 
 def import_file(
     file: Annotated[
-        Path, typer.Argument(help="JSON lines of messages, a LoCoMo file, or an export.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="JSON lines of messages, a LoCoMo file, or an export; with --from what that system keeps.",
+            show_default=False,
+        ),
     ],
     *,
+    system: Annotated[
+        System | None, typer.Option("--from", help="The system that FILE comes from.", show_default=False)
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what is in FILE and store nothing.")] = False,
+    report: Annotated[
+        Path | None, typer.Option(help="With --from: a file for everything that did not fit.", show_default=False)
+    ] = None,
     flow: Annotated[
-        str | None, typer.Option(help="The flow. (default: the file's name without extension)", show_default=False)
+        str | None,
+        typer.Option(
+            help="The flow. (default: the file's name without extension; with --from as in the source)",
+            show_default=False,
+        ),
     ] = None,
     memory: Annotated[str | None, typer.Option(help="The memory base. (default: the flow)", show_default=False)] = None,
     capture: Annotated[Capture, typer.Option(help="Which messages a new memory base counts.")] = Capture.all,
@@ -39,39 +58,52 @@ def import_file(
     key: KeyOption = None,
 ) -> None:
     """Import a file of conversations. Running it again continues and does not change existing data."""
+    if system is not None:
+        with ExitStack() as stack:
+            client = None if dry_run else stack.enter_context(connect(data_dir, url, key))
+            import_system(system.value, file, Options(flow, memory, capture, report), client)
+        return
+    if report is not None:
+        raise errors.InvalidRequest("--report needs --from", field="--report")
+    _import_own(Path(file), flow, memory, capture, lambda: connect(data_dir, url, key), dry_run=dry_run)
+
+
+def _import_own(
+    file: Path,
+    flow: str | None,
+    memory: str | None,
+    capture: Capture,
+    connected: Callable[[], Client],
+    *,
+    dry_run: bool,
+) -> None:
+    """JSON lines of messages, a LoCoMo file, or an export."""
     if is_export(file):
-        if flow or memory:
+        if flow or memory or dry_run:
             raise errors.InvalidRequest(
-                "--flow and --memory do not apply to an export, which names its flows. Run the command without them."
+                "--flow, --memory and --dry-run do not apply to an export, which names its flows. "
+                "Run the command without them."
             )
-        with connect(data_dir, url, key) as client:
+        with connected() as client:
             import_export(client, file)
         return
     flow = flow or file.stem
     runs = read_runs(read_text(file), namespace=flow)
-    with connect(data_dir, url, key) as client:
-        client.put_flow(flow)
-        base = _memory(client, memory or flow, flow, capture)
-        posted = _post(client, flow, runs)
-        base = _ingest(client, base)
     sessions = len({run.session_id for run in runs})
+    if dry_run:
+        messages = sum(len(run.messages) for run in runs)
+        typer.echo(f"{sessions} sessions, {len(runs)} runs, {messages} messages would be imported; nothing was stored")
+        return
+    with connected() as client:
+        client.put_flow(flow)
+        base = find_or_create(client, memory or flow, flow, capture)
+        posted = _post(client, flow, runs)
+        base = ingest(client, base)
     typer.echo(
         f"{sessions} sessions, {len(runs)} runs, {posted.total()} messages: {posted[True]} new, "
         f"{posted[False]} already there"
     )
     typer.echo(f"memory base {base['name']}: {base['total_processed']} ingested, {base['dead_letters']} dead letters")
-
-
-def _memory(client: Client, name: str, flow: str, capture: Capture) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = client.find_memory(name)
-    except errors.NotFound:
-        body = {"name": name, "flow_id": flow, "capture": capture.value}
-        created: dict[str, Any] = client.call("POST", "/memories", json=body)
-        return created
-    if found["capture"] != capture:
-        typer.echo(f"note: the memory base {name} already exists, with capture {found['capture']}", err=True)
-    return found
 
 
 def _post(client: Client, flow: str, runs: Sequence[ImportedRun]) -> Counter[bool]:
@@ -91,14 +123,3 @@ def _parts(run: ImportedRun) -> Iterator[dict[str, Any]]:
     for start in range(0, len(run.messages), MESSAGES_PER_POST):
         messages = list(run.messages[start : start + MESSAGES_PER_POST])
         yield {"session_id": run.session_id, "run_id": run.run_id, "messages": messages}
-
-
-def _ingest(client: Client, base: dict[str, Any]) -> dict[str, Any]:
-    with progress() as bar:
-        task = bar.add_task("ingesting", total=None)
-
-        def show(memory: dict[str, Any]) -> None:
-            done = memory["total_processed"]
-            bar.update(task, completed=done, total=done + memory["pending_messages"])
-
-        return client.settle(base["id"], show)

@@ -31,6 +31,7 @@ NOT_RUN = {
     '"embedding_model": "BAAI': "downloads a model",
     "DEAD_LETTER": "a healthy stack has no dead letter; tests/integration/ingestion covers these calls",
     "questions.jsonl": "needs judged questions; tests/integration/cli covers these commands",
+    "--from": "needs an export of another system; tests/integration/importers covers these commands",
     "--undo": "needs weights that were tuned; tests/integration/cli covers it",
     "0b0f5d8e-5c1c-4b0a-9d2e-2f0a4f1f7c11": "the id of a key of the reader's",
     "session_memory": "needs records, a node and services; tests/integration/conversation covers these calls",

@@ -1,0 +1,181 @@
+"""import --from: import what another system keeps into a running stack, with a report of what did not fit."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import typer
+
+from memorybase import errors
+from memorybase.cli.import_target import Capture, find_or_create, ingest
+from memorybase.cli.options import plural, progress
+from memorybase.client import Client
+from memorybase.importers.records import Problem, Report
+from memorybase.importers.runs import Part
+from memorybase.importers.systems import read_runs
+
+REFUSED = (409, 413, 422)  # of the request's content: what is in smaller parts may be accepted
+OF_THE_WHOLE_RUN = ("session_conflict", "run_conflict")
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Totals:
+    """What was found, and what the API said about it."""
+
+    flows: dict[str, str] = field(default_factory=dict)  # with their names
+    sessions: set[tuple[str, str]] = field(default_factory=set)
+    runs: set[tuple[str, str]] = field(default_factory=set)
+    answers: Counter[str] = field(default_factory=Counter)
+    messages: int = 0
+
+    def add(self, part: Part) -> None:
+        self.flows.setdefault(part.flow, part.flow_name or part.flow)
+        self.sessions.add((part.flow, part.session_id))
+        self.runs.add((part.flow, part.run_id))
+        self.messages += len(part.messages)
+
+    def shown(self) -> str:
+        counts = ((self.flows, "flow"), (self.sessions, "session"), (self.runs, "run"))
+        return ", ".join([plural(len(each), noun) for each, noun in counts] + [plural(self.messages, "message")])
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of the command."""
+
+    flow: str | None
+    memory: str | None
+    capture: Capture
+    report: Path | None
+
+
+def import_system(system: str, source: str, options: Options, client: Client | None) -> None:
+    """Import a source; without a client only count what is in it."""
+    totals = Totals()
+    with _report(options.report) as report:
+        parts = read_runs(system, source, report, flow=options.flow)
+        bases = _import(parts, totals, report, options, client)
+        if client is None:
+            typer.echo(f"{totals.shown()} would be imported; nothing was stored")
+        else:
+            typer.echo(f"{totals.shown()}: {_answers(totals.answers)}")
+            for base in bases:
+                done = ingest(client, base)
+                counts = f"{done['total_processed']} ingested, {done['dead_letters']} dead letters"
+                typer.echo(f"memory base {done['name']}: {counts}")
+    _print(report, options.report)
+    if report.broken:
+        raise errors.InvalidRequest(f"{report.broken}. What was read before it is counted above.")
+    if not totals.messages:
+        raise errors.InvalidRequest(f"{source} has no message in the format of {system}.")
+
+
+def _import(
+    parts: Iterator[Part], totals: Totals, report: Report, options: Options, client: Client | None
+) -> list[Json]:
+    """Post every part, unless there is no client; returns the memory bases."""
+    bases: dict[str, Json] = {}
+    with progress() as bar:
+        task = bar.add_task("reading messages" if client is None else "capturing messages", total=None)
+        for part in parts:
+            is_new = (part.flow, part.session_id) not in totals.sessions
+            totals.add(part)
+            if client is not None:
+                if part.flow not in bases:
+                    bases[part.flow] = _prepare(client, part, options)
+                if is_new and part.session_metadata:
+                    _add_session(client, part)
+                _post(client, part, 0, len(part.messages), report, totals.answers)
+            bar.advance(task, len(part.messages))
+    return list(bases.values())
+
+
+@contextmanager
+def _report(file: Path | None) -> Iterator[Report]:
+    """A report that is also written to the file, a line for each problem."""
+    with ExitStack() as stack:
+        if file is None:
+            yield Report()
+            return
+        try:
+            lines = stack.enter_context(file.open("w", encoding="utf-8"))
+        except OSError as exc:
+            raise errors.InvalidRequest(f"{file} cannot be written: {exc.strerror}.") from exc
+
+        def write(problem: Problem) -> None:
+            lines.write(json.dumps(asdict(problem), ensure_ascii=False) + "\n")
+
+        yield Report(write)
+
+
+def _prepare(client: Client, part: Part, options: Options) -> Json:
+    """The flow, created unless it exists, and its memory base."""
+    name = part.flow_name or part.flow
+    found = client.call("GET", f"/flows/{quote(part.flow, safe='')}", allow=(404,))
+    if "error" in found:
+        client.call("PUT", f"/flows/{quote(part.flow, safe='')}", json={"name": name})
+    else:
+        name = found["name"]
+    return find_or_create(client, options.memory or name, part.flow, options.capture)
+
+
+def _add_session(client: Client, part: Part) -> None:
+    """Create the session with its title. Unlike a PATCH, this keeps the metadata of a session that exists."""
+    line = {
+        "type": "session", "flow_id": part.flow, "session_id": part.session_id, "end_user_id": part.end_user_id,
+        "metadata": part.session_metadata,
+    }  # fmt: skip
+    headers = {"Content-Type": "application/x-ndjson"}
+    # A refusal, such as another end user's session, comes again with the messages and is reported there.
+    client.call("POST", "/import", content=json.dumps(line).encode(), headers=headers, allow=REFUSED)
+
+
+def _post(client: Client, part: Part, start: int, end: int, report: Report, answers: Counter[str]) -> None:
+    """Post these messages. If the API refuses them, halve until those are found that it refuses."""
+    body: Json = {"session_id": part.session_id, "run_id": part.run_id, "messages": part.messages[start:end]}
+    if part.end_user_id is not None:
+        body["end_user_id"] = part.end_user_id
+    try:
+        answer = client.post_run(part.flow, body)
+    except errors.CallerError as exc:
+        if exc.details.get("status") not in REFUSED:
+            raise
+        if end - start > 1 and exc.details.get("code") not in OF_THE_WHOLE_RUN:
+            middle = (start + end) // 2
+            _post(client, part, start, middle, report, answers)
+            _post(client, part, middle, end, report, answers)
+            return
+        answers["refused"] += end - start
+        for where in part.places[start:end]:
+            report.skip(where, f"refused: {exc.message}", field=exc.field)
+    else:
+        for message in answer["messages"]:
+            answers["new" if message["created"] else "deleted" if message["deleted"] else "known"] += 1
+
+
+def _answers(answers: Counter[str]) -> str:
+    text = f"{answers['new']} new, {answers['known']} already there"
+    if answers["deleted"]:
+        text += f", {answers['deleted']} skipped because they were deleted"
+    return text + (f", {answers['refused']} refused" if answers["refused"] else "")
+
+
+def _print(report: Report, file: Path | None) -> None:
+    for kind, title in (("skipped", "not imported"), ("changed", "imported with a difference")):
+        if not report.total(kind):
+            continue
+        typer.echo(f"{title}: {report.total(kind)}")
+        for key, count in sorted(report.counts.items(), key=lambda item: -item[1]):
+            if key[0] == kind:
+                typer.echo(f"  {count:6}  {key[1]}, such as {report.examples[key][0].shown()}")
+    if file is not None:
+        typer.echo(f"every one of them is in {file}")

@@ -1,0 +1,206 @@
+"""Samples of other systems, imported by the command line through the API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from fastapi.testclient import TestClient
+from harness import exports
+from harness.api import Api
+from harness.exports import Json, write_json
+from typer.testing import CliRunner
+
+from memorybase import cli, errors
+from memorybase.cli import import_file
+from memorybase.client import Client
+
+SAMPLES: dict[str, Callable[[Path], Path]] = {
+    "chatgpt": lambda folder: write_json(folder, "conversations.json", exports.chatgpt()),
+    "claude": lambda folder: write_json(folder, "conversations.json", exports.claude()),
+}
+FOUND = {
+    "chatgpt": "1 flow, 2 sessions, 3 runs, 9 messages",
+    "claude": "1 flow, 2 sessions, 3 runs, 6 messages",
+}
+
+
+@pytest.fixture(autouse=True)
+def _connected(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command talks to the API of the test, and a worker does what it enqueues."""
+
+    def connect(*_: object) -> Client:
+        client = Client("http://testserver", api.secret)
+        headers = {"Authorization": f"Bearer {api.secret}"}
+        monkeypatch.setattr(
+            client, "_http", TestClient(api.client.app, base_url="http://testserver/v1", headers=headers)
+        )
+        settle = client.settle
+
+        def settled(memory_id: str, progress: Any) -> Json:
+            client.call("POST", f"/memories/{memory_id}/flush", allow=(409,))
+            api.work()
+            return settle(memory_id, progress)
+
+        monkeypatch.setattr(client, "settle", settled)
+        return client
+
+    monkeypatch.setattr(import_file, "connect", connect)
+
+
+def run(*words: str | Path) -> Result:
+    result = CliRunner().invoke(cli.app, ["import", *map(str, words)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit | errors.MemorybaseError):
+        raise result.exception
+    return result
+
+
+def stored(api: Api) -> list[Json]:
+    return [message for flow in api.get("/flows")["items"]
+            for message in api.get("/messages", flow_id=flow["id"], size=200, order="asc")["items"]]  # fmt: skip
+
+
+@pytest.mark.parametrize("system", SAMPLES)
+class TestEverySystem:
+    def test_importing_again_stores_nothing_new(self, system: str, api: Api, tmp_path: Path) -> None:
+        sample = SAMPLES[system](tmp_path)
+        first = run(sample, "--from", system)
+        once = stored(api)
+        second = run(sample, "--from", system)
+        count = FOUND[system].rpartition(", ")[2].split()[0]
+        assert int(count) == len(once)
+        assert first.output.splitlines()[0] == f"{FOUND[system]}: {count} new, 0 already there"
+        assert second.output.splitlines()[0] == f"{FOUND[system]}: 0 new, {count} already there"
+        assert second.output.splitlines()[1:] == first.output.splitlines()[1:]
+        assert stored(api) == once
+        assert (first.exit_code, second.exit_code) == (0, 0)
+
+    def test_a_dry_run_counts_the_same_and_stores_nothing(self, system: str, api: Api, tmp_path: Path) -> None:
+        sample = SAMPLES[system](tmp_path)
+        said = run(sample, "--from", system, "--dry-run").output.splitlines()
+        assert said[0] == f"{FOUND[system]} would be imported; nothing was stored"
+        assert api.get("/flows")["total"] == 0
+        real = run(sample, "--from", system).output.splitlines()
+        assert [line for line in real[1:] if not line.startswith("memory base")] == said[1:]
+
+    def test_it_continues_where_it_was_interrupted(
+        self, system: str, api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sample = SAMPLES[system](tmp_path)
+        post, posted = Client.post_run, []
+
+        def broken(client: Client, flow: str, body: Json) -> Json:
+            if len(posted) == 1:
+                raise errors.NotReady("The connection broke.")
+            posted.append(body)
+            return post(client, flow, body)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Client, "post_run", broken)
+            assert isinstance(run(sample, "--from", system).exception, errors.NotReady)
+        part = len(stored(api))
+        said = run(sample, "--from", system).output.splitlines()[0]
+        assert said.endswith(f"{len(stored(api)) - part} new, {part} already there")
+        assert said.startswith(FOUND[system])
+
+
+class TestWhatIsKept:
+    def test_a_branched_conversation_of_chatgpt_keeps_its_branches_and_continues_the_last(
+        self, api: Api, tmp_path: Path
+    ) -> None:
+        run(SAMPLES["chatgpt"](tmp_path), "--from", "chatgpt")
+        (session,) = [each for each in api.get("/sessions", flow_id="chatgpt")["items"] if each["session_id"] == "c-1"]
+        assert session["metadata"] == {"title": "Sourdough"}
+        view = api.post("/history", {"flow_id": "chatgpt", "session_id": "c-1"})
+        said = [message["content"] for message in view["messages"] if message["role"] != "tool" and message["content"]]
+        assert said == ["How much water for 100 g of flour?", "75 g.", "And here?", "75 %."]
+        other = api.post("/history", {"flow_id": "chatgpt", "session_id": "c-1", "leaf_id": "c-1:a1-old"})
+        assert [message["content"] for message in other["messages"]][-1] == "About 60 g."
+        message = api.get("/messages/c-1:a1-old")
+        assert message["timestamp"].startswith("2023-11-14T22:13:30")
+
+    def test_a_conversation_that_went_on_is_continued(self, api: Api, tmp_path: Path) -> None:
+        run(SAMPLES["chatgpt"](tmp_path), "--from", "chatgpt")
+        longer = exports.chatgpt()
+        for node in (exports.chatgpt_node("q3", "a2", "user", "And rye?"),
+                     exports.chatgpt_node("a3", "q3", "assistant", "80 %.")):  # fmt: skip
+            longer[0]["mapping"][node["id"]] = node
+        longer[0]["current_node"] = "a3"
+        said = run(write_json(tmp_path, "conversations.json", longer), "--from", "chatgpt")
+        assert said.output.splitlines()[0].endswith("2 new, 9 already there")
+        view = api.post("/history", {"flow_id": "chatgpt", "session_id": "c-1"})
+        assert [message["content"] for message in view["messages"]][-3:] == ["75 %.", "And rye?", "80 %."]
+
+    def test_a_title_that_was_changed_here_stays(self, api: Api, tmp_path: Path) -> None:
+        sample = SAMPLES["claude"](tmp_path)
+        run(sample, "--from", "claude")
+        api.patch("/sessions", {"flow_id": "claude", "session_id": "k-1", "metadata": {"title": "Mine"}})
+        run(sample, "--from", "claude")
+        titles = [each["metadata"] for each in api.get("/sessions", flow_id="claude")["items"]]
+        assert {"title": "Mine"} in titles
+
+    def test_everything_goes_into_the_flow_and_memory_base_that_are_named(self, api: Api, tmp_path: Path) -> None:
+        api.flow("mine")
+        said = run(SAMPLES["claude"](tmp_path), "--from", "claude", "--flow", "mine", "--memory", "Notes")
+        assert "memory base Notes: 5 ingested, 0 dead letters" in said.output
+        assert [(flow["external_id"], flow["name"]) for flow in api.get("/flows")["items"]] == [("mine", "mine")]
+
+
+class TestWhatDoesNotFit:
+    def test_what_the_api_refuses_is_reported_and_the_rest_is_stored(self, api: Api, tmp_path: Path) -> None:
+        sample = exports.claude()
+        run(write_json(tmp_path, "conversations.json", sample), "--from", "claude")
+        message = sample[0]["chat_messages"][2]
+        message["content"][0]["text"] = "Thank you"  # another text for the same id
+        new = exports.claude_message("m-9", "assistant", {"type": "text", "text": "Welcome"}, parent_message_uuid="m-3")
+        large = exports.claude_message("m-10", "assistant", {"type": "text", "text": "x" * 60_000})
+        sample[0]["chat_messages"] += [new, large]
+        said = run(write_json(tmp_path, "conversations.json", sample), "--from", "claude")
+        assert said.output.splitlines()[0].endswith("1 new, 5 already there, 2 refused")
+        assert "conversations.json[0].chat_messages[2] (field: messages.id)" in said.output
+        assert "bytes of JSON" in said.output
+        assert api.get("/messages/m-3")["content"] == "Thanks"
+        assert api.get("/messages/m-9")["content"] == "Welcome"
+
+    def test_the_report_file_has_every_problem(self, tmp_path: Path) -> None:
+        report = tmp_path / "report.jsonl"
+        sample = write_json(tmp_path, "conversations.json", [*exports.claude(), {"uuid": 3}, None])
+        said = run(sample, "--from", "claude", "--dry-run", "--report", report)
+        problems = [json.loads(line) for line in report.read_text().splitlines()]
+        assert [problem["where"] for problem in problems] == [
+            "conversations.json[0].chat_messages[1].content[0]", "conversations.json[2]", "conversations.json[3]",
+        ]  # fmt: skip
+        assert "not imported: 3\n" in said.output
+
+    def test_an_incomplete_file_is_imported_up_to_there_and_is_an_error(self, api: Api, tmp_path: Path) -> None:
+        sample = SAMPLES["chatgpt"](tmp_path)
+        sample.write_bytes(sample.read_bytes()[:-10])
+        result = run(sample, "--from", "chatgpt")
+        assert isinstance(result.exception, errors.InvalidRequest)
+        assert "conversations.json ends within the element [1]" in str(result.exception)
+        assert len(stored(api)) == 7
+
+    @pytest.mark.parametrize("text", ["[]", '[{"role": "user", "content": "hello"}]', "hello"])
+    def test_a_file_of_something_else_is_an_error(self, text: str, api: Api, tmp_path: Path) -> None:
+        file = tmp_path / "conversations.json"
+        file.write_text(text)
+        result = run(file, "--from", "chatgpt")
+        assert str(result.exception) == f"{file} has no message in the format of chatgpt."
+        assert api.get("/flows")["total"] == 0
+
+    def test_options_that_do_not_apply_are_refused(self, tmp_path: Path) -> None:
+        file = tmp_path / "own.jsonl"
+        file.write_text('{"session_id": "s", "role": "user", "content": "x"}')
+        assert "--report needs --from" in str(run(file, "--report", tmp_path / "r").exception)
+
+
+def test_the_own_format_has_a_dry_run_too(api: Api, tmp_path: Path) -> None:
+    file = tmp_path / "own.jsonl"
+    file.write_text('{"session_id": "s", "role": "user", "content": "x"}')
+    said = run(file, "--dry-run").output
+    assert said == "1 sessions, 1 runs, 1 messages would be imported; nothing was stored\n"
+    assert api.get("/flows")["total"] == 0
