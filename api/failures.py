@@ -1,4 +1,5 @@
-"""One shape for every error: {"error": {code, message, field?, value?, limit?, retryable, request_id, details?}}.
+"""One shape for every error: {type, title, status, detail} of RFC 9457, and beside them what programs read:
+{"error": {code, message, field?, value?, limit?, retryable, request_id, details?}}.
 
 An error repeats only ids, numbers and enum values that the caller sent, truncated; never message text.
 """
@@ -23,6 +24,7 @@ from memorybase import errors
 from memorybase.models import NAME_LENGTH
 from memorybase.telemetry import get_logger
 
+PROBLEM_TYPE = "urn:memorybase:error:"
 VALUE_CHARS = NAME_LENGTH  # as long as an id or a name may be
 DETAILED_ERRORS = 20
 
@@ -108,7 +110,28 @@ def render(error: errors.MemorybaseError, request_id: str) -> JSONResponse:
     body |= {"retryable": error.retryable, "request_id": request_id}
     if error.details:
         body["details"] = jsonable_encoder(error.details)
-    return JSONResponse({"error": body}, status_code=error.status_code, headers=_headers(error))
+    answer = {
+        "type": PROBLEM_TYPE + error.code,
+        "title": title_of(type(error)),
+        "status": error.status_code,
+        "detail": body["message"],
+        "error": body,
+    }
+    return JSONResponse(answer, status_code=error.status_code, headers=_headers(error))
+
+
+def title_of(kind: type[errors.MemorybaseError]) -> str:
+    """The first sentence about the code, the same for every error that has it."""
+    stated = next(each for each in kind.__mro__ if "code" in vars(each))
+    return (stated.__doc__ or "").strip().splitlines()[0].split(". ")[0].rstrip(".")
+
+
+def codes() -> list[str]:
+    """The codes of all errors, for the document."""
+    kinds: list[type[errors.MemorybaseError]] = [errors.MemorybaseError]
+    for kind in kinds:
+        kinds += [each for each in kind.__subclasses__() if each.__module__ in {errors.__name__, __name__}]
+    return sorted({kind.code for kind in kinds})
 
 
 def request_id_of(request: Request) -> str:

@@ -10,6 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import failures
+from api.schemas import PROBLEM_JSON
 from memorybase import errors
 from memorybase.telemetry import bound, get_logger
 
@@ -23,8 +24,8 @@ log = get_logger(__name__)
 
 
 class RequestContext:
-    """Takes or generates the request id, returns it, with the scope's `answer_headers`, and renders unexpected
-    exceptions as internal_error."""
+    """Takes or generates the request id and returns it, with the scope's `answer_headers`. Unexpected exceptions become
+    internal_error, and errors problem details for callers who accept them."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -33,7 +34,9 @@ class RequestContext:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        sent = Headers(scope=scope).get(REQUEST_ID, "")
+        given = Headers(scope=scope)
+        sent = given.get(REQUEST_ID, "")
+        wants_problem = PROBLEM_JSON in given.get("accept", "")
         request_id = sent if _REQUEST_ID.fullmatch(sent) else uuid4().hex
         scope["request_id"] = request_id
         answer_headers: dict[str, str] = {}
@@ -44,7 +47,10 @@ class RequestContext:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                MutableHeaders(scope=message).update({REQUEST_ID: request_id, **answer_headers})
+                headers = MutableHeaders(scope=message)
+                headers.update({REQUEST_ID: request_id, **answer_headers})
+                if wants_problem and message["status"] >= 400 and headers.get("content-type") == "application/json":
+                    headers["content-type"] = PROBLEM_JSON
             await send(message)
 
         with bound(request_id=request_id):

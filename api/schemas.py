@@ -50,6 +50,7 @@ from memorybase.vectors.search import MAX_FILTER_KEYS
 
 Role = Literal["user", "assistant", "system", "tool"]
 MAX_WAIT_SECONDS = 60
+PROBLEM_JSON = "application/problem+json"  # of RFC 9457
 DEFAULT_PRESET = "token_buffer"
 MAX_VIEW_TOKENS = 10_000_000  # larger than any model's context
 
@@ -440,8 +441,12 @@ class ErrorBody(BaseModel):
 
 
 class ErrorAnswer(BaseModel):
-    """The answer to every request that fails."""
+    """The answer to every request that fails: problem details of RFC 9457, and `error` for programs."""
 
+    type: str
+    title: str
+    status: int
+    detail: str
     error: ErrorBody
 
 
@@ -547,7 +552,12 @@ class Readiness(BaseModel):
     reason: str | None = None
 
 
+_PROBLEM = {PROBLEM_JSON: {"schema": {"$ref": f"#/components/schemas/{ErrorAnswer.__name__}"}}}
 ERRORS: dict[int | str, dict[str, Any]] = {
-    "4XX": {"model": ErrorAnswer, "description": "The request is invalid; nothing was changed."},
-    "5XX": {"model": ErrorAnswer, "description": "A dependency is unavailable. Retry after the time in Retry-After."},
+    "4XX": {"model": ErrorAnswer, "content": _PROBLEM, "description": "The request is invalid; nothing was changed."},
+    "5XX": {
+        "model": ErrorAnswer,
+        "content": _PROBLEM,
+        "description": "A dependency is unavailable. Retry after the time in Retry-After.",
+    },
 }

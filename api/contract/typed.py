@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+from api import failures
 from api.contract import lines, messages
 from api.contract.messages import CONTENT, TEXT, TOOL_CALLS, Schema, array, nullable, opened, ref, said
 
@@ -118,6 +119,7 @@ PROPERTIES: dict[str, Schema] = {
     "Hit.before": array(ref("Turn")),
     "Hit.after": array(ref("Turn")),
     "Hit.parts": nullable(ref("ScoreParts")),
+    "ErrorBody.code": {"type": "string", "enum": failures.codes()},
     "ErrorBody.details": ref("ErrorDetails"),
 }
 _KEPT = ("title", "description", "default")

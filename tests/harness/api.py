@@ -69,7 +69,7 @@ class Api:
         """The error of a call that must fail so, its shape checked."""
         answer = self.call(method, path, expect=status, **options)
         error: Json = answer.json()["error"]
-        assert answer.json().keys() == {"error"}
+        assert answer.json().keys() == {"type", "title", "status", "detail", "error"}
         assert {"code", "message", "retryable", "request_id"} <= error.keys()
         assert error.keys() <= {"code", "message", "field", "value", "limit", "retryable", "request_id", "details"}
         assert error["request_id"] == answer.headers["x-request-id"]

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 from harness.api import Api
+from harness.contract import CONTRACT
 
-from api import chat_schemas, schemas
+from api import chat_schemas, failures, schemas
 from api.app import create_app
+from memorybase.errors import MemorybaseError
 from memorybase.validation import Sent
 
 SECRET_TEXT = "the patient's name is Ada"
@@ -379,3 +381,45 @@ def test_a_conflict_repeats_the_id_as_it_was_sent(api: Api) -> None:
     api.post("/flows/f/chat-memories/n/messages", {"chat_id": "c", "messages": [message]}, expect=201)
     post = {"chat_id": "c", "messages": changed}
     assert api.refused("POST", "/flows/f/chat-memories/n/messages", 409, json=post)["value"] == "m-1"
+
+
+class TestProblemDetails:
+    """RFC 9457."""
+
+    def test_every_error_is_a_problem_too(self, api: Api) -> None:
+        api.flow("f")
+        answer = api.call("POST", "/memories", json={"name": "n", "flow_id": "f", "threshold": 0}, expect=422).json()
+        error = answer.pop("error")
+        assert answer == {
+            "type": "urn:memorybase:error:invalid_request", "title": "A field of the request is invalid",
+            "status": 422, "detail": error["message"],
+        }  # fmt: skip
+
+    @pytest.mark.parametrize(("accepted", "sent"), [
+        (None, "application/json"),
+        ("*/*", "application/json"),
+        ("application/json", "application/json"),
+        ("application/json, application/problem+json", "application/problem+json"),
+    ])  # fmt: skip
+    def test_its_type_is_the_one_that_the_caller_accepts(self, api: Api, accepted: str | None, sent: str) -> None:
+        headers = {} if accepted is None else {"Accept": accepted}
+        assert api.call("GET", "/nowhere", headers=headers, expect=404).headers["content-type"] == sent
+
+    def test_only_errors_are_problems(self, api: Api) -> None:
+        answer = api.call("GET", "/flows", headers={"Accept": "application/problem+json"})
+        assert answer.headers["content-type"] == "application/json"
+
+    def test_one_code_has_one_title(self) -> None:
+        titles = {(kind.code, failures.title_of(kind)) for kind in subclasses(MemorybaseError)}
+        assert len({code for code, _ in titles}) == len(titles) > 30
+        assert all(title and not title.endswith(".") for _, title in titles)
+
+    def test_every_code_is_in_the_document(self) -> None:
+        described = CONTRACT["components"]["schemas"]["ErrorBody"]["properties"]["code"]["enum"]
+        assert described == sorted({kind.code for kind in subclasses(MemorybaseError)})
+
+
+def subclasses(kind: type[MemorybaseError]) -> list[type[MemorybaseError]]:
+    """The class, and all below it that are part of memorybase."""
+    below = [each for direct in kind.__subclasses__() for each in subclasses(direct)]
+    return [kind, *(each for each in below if each.__module__.partition(".")[0] in {"memorybase", "api"})]
