@@ -38,6 +38,8 @@ WORDS = (
 DECISION_HEADINGS = ("## Context", "## Decision", "## Consequences", "## Alternatives")
 # `up` chooses these when it starts, so its settings cannot be asked for them.
 CHOSEN_BY_UP = frozenset({"redis_url", "chroma_url"})
+# Read by clients of the API; the server has no such setting.
+OF_CLIENTS = frozenset({"MEMORYBASE_URL"})
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^(#+) (.+)$", re.MULTILINE)
@@ -108,7 +110,7 @@ def test_each_setting_is_documented_with_its_default(name: str) -> None:
 
 
 def test_no_page_names_a_setting_that_does_not_exist() -> None:
-    known = {ENVIRONMENT_PREFIX + name.upper() for name in Settings.model_fields}
+    known = OF_CLIENTS | {ENVIRONMENT_PREFIX + name.upper() for name in Settings.model_fields}
     pages = [*LINKING, ROOT / "docker-compose.yml"]
     unknown = [f"{page}: {name}" for page in pages for name in set(_VARIABLE.findall(page.read_text())) - known]
     assert not unknown, f"these are no settings; correct the pages: {unknown}"

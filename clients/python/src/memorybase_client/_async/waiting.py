@@ -1,0 +1,8 @@
+"""How the async client waits. memorybase_client/_sync/waiting.py has the same names."""
+
+from __future__ import annotations
+
+from anyio import sleep
+from anyio.to_thread import run_sync as in_thread
+
+__all__ = ["in_thread", "sleep"]

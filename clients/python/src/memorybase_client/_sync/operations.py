@@ -1,0 +1,1389 @@
+"""A method for every call of the HTTP API, named as its operation in docs/reference/openapi.json.
+
+Written by clients/python/generate.py: do not edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import UUID
+
+from memorybase_client._calls import Call, json_of, segment
+from memorybase_client._ids import with_message_ids, with_run_id
+from memorybase_client._lines import Line
+from memorybase_client._sync.listing import Listing
+from memorybase_client._sync.streams import Stream
+from memorybase_client._sync.transport import Transport
+
+if TYPE_CHECKING:
+    from memorybase_client import models
+else:
+    from memorybase_client._lazy import models
+
+
+class Operations(Transport):
+    """Arguments left out are not sent, so the server's defaults apply."""
+
+    def health_live(self) -> models.Liveness:
+        """Health live."""
+        call = Call("GET", "/health/live")
+        return self._call(call, models.Liveness)
+
+    def health_ready(self) -> models.Readiness:
+        """Check all parts: 200 if every part responds, else 503 with the names of those that do not.
+
+        200 with `degraded` and a reason if every part responds and the queue makes no progress: a restart would
+        not help.
+        """
+        call = Call("GET", "/health/ready")
+        return self._call(call, models.Readiness)
+
+    def list_flows(
+        self, *, page: int | None = None, size: int | None = None, offset: int | None = None, cursor: str | None = None
+    ) -> Listing[models.FlowView, models.Page[models.FlowView]]:
+        """List flows.
+
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call("GET", "/flows", params={"page": page, "size": size, "offset": offset, "cursor": cursor})
+        return self._listing(call, models.Page[models.FlowView])
+
+    def create_flow(self, *, name: str) -> models.FlowView:
+        """Create a flow with a generated id. To choose the id, use PUT /flows/{flow_id}."""
+        call = Call("POST", "/flows", content=json_of({"name": name}), may_repeat=False)
+        return self._call(call, models.FlowView)
+
+    def get_flow(self, flow_id: str | UUID) -> models.FlowView:
+        """Get flow.
+
+        flow_id: A UUID, or the id that the caller chose.
+        """
+        call = Call("GET", f"/flows/{segment(flow_id, 'flow_id')}")
+        return self._call(call, models.FlowView)
+
+    def put_flow(self, flow_id: str | UUID, *, name: str) -> models.FlowView:
+        """Create a flow with your own id (201), or rename it (200).
+
+        flow_id: A UUID, or any string.
+        """
+        call = Call("PUT", f"/flows/{segment(flow_id, 'flow_id')}", content=json_of({"name": name}))
+        return self._call(call, models.FlowView)
+
+    def delete_flow(self, flow_id: str | UUID) -> models.Accepted | None:
+        """Delete a flow and everything in it: 204, or 202 while its jobs stop. It is invisible at once.
+
+        flow_id: A UUID, or the id that the caller chose.
+        """
+        call = Call("DELETE", f"/flows/{segment(flow_id, 'flow_id')}")
+        return self._call_maybe(call, models.Accepted)
+
+    def list_runs(
+        self,
+        flow_id: str | UUID,
+        *,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> Listing[models.RunView, models.Page[models.RunView]]:
+        """List the runs of a flow, newest first.
+
+        flow_id: A UUID, or the id that the caller chose.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            f"/flows/{segment(flow_id, 'flow_id')}/runs",
+            params={"page": page, "size": size, "offset": offset, "cursor": cursor},
+        )
+        return self._listing(call, models.Page[models.RunView])
+
+    def capture_run(
+        self,
+        flow_id: str | UUID,
+        *,
+        session_id: str | UUID,
+        messages: Sequence[Mapping[str, Any]],
+        run_id: str | UUID | None = None,
+        end_user_id: str | UUID | None = None,
+        on_conflict: Literal["error", "keep", "update"] | None = None,
+        node_executions: Sequence[models.ReportedExecutionBody | Mapping[str, Any]] | None = None,
+    ) -> models.CaptureAnswer:
+        """Capture a run's messages: 201, or 200 if all of them are stored already. Node executions are stored
+        afterwards; a failed one is reported in its result and fails nothing else.
+
+        flow_id: A UUID, or the id that the caller chose.
+        messages: {role, content, ...}, {text, sender} or {type, content}. At most 1000, by the setting
+        max_messages_per_run.
+        """
+        call = Call(
+            "POST",
+            f"/flows/{segment(flow_id, 'flow_id')}/runs",
+            content=json_of(
+                with_run_id(
+                    {
+                        "session_id": session_id,
+                        "messages": messages,
+                        "run_id": run_id,
+                        "end_user_id": end_user_id,
+                        "on_conflict": on_conflict,
+                        "node_executions": node_executions,
+                    }
+                )
+            ),
+        )
+        return self._call(call, models.CaptureAnswer)
+
+    def get_run_of_flow(self, flow_id: str | UUID, run_id: str | UUID) -> models.RunView:
+        """Get run of flow.
+
+        flow_id: A UUID, or the id that the caller chose.
+        run_id: A UUID, or the id that the caller chose.
+        """
+        call = Call("GET", f"/flows/{segment(flow_id, 'flow_id')}/runs/{segment(run_id, 'run_id')}")
+        return self._call(call, models.RunView)
+
+    def get_run(self, run_id: str | UUID, *, flow_id: str | UUID | None = None) -> models.RunView:
+        """Read a run. Run ids are unique within their flow; an id of several flows is 409 without `flow_id`.
+
+        run_id: A UUID, or the id that the caller chose.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call("GET", f"/runs/{segment(run_id, 'run_id')}", params={"flow_id": flow_id})
+        return self._call(call, models.RunView)
+
+    def list_memory_bases(
+        self,
+        *,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+        flow_id: str | UUID | None = None,
+    ) -> Listing[models.MemoryBaseView, models.Page[models.MemoryBaseView]]:
+        """List memory bases.
+
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call(
+            "GET",
+            "/memories",
+            params={"page": page, "size": size, "offset": offset, "cursor": cursor, "flow_id": flow_id},
+        )
+        return self._listing(call, models.Page[models.MemoryBaseView])
+
+    def create_memory_base(
+        self,
+        *,
+        name: str,
+        flow_id: str | UUID,
+        threshold: int | None = None,
+        kb_name: str | None = None,
+        auto_capture: bool | None = None,
+        capture: models.Capture | None = None,
+        idle_after: int | None = None,
+        start: Literal["beginning", "now", "all"] | None = None,
+        embedding_model: str | None = None,
+    ) -> models.MemoryBaseView:
+        """Create a memory base over a flow's messages. A name or kb_name in use is 409 with `existing_id`.
+
+        threshold: At most 10000, by the setting max_threshold.
+        idle_after: Seconds without a capture until a session is ingested; 0: off.
+        start: Messages captured before: pending until the session's next trigger or a flush (beginning),
+        skipped (now), or scheduled for ingestion at once (all).
+        """
+        call = Call(
+            "POST",
+            "/memories",
+            content=json_of(
+                {
+                    "name": name,
+                    "flow_id": flow_id,
+                    "threshold": threshold,
+                    "kb_name": kb_name,
+                    "auto_capture": auto_capture,
+                    "capture": capture,
+                    "idle_after": idle_after,
+                    "start": start,
+                    "embedding_model": embedding_model,
+                }
+            ),
+        )
+        return self._call(call, models.MemoryBaseView)
+
+    def get_memory_base(self, memory_base_id: str | UUID) -> models.MemoryBaseView:
+        """Get memory base."""
+        call = Call("GET", f"/memories/{segment(memory_base_id, 'memory_base_id')}")
+        return self._call(call, models.MemoryBaseView)
+
+    def update_memory_base(
+        self,
+        memory_base_id: str | UUID,
+        *,
+        name: str | None = None,
+        threshold: int | None = None,
+        auto_capture: bool | None = None,
+        idle_after: int | None = None,
+    ) -> models.MemoryBaseView:
+        """Change name, threshold, auto_capture or idle_after. This starts no job.
+
+        threshold: At most 10000, by the setting max_threshold.
+        """
+        call = Call(
+            "PATCH",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}",
+            content=json_of(
+                {"name": name, "threshold": threshold, "auto_capture": auto_capture, "idle_after": idle_after}
+            ),
+        )
+        return self._call(call, models.MemoryBaseView)
+
+    def delete_memory_base(self, memory_base_id: str | UUID) -> models.Accepted | None:
+        """Delete a memory base and its knowledge base: 204, or 202 while its jobs stop. It is invisible at once."""
+        call = Call("DELETE", f"/memories/{segment(memory_base_id, 'memory_base_id')}")
+        return self._call_maybe(call, models.Accepted)
+
+    def list_memory_base_sessions(
+        self,
+        memory_base_id: str | UUID,
+        *,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> Listing[models.BaseSessionView, models.Page[models.BaseSessionView]]:
+        """List every session of the flow with its progress, tracked or not.
+
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}/sessions",
+            params={"page": page, "size": size, "offset": offset, "cursor": cursor},
+        )
+        return self._listing(call, models.Page[models.BaseSessionView])
+
+    def flush_memory_base(
+        self, memory_base_id: str | UUID, *, wait: int | None = None, session_id: str | UUID | None = None
+    ) -> models.FlushResult:
+        """Ingest pending messages of one session or all sessions, whatever the threshold.
+
+        202 with the jobs; 200 if nothing was pending or all jobs ended within `wait` seconds.
+
+        wait: Seconds to wait until the jobs end.
+        """
+        call = Call(
+            "POST",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}/flush",
+            params={"wait": wait},
+            wait_seconds=wait or 0,
+            content=json_of({"session_id": session_id}, is_optional=True),
+        )
+        return self._call(call, models.FlushResult)
+
+    def sync_memory_base(
+        self, memory_base_id: str | UUID, *, wait: int | None = None, session_id: str | UUID | None = None
+    ) -> models.FlushResult:
+        """The same as POST /memories/{memory_base_id}/flush.
+
+        wait: Seconds to wait until the jobs end.
+        """
+        call = Call(
+            "POST",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}/update",
+            params={"wait": wait},
+            wait_seconds=wait or 0,
+            content=json_of({"session_id": session_id}, is_optional=True),
+        )
+        return self._call(call, models.FlushResult)
+
+    def regenerate_memory_base(
+        self, memory_base_id: str | UUID, *, embedding_model: str | None = None, capture: models.Capture | None = None
+    ) -> models.Regeneration:
+        """Rebuild the knowledge base from the stored messages. Searches read the old one until the build is
+        complete.
+        """
+        call = Call(
+            "POST",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}/regenerate",
+            content=json_of({"embedding_model": embedding_model, "capture": capture}, is_optional=True),
+            may_repeat=False,
+        )
+        return self._call(call, models.Regeneration)
+
+    def check_mismatch(self, memory_base_id: str | UUID) -> models.Mismatch:
+        """Compare the vector store with the ledger, chunk by chunk."""
+        call = Call("GET", f"/memories/{segment(memory_base_id, 'memory_base_id')}/mismatch")
+        return self._call(call, models.Mismatch)
+
+    def get_search_weights(self, memory_base_id: str | UUID) -> models.WeightsView:
+        """Show the weights of search signals: the defaults, the memory base's own, and its previous ones."""
+        call = Call("GET", f"/memories/{segment(memory_base_id, 'memory_base_id')}/weights")
+        return self._call(call, models.WeightsView)
+
+    def set_search_weights(
+        self,
+        memory_base_id: str | UUID,
+        *,
+        sets: Mapping[str, models.WeightSetBody | Mapping[str, Any]],
+        fitted_at: datetime | str | None = None,
+        questions: int | None = None,
+        note: str | None = None,
+    ) -> models.WeightsView:
+        """Set the memory base's own weights. Searches use them at once. To undo, set the previous weights.
+
+        questions: Number of questions that the weights were fitted on.
+        """
+        call = Call(
+            "PUT",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}/weights",
+            content=json_of({"sets": sets, "fitted_at": fitted_at, "questions": questions, "note": note}),
+        )
+        return self._call(call, models.WeightsView)
+
+    def reset_search_weights(self, memory_base_id: str | UUID) -> None:
+        """Return to the default weights. The memory base's own become the previous ones."""
+        call = Call("DELETE", f"/memories/{segment(memory_base_id, 'memory_base_id')}/weights")
+        self._call_empty(call)
+
+    def get_activity(
+        self,
+        memory_base_id: str | UUID,
+        *,
+        since: datetime | str,
+        until: datetime | str | None = None,
+        buckets: int | None = None,
+    ) -> models.Activity:
+        """Count messages captured and ingested over time, with ingestion delays. The window is at most 31 days.
+
+        until: Default and maximum: now.
+        """
+        call = Call(
+            "GET",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}/activity",
+            params={"since": since, "until": until, "buckets": buckets},
+        )
+        return self._call(call, models.Activity)
+
+    def list_jobs(
+        self,
+        memory_base_id: str | UUID,
+        *,
+        state: models.JobState | None = None,
+        session_id: str | UUID | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> Listing[models.JobView, models.Page[models.JobView]]:
+        """List the jobs of a memory base, newest first.
+
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}/jobs",
+            params={
+                "state": state,
+                "session_id": session_id,
+                "page": page,
+                "size": size,
+                "offset": offset,
+                "cursor": cursor,
+            },
+        )
+        return self._listing(call, models.Page[models.JobView])
+
+    def list_dead_letters(
+        self,
+        memory_base_id: str | UUID,
+        *,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> Listing[models.DeadLetterView, models.Page[models.DeadLetterView]]:
+        """List messages that could not be embedded, with error and attempts.
+
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}/dead-letters",
+            params={"page": page, "size": size, "offset": offset, "cursor": cursor},
+        )
+        return self._listing(call, models.Page[models.DeadLetterView])
+
+    def retry_dead_letter(self, memory_base_id: str | UUID, dead_letter_id: str | UUID) -> models.Repairs:
+        """Try again to embed the message of a dead letter."""
+        call = Call(
+            "POST",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}/dead-letters/{segment(dead_letter_id, 'dead_letter_id')}/retry",
+        )
+        return self._call(call, models.Repairs)
+
+    def discard_dead_letter(self, memory_base_id: str | UUID, dead_letter_id: str | UUID) -> None:
+        """Discard a dead letter: this memory base skips the message, which stays stored."""
+        call = Call(
+            "DELETE",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}/dead-letters/{segment(dead_letter_id, 'dead_letter_id')}",
+        )
+        self._call_empty(call)
+
+    def list_all_jobs(
+        self,
+        *,
+        state: models.JobState | None = None,
+        session_id: str | UUID | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> Listing[models.JobView, models.Page[models.JobView]]:
+        """List the jobs of all memory bases, newest first.
+
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            "/jobs",
+            params={
+                "state": state,
+                "session_id": session_id,
+                "page": page,
+                "size": size,
+                "offset": offset,
+                "cursor": cursor,
+            },
+        )
+        return self._listing(call, models.Page[models.JobView])
+
+    def get_job(self, job_id: str | UUID, *, wait: int | None = None) -> models.JobView:
+        """Get job.
+
+        wait: Seconds to wait until the job ends.
+        """
+        call = Call("GET", f"/jobs/{segment(job_id, 'job_id')}", params={"wait": wait}, wait_seconds=wait or 0)
+        return self._call(call, models.JobView)
+
+    def cancel_job(self, job_id: str | UUID) -> None:
+        """Cancel a job. Its messages stay pending."""
+        call = Call("DELETE", f"/jobs/{segment(job_id, 'job_id')}")
+        self._call_empty(call)
+
+    def watch_job(self, job_id: str | UUID) -> Stream[models.JobView]:
+        """Stream server-sent events: `job` after each change, `end` with the last state, `unauthorized` if the key
+        was revoked.
+        """
+        call = Call("GET", f"/jobs/{segment(job_id, 'job_id')}/events")
+        return self._job_events(call)
+
+    def list_messages(
+        self,
+        *,
+        memory_base_id: str | UUID | None = None,
+        session_id: str | UUID | None = None,
+        end_user_id: str | UUID | None = None,
+        role: Literal["user", "assistant", "system", "tool"] | None = None,
+        is_output: bool | None = None,
+        ingested: bool | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        order: Literal["asc", "desc"] | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+        flow_id: str | UUID | None = None,
+        run_id: str | UUID | None = None,
+    ) -> Listing[models.MessageView, models.Page[models.MessageView]]:
+        """List messages: by seq within one session of a flow, else by time of capture.
+
+        memory_base_id: Messages of its flow, each with `ingested`.
+        ingested: Requires memory_base_id.
+        since: Inclusive, like `until`. Without a time zone: UTC.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call(
+            "GET",
+            "/messages",
+            params={
+                "memory_base_id": memory_base_id,
+                "session_id": session_id,
+                "end_user_id": end_user_id,
+                "role": role,
+                "is_output": is_output,
+                "ingested": ingested,
+                "since": since,
+                "until": until,
+                "order": order,
+                "page": page,
+                "size": size,
+                "offset": offset,
+                "cursor": cursor,
+                "flow_id": flow_id,
+                "run_id": run_id,
+            },
+        )
+        return self._listing(call, models.Page[models.MessageView])
+
+    def get_message(self, message_id: str | UUID, *, flow_id: str | UUID | None = None) -> models.MessageView:
+        """Read a message. Message ids are unique within their flow; an id of several flows is 409 without
+        `flow_id`.
+
+        message_id: A UUID, or the id that the caller chose.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call("GET", f"/messages/{segment(message_id, 'message_id')}", params={"flow_id": flow_id})
+        return self._call(call, models.MessageView)
+
+    def edit_message(
+        self,
+        message_id: str | UUID,
+        *,
+        flow_id: str | UUID | None = None,
+        content: str | Sequence[Mapping[str, Any]] | None = None,
+        files: Sequence[Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> models.Repairs:
+        """Change content, files or metadata. Searches see the edit at once; jobs update the knowledge bases.
+
+        message_id: A UUID, or the id that the caller chose.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call(
+            "PATCH",
+            f"/messages/{segment(message_id, 'message_id')}",
+            params={"flow_id": flow_id},
+            content=json_of({"content": content, "files": files, "metadata": metadata}),
+        )
+        return self._call(call, models.Repairs)
+
+    def delete_message(self, message_id: str | UUID, *, flow_id: str | UUID | None = None) -> models.Repairs:
+        """Delete a message. Searches leave it out at once; jobs update the knowledge bases.
+
+        message_id: A UUID, or the id that the caller chose.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call("DELETE", f"/messages/{segment(message_id, 'message_id')}", params={"flow_id": flow_id})
+        return self._call(call, models.Repairs)
+
+    def list_sessions(
+        self,
+        *,
+        end_user_id: str | UUID | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+        flow_id: str | UUID | None = None,
+    ) -> Listing[models.SessionView, models.Page[models.SessionView]]:
+        """List sessions.
+
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call(
+            "GET",
+            "/sessions",
+            params={
+                "end_user_id": end_user_id,
+                "page": page,
+                "size": size,
+                "offset": offset,
+                "cursor": cursor,
+                "flow_id": flow_id,
+            },
+        )
+        return self._listing(call, models.Page[models.SessionView])
+
+    def update_session(
+        self,
+        *,
+        flow_id: str | UUID,
+        session_id: str | UUID,
+        new_session_id: str | UUID | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> models.SessionView:
+        """Rename a session or replace its metadata. An id of another session is 409."""
+        call = Call(
+            "PATCH",
+            "/sessions",
+            content=json_of(
+                {"flow_id": flow_id, "session_id": session_id, "new_session_id": new_session_id, "metadata": metadata}
+            ),
+        )
+        return self._call(call, models.SessionView)
+
+    def delete_session(self, *, session_id: str | UUID, flow_id: str | UUID) -> models.Erasure:
+        """Delete a session and its messages. Searches leave it out at once; jobs update the knowledge bases."""
+        call = Call("DELETE", "/sessions", params={"session_id": session_id, "flow_id": flow_id})
+        return self._call(call, models.Erasure)
+
+    def erase_end_user(self, end_user_id: str | UUID) -> models.Erasure:
+        """Delete every session of an end user, in all flows. The response counts what was deleted."""
+        call = Call("DELETE", f"/end-users/{segment(end_user_id, 'end_user_id')}")
+        return self._call(call, models.Erasure)
+
+    def get_history(
+        self,
+        *,
+        flow_id: str | UUID,
+        session_id: str | UUID,
+        mode: Literal["conversation", "node"] | None = None,
+        node_id: str | UUID | None = None,
+        leaf_id: str | UUID | None = None,
+        message_limit: int | None = None,
+        max_tokens: int | None = None,
+        role_prefix: models.RolePrefix | Mapping[str, Any] | None = None,
+        on_missing: Literal["empty", "error"] | None = None,
+        unanswered: Literal["drop", "keep"] | None = None,
+        format: Literal["openai", "langchain", "text"] | None = None,
+        model: str | None = None,
+        run_id: str | UUID | None = None,
+        execution_id: str | UUID | None = None,
+        index: int | None = None,
+    ) -> models.HistoryAnswer:
+        """Read a session, or one node's part of it, as messages for a model. With `run_id` and `node_id` the
+        memory use is recorded.
+
+        node_id: The node whose history to read; required in mode node.
+        leaf_id: Last message of the thread; default: the newest message.
+        message_limit: Maximum turns; 0: unlimited.
+        unanswered: Whether a question at the end that has no answer yet is part of the history. Only without
+        run_id.
+        model: Model that counts tokens, by the setting token_counters.
+        run_id: The current run; its own messages are left out.
+        execution_id: In mode node: the current execution in run_id. If an earlier attempt reported it, it and
+        later executions of the node in this run are left out.
+        index: The current execution by its index, if each attempt has another id.
+        """
+        call = Call(
+            "POST",
+            "/history",
+            content=json_of(
+                {
+                    "flow_id": flow_id,
+                    "session_id": session_id,
+                    "mode": mode,
+                    "node_id": node_id,
+                    "leaf_id": leaf_id,
+                    "message_limit": message_limit,
+                    "max_tokens": max_tokens,
+                    "role_prefix": role_prefix,
+                    "on_missing": on_missing,
+                    "unanswered": unanswered,
+                    "format": format,
+                    "model": model,
+                    "run_id": run_id,
+                    "execution_id": execution_id,
+                    "index": index,
+                }
+            ),
+        )
+        return self._call(call, models.HistoryAnswer)
+
+    def get_node_execution(
+        self, execution_id: str | UUID, *, flow_id: str | UUID | None = None
+    ) -> models.NodeExecutionView:
+        """Read a node execution. An id of several flows is 409 without `flow_id`.
+
+        execution_id: A UUID, or the id that the caller chose.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call("GET", f"/node-executions/{segment(execution_id, 'execution_id')}", params={"flow_id": flow_id})
+        return self._call(call, models.NodeExecutionView)
+
+    def put_node_execution(
+        self,
+        execution_id: str | UUID,
+        *,
+        node_id: str | UUID,
+        status: Literal["running", "succeeded", "failed", "exception", "stopped"],
+        outputs: models.ExecutionOutputs | Mapping[str, Any],
+        flow_id: str | UUID,
+        session_id: str | UUID,
+        run_id: str | UUID,
+        index: int | None = None,
+        few_shots: Sequence[Any] | None = None,
+    ) -> models.NodeExecutionView:
+        """Store a node execution (201) or replace it (200). Its run may be captured later.
+
+        execution_id: A UUID, or the id that the caller chose.
+        index: Number of this execution among the node's executions in the run.
+        few_shots: Messages that the node's template puts before its context; they are not history.
+        """
+        call = Call(
+            "PUT",
+            f"/node-executions/{segment(execution_id, 'execution_id')}",
+            content=json_of(
+                {
+                    "node_id": node_id,
+                    "status": status,
+                    "outputs": outputs,
+                    "flow_id": flow_id,
+                    "session_id": session_id,
+                    "run_id": run_id,
+                    "index": index,
+                    "few_shots": few_shots,
+                }
+            ),
+        )
+        return self._call(call, models.NodeExecutionView)
+
+    def delete_node_execution(self, execution_id: str | UUID, *, flow_id: str | UUID | None = None) -> None:
+        """Delete a node execution and its outputs. Node memory is then read from the previous execution.
+
+        execution_id: A UUID, or the id that the caller chose.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call("DELETE", f"/node-executions/{segment(execution_id, 'execution_id')}", params={"flow_id": flow_id})
+        self._call_empty(call)
+
+    def get_run_memory(self, flow_id: str | UUID, run_id: str | UUID) -> models.RunMemory:
+        """Show the memory that each node of a run received.
+
+        flow_id: A UUID, or the id that the caller chose.
+        run_id: A UUID, or the id that the caller chose.
+        """
+        call = Call("GET", f"/flows/{segment(flow_id, 'flow_id')}/runs/{segment(run_id, 'run_id')}/memory")
+        return self._call(call, models.RunMemory)
+
+    def list_chat_memories(
+        self,
+        flow_id: str | UUID,
+        *,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> Listing[models.ChatMemoryView, models.Page[models.ChatMemoryView]]:
+        """List chat memories.
+
+        flow_id: A UUID, or the id that the caller chose.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories",
+            params={"page": page, "size": size, "offset": offset, "cursor": cursor},
+        )
+        return self._listing(call, models.Page[models.ChatMemoryView])
+
+    def get_chat_memory(self, flow_id: str | UUID, node_id: str | UUID) -> models.ChatMemoryView:
+        """Get chat memory.
+
+        flow_id: A UUID, or the id that the caller chose.
+        """
+        call = Call("GET", f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}")
+        return self._call(call, models.ChatMemoryView)
+
+    def put_chat_memory(
+        self,
+        flow_id: str | UUID,
+        node_id: str | UUID,
+        *,
+        name: str,
+        chat_id: str | UUID,
+        user_message_content: str | None = None,
+        limit_type: Literal["messages", "tokens"] | None = None,
+        trim_strategy: Literal["drop_oldest", "drop_middle"] | None = None,
+        clear_tool_results: bool | None = None,
+        enable_summarization: bool | None = None,
+        summarize_prompt: str | None = None,
+        use_predefined_messages: bool | None = None,
+        predefined_messages: Sequence[models.PredefinedMessageInput | Mapping[str, Any]] | None = None,
+        trim_mode: Literal["continuous", "threshold"] | None = None,
+        max_messages: int | None = None,
+        threshold_trigger: int | None = None,
+        threshold_target: int | None = None,
+        max_images: int | None = None,
+        max_tokens: int | None = None,
+        min_messages: int | None = None,
+        pin_predefined: bool | None = None,
+        keep_first: int | None = None,
+    ) -> models.ChatMemoryView:
+        """Create the chat memory of a node (201) or change its configuration (200). Its chats are kept.
+
+        flow_id: A UUID, or the id that the caller chose.
+        chat_id: Template of the chat id, such as user-{{ start.user_id }}.
+        user_message_content: Template of user messages.
+        trim_mode: For limit_type messages.
+        max_messages: Messages that continuous trimming keeps.
+        threshold_trigger: Trims at this many messages.
+        threshold_target: Messages kept then; below the trigger.
+        min_messages: Newest messages kept beyond max_tokens.
+        pin_predefined: Never trim predefined messages; they still count.
+        keep_first: First messages kept by drop_middle; by default the predefined ones, at least 2.
+        """
+        call = Call(
+            "PUT",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}",
+            content=json_of(
+                {
+                    "name": name,
+                    "chat_id": chat_id,
+                    "user_message_content": user_message_content,
+                    "limit_type": limit_type,
+                    "trim_strategy": trim_strategy,
+                    "clear_tool_results": clear_tool_results,
+                    "enable_summarization": enable_summarization,
+                    "summarize_prompt": summarize_prompt,
+                    "use_predefined_messages": use_predefined_messages,
+                    "predefined_messages": predefined_messages,
+                    "trim_mode": trim_mode,
+                    "max_messages": max_messages,
+                    "threshold_trigger": threshold_trigger,
+                    "threshold_target": threshold_target,
+                    "max_images": max_images,
+                    "max_tokens": max_tokens,
+                    "min_messages": min_messages,
+                    "pin_predefined": pin_predefined,
+                    "keep_first": keep_first,
+                }
+            ),
+        )
+        return self._call(call, models.ChatMemoryView)
+
+    def delete_chat_memory(self, flow_id: str | UUID, node_id: str | UUID) -> None:
+        """Delete a chat memory with all its chats.
+
+        flow_id: A UUID, or the id that the caller chose.
+        """
+        call = Call("DELETE", f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}")
+        self._call_empty(call)
+
+    def list_chats(
+        self,
+        flow_id: str | UUID,
+        node_id: str | UUID,
+        *,
+        end_user_id: str | UUID | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> Listing[models.ChatView, models.Page[models.ChatView]]:
+        """List chats, oldest first. `messages` and `tokens` count the whole log.
+
+        flow_id: A UUID, or the id that the caller chose.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/chats",
+            params={"end_user_id": end_user_id, "page": page, "size": size, "offset": offset, "cursor": cursor},
+        )
+        return self._listing(call, models.Page[models.ChatView])
+
+    def list_chat_messages(
+        self,
+        flow_id: str | UUID,
+        node_id: str | UUID,
+        *,
+        chat_id: str | UUID,
+        limit: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> Listing[models.ChatMessageView, models.ChatPage]:
+        """List messages as they are stored, oldest first.
+
+        flow_id: A UUID, or the id that the caller chose.
+        offset: Position of the first message; default: the latest messages.
+        cursor: next_cursor of the previous page.
+        """
+        call = Call(
+            "GET",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/messages",
+            params={"chat_id": chat_id, "limit": limit, "offset": offset, "cursor": cursor},
+        )
+        return self._listing(call, models.ChatPage, size_name="limit")
+
+    def post_chat_messages(
+        self,
+        flow_id: str | UUID,
+        node_id: str | UUID,
+        *,
+        messages: Sequence[Mapping[str, Any]],
+        chat_id: str | UUID | None = None,
+        variables: Mapping[str, Any] | None = None,
+        run_id: str | UUID | None = None,
+        end_user_id: str | UUID | None = None,
+    ) -> models.Posted:
+        """Append messages to a chat: 201, or 200 if all are stored already. A worker makes a summary if one is
+        due.
+
+        flow_id: A UUID, or the id that the caller chose.
+        messages: {role, content?, id?, files?, tool_calls?, tool_call_id?, name?}
+        """
+        call = Call(
+            "POST",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/messages",
+            content=json_of(
+                with_message_ids(
+                    {
+                        "messages": messages,
+                        "chat_id": chat_id,
+                        "variables": variables,
+                        "run_id": run_id,
+                        "end_user_id": end_user_id,
+                    }
+                )
+            ),
+        )
+        return self._call(call, models.Posted)
+
+    def delete_chat_messages(
+        self,
+        flow_id: str | UUID,
+        node_id: str | UUID,
+        *,
+        chat_id: str | UUID,
+        mode: Literal["latest_request", "all"],
+        roles: Sequence[Literal["user", "assistant"]],
+    ) -> models.Deleted:
+        """Delete messages of these roles: those of the last request that wrote, or all. Both roles select every
+        message.
+
+        flow_id: A UUID, or the id that the caller chose.
+        """
+        call = Call(
+            "DELETE",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/messages",
+            params={"chat_id": chat_id, "mode": mode, "roles": roles},
+            may_repeat=False,
+        )
+        return self._call(call, models.Deleted)
+
+    def view_chat(
+        self,
+        flow_id: str | UUID,
+        node_id: str | UUID,
+        *,
+        chat_id: str | UUID | None = None,
+        variables: Mapping[str, Any] | None = None,
+        run_id: str | UUID | None = None,
+        align: Literal["none", "user_first", "strict"] | None = None,
+        format: Literal["openai", "langchain", "text"] | None = None,
+        model: str | None = None,
+    ) -> models.ViewAnswer:
+        """Build the messages of a chat for a model. With `run_id` the memory use is recorded.
+
+        flow_id: A UUID, or the id that the caller chose.
+        run_id: The current run; its own messages are left out.
+        model: Model that counts tokens, by the setting token_counters.
+        """
+        call = Call(
+            "POST",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/view",
+            content=json_of(
+                {
+                    "chat_id": chat_id,
+                    "variables": variables,
+                    "run_id": run_id,
+                    "align": align,
+                    "format": format,
+                    "model": model,
+                }
+            ),
+        )
+        return self._call(call, models.ViewAnswer)
+
+    def trim_chat(
+        self, flow_id: str | UUID, node_id: str | UUID, *, chat_id: str | UUID, max_messages: int | None = None
+    ) -> models.Trimmed:
+        """Trim a chat to its newest messages in every view. The log keeps all messages.
+
+        flow_id: A UUID, or the id that the caller chose.
+        """
+        call = Call(
+            "POST",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/trim",
+            content=json_of({"chat_id": chat_id, "max_messages": max_messages}),
+        )
+        return self._call(call, models.Trimmed)
+
+    def summarize_chat(
+        self,
+        flow_id: str | UUID,
+        node_id: str | UUID,
+        *,
+        chat_id: str | UUID,
+        keep_last_n: int | None = None,
+        summarize_prompt: str | None = None,
+    ) -> models.Trimmed:
+        """Replace all but the newest messages by a summary in every view. The log keeps all messages.
+
+        flow_id: A UUID, or the id that the caller chose.
+        """
+        call = Call(
+            "POST",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/summarize",
+            content=json_of({"chat_id": chat_id, "keep_last_n": keep_last_n, "summarize_prompt": summarize_prompt}),
+            may_repeat=False,
+        )
+        return self._call(call, models.Trimmed)
+
+    def export_chats(
+        self, flow_id: str | UUID, node_id: str | UUID, *, chat_id: str | UUID | None = None
+    ) -> Stream[dict[str, Any]]:
+        """Export a chat memory, its chats and messages as JSON lines. A complete export ends with an `end` line.
+
+        flow_id: A UUID, or the id that the caller chose.
+        """
+        call = Call(
+            "GET",
+            f"/flows/{segment(flow_id, 'flow_id')}/chat-memories/{segment(node_id, 'node_id')}/export",
+            params={"chat_id": chat_id},
+        )
+        return self._lines(call)
+
+    def search_memory_base(
+        self,
+        memory_base_id: str | UUID,
+        *,
+        query: str,
+        top_k: int | None = None,
+        mode: Literal["hybrid", "dense", "keyword"] | None = None,
+        session_id: str | UUID | None = None,
+        end_user_id: str | UUID | None = None,
+        roles: Sequence[Literal["user", "assistant", "system", "tool"]] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        min_score: float | None = None,
+        neighbors: int | None = None,
+        include_pending: bool | None = None,
+        exclude_message_ids: Sequence[str | UUID] | None = None,
+        explain: bool | None = None,
+        default_weights: bool | None = None,
+        half_life_days: float | None = None,
+    ) -> models.SearchAnswer:
+        """Search the messages of a memory base, best first, including those not ingested yet.
+
+        query: At most 8000 characters, by the setting max_query_chars.
+        top_k: At most 100, by the setting max_top_k.
+        default_weights: Use the default weights instead of the memory base's own.
+        """
+        call = Call(
+            "POST",
+            f"/memories/{segment(memory_base_id, 'memory_base_id')}/search",
+            content=json_of(
+                {
+                    "query": query,
+                    "top_k": top_k,
+                    "mode": mode,
+                    "session_id": session_id,
+                    "end_user_id": end_user_id,
+                    "roles": roles,
+                    "since": since,
+                    "until": until,
+                    "metadata": metadata,
+                    "min_score": min_score,
+                    "neighbors": neighbors,
+                    "include_pending": include_pending,
+                    "exclude_message_ids": exclude_message_ids,
+                    "explain": explain,
+                    "default_weights": default_weights,
+                    "half_life_days": half_life_days,
+                }
+            ),
+        )
+        return self._call(call, models.SearchAnswer)
+
+    def search_flow(
+        self,
+        *,
+        query: str,
+        flow_id: str | UUID,
+        top_k: int | None = None,
+        mode: Literal["hybrid", "dense", "keyword"] | None = None,
+        session_id: str | UUID | None = None,
+        end_user_id: str | UUID | None = None,
+        roles: Sequence[Literal["user", "assistant", "system", "tool"]] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        min_score: float | None = None,
+        neighbors: int | None = None,
+        include_pending: bool | None = None,
+        exclude_message_ids: Sequence[str | UUID] | None = None,
+        explain: bool | None = None,
+        default_weights: bool | None = None,
+        half_life_days: float | None = None,
+    ) -> models.SearchAnswer:
+        """Search every memory base of a flow, best first.
+
+        query: At most 8000 characters, by the setting max_query_chars.
+        top_k: At most 100, by the setting max_top_k.
+        default_weights: Use the default weights instead of the memory base's own.
+        """
+        call = Call(
+            "POST",
+            "/search",
+            content=json_of(
+                {
+                    "query": query,
+                    "flow_id": flow_id,
+                    "top_k": top_k,
+                    "mode": mode,
+                    "session_id": session_id,
+                    "end_user_id": end_user_id,
+                    "roles": roles,
+                    "since": since,
+                    "until": until,
+                    "metadata": metadata,
+                    "min_score": min_score,
+                    "neighbors": neighbors,
+                    "include_pending": include_pending,
+                    "exclude_message_ids": exclude_message_ids,
+                    "explain": explain,
+                    "default_weights": default_weights,
+                    "half_life_days": half_life_days,
+                }
+            ),
+        )
+        return self._call(call, models.SearchAnswer)
+
+    def list_knowledge_bases(
+        self,
+        *,
+        for_retrieval: bool | None = None,
+        page: int | None = None,
+        size: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
+    ) -> Listing[models.KnowledgeBaseView, models.Page[models.KnowledgeBaseView]]:
+        """List knowledge bases.
+
+        for_retrieval: Hide knowledge bases of memory bases.
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call(
+            "GET",
+            "/knowledge-bases",
+            params={"for_retrieval": for_retrieval, "page": page, "size": size, "offset": offset, "cursor": cursor},
+        )
+        return self._listing(call, models.Page[models.KnowledgeBaseView])
+
+    def create_knowledge_base(self, *, name: str, embedding_model: str | None = None) -> models.KnowledgeBaseView:
+        """Create an ordinary knowledge base. A name in use is 409 with `existing_id`."""
+        call = Call("POST", "/knowledge-bases", content=json_of({"name": name, "embedding_model": embedding_model}))
+        return self._call(call, models.KnowledgeBaseView)
+
+    def get_knowledge_base(self, name: str | UUID) -> models.KnowledgeBaseView:
+        """Get knowledge base."""
+        call = Call("GET", f"/knowledge-bases/{segment(name, 'name')}")
+        return self._call(call, models.KnowledgeBaseView)
+
+    def delete_knowledge_base(self, name: str | UUID) -> None:
+        """Delete knowledge base."""
+        call = Call("DELETE", f"/knowledge-bases/{segment(name, 'name')}")
+        self._call_empty(call)
+
+    def add_documents(
+        self, name: str | UUID, *, documents: Sequence[models.DocumentBody | Mapping[str, Any]]
+    ) -> models.DocumentsAnswer:
+        """Add documents and make them searchable. Returns one result per document, in order. A repeat changes
+        nothing.
+
+        documents: At most 200, by the setting max_documents_per_request.
+        """
+        call = Call(
+            "POST", f"/knowledge-bases/{segment(name, 'name')}/documents", content=json_of({"documents": documents})
+        )
+        return self._call(call, models.DocumentsAnswer)
+
+    def rebuild_knowledge_base(self, name: str | UUID) -> models.KnowledgeBaseView:
+        """Rebuild the collection from SQL: it replaces a lost collection and uses the current model."""
+        call = Call("POST", f"/knowledge-bases/{segment(name, 'name')}/rebuild", may_repeat=False)
+        return self._call(call, models.KnowledgeBaseView)
+
+    def search_knowledge_base(
+        self,
+        name: str | UUID,
+        *,
+        query: str,
+        top_k: int | None = None,
+        min_score: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> models.DocumentAnswer:
+        """Search the chunks of a knowledge base, best first.
+
+        query: At most 8000 characters, by the setting max_query_chars.
+        top_k: At most 100, by the setting max_top_k.
+        """
+        call = Call(
+            "POST",
+            f"/knowledge-bases/{segment(name, 'name')}/search",
+            content=json_of({"query": query, "top_k": top_k, "min_score": min_score, "metadata": metadata}),
+        )
+        return self._call(call, models.DocumentAnswer)
+
+    def list_keys(
+        self, *, page: int | None = None, size: int | None = None, offset: int | None = None, cursor: str | None = None
+    ) -> Listing[models.KeyAnswer, models.Page[models.KeyAnswer]]:
+        """List the API keys that are not revoked.
+
+        offset: Added to the position where the page starts.
+        cursor: next_cursor of the previous page; stable under changes.
+        """
+        call = Call("GET", "/keys", params={"page": page, "size": size, "offset": offset, "cursor": cursor})
+        return self._listing(call, models.Page[models.KeyAnswer])
+
+    def create_key(
+        self,
+        *,
+        name: str,
+        scopes: Sequence[Literal["read", "write", "admin"]],
+        expires_at: datetime | str | None = None,
+    ) -> models.NewKeyAnswer:
+        """Create an API key. Only this response contains the secret."""
+        call = Call(
+            "POST",
+            "/keys",
+            content=json_of({"name": name, "scopes": scopes, "expires_at": expires_at}),
+            may_repeat=False,
+        )
+        return self._call(call, models.NewKeyAnswer)
+
+    def revoke_key(self, key_id: str | UUID) -> None:
+        """Revoke an API key: its next use is refused."""
+        call = Call("DELETE", f"/keys/{segment(key_id, 'key_id')}")
+        self._call_empty(call)
+
+    def create_sign_in_link(self) -> models.SignInLinkAnswer:
+        """Create a link that signs a browser in with this key's scopes. It works once, for one hour."""
+        call = Call("POST", "/sign-in-links")
+        return self._call(call, models.SignInLinkAnswer)
+
+    def get_metrics(self) -> str:
+        """Read metrics in Prometheus text format. Gauges cover the whole installation, counters this process."""
+        call = Call("GET", "/metrics")
+        return self._call_text(call)
+
+    def get_summary(
+        self, *, session_id: str | UUID, flow_id: str | UUID, summarizer: str | None = None, preset: str | None = None
+    ) -> models.SummaryView:
+        """Read a session's summary and the state of the next one."""
+        call = Call(
+            "GET",
+            "/summary",
+            params={"session_id": session_id, "flow_id": flow_id, "summarizer": summarizer, "preset": preset},
+        )
+        return self._call(call, models.SummaryView)
+
+    def request_summary(
+        self, *, flow_id: str | UUID, session_id: str | UUID, summarizer: str | None = None, preset: str | None = None
+    ) -> models.SummaryView:
+        """Request a new summary of all but the latest pairs of question and reply. A worker makes it."""
+        call = Call(
+            "POST",
+            "/summary",
+            content=json_of({"flow_id": flow_id, "session_id": session_id, "summarizer": summarizer, "preset": preset}),
+        )
+        return self._call(call, models.SummaryView)
+
+    def delete_summary(
+        self, *, session_id: str | UUID, flow_id: str | UUID, summarizer: str | None = None, preset: str | None = None
+    ) -> None:
+        """Delete a session's summaries, or those of one summarizer or preset. A later read may request new ones."""
+        call = Call(
+            "DELETE",
+            "/summary",
+            params={"session_id": session_id, "flow_id": flow_id, "summarizer": summarizer, "preset": preset},
+        )
+        self._call_empty(call)
+
+    def build_context(
+        self,
+        *,
+        flow_id: str | UUID,
+        session_id: str | UUID,
+        token_budget: int,
+        query: str | None = None,
+        leaf_id: str | UUID | None = None,
+        run_id: str | UUID | None = None,
+        node_id: str | UUID | None = None,
+        end_user_id: str | UUID | None = None,
+        use_memory: bool | None = None,
+        model: str | None = None,
+        preset: Literal["token_buffer", "window", "flowx_5", "flowx_6"] | None = None,
+        config: models.ContextConfig | Mapping[str, Any] | None = None,
+        memory_base_ids: Sequence[str | UUID] | None = None,
+        recall: models.RecallBody | Mapping[str, Any] | None = None,
+    ) -> models.ContextAnswer:
+        """Build history, summary and recalled memories within the token budget. `degraded` names what is
+        unavailable.
+
+        query: At most 8000 characters, by the setting max_query_chars.
+        leaf_id: Last message of the thread; default: the newest message.
+        model: Model that counts tokens, by the setting token_counters.
+        """
+        call = Call(
+            "POST",
+            "/context",
+            content=json_of(
+                {
+                    "flow_id": flow_id,
+                    "session_id": session_id,
+                    "token_budget": token_budget,
+                    "query": query,
+                    "leaf_id": leaf_id,
+                    "run_id": run_id,
+                    "node_id": node_id,
+                    "end_user_id": end_user_id,
+                    "use_memory": use_memory,
+                    "model": model,
+                    "preset": preset,
+                    "config": config,
+                    "memory_base_ids": memory_base_ids,
+                    "recall": recall,
+                }
+            ),
+        )
+        return self._call(call, models.ContextAnswer)
+
+    def export_lines(
+        self,
+        *,
+        memory_base_id: str | UUID | None = None,
+        end_user_id: str | UUID | None = None,
+        flow_id: str | UUID | None = None,
+    ) -> Stream[dict[str, Any]]:
+        """Export flows, sessions, runs and messages with every stored field. A complete export ends with an `end`
+        line.
+
+        memory_base_id: Export the flow of this memory base.
+        flow_id: A UUID, or the caller's id.
+        """
+        call = Call(
+            "GET", "/export", params={"memory_base_id": memory_base_id, "end_user_id": end_user_id, "flow_id": flow_id}
+        )
+        return self._lines(call)
+
+    def import_lines(
+        self, lines: Iterable[Line], *, on_conflict: Literal["error", "keep", "update"] | None = None
+    ) -> models.ImportAnswer:
+        """Import any range of lines of an export. Stored rows are kept, so a broken import can be sent again.
+
+        lines: objects, or lines of JSON
+        """
+        call = Call("POST", "/import", params={"on_conflict": on_conflict})
+        return self._import(call, lines)

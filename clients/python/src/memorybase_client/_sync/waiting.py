@@ -1,0 +1,16 @@
+"""How the sync client waits. memorybase_client/_async/waiting.py has the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import sleep
+from typing import TypeVar
+
+__all__ = ["in_thread", "sleep"]
+
+Answer = TypeVar("Answer")
+
+
+def in_thread(function: Callable[[], Answer]) -> Answer:
+    """Call it: the caller may wait."""
+    return function()

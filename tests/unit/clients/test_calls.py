@@ -1,0 +1,166 @@
+"""What the Python client sends, repeats and reads, without a server."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+from memorybase_client import errors, models
+from memorybase_client._calls import Call, encoded, error_of, json_of, key_of, pause_before_retry, segment, url_of
+from memorybase_client._ids import with_message_ids, with_run_id
+from memorybase_client._lines import PART_LINES, Events, Lines, parts_of
+
+CALL = Call("POST", "/flows/f/runs")
+ONCE = Call("POST", "/keys", may_repeat=False)
+
+
+def pause(error: errors.MemorybaseError, call: Call = CALL, cause: Exception | None = None, attempt: int = 1) -> Any:
+    return pause_before_retry(call, error, cause, attempt=attempt, tries=5)
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [("a/b", "a%2Fb"), ("ü?#", "%C3%BC%3F%23"), ("..", "%2E%2E"), (".", "%2E"), ("a.b", "a.b"), (UUID(int=1), None)],
+)
+def test_an_id_stays_one_segment_of_the_path(value: Any, path: str | None) -> None:
+    wanted = path or str(value)
+    assert segment(value, "flow_id") == wanted
+    url = httpx.Client(base_url="http://server/v1").build_request("GET", f"/flows/{wanted}/runs").url
+    assert url.raw_path.decode() == f"/v1/flows/{wanted}/runs"
+
+
+def test_an_empty_id_is_refused_since_the_path_would_be_another_calls() -> None:
+    with pytest.raises(ValueError, match="flow_id must not be empty"):
+        segment("", "flow_id")
+
+
+def test_bodies_leave_out_none_and_write_ids_and_times() -> None:
+    at = datetime(2026, 1, 2, tzinfo=UTC)
+    assert json_of({"a": None, "b": UUID(int=1), "c": at, "d": [models.Covers(from_seq=1, to_seq=2)]}) == (
+        b'{"b": "00000000-0000-0000-0000-000000000001", "c": "2026-01-02T00:00:00+00:00", '
+        b'"d": [{"from_seq": 1, "to_seq": 2}]}'
+    )
+    assert json_of({"a": None}, is_optional=True) is None
+    with pytest.raises(ValueError, match="JSON compliant"):
+        encoded({"score": float("nan")})
+
+
+def test_the_environment_names_server_and_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MEMORYBASE_URL", raising=False)
+    monkeypatch.delenv("MEMORYBASE_API_KEY", raising=False)
+    assert url_of(None) == "http://127.0.0.1:8000"
+    with pytest.raises(ValueError, match="MEMORYBASE_API_KEY"):
+        key_of(None)
+    monkeypatch.setenv("MEMORYBASE_URL", "https://memory.example/")
+    monkeypatch.setenv("MEMORYBASE_API_KEY", "from the environment")
+    assert (url_of(None), key_of(None), key_of("given")) == (
+        "https://memory.example", "from the environment", "given",
+    )  # fmt: skip
+
+
+def test_a_retryable_answer_is_repeated_after_what_it_asks_for() -> None:
+    assert pause(errors.RateLimited("", status=429, retryable=True, retry_after=3)) == 3
+    assert pause(errors.DatabaseUnavailable("", status=503, retryable=True, retry_after=31)) is None
+    assert 0.05 <= pause(errors.DatabaseUnavailable("", status=503, retryable=True)) <= 0.1
+    assert 2.5 <= pause(errors.DatabaseUnavailable("", status=503, retryable=True), attempt=4) * 8 <= 6.4
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.CollectionMissing("", status=503, retryable=False, retry_after=5),
+        errors.IngestionActive("", status=409, retryable=True, retry_after=1),
+        errors.NotFound("", status=404),
+    ],
+)
+def test_what_a_repetition_cannot_change_is_not_repeated(error: errors.MemorybaseError) -> None:
+    assert pause(error) is None
+
+
+def test_a_call_that_must_not_be_repeated_is_sent_again_only_if_nothing_was_done() -> None:
+    lost = errors.ConnectionFailed("", retryable=True)
+    assert pause(lost, CALL, httpx.ReadError("")) is not None
+    assert pause(lost, ONCE, httpx.ReadError("")) is None
+    assert pause(lost, ONCE, httpx.ConnectError("")) is not None
+    assert pause(errors.Overloaded("", status=503, retryable=True), ONCE) is not None
+    assert pause(errors.DatabaseUnavailable("", status=503, retryable=True), ONCE) is None
+
+
+def test_the_last_try_is_the_last() -> None:
+    error = errors.RateLimited("", status=429, retryable=True, retry_after=0)
+    assert [pause(error, attempt=attempt) for attempt in (4, 5)] == [0, None]
+
+
+def answer(status: int, body: Any, **headers: str) -> httpx.Response:
+    return httpx.Response(status, json=body, headers=headers)
+
+
+def test_an_error_is_one_of_its_codes_class_with_all_its_fields() -> None:
+    body = {"code": "name_taken", "message": "taken", "field": "name", "value": "a", "limit": 1, "retryable": False,
+            "request_id": "r", "details": {"existing_id": "x"}}  # fmt: skip
+    error = error_of(answer(409, {"error": body}))
+    assert type(error) is errors.NameTaken
+    assert isinstance(error, errors.Conflict)
+    assert (error.status, error.field, error.value, error.limit, error.request_id, error.details) == (
+        409, "name", "a", 1, "r", {"existing_id": "x"},
+    )  # fmt: skip
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), vars(again)) == (type(error), "taken", vars(error))
+
+
+@pytest.mark.parametrize(("status", "kind"), [(418, errors.CallerError), (507, errors.ServerFailure)])
+def test_a_code_of_a_newer_server_keeps_its_name(status: int, kind: type[Exception]) -> None:
+    body = {"code": "of_the_future", "message": "m", "retryable": True}
+    error = error_of(answer(status, {"error": body}, **{"Retry-After": "7"}))
+    assert (type(error), error.code, error.retryable, error.retry_after) == (kind, "of_the_future", True, 7)
+    assert kind.code != "of_the_future"
+
+
+@pytest.mark.parametrize(("status", "retryable"), [(502, True), (504, True), (500, False), (404, False), (302, False)])
+def test_an_answer_of_something_else_says_so(status: int, retryable: bool) -> None:
+    error = error_of(httpx.Response(status, text="<html>"))
+    assert (type(error), error.retryable) == (errors.UnexpectedAnswer, retryable)
+
+
+def test_answers_keep_fields_and_values_of_a_newer_server() -> None:
+    read = models.JobBrief.model_validate_json(
+        b'{"id": "00000000-0000-0000-0000-000000000001", "session_id": "s", "state": "paused", "new": [1]}'
+    )
+    assert (read.id, read.state, read.model_extra) == (UUID(int=1), "paused", {"new": [1]})
+
+
+def test_ids_are_chosen_where_the_caller_left_them_out() -> None:
+    assert with_run_id({"run_id": "mine"}) == {"run_id": "mine"}
+    assert UUID(with_run_id({"run_id": None})["run_id"])
+    sent = with_message_ids({"messages": [{"id": "mine"}, {"role": "user"}, {"type": "ai", "data": {"content": "c"}}]})
+    mine, chosen, nested = sent["messages"]
+    assert mine == {"id": "mine"}
+    assert UUID(chosen["id"])
+    assert UUID(nested["data"]["id"])
+
+
+def test_lines_are_split_at_line_feeds_only_wherever_a_part_ends() -> None:
+    text = '{"a": "x\u2028y\x85"}\n{"b": 1}\nrest'.encode()
+    for size in (1, 2, 7, 100):
+        lines = Lines()
+        found = [line for at in range(0, len(text), size) for line in lines.feed(text[at : at + size])]
+        assert (found, lines.rest) == (['{"a": "x\u2028y\x85"}'.encode(), b'{"b": 1}'], b"rest")
+
+
+def test_events_have_a_name_and_data_and_comments_are_skipped() -> None:
+    events = Events()
+    sent = b"event: job\ndata: {}\n\n: still there\n\ndata: a\ndata:b\n\nevent: end\r\ndata: 1\r\n\r\n"
+    found = [event for line in sent.split(b"\n") if (event := events.feed(line))]
+    assert found == [("job", b"{}"), ("message", b"a\nb"), ("end", b"1")]
+
+
+def test_an_import_is_sent_in_parts_of_whole_lines() -> None:
+    lines = [{"n": number} if number % 2 else f'{{"n": {number}}}\n' for number in range(PART_LINES + 1)]
+    parts = list(parts_of(lines))
+    assert [before for before, _ in parts] == [0, PART_LINES]
+    assert b"".join(part for _, part in parts).count(b"\n") == PART_LINES + 1
+    assert [before for before, _ in parts_of(["x" * 600_000, "y" * 600_000, "z"])] == [0, 1]

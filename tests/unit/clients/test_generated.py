@@ -1,0 +1,105 @@
+"""The Python client follows the API: its generated files, its methods, its errors and its version."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import memorybase_client
+import pytest
+from harness.contract import CONTRACT
+from memorybase_client import AsyncClient, Client
+from memorybase_client import errors as client_errors
+
+import memorybase
+from api import failures
+from memorybase import errors
+
+PROJECT = Path(__file__).parents[3] / "clients" / "python"
+METHODS = ("get", "post", "put", "patch", "delete")
+OPERATIONS = {
+    item[method]["operationId"]: item[method]
+    for item in CONTRACT["paths"].values()
+    for method in METHODS
+    if method in item
+}
+
+
+@pytest.fixture(scope="module")
+def generate() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", PROJECT / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["generate"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_generated_files_are_up_to_date(generate: ModuleType) -> None:
+    stale = [name for name, source in generate.generated().items() if (generate.PACKAGE / name).read_text() != source]
+    assert stale == [], "run: python clients/python/generate.py"
+
+
+@pytest.mark.parametrize("client", [Client, AsyncClient])
+def test_every_operation_has_a_method_with_its_arguments(client: type[Any], generate: ModuleType) -> None:
+    contract = generate.Contract(CONTRACT)
+    assert len(OPERATIONS) > 70
+    for name, operation in OPERATIONS.items():
+        method = getattr(client, name, None)
+        assert method is not None, f"{client.__name__}.{name}: run python clients/python/generate.py"
+        wanted = {each["name"] for each in operation.get("parameters", [])}
+        wanted |= set((contract.body_of(operation) or {}).get("properties", {}))
+        assert wanted <= set(inspect.signature(method).parameters), name
+        assert inspect.getdoc(method), name
+
+
+def test_calls_that_must_not_be_repeated_exist(generate: ModuleType) -> None:
+    assert (generate.MUST_NOT_REPEAT | generate.IDS_CHOSEN.keys()) <= OPERATIONS.keys()
+
+
+def server_errors(kind: type[errors.MemorybaseError] = errors.MemorybaseError) -> Iterator[type[Any]]:
+    assert failures.Overloaded  # its module defines errors too
+    for below in kind.__subclasses__():
+        if below.__module__ in {errors.__name__, failures.__name__}:
+            yield below
+            yield from server_errors(below)
+
+
+@pytest.mark.parametrize("kind", list(server_errors()), ids=lambda kind: kind.code)
+def test_every_error_of_the_server_has_its_class(kind: type[errors.MemorybaseError]) -> None:
+    ours = client_errors.BY_CODE.get(kind.code)
+    assert ours is not None, f"add {kind.__name__} to memorybase_client/errors.py"
+    assert ours.__name__ == kind.__name__
+    assert ours.__bases__[0].__name__ == kind.__bases__[0].__name__
+
+
+def test_the_version_is_the_servers() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == memorybase_client.__version__ == memorybase.__version__
+
+
+def test_the_import_loads_neither_httpx_nor_pydantic_and_a_client_no_pydantic() -> None:
+    code = (
+        "import sys, memorybase_client\n"
+        "heavy = {'httpx', 'pydantic', 'anyio', 'asyncio', 'sqlite3'}\n"
+        "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()\n"
+        "memorybase_client.Client(key='k').close()\n"
+        "assert 'pydantic' not in sys.modules\n"
+        "assert len(sys.modules) < 600, len(sys.modules)\n"
+    )
+    environment = {"PYTHONPATH": str(PROJECT / "src")}
+    subprocess.run([sys.executable, "-S", "-c", _site() + code], check=True, env=environment)
+
+
+def _site() -> str:
+    """Where packages are, without what an editable install's files import."""
+    paths = [path for path in sys.path if "site-packages" in path]
+    return f"import sys; sys.path += {paths!r}\n"
