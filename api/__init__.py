@@ -17,5 +17,6 @@ schemas        request bodies and responses (chat_schemas: those of chat memorie
 failures       errors as JSON
 waiting        waiting for jobs, and their event streams
 openapi        writes docs/reference/openapi.json
+mcp            the MCP server at /mcp
 web            the web page
 """

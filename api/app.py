@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from api import contract, failures, waiting
+from api import contract, failures, mcp, waiting
 from api.admission import Admission, admission_of
 from api.bodies import BodyBound
 from api.file_limit import raise_file_limit
@@ -72,6 +72,8 @@ def create_app(services: Services | None = None) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
         app.include_router(router, include_in_schema=False)
+    if mcp.is_served(settings):
+        mcp.mount(app)
     _surround(app, settings)
     return app
 
@@ -104,7 +106,7 @@ def _surround(app: FastAPI, settings: Settings) -> None:
             CORSMiddleware,
             allow_origins=settings.cors_origins,
             allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "X-API-Key", REQUEST_ID],
+            allow_headers=["Authorization", "Content-Type", "X-API-Key", REQUEST_ID, *mcp.HEADERS],
             expose_headers=[REQUEST_ID, "Location", "RateLimit", "RateLimit-Policy", "Retry-After"],
         )
     app.add_middleware(RequestContext)
@@ -129,7 +131,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         wiring.freeze_loaded_objects()
     _share_the_interpreter(app)
     with waiting.ended_by_signals(app):
-        yield
+        async with mcp.running(app):
+            yield
     if is_built_here:
         app.state.services.database.dispose()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
@@ -37,12 +37,17 @@ class CheckedRoute(APIRoute):
         known = sorted(_query_parameters(self.dependant))
 
         async def checked(request: Request) -> Response:
-            for name in request.query_params:
-                if name not in known:
-                    raise _unknown_parameter(name, known)
+            check_query(request, known)
             return await handler(request)
 
         return checked
+
+
+def check_query(request: Request, known: Sequence[str]) -> None:
+    """Raises InvalidRequest for an unknown query parameter."""
+    for name in request.query_params:
+        if name not in known:
+            raise _unknown_parameter(name, known)
 
 
 def _query_parameters(dependant: Dependant) -> set[str]:
@@ -50,7 +55,7 @@ def _query_parameters(dependant: Dependant) -> set[str]:
     return {field.alias for field in dependant.query_params}.union(*below)
 
 
-def _unknown_parameter(name: str, known: list[str]) -> errors.InvalidRequest:
+def _unknown_parameter(name: str, known: Sequence[str]) -> errors.InvalidRequest:
     nearest = difflib.get_close_matches(name, known, n=1)
     if nearest:
         message = f"Unknown query parameter; did you mean {nearest[0]}?"
@@ -71,7 +76,7 @@ class KeyedRoute(CheckedRoute):
 
         async def keyed(request: Request) -> Response:
             admission = admission_of(request)
-            request.state.principal = await _authenticated(request, admission.key_check(work))
+            request.state.principal = await authenticate(request, admission.key_check(work))
             if work is Work.STREAM:
                 return await handler(request)  # it is admitted for what it reads, not while it waits
             await request.body()  # FastAPI keeps it: no slot is held while a slow client sends
@@ -164,7 +169,8 @@ def _user_of(request: Request) -> UUID:
     return caller.user_id
 
 
-async def _authenticated(request: Request, bulkhead: Bulkhead) -> Principal:
+async def authenticate(request: Request, bulkhead: Bulkhead) -> Principal:
+    """The caller, within the limits of its key or address. Raises Unauthorized and RateLimited."""
     gate: Gate = request.app.state.gate
     secret = _secret(request)
     address = request.client.host if request.client else ""

@@ -179,6 +179,9 @@ class Settings(BaseSettings):
     web: bool = Field(True, description="Serve the web page at /ui.")
     web_session_hours: int = Field(168, ge=1, le=8_760, description="Hours until a browser must sign in again.")
 
+    # The MCP server.
+    mcp: bool = Field(True, description="Serve MCP at /mcp if the extra mcp is installed.")
+
     # Logging and metrics.
     metrics_public: bool = Field(False, description="Serve GET /metrics without an API key.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="Lowest level that is logged.")

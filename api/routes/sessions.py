@@ -13,6 +13,7 @@ from memorybase import ids, messages
 from memorybase.database.paging import Page
 from memorybase.models import ID_LENGTH
 from memorybase.read_models import sessions
+from memorybase.read_models.session_queries import SessionOrder
 from memorybase.read_models.sessions import SessionView
 from memorybase.sessions import edits
 from memorybase.sessions.edits import Erasure
@@ -27,9 +28,12 @@ def list_sessions(
     page: PageDep,
     flow_id: FlowFilter,
     end_user_id: Annotated[Identifier | None, Query()] = None,
+    order: Annotated[
+        SessionOrder, Query(description="By creation, oldest first, or by the latest capture, latest first.")
+    ] = "created",
 ) -> Page[SessionView]:
-    """List sessions, oldest first."""
-    return sessions.list_sessions(services, caller.user_id, page, flow_id=flow_id, end_user_id=end_user_id)
+    """List sessions. In the order `recent` a session moves to the front with each capture, also between two pages."""
+    return sessions.list_sessions(services, caller.user_id, page, flow_id=flow_id, end_user_id=end_user_id, order=order)
 
 
 @router.patch("/sessions")

@@ -17,7 +17,11 @@ from memorybase.models import Flow, LedgerEntry, MemoryBase, Message, Run, Sessi
 
 _FLOWS = Keyset("flows", (Flow.created_at, Flow.id))
 _RUNS = Keyset("runs", (Run.created_at, Run.id), descending=True)
-_SESSIONS = Keyset("sessions", (Session.created_at, Session.id))
+SessionOrder = Literal["created", "recent"]
+_SESSIONS: dict[SessionOrder, Keyset] = {
+    "created": Keyset("sessions", (Session.created_at, Session.id)),
+    "recent": Keyset("sessions-recent", (Session.last_captured_at, Session.id), descending=True),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,13 @@ def fetch_run(db: OrmSession, user_id: UUID, run_id: UUID) -> AnyRow | None:
 
 
 def sessions_page(
-    db: OrmSession, user_id: UUID, request: PageRequest, *, flow_id: UUID | None, end_user_id: str | None
+    db: OrmSession,
+    user_id: UUID,
+    request: PageRequest,
+    *,
+    flow_id: UUID | None,
+    end_user_id: str | None,
+    order: SessionOrder,
 ) -> Found:
     conditions = [_own_flow(user_id), Session.deleted_at.is_(None)]
     if flow_id is not None:
@@ -67,7 +77,7 @@ def sessions_page(
         conditions.append(Session.end_user_id == end_user_id)
     counting = sa.select(Session.id).join(Flow, Flow.id == Session.flow_id).where(*conditions)
     statement = _sessions().join(Flow, Flow.id == Session.flow_id).where(*conditions)
-    return fetch_page(db, statement, counting, _SESSIONS, request)
+    return fetch_page(db, statement, counting, _SESSIONS[order], request)
 
 
 def fetch_session(db: OrmSession, flow_id: UUID, session_id: str) -> AnyRow | None:

@@ -18,7 +18,7 @@ from memorybase.models import Flow, MemoryBase, Message, Run, Session
 from memorybase.queries import caller_ids
 from memorybase.queries.ownership import not_found, require, require_flow, require_memory_base
 from memorybase.read_models import session_queries as queries
-from memorybase.read_models.session_queries import MessageQuery
+from memorybase.read_models.session_queries import MessageQuery, SessionOrder
 from memorybase.read_models.views import view_of
 from memorybase.services import Services
 
@@ -124,13 +124,19 @@ def get_run(services: Services, user_id: UUID, run_id: UUID, *, flow_id: UUID | 
 
 
 def list_sessions(
-    services: Services, user_id: UUID, request: PageRequest, *, flow_id: UUID | None, end_user_id: str | None
+    services: Services,
+    user_id: UUID,
+    request: PageRequest,
+    *,
+    flow_id: UUID | None,
+    end_user_id: str | None,
+    order: SessionOrder = "created",
 ) -> Page[SessionView]:
-    """Oldest first; raises NotFound for the flow."""
+    """Raises NotFound for the flow."""
     with services.database.reading() as db:
         if flow_id is not None:
             require_flow(db, user_id, flow_id)
-        found = queries.sessions_page(db, user_id, request, flow_id=flow_id, end_user_id=end_user_id)
+        found = queries.sessions_page(db, user_id, request, flow_id=flow_id, end_user_id=end_user_id, order=order)
         return page_of(found, _session)
 
 

@@ -22,6 +22,8 @@ NOT_RUN = {
     "make up": "the stack of the test runs already",
     "docker compose": "needs Docker",
     "pip install": "changes the environment of the tests",
+    "claude mcp add": "needs Claude Code",
+    "memorybase up": "the stack of the test runs already",
     "iptables": "changes the machine",
     "MEMORYBASE_DATABASE_URL=postgresql": "settings of services elsewhere",
     "memorybase doctor --data-dir /srv/memory": "a directory of the reader's",

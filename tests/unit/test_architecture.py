@@ -136,6 +136,11 @@ ONLY_HERE = (
         "They come with an extra: only what is for these runtimes may need them.",
     ),
     OnlyHere(
+        frozenset({"mcp", "mcp_types"}),
+        ("memorybase.integrations.mcp",),
+        "It comes with an extra: import memorybase.integrations.mcp inside the function that needs it.",
+    ),
+    OnlyHere(
         frozenset({"circus"}),
         ("memorybase.stack",),
         "Processes are started by memorybase.stack.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from harness.api import Api
@@ -214,6 +215,16 @@ class TestSessions:
         (only,) = api.get("/sessions", flow_id="f")["items"]
         assert (only["messages"], only["end_user_id"], only["metadata"]) == (2, "ada", {})
         assert api.get("/sessions", end_user_id="ada")["items"] == [only]
+
+    def test_the_latest_captured_sessions_come_first_if_asked_for(self, api: Api) -> None:
+        api.flow()
+        for session in ("s1", "s2", "s3", "s1"):
+            api.capture(f"to {session}", session=session, run_id=str(uuid4()))
+        pages = walk(api, "/sessions", flow_id="support", order="recent", size=1)
+        assert [page["items"][0]["session_id"] for page in pages] == ["s1", "s3", "s2"]
+        oldest = api.get("/sessions", flow_id="support", size=1)
+        assert [session["session_id"] for session in oldest["items"]] == ["s1"]
+        api.refused("GET", "/sessions", 422, params={"cursor": oldest["next_cursor"], "order": "recent"})
 
     def test_a_rename_keeps_the_messages(self, api: Api) -> None:
         api.flow()

@@ -1,0 +1,103 @@
+"""The MCP server at /mcp, if the extra `mcp` is installed.
+
+A tool calls the endpoints of this application with the caller's own key, without a network. So each call passes the
+checks, the bounds and the admission of its endpoint, and its searches run in threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import httpx
+from fastapi import FastAPI, Request
+from starlette.routing import Route
+from starlette.types import Receive, Send
+from starlette.types import Scope as AsgiScope
+
+from api.admission import Work, admission_of
+from api.deps import authenticate, check_query
+from api.middleware import REQUEST_ID, path_text
+from memorybase import errors
+from memorybase.settings import Settings
+
+if TYPE_CHECKING:
+    from memorybase.integrations.mcp.scope import Scope
+
+PATH = "/mcp"
+END_USER = "end_user_id"
+# Headers of the protocol that a page of an allowed origin sends.
+HEADERS = ("Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name")
+_KEY_HEADERS = ("authorization", "x-api-key")
+
+
+def is_served(settings: Settings) -> bool:
+    return settings.mcp and find_spec("mcp") is not None
+
+
+def mount(app: FastAPI) -> None:
+    """Serve /mcp for the only flow of a key, and /mcp/flows/{flow_id}."""
+    for path in (PATH, f"{PATH}/flows/{{flow_id}}"):
+        app.router.routes.append(Route(path, _Endpoint(), methods=["POST"], include_in_schema=False))
+
+
+@asynccontextmanager
+async def running(app: FastAPI) -> AsyncIterator[None]:
+    """Run the sessions of the protocol, for the time that the application serves."""
+    if not is_served(app.state.settings):
+        yield
+        return
+    # Imported here: the library takes half a second, and is an extra.
+    from memorybase.integrations.mcp import server
+
+    async with server.http_sessions() as sessions:
+        app.state.mcp = sessions
+        yield
+
+
+class _Endpoint:
+    """Checks key, origin and address, and hands the request on with its scope."""
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        from memorybase.integrations.mcp.scope import SCOPE
+
+        request = Request(scope, receive)
+        await authenticate(request, admission_of(request).key_check(Work.READ))
+        _check_origin(request)
+        check_query(request, [END_USER])
+        async with _client(request) as client:
+            scope[SCOPE] = _scope(request, client)
+            await request.app.state.mcp(scope, receive, send)
+
+
+def _check_origin(request: Request) -> None:
+    """The protocol demands this check. A page of any other site has no key, so this is a second lock."""
+    origin = request.headers.get("origin")
+    allowed = request.app.state.settings.cors_origins
+    if origin is not None and origin not in allowed and "*" not in allowed:
+        raise errors.Forbidden(
+            "Pages of this origin may not use MCP. Add it to MEMORYBASE_CORS_ORIGINS", field="Origin", value=origin
+        )
+
+
+def _scope(request: Request, client: httpx.AsyncClient) -> Scope:
+    from memorybase.integrations.mcp.scope import Scope
+
+    flow_id = request.path_params.get("flow_id")
+    end_users = request.query_params.getlist(END_USER)
+    if len(end_users) > 1 or "" in end_users:
+        raise errors.InvalidRequest(f"{END_USER} must be given once and not be empty", field=END_USER)
+    return Scope(
+        client, flow=None if flow_id is None else path_text(flow_id), end_user=end_users[0] if end_users else None
+    )
+
+
+def _client(request: Request) -> httpx.AsyncClient:
+    """A client of this application with the request's key, address and id."""
+    headers = [(name, value) for name, value in request.headers.raw if name.decode("latin-1") in _KEY_HEADERS]
+    headers.append((REQUEST_ID.encode(), str(request.scope.get("request_id", "")).encode()))
+    address = (request.client.host, request.client.port) if request.client else ("127.0.0.1", 0)
+    transport = httpx.ASGITransport(request.app, client=address)
+    return httpx.AsyncClient(transport=transport, base_url="http://memorybase/v1", headers=headers, trust_env=False)

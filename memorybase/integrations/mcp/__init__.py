@@ -1,0 +1,11 @@
+"""The MCP server: tools, resources and prompts over the HTTP API. Needs the extra `mcp`.
+
+server      the server, and its transports: build_server, http_sessions, serve_stdio
+scope       whose memory a call may reach, and its calls of the HTTP API
+tools       the eight tools
+answers     their output schemas
+documents   resources: transcripts, summaries and messages as text
+prompts     recall and catch_up
+"""
+
+from __future__ import annotations

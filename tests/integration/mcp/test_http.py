@@ -1,0 +1,354 @@
+"""MCP over HTTP: what each request must bring, whose memory it reaches, and what an outage looks like."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+from harness.mcp import ERAS, Served, serve_mcp
+
+from memorybase import errors
+from memorybase.auth import api_keys
+from memorybase.search import search
+from memorybase.search.search import SearchAnswer
+from memorybase.settings import Settings
+
+CALL = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "search_memory", "arguments": {"query": "fence"}},
+}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+@pytest.fixture
+def served(api_settings: Settings) -> Iterator[Served]:
+    """A flow with a memory base and two sessions, one of them of an end user."""
+    with serve_mcp(api_settings) as served:
+        served.api.flow()
+        served.api.memory(capture="all")
+        served.api.capture("The fence is green.", "The roof is blue.", session="house")
+        served.api.capture("Anna's fence is white.", session="anna-1", end_user_id="anna")
+        yield served
+
+
+def post(served: Served, path: str = "/mcp", body: Any = None, **headers: str) -> httpx.Response:
+    sent = {"Authorization": f"Bearer {served.api.secret}", **ACCEPT, **headers}
+    with httpx.Client(trust_env=False) as client:
+        return client.post(served.url + path, json=CALL if body is None else body, headers=sent)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_search_finds_messages_in_both_eras(served: Served, era: str) -> None:
+    found = served.client("/flows/support", era=era).call("search_memory", query="green fence")["results"]
+
+    assert found[0]["content"] == "The fence is green."
+    assert found[0]["session_id"] == "house"
+    assert found[0]["after"] == [{"role": "assistant", "content": "The roof is blue."}]
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic a2V5"}])
+def test_without_a_valid_key_every_request_is_401_and_says_how(served: Served, headers: dict[str, str]) -> None:
+    for body in (CALL, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, []):
+        answer = httpx.post(f"{served.url}/mcp", json=body, headers={**ACCEPT, **headers}, trust_env=False)
+
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert answer.json()["error"]["code"] == "unauthorized"
+
+
+def test_the_other_header_for_keys_works(served: Served) -> None:
+    answer = post(served, **{"Authorization": "", "X-API-Key": served.api.secret})
+
+    assert answer.status_code == 200
+    assert answer.json()["result"]["structuredContent"]["results"]
+
+
+def test_a_revoked_key_ends_at_once(served: Served) -> None:
+    key = served.api.post("/keys", {"name": "agent", "scopes": ["read"]}, expect=201)
+    assert served.client(key=key["secret"]).call("search_memory", query="fence")["results"]
+
+    served.api.delete(f"/keys/{key['id']}")
+
+    assert post(served, Authorization=f"Bearer {key['secret']}").status_code == 401
+
+
+def test_another_users_key_reaches_nothing(served: Served) -> None:
+    other = served.api.of_user("mallory")
+    message = served.api.get("/messages", session_id="house")["items"][0]["id"]
+    client = served.client("/flows/support", key=other.secret)
+    flow = served.api.get("/flows")["items"][0]["id"]
+    by_uuid = served.client(f"/flows/{flow}", key=other.secret)
+
+    for each in (client, by_uuid):
+        for tool, arguments in every_tool(message):
+            assert "not_found" in each.refused(tool, **arguments), tool
+    assert "has no flow" in served.client(key=other.secret).refused("search_memory", query="fence")
+    assert served.api.get("/messages", session_id="house")["total"] == 2
+
+
+def every_tool(message: str) -> list[tuple[str, dict[str, Any]]]:
+    """Every tool, with ids of the session `house`."""
+    return [
+        ("search_memory", {"query": "fence"}),
+        ("search_memory", {"query": "fence", "session_id": "house"}),
+        ("get_context", {"query": "fence", "session_id": "house"}),
+        ("get_session", {"session_id": "house"}),
+        ("list_sessions", {}),
+        ("list_sessions", {"query": "fence"}),
+        ("remember", {"content": "x", "session_id": "house"}),
+        ("correct_memory", {"message_id": message, "content": "x"}),
+        ("forget_memory", {"message_id": message, "confirm": True}),
+        ("forget_memory", {"session_id": "house", "confirm": True}),
+        ("memory_status", {}),
+    ]
+
+
+def test_an_end_user_in_the_address_limits_every_tool(served: Served) -> None:
+    served.api.capture("Ben's fence is black.", session="ben-1", end_user_id="ben")
+    anna = served.client("/flows/support?end_user_id=anna")
+
+    found = anna.call("search_memory", query="fence", top_k=50, neighbors=5)["results"]
+    assert [hit["content"] for hit in found] == ["Anna's fence is white."]
+    assert anna.call("search_memory", query="fence", session_id="ben-1")["results"] == []
+    assert [each["session_id"] for each in anna.call("list_sessions")["sessions"]] == ["anna-1"]
+    assert [each["session_id"] for each in anna.call("list_sessions", query="fence")["sessions"]] == ["anna-1"]
+    text = anna.call("get_context", query="fence")["text"]
+    assert "white" in text
+    assert "black" not in text
+    assert "green" not in text
+
+
+@pytest.mark.parametrize("session", ["ben-1", "house"])
+def test_an_end_user_does_not_reach_sessions_of_others_or_of_none(served: Served, session: str) -> None:
+    served.api.capture("Ben's fence is black.", session="ben-1", end_user_id="ben")
+    message = served.api.get("/messages", session_id=session)["items"][0]
+    anna = served.client("/flows/support?end_user_id=anna")
+
+    assert "no session" in anna.refused("get_session", session_id=session)
+    assert "another end user" in anna.refused("get_context", query="fence", session_id=session)
+    assert "session_conflict" in anna.refused("remember", content="x", session_id=session)
+    assert "not_found" in anna.refused("correct_memory", message_id=message["id"], content="x")
+    assert "not_found" in anna.refused("forget_memory", message_id=message["id"], confirm=True)
+    assert "no session" in anna.refused("forget_memory", session_id=session, confirm=True)
+
+    assert served.api.get(f"/messages/{message['id']}") == message
+    assert served.api.get("/messages", session_id=session, flow_id="support")["items"][0] == message
+
+
+def test_another_flow_of_the_same_key_is_out_of_reach(served: Served) -> None:
+    served.api.flow("other")
+    message = served.api.get("/messages", session_id="house")["items"][0]["id"]
+    other = served.client("/flows/other")
+
+    assert "No memory base" in other.refused("search_memory", query="fence")
+    assert "no session" in other.refused("get_session", session_id="house")
+    assert "not_found" in other.refused("correct_memory", message_id=message, content="x")
+    assert "not_found" in other.refused("forget_memory", message_id=message, confirm=True)
+    assert "no session" in other.refused("forget_memory", session_id="house", confirm=True)
+
+
+@pytest.mark.parametrize("argument", ["flow_id", "end_user_id", "user_id", "key"])
+def test_no_argument_widens_the_scope(served: Served, argument: str) -> None:
+    served.api.flow("other")
+    served.api.memory("other-notes", "other")
+    served.api.capture("The fence is pink.", flow="other")
+    anna = served.client("/flows/support?end_user_id=anna")
+
+    found = anna.call("search_memory", query="fence", **{argument: "other"})["results"]
+
+    assert [hit["content"] for hit in found] == ["Anna's fence is white."]
+
+
+def test_a_key_that_only_reads_may_not_write(served: Served) -> None:
+    reader = served.api.of_user("local", "read")
+    client = served.client("/flows/support", key=reader.secret)
+    message = served.api.get("/messages", session_id="house")["items"][0]["id"]
+
+    assert client.call("search_memory", query="fence")["results"]
+    for tool, arguments in every_tool(message):
+        if tool in {"remember", "correct_memory", "forget_memory"}:
+            assert "lacks the scope 'write'" in client.refused(tool, **arguments)
+    assert served.api.get("/messages", session_id="house")["total"] == 2
+
+
+def test_without_a_flow_in_the_address_the_only_flow_of_the_key_is_meant(served: Served) -> None:
+    assert served.client().call("search_memory", query="fence")["results"]
+
+    served.api.flow("second")
+
+    error = served.client().refused("search_memory", query="fence")
+    assert "2 flows: support, second" in error
+    assert "/mcp/flows/FLOW_ID" in error
+
+
+def test_ids_in_the_address_may_have_any_characters(served: Served) -> None:
+    name = "a/b c?ü%2F"
+    quoted = "a%2Fb%20c%3F%C3%BC%252F"
+    served.api.call("PUT", f"/flows/{quoted}", json={"name": name}, expect=201)
+    served.api.memory("odd", name)
+    client = served.client(f"/flows/{quoted}?end_user_id=%C3%BC%2F%20x")
+
+    stored = client.call("remember", content="The gate is red.")
+
+    assert stored["searchable"]
+    message = served.api.get(f"/messages/{stored['message_ids'][0]}", flow_id=name)
+    assert message["end_user_id"] == "ü/ x"
+    assert client.call("search_memory", query="gate")["results"][0]["content"] == "The gate is red."
+
+
+@pytest.mark.parametrize(
+    "query", ["end_user=anna", "end_user_id=", "end_user_id=anna&end_user_id=ben", "end_user_id=anna&flow_id=x"]
+)
+def test_an_address_that_is_not_understood_is_refused(served: Served, query: str) -> None:
+    answer = post(served, f"/mcp/flows/support?{query}")
+
+    assert answer.status_code == 422
+    assert answer.json()["error"]["code"] == "invalid_request"
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
+def test_there_are_no_streams_and_no_sessions(served: Served, method: str) -> None:
+    answer = httpx.request(method, f"{served.url}/mcp", headers=ACCEPT, trust_env=False)
+
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "POST"
+
+
+def test_a_reverse_proxys_host_is_accepted_and_a_foreign_origin_is_not(served: Served) -> None:
+    assert post(served, Host="memory.example.com").status_code == 200
+
+    refused = post(served, Origin="http://evil.example")
+    assert refused.status_code == 403
+    assert "MEMORYBASE_CORS_ORIGINS" in refused.json()["error"]["message"]
+
+
+def test_an_allowed_origin_may_ask(api_settings: Settings) -> None:
+    origin = "https://inspector.example"
+    with serve_mcp(api_settings.model_copy(update={"cors_origins": [origin]})) as served:
+        answer = post(served, Origin=origin)
+        asked = {"Origin": origin, "Access-Control-Request-Method": "POST"}
+        wanted = {"Access-Control-Request-Headers": "authorization,mcp-protocol-version,mcp-method,mcp-name"}
+        preflight = httpx.options(f"{served.url}/mcp", headers=asked | wanted, trust_env=False)
+
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-origin"] == origin
+    assert preflight.status_code == 200
+
+
+def test_requests_have_ids_bounds_and_headers_like_all_others(served: Served) -> None:
+    answer = post(served, **{"X-Request-Id": "abc-1"})
+    assert answer.headers["x-request-id"] == "abc-1"
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+
+    too_large = post(served, body={**CALL, "padding": "x" * served.api.services.settings.max_body_bytes})
+    assert too_large.status_code == 413
+    assert too_large.json()["error"]["code"] == "too_large"
+
+
+def test_an_error_has_the_id_of_its_request(served: Served) -> None:
+    gone = {**CALL, "params": {"name": "correct_memory", "arguments": {"message_id": "gone", "content": "x"}}}
+
+    answer = post(served, body=gone, **{"X-Request-Id": "abc-2"})
+
+    text = answer.json()["result"]["content"][0]["text"]
+    assert "There is no such message" in text
+    assert "request abc-2" in text
+
+
+def test_an_outage_of_search_is_an_error_and_never_an_empty_answer(served: Served) -> None:
+    served.api.work()
+    served.api.vectors.away = True
+    client = served.client("/flows/support")
+
+    for tool in ("search_memory", "list_sessions"):
+        error = client.refused(tool, query="fence")
+        assert "vector_store_unavailable" in error
+        assert "retry later" in error
+    context = client.call("get_context", query="fence")
+    assert context["report"]["degraded"] == ["recall"]
+
+
+def test_an_outage_of_the_database_is_an_error(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = served.client("/flows/support")
+    message = served.api.get("/messages", session_id="house")["items"][0]["id"]
+    principal = api_keys.authenticate(served.api.services, served.api.secret)
+
+    def away(*_: object, **__: object) -> None:
+        raise errors.DatabaseUnavailable
+
+    monkeypatch.setattr(served.api.services.database, "reading", away)
+    monkeypatch.setattr(served.api.services.database, "transaction", away)
+    assert post(served).status_code == 503
+    monkeypatch.setattr(api_keys, "authenticate", lambda *_: principal)
+    for tool, arguments in every_tool(message):
+        error = client.refused(tool, **arguments)
+        assert "database_unavailable" in error, tool
+        assert "retry later" in error
+
+
+def test_searches_take_slots_and_do_not_block_others(api_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    entered, may_end = threading.Event(), threading.Event()
+    search_for_real = search.search
+
+    def slow(*arguments: Any) -> SearchAnswer:
+        entered.set()
+        assert may_end.wait(20)
+        return search_for_real(*arguments)
+
+    monkeypatch.setattr(search, "search", slow)
+    with serve_mcp(api_settings.model_copy(update={"search_threads": 1, "admission_seconds": 0.2})) as served:
+        served.api.flow()
+        served.api.memory()
+        client = served.client()
+        with ThreadPoolExecutor() as pool:
+            first = pool.submit(client.call, "search_memory", query="fence")
+            try:
+                assert entered.wait(20)
+                assert "overloaded" in client.refused("search_memory", query="fence")
+                assert client.call("list_sessions")["sessions"] == []  # a read: it has slots of its own
+            finally:
+                may_end.set()
+            assert first.result(20) == {"results": []}
+
+
+def test_the_rate_of_a_key_is_limited(api_settings: Settings) -> None:
+    with serve_mcp(api_settings.model_copy(update={"rate_limit_per_second": 1, "rate_limit_burst": 1})) as served:
+        text = post(served, "/mcp/flows/support").json()["result"]["content"][0]["text"]
+        answer = post(served)
+
+    assert "rate_limited" in text  # the tool's own call
+    assert answer.status_code == 429
+    assert "retry-after" in answer.headers
+
+
+def test_without_the_extra_the_api_works_and_has_no_mcp() -> None:
+    script = """
+import sys
+sys.modules["mcp"] = sys.modules["mcp_types"] = None
+from pathlib import Path
+from harness.api import open_api
+from memorybase.settings import Settings
+with open_api(Settings(data_dir=Path(sys.argv[1]), embedding_model="fake", api_key="k")) as api:
+    api.flow()
+    print(api.client.post("/mcp", json={}).status_code)
+"""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-c", script, folder], capture_output=True, text=True, timeout=120, check=False
+        )
+
+    assert done.stdout.strip() == "404", done.stderr
+
+
+def test_the_setting_turns_it_off(api_settings: Settings) -> None:
+    with serve_mcp(api_settings.model_copy(update={"mcp": False})) as served:
+        assert post(served).status_code == 404
