@@ -42,80 +42,128 @@ class Accepted(Answer):
     """The resource is no longer visible; its deletion continues in the background."""
 
     status: Literal["deleting"] | str = "deleting"
+    """Always `deleting`."""
 
 
 class Activity(Answer):
     """The window, widened to whole buckets, and its buckets, oldest first without gaps."""
 
     since: datetime
+    """Start of the first bucket."""
     until: datetime
+    """End of the last bucket."""
     bucket_seconds: int
+    """Length of a bucket."""
     buckets: list[Bucket]
+    """The buckets, oldest first, including empty ones."""
 
 
 class BaseSessionView(Answer):
     """The progress of one session. Without an `id` it is not tracked yet and all its messages are pending."""
 
     id: UUID | None
+    """The UUID of the tracked session; null if it is not tracked yet."""
     session_id: str
+    """The session's id, chosen by the caller."""
     cursor_id: UUID | None
+    """The message at the cursor; null before the first one is ingested."""
     cursor_seq: int
+    """The seq up to which the session is ingested; 0 at the beginning."""
     total_messages: int
+    """Number of counted messages in the session."""
     total_processed: int
+    """Number of messages in the ledger."""
     pending_messages: int
+    """Number of pending messages."""
     last_sync_at: datetime | None
+    """When messages were last ingested; null if never."""
     state: SessionState | str
+    """`synced`, `pending`, `ingesting`, or `failed` if it has a dead letter or its last job failed."""
 
 
 class Bucket(Answer):
     """`bucket_seconds` from `at` on. The delays are those of the messages ingested then; null without any."""
 
     at: datetime
+    """Start of the bucket."""
     captured: int
+    """Number of counted messages captured in this time."""
     ingested: int
+    """Number of messages ingested for the first time in this time."""
     delay_mean_seconds: float | None
+    """Mean time from capture to ingestion; null if nothing was ingested."""
     delay_max_seconds: float | None
+    """Longest time from capture to ingestion; null if nothing was ingested."""
+
+
+class CalledFunction(TypedDict):
+    """A function with its arguments."""
+
+    name: str
+    """The name of the function."""
+    arguments: str
+    """The arguments as JSON text."""
 
 
 class CaptureAnswer(Answer):
     """Result of a capture, with the result of each node execution in it."""
 
     run_id: UUID
+    """The run: its UUID."""
     run_external_id: str | None
+    """The run's id as the caller chose it; null if that is a UUID."""
     session_id: str
+    """The session's id, chosen by the caller."""
     created: bool
+    """Whether anything was new; false for a repeat."""
     messages: list[CapturedMessage]
+    """The result for each message, in order."""
     ingestion: list[IngestionState]
+    """The effect on each memory base of the flow that has `auto_capture`."""
     node_executions: list[ReportedExecution] = Field(default_factory=list)
+    """The result for each node execution, in order; absent without any."""
 
 
 class CapturedMessage(Answer):
-    """CapturedMessage."""
+    """What a capture did with one message."""
 
     id: UUID
+    """The UUID."""
     external_id: str | None
+    """The id that the caller chose; null if that is a UUID."""
     seq: int
+    """Number of the message in its session or chat, in commit order."""
     created: bool
+    """Whether it is new; false for a repeat."""
     deleted: bool
+    """Whether the message was deleted earlier and therefore stays deleted."""
 
 
 class ChatMemoryView(Answer):
     """A stored chat memory."""
 
     name: str
+    """The name, for people."""
     chat_id: str
     """Template of the chat id, such as user-{{ start.user_id }}."""
     user_message_content: str = "{{ start | json }}"
     """Template of user messages."""
     limit_type: Literal["messages", "tokens"] | str = "messages"
+    """What limits a view: a number of messages or of tokens."""
     trim_strategy: Literal["drop_oldest", "drop_middle"] | str = "drop_oldest"
+    """What is dropped first: `drop_oldest`, or `drop_middle`, which keeps the first messages and the newest."""
     clear_tool_results: bool = False
+    """Whether results of tools are emptied, except those of the current turn."""
     enable_summarization: bool = False
+    """Whether a summary replaces what the limits leave out."""
     summarize_prompt: str = (
         "Summarize the key points of the removed messages, preserving important context and decisions made."
     )
+    """The instruction for summaries."""
     use_predefined_messages: bool = False
+    """Whether views begin with the predefined messages."""
     predefined_messages: list[PredefinedMessage] = Field(default_factory=list)
+    """Messages shown before the history."""
     trim_mode: Literal["continuous", "threshold"] | str = "continuous"
     """For limit_type messages."""
     max_messages: int = 20
@@ -125,7 +173,9 @@ class ChatMemoryView(Answer):
     threshold_target: int = 100
     """Messages kept then; below the trigger."""
     max_images: int = 1
+    """Maximum images that are sent, newest first; others are replaced by their name."""
     max_tokens: int = 2000
+    """Maximum tokens."""
     min_messages: int = 0
     """Newest messages kept beyond max_tokens."""
     pin_predefined: bool = False
@@ -133,30 +183,50 @@ class ChatMemoryView(Answer):
     keep_first: int | None = None
     """First messages kept by drop_middle; by default the predefined ones, at least 2."""
     id: UUID
+    """The UUID."""
     flow_id: UUID
+    """The flow: its UUID."""
     node_id: str
+    """The node of the flow, named by the caller."""
     created_at: datetime
+    """When it was created."""
     updated_at: datetime
+    """When it last changed."""
 
 
 class ChatMessageView(Answer):
     """A stored message of a chat. `request_id`: the run that wrote it, or a new id for a call without a run."""
 
     id: UUID
+    """The UUID."""
     external_id: str | None
+    """The id that the caller chose; null if that is a UUID."""
     seq: int
+    """Number of the message in its session or chat, in commit order."""
     run_id: UUID | None
+    """The run that wrote the message; null if none was named."""
     request_id: UUID
+    """The run that wrote the message, or a new id for each call without a run."""
     role: str
-    content: str | list[Any] | None
-    tool_calls: list[Any] | None
+    """Who speaks."""
+    content: str | list[dict[str, Any]] | None
+    """Text, a list of content parts, or null beside tool calls."""
+    tool_calls: list[dict[str, Any]] | None
+    """Calls of tools by the model, in OpenAI's format."""
     tool_call_id: str | None
+    """The tool call that this message answers."""
     name: str | None
+    """The name of the speaker or the tool, as in OpenAI's format."""
     files: list[Any]
+    """Files of the message, as they were sent."""
     metadata: dict[str, Any]
+    """Any JSON object of the caller."""
     status: str
+    """Whether the message is complete: `completed`, `failed` or `stopped`."""
     tokens: int
+    """Number of tokens."""
     created_at: datetime
+    """When it was created."""
 
 
 class ChatPage(Answer):
@@ -165,145 +235,222 @@ class ChatPage(Answer):
     """
 
     items: list[ChatMessageView]
+    """The items of this page."""
     total: int
+    """Number of messages in the log."""
     has_more: bool
+    """Whether more messages follow in the same direction."""
     counter: str
+    """What counted the tokens: a tokenizer, or the estimate with its version."""
     next_offset: int | None = None
+    """Send it as `offset` to continue; null on the last page."""
     next_cursor: str | None = None
+    """Send it as `cursor` to get the next page; null on the last one."""
 
 
 class ChatView(Answer):
     """A chat; `messages` and `tokens` count its whole log, and `counter` names what counts its tokens."""
 
     chat_id: str
+    """The chat's id, chosen by the caller."""
     end_user_id: str | None
+    """The person that the session or chat belongs to; null if unknown."""
     messages: int
+    """Number of messages in the log."""
     tokens: int
+    """Number of tokens in the log."""
     counter: str
+    """What counted the tokens: a tokenizer, or the estimate with its version."""
     created_at: datetime
+    """When it was created."""
     updated_at: datetime
+    """When it last changed."""
 
 
 class ContextAnswer(Answer):
     """A view with a report of how the budget was spent and what a larger budget would add."""
 
     messages: list[dict[str, Any]]
+    """Messages that can go to a model unchanged."""
     sources: list[Source]
+    """Where each message comes from, parallel to `messages`."""
     text: str
+    """The same content as a transcript."""
     report: ContextReport
+    """What happened to the log."""
 
 
 class ContextConfig(TypedDict):
     """Overrides of the preset. `pairs`: number of latest pairs of question and reply, in session memory."""
 
     pairs: NotRequired[int]
+    """Number of latest pairs of question and reply, in session memory."""
     max_turns: NotRequired[int]
+    """Maximum turns of history."""
     max_messages: NotRequired[int]
+    """Maximum messages of history."""
     summary: NotRequired[bool]
+    """Whether a summary precedes the history."""
     summarizer: NotRequired[str]
+    """What writes the summary, one of those in the settings; by default the first."""
     uncovered_tokens: NotRequired[int]
+    """Maximum tokens of older messages that no summary covers yet and that are shown verbatim."""
     count_current: NotRequired[bool]
+    """Whether the current question counts as one of the pairs."""
     clip: NotRequired[bool]
+    """Whether the oldest turn may be cut with a mark to fill the budget."""
     summary_style: NotRequired[Literal["line", "heading", "both"]]
+    """How the summary is introduced: by a line, a heading or both."""
     summary_first: NotRequired[bool]
+    """Whether the summary comes before the pairs."""
     align: NotRequired[Literal["none", "user_first", "strict"]]
+    """Which messages to drop or to join, as the model's provider demands: `none`; `user_first`, nothing before the
+    first question; `strict`, also no empty messages and no two neighbors of one role.
+    """
     format: NotRequired[Literal["openai", "langchain", "text"]]
+    """Format of `messages`: `openai` or `langchain`; `text` if only `text` is read."""
 
 
 class ContextReport(Answer):
     """The report of a view, how its budget was spent, and what a larger one would add."""
 
     kept: list[str]
+    """Ids of the messages in the view."""
     removed: list[Removed]
+    """Messages of the thread that are not in the view."""
     tokens_before: int
+    """Tokens of the thread, before clearing and trimming."""
     tokens_after: int
+    """Tokens of the view."""
     budget: int | None
+    """Maximum tokens of the view; null without a limit."""
     over_budget: bool
+    """Whether not even the newest unit fits."""
     counter: str
+    """What counted the tokens: a tokenizer, or the estimate with its version."""
     flags: list[str] = Field(default_factory=list)
+    """What else there is to know, such as `gap` or `broken_link`."""
     degraded: list[str] = Field(default_factory=list)
+    """Parts that were unavailable, such as `recall`; the rest is complete."""
     summary: SummaryUse | None = None
+    """What the summary of the view covers; null without one."""
     spent: Spent
+    """How the budget was spent."""
     further: Further
+    """What a larger budget would add."""
 
 
 class Covers(Answer):
-    """Covers."""
+    """The messages that a summary covers, by seq."""
 
     from_seq: int
+    """The seq of the first message that the summary covers."""
     to_seq: int
+    """The seq of the last message."""
 
 
 class DeadLetterError(Answer):
     """Why the message could not be embedded."""
 
     code: str
+    """Stable code of the error."""
     message: str
+    """For people; may change."""
 
 
 class DeadLetterView(Answer):
     """A message that could not be embedded; `message` is null if it was deleted since."""
 
     id: UUID
+    """The UUID."""
     memory_base_id: UUID
+    """The memory base."""
     session_id: str
+    """The session's id, chosen by the caller."""
     message_id: UUID
+    """The message."""
     message: MessageView | None
+    """The message; null if it was deleted since."""
     state: str
+    """`dead`, or `retrying` while a job tries again."""
     error: DeadLetterError
+    """Why the message could not be embedded."""
     attempts: int
+    """How many attempts were made."""
     created_at: datetime
+    """When it was created."""
     updated_at: datetime
+    """When it last changed."""
 
 
 class Deleted(Answer):
-    """Deleted."""
+    """What a deletion took from the log of a chat."""
 
     deleted: list[UUID]
+    """Ids of the deleted messages."""
     remaining_count: int
+    """Number of messages left in the log."""
 
 
 class DocumentAnswer(Answer):
     """Chunks, best first; ties by document and index."""
 
     results: list[DocumentHit]
+    """What was found, best first."""
     took_ms: float
+    """Duration of the search in milliseconds."""
 
 
 class DocumentBody(TypedDict):
     """A text. Without `metadata`, stored metadata is kept."""
 
     text: str
-    """At most 1000000 characters."""
+    """The text. At most 1000000 characters."""
     id: NotRequired[str | UUID | None]
+    """The caller's id; a document with the same id is replaced. By default its text and metadata identify a
+    document.
+    """
     metadata: NotRequired[Mapping[str, Any] | None]
+    """Any JSON object; searches can filter by it. Without it, stored metadata is kept."""
 
 
 class DocumentHit(Answer):
     """A chunk that a search found; `id` is the caller's id, or the document_id without one."""
 
     id: str
+    """The caller's id, or the `document_id` without one."""
     document_id: UUID
+    """The UUID of the document."""
     chunk_index: int
+    """Number of the chunk in the document, from 0."""
     snippet: str
+    """The text of the chunk."""
     score: float
+    """From 0 to 1, higher is better; null if nothing was searched."""
     metadata: dict[str, Any]
+    """The metadata of the document."""
 
 
 class DocumentResult(Answer):
     """The result for one document. updated: the same text with other metadata; failed: error_code has the reason."""
 
     id: str
+    """The caller's id, or the `document_id` without one."""
     document_id: UUID
+    """The UUID of the document."""
     status: Literal["created", "replaced", "updated", "unchanged", "failed"] | str
+    """What was done: `updated` is the same text with other metadata."""
     chunks: int
+    """Number of chunks."""
     error_code: str | None = None
+    """Why it failed; null if it did not."""
 
 
 class DocumentsAnswer(Answer):
     """The result of each document, in order."""
 
     documents: list[DocumentResult]
+    """The result of each document, in order."""
 
 
 class Erasure(Answer):
@@ -316,17 +463,29 @@ class Erasure(Answer):
     """
 
     sessions: int = 0
+    """Number of deleted sessions."""
     runs: int = 0
+    """Number of deleted runs."""
     messages: int = 0
+    """Number of deleted messages."""
     node_executions: int = 0
+    """Number of deleted node executions."""
     context_messages: int = 0
+    """How many of the messages were in contexts of node executions."""
     memory_uses: int = 0
+    """Number of deleted or redacted records of what models received."""
     summaries: int = 0
+    """Number of deleted summaries, of sessions and of chats."""
     chunks: int = 0
+    """Number of chunks that the ledgers held."""
     pending_repairs: int = 0
+    """Number of repairs that delete the chunks."""
     job_ids: list[UUID] = Field(default_factory=list)
+    """The repairs that are queued; the others follow the active jobs."""
     chats: int = 0
+    """Number of deleted chats."""
     chat_messages: int = 0
+    """Number of deleted messages of chats."""
 
 
 class ExecutionOutputs(TypedDict):
@@ -335,7 +494,11 @@ class ExecutionOutputs(TypedDict):
     """
 
     text: NotRequired[str | None]
-    context: NotRequired[Sequence[Any] | None]
+    """The text that the node returned."""
+    context: NotRequired[
+        Sequence[OpenAIMessage | Mapping[str, Any] | LangflowMessage | LangChainMessage | LangChainDump] | None
+    ]
+    """The messages of the node's model call: the prompt without the system message, then the answer."""
     branch: NotRequired[int | str | None]
     """Tells executions that ran in parallel, with the same index, from each other: the next one reads all of them.
     Without it only the last one with this index counts.
@@ -346,36 +509,63 @@ class FlowView(Answer):
     """A flow. `external_id` is the id that the caller chose; null if that is a UUID."""
 
     id: UUID
+    """The UUID of the flow."""
     external_id: str | None
+    """The id that the caller chose; null if that is a UUID."""
     name: str
+    """The name, for people."""
     created_at: datetime
+    """When it was created."""
 
 
 class FlushResult(Answer):
-    """FlushResult."""
+    """The jobs that a flush queued, and the sessions that have one already."""
 
     jobs: list[JobBrief]
+    """The queued jobs."""
     conflicts: list[JobConflict]
+    """Sessions that already have an active job."""
+
+
+class FunctionCall(TypedDict):
+    """A call of a function."""
+
+    id: NotRequired[str | UUID | None]
+    """The id that the result refers to."""
+    type: NotRequired[str]
+    """Always `function`."""
+    function: CalledFunction | Mapping[str, Any]
+    """What is called."""
 
 
 class Further(Answer):
     """What a budget larger by `budget` tokens would add: messages that are new or longer, and their tokens."""
 
     budget: int
+    """Number of additional tokens."""
     history_messages: int
+    """Number of messages of history that would be new or longer."""
     history_tokens: int
+    """Tokens of those."""
     recall_messages: int
+    """Number of memories that would be new or longer."""
     recall_tokens: int
+    """Tokens of those."""
 
 
 class HistoryAnswer(Answer):
     """A view; in mode node with the execution that it was read from."""
 
     messages: list[dict[str, Any]]
+    """Messages that can go to a model unchanged."""
     sources: list[Source]
+    """Where each message comes from, parallel to `messages`."""
     text: str
+    """The same content as a transcript."""
     report: Report
+    """What happened to the log."""
     execution_id: UUID | None = None
+    """In mode `node`: the execution that the view was read from; null if the node has not succeeded yet."""
 
 
 class Hit(Answer):
@@ -387,94 +577,153 @@ class Hit(Answer):
     """
 
     message_id: UUID
+    """The message."""
     memory_base_id: UUID
+    """The memory base."""
     session_id: str
+    """The session's id, chosen by the caller."""
     run_id: UUID
+    """The run: its UUID."""
     seq: int
+    """Number of the message in its session or chat, in commit order."""
     role: str
+    """Who speaks."""
     sender_name: str | None
-    content: Any
+    """The speaker's name, for display."""
+    content: str | list[dict[str, Any]] | None
+    """The content of the message."""
     snippet: str
+    """The matching passage: whole sentences."""
     snippet_start: int
+    """Where the passage begins in the message's text, in characters."""
     snippet_end: int
+    """Where the passage ends."""
     timestamp: datetime
+    """When the message was written, for display and filters. `seq` decides the order."""
     score: float
+    """From 0 to 1, higher is better; null if nothing was searched."""
     pending: bool
+    """Whether the message, or its newest version, is not ingested yet."""
     metadata: dict[str, Any]
-    before: list[dict[str, Any]] = Field(default_factory=list)
-    after: list[dict[str, Any]] = Field(default_factory=list)
-    parts: dict[str, Any] | None = None
+    """The metadata of the message."""
+    before: list[Turn] = Field(default_factory=list)
+    """The turns before the message, in conversation order; see `neighbors`."""
+    after: list[Turn] = Field(default_factory=list)
+    """The turns after the message, in conversation order."""
+    parts: ScoreParts | None = None
+    """How the score was computed; null unless `explain` was set."""
 
 
 class ImportAnswer(Answer):
     """How many lines of each type were read, and how many messages were new."""
 
     lines: int = 0
+    """Number of lines that were read."""
     flows: int = 0
+    """Number of lines of flows."""
     sessions: int = 0
+    """Number of lines of sessions."""
     runs: int = 0
+    """Number of lines of runs."""
     messages: MessageTally | None = None
+    """Messages that were new, known or deleted earlier."""
     chat_memories: int = 0
+    """Number of chat memories."""
     chat_messages: MessageTally | None = None
+    """Messages of chats that were new, known or deleted earlier."""
     node_executions: Tally | None = None
+    """Node executions that were new or known."""
     memory_uses: Tally | None = None
+    """Records of memory use that were new or known."""
 
 
 class IngestionState(Answer):
     """The effect of a capture on one memory base. `pending_capped`: at least `pending_messages` are pending."""
 
     memory_base_id: UUID
+    """The memory base."""
     pending_messages: int
+    """Number of pending messages."""
     pending_capped: bool
+    """Whether `pending_messages` is only a lower bound."""
     job_id: UUID | None
+    """The active job of the session; null if there is none."""
 
 
 class JobBrief(Answer):
     """A queued job; GET /jobs/{id} shows the rest."""
 
     id: UUID
+    """The UUID."""
     session_id: str
+    """The session's id, chosen by the caller."""
     state: JobState | str
+    """The state."""
 
 
 class JobConflict(Answer):
-    """JobConflict."""
+    """A session that a flush left to its active job."""
 
     session_id: str
+    """The session's id, chosen by the caller."""
     job_id: UUID
+    """The active job."""
     state: str
+    """The state of the job."""
 
 
 class JobView(Answer):
     """A job: it ingests the messages of one session in (from_seq, to_seq]."""
 
     id: UUID
+    """The UUID."""
     kind: JobKind | str
+    """What the job does."""
     memory_base_id: UUID
+    """The memory base."""
     memory_base_name: str
+    """The name of the memory base."""
     session_id: str
+    """The session's id, chosen by the caller."""
     state: JobState | str
+    """The state."""
     from_seq: int
+    """The seq before the first message of the job."""
     to_seq: int
+    """The seq of the last message of the job."""
     processed: int
+    """Number of messages that are done."""
     total: int
+    """Number of messages in the job."""
     attempts: int
+    """How many attempts were made."""
     error: str | None
+    """Code of the last error; null without one."""
     created_at: datetime
+    """When it was created."""
     started_at: datetime | None
+    """When a worker first claimed it; null before."""
     finished_at: datetime | None
+    """When it ended; null before."""
 
 
 class KeyAnswer(Answer):
-    """KeyAnswer."""
+    """An API key, without its secret."""
 
     id: UUID
+    """The UUID."""
     name: str
+    """The name, for people."""
     prefix: str
+    """The first characters of the secret, to recognize the key by."""
     scopes: list[str]
+    """What the key allows."""
     created_at: datetime
+    """When it was created."""
     expires_at: datetime | None
+    """When the key stops working; null if never."""
     last_used_at: datetime | None
+    """When the key was last used; null if never."""
 
 
 class KnowledgeBaseView(Answer):
@@ -484,81 +733,266 @@ class KnowledgeBaseView(Answer):
     """
 
     id: UUID
+    """The UUID."""
     name: str
+    """The name, for people."""
     is_memory_base: bool
+    """Whether it belongs to a memory base, which alone writes to it."""
     memory_base_id: UUID | None
+    """Its memory base; null for an ordinary knowledge base."""
     embedding_model: str
+    """The embedding model, by name."""
     documents: int
+    """Number of documents; for a memory base, of messages in the serving ledger."""
     status: Literal["ready", "pending", "regenerating", "deleting"] | str
+    """Whether it is ready, being built or being deleted."""
     created_at: datetime
+    """When it was created."""
+
+
+class LangChainData(TypedDict):
+    """The fields of a dumped LangChain message."""
+
+    type: NotRequired[Any]
+    """Dropped."""
+    content: NotRequired[str | Sequence[TextPart | Mapping[str, Any] | OtherPart | str] | None]
+    """Text or content parts; null only beside tool calls."""
+    tool_calls: NotRequired[Sequence[FunctionCall | Mapping[str, Any]] | None]
+    """Calls of tools by the model."""
+    tool_call_id: NotRequired[str | UUID | None]
+    """The tool call that this message answers."""
+    name: NotRequired[str | None]
+    """The name of the speaker or the tool."""
+    id: NotRequired[str | UUID | None]
+    """A UUID or any string; generated by default. Unique in the flow."""
+    is_output: NotRequired[bool | None]
+    """Whether it is an output of the flow; by default true for `assistant`."""
+    files: NotRequired[Sequence[Any] | None]
+    """Files of the message, stored unchanged."""
+    metadata: NotRequired[Mapping[str, Any] | None]
+    """Any JSON object; searches can filter by it."""
+    parent_message_id: NotRequired[str | UUID | None]
+    """The message that this one follows."""
+    timestamp: NotRequired[str | float | None]
+    """When it was written: ISO 8601, or seconds since 1970; by default now."""
+    sender_name: NotRequired[str | None]
+    """The speaker's name, for display."""
+    status: NotRequired[Literal["completed", "failed", "stopped", "success", "error"] | None]
+    """By default `completed`."""
+    example: NotRequired[Any]
+    """Dropped."""
+    additional_kwargs: NotRequired[Any]
+    """Stored in `metadata`."""
+    response_metadata: NotRequired[Any]
+    """Stored in `metadata`."""
+    usage_metadata: NotRequired[Any]
+    """Stored in `metadata`."""
+    invalid_tool_calls: NotRequired[Any]
+    """Stored in `metadata`."""
+    artifact: NotRequired[Any]
+    """Stored in `metadata`."""
+
+
+class LangChainDump(TypedDict):
+    """A message as LangChain's messages_to_dict returns it."""
+
+    type: Literal["human", "ai", "system", "developer", "tool", "HumanMessageChunk", "AIMessageChunk"]
+    """Who speaks."""
+    data: LangChainData | Mapping[str, Any]
+    """The message."""
+
+
+class LangChainMessage(TypedDict):
+    """A message in LangChain's format."""
+
+    type: Literal["human", "ai", "system", "developer", "tool", "HumanMessageChunk", "AIMessageChunk"]
+    """Who speaks."""
+    content: NotRequired[str | Sequence[TextPart | Mapping[str, Any] | OtherPart | str] | None]
+    """Text or content parts; null only beside tool calls."""
+    tool_calls: NotRequired[Sequence[FunctionCall | Mapping[str, Any]] | None]
+    """Calls of tools by the model."""
+    tool_call_id: NotRequired[str | UUID | None]
+    """The tool call that this message answers."""
+    name: NotRequired[str | None]
+    """The name of the speaker or the tool."""
+    id: NotRequired[str | UUID | None]
+    """A UUID or any string; generated by default. Unique in the flow."""
+    is_output: NotRequired[bool | None]
+    """Whether it is an output of the flow; by default true for `assistant`."""
+    files: NotRequired[Sequence[Any] | None]
+    """Files of the message, stored unchanged."""
+    metadata: NotRequired[Mapping[str, Any] | None]
+    """Any JSON object; searches can filter by it."""
+    parent_message_id: NotRequired[str | UUID | None]
+    """The message that this one follows."""
+    timestamp: NotRequired[str | float | None]
+    """When it was written: ISO 8601, or seconds since 1970; by default now."""
+    sender_name: NotRequired[str | None]
+    """The speaker's name, for display."""
+    status: NotRequired[Literal["completed", "failed", "stopped", "success", "error"] | None]
+    """By default `completed`."""
+    example: NotRequired[Any]
+    """Dropped."""
+    additional_kwargs: NotRequired[Any]
+    """Stored in `metadata`."""
+    response_metadata: NotRequired[Any]
+    """Stored in `metadata`."""
+    usage_metadata: NotRequired[Any]
+    """Stored in `metadata`."""
+    invalid_tool_calls: NotRequired[Any]
+    """Stored in `metadata`."""
+    artifact: NotRequired[Any]
+    """Stored in `metadata`."""
+
+
+class LangflowMessage(TypedDict):
+    """A message in Langflow's format."""
+
+    text: str
+    """The text."""
+    sender: str
+    """`User` or `Machine`."""
+    id: NotRequired[str | UUID | None]
+    """A UUID or any string; generated by default. Unique in the flow."""
+    is_output: NotRequired[bool | None]
+    """Whether it is an output of the flow; by default true for `assistant`."""
+    files: NotRequired[Sequence[Any] | None]
+    """Files of the message, stored unchanged."""
+    metadata: NotRequired[Mapping[str, Any] | None]
+    """Any JSON object; searches can filter by it."""
+    parent_message_id: NotRequired[str | UUID | None]
+    """The message that this one follows."""
+    timestamp: NotRequired[str | float | None]
+    """When it was written: ISO 8601, or seconds since 1970; by default now."""
+    sender_name: NotRequired[str | None]
+    """The speaker's name, for display."""
+    status: NotRequired[Literal["completed", "failed", "stopped"] | None]
+    """By default `completed`."""
 
 
 class Liveness(Answer):
-    """Liveness."""
+    """The process answers."""
 
     status: Literal["ok"] | str = "ok"
+    """Always `ok`."""
     version: str
+    """The version of the server."""
 
 
 class MemoryBaseView(Answer):
     """A memory base and its progress. `pending_capped`: `pending_messages` is a lower bound."""
 
     id: UUID
+    """The UUID."""
     name: str
+    """The name; unique for the user."""
     flow_id: UUID
+    """The flow: its UUID."""
     user_id: UUID
+    """The user that owns it."""
     kb_name: str
+    """The name of its knowledge base; unique for the user."""
     threshold: int
+    """Number of pending messages in a session that starts its ingestion."""
     auto_capture: bool
+    """Whether captures start ingestion. If false, only a flush does."""
     capture: Capture | str
+    """Which messages count toward the threshold and are embedded."""
     idle_after: int
+    """Seconds without a capture until a session's pending messages are ingested; 0: off."""
     embedding_model: str
+    """The embedding model, by name."""
     created_at: datetime
+    """When it was created."""
     status: MemoryBaseStatus | str
+    """What is going on."""
     pending_messages: int
+    """Number of pending messages."""
     pending_capped: bool
+    """Whether `pending_messages` is only a lower bound."""
     total_processed: int
+    """Number of messages in the serving ledger."""
     last_sync_at: datetime | None
+    """When messages were last ingested; null if never."""
     sessions: int
+    """Number of tracked sessions."""
     mismatch: bool | None
+    """Result of the last comparison with the vector store; null if there was none."""
     mismatch_checked_at: datetime | None
+    """When it was last compared; null if never."""
     dead_letters: int
+    """Number of dead letters."""
+
+
+class MemoryUseSummary(Answer):
+    """What session memory showed."""
+
+    summary: str | None = None
+    """The text of the summary; empty without one."""
+    chatMessages: list[ShownPair] = Field(default_factory=list)
+    """The pairs of question and reply, newest first."""
 
 
 class MessageTally(Answer):
     """`deleted`: messages that were deleted from an existing session and stay deleted."""
 
     created: int = 0
+    """How many were new."""
     known: int = 0
+    """How many were stored already."""
     deleted: int = 0
+    """How many were deleted earlier and stay deleted."""
 
 
 class MessageView(Answer):
     """A stored message. `ingested` is present if the request named a memory base."""
 
     id: UUID
+    """The UUID."""
     external_id: str | None
+    """The id that the caller chose; null if that is a UUID."""
     flow_id: UUID
+    """The flow: its UUID."""
     session_id: str
+    """The session's id, chosen by the caller."""
     run_id: UUID
+    """The run: its UUID."""
     end_user_id: str | None
+    """The person that the session or chat belongs to; null if unknown."""
     seq: int
+    """Number of the message in its session or chat, in commit order."""
     role: str
+    """Who speaks."""
     is_output: bool
-    content: str | list[Any] | None
-    tool_calls: list[Any] | None
+    """Whether the message is an output of the flow."""
+    content: str | list[dict[str, Any]] | None
+    """Text, a list of content parts, or null beside tool calls."""
+    tool_calls: list[dict[str, Any]] | None
+    """Calls of tools by the model, in OpenAI's format."""
     tool_call_id: str | None
+    """The tool call that this message answers."""
     name: str | None
+    """The name of the speaker or the tool, as in OpenAI's format."""
     sender_name: str | None
+    """The speaker's name, for display."""
     parent_message_id: UUID | None
+    """The message that this one follows; null if it was not named or begins a thread."""
     files: list[Any]
+    """Files of the message, as they were sent."""
     metadata: dict[str, Any]
+    """Any JSON object of the caller."""
     status: str
+    """Whether the message is complete: `completed`, `failed` or `stopped`."""
     version: int
+    """Number of the version, from 1; each edit adds one."""
     timestamp: datetime
+    """When the message was written, for display and filters. `seq` decides the order."""
     captured_at: datetime
+    """When the message was stored."""
     edited_at: datetime | None
+    """When the message was last edited; null if never."""
     ingested: bool | None = None
+    """Whether the memory base that the request named holds this version."""
 
 
 class Mismatch(Answer):
@@ -568,96 +1002,195 @@ class Mismatch(Answer):
     """
 
     mismatch: bool
+    """Whether store and ledger differ."""
     state: Literal["ok", "mismatch", "unavailable"] | str
+    """`ok`, `mismatch`, or `unavailable` if the store could not be read."""
     expected: int = 0
+    """Number of chunks in the ledger."""
     found: int = 0
+    """Number of chunks in the store."""
     missing: int = 0
+    """Number of chunks that the store lacks."""
     extra: int = 0
+    """Number of chunks that only the store has."""
     altered: int = 0
+    """Number of the newest chunks with another text or an unreadable vector."""
     missing_token_vectors: int = 0
+    """Number of messages without token vectors."""
     missing_ids: list[str] = Field(default_factory=list)
+    """Some of the missing chunks."""
     extra_ids: list[str] = Field(default_factory=list)
+    """Some of the extra chunks."""
 
 
 class NewKeyAnswer(Answer):
     """A new key. Only this response contains the secret."""
 
     id: UUID
+    """The UUID."""
     name: str
+    """The name, for people."""
     prefix: str
+    """The first characters of the secret, to recognize the key by."""
     scopes: list[str]
+    """What the key allows."""
     created_at: datetime
+    """When it was created."""
     expires_at: datetime | None
+    """When the key stops working; null if never."""
     last_used_at: datetime | None
+    """When the key was last used; null if never."""
     secret: str
+    """The key itself. It is shown only here."""
 
 
 class NodeExecutionView(Answer):
     """A stored execution."""
 
     id: UUID
+    """The UUID."""
     external_id: str | None
+    """The id that the caller chose; null if that is a UUID."""
     flow_id: UUID
+    """The flow: its UUID."""
     session_id: str
+    """The session's id, chosen by the caller."""
     run_id: UUID
+    """The run: its UUID."""
     node_id: str
+    """The node of the flow, named by the caller."""
     index: int
+    """Number of this execution among the node's executions in the run."""
     status: str
+    """How the execution ended; node memory reads only `succeeded` ones."""
     outputs: dict[str, Any]
-    few_shots: list[Any]
+    """What the node returned."""
+    few_shots: list[dict[str, Any]]
+    """Messages that the node's template puts before its context."""
     created_at: datetime
+    """When it was created."""
     updated_at: datetime
+    """When it last changed."""
 
 
 class NodeUse(Answer):
     """What the model of one node was given, as it was sent; `memoryUseSummary` for session memory only."""
 
     node_id: str
-    memoryUseSummary: dict[str, Any] | None
+    """The node of the flow, named by the caller."""
+    memoryUseSummary: MemoryUseSummary | None
+    """The pairs and the summary that session memory showed; null for other memory."""
     messages: list[dict[str, Any]]
-    sources: list[dict[str, Any]]
+    """The messages as they were sent. Text deleted since reads `[deleted]`."""
+    sources: list[Source]
+    """Where each message comes from, parallel to `messages`."""
     report: dict[str, Any]
+    """The report of the view at that time."""
     at: datetime
+    """When the memory was read."""
+
+
+class OpenAIMessage(TypedDict):
+    """A message in OpenAI's format."""
+
+    role: Literal["user", "assistant", "system", "developer", "tool"]
+    """Who speaks; `developer` is stored as `system`."""
+    content: NotRequired[str | Sequence[TextPart | Mapping[str, Any] | OtherPart | str] | None]
+    """Text or content parts; null only beside tool calls."""
+    tool_calls: NotRequired[Sequence[FunctionCall | Mapping[str, Any]] | None]
+    """Calls of tools by the model."""
+    tool_call_id: NotRequired[str | UUID | None]
+    """The tool call that this message answers."""
+    name: NotRequired[str | None]
+    """The name of the speaker or the tool."""
+    id: NotRequired[str | UUID | None]
+    """A UUID or any string; generated by default. Unique in the flow."""
+    is_output: NotRequired[bool | None]
+    """Whether it is an output of the flow; by default true for `assistant`."""
+    files: NotRequired[Sequence[Any] | None]
+    """Files of the message, stored unchanged."""
+    metadata: NotRequired[Mapping[str, Any] | None]
+    """Any JSON object; searches can filter by it."""
+    parent_message_id: NotRequired[str | UUID | None]
+    """The message that this one follows."""
+    timestamp: NotRequired[str | float | None]
+    """When it was written: ISO 8601, or seconds since 1970; by default now."""
+    sender_name: NotRequired[str | None]
+    """The speaker's name, for display."""
+    status: NotRequired[Literal["completed", "failed", "stopped"] | None]
+    """By default `completed`."""
+    type: NotRequired[Literal["message"]]
+    """Set by the Responses API, and dropped."""
+    refusal: NotRequired[Any]
+    """Accepted if it is empty, and dropped."""
+    annotations: NotRequired[Any]
+    """Accepted if it is empty, and dropped."""
+    audio: NotRequired[Any]
+    """Accepted if it is empty, and dropped."""
+    function_call: NotRequired[Any]
+    """Accepted if it is empty, and dropped."""
+
+
+class OtherPart(TypedDict):
+    """A part without text, such as an image, as the model's provider defines it."""
+
+    type: str
+    """What the part is, such as `image_url`."""
 
 
 class Posted(Answer):
     """The result of a post. A view of the chat now has `tokens` and leaves out `trimmed` messages."""
 
     chat_id: str
+    """The chat's id, chosen by the caller."""
     messages: list[PostedMessage]
+    """The result for each message, in order."""
     trimmed: int
+    """Number of messages of the log that a view now leaves out."""
     tokens: int
+    """Tokens of a view of the chat now."""
 
 
 class PostedMessage(Answer):
     """A posted message; `created` is false if the chat had it already."""
 
     id: UUID
+    """The UUID."""
     external_id: str | None
+    """The id that the caller chose; null if that is a UUID."""
     seq: int
+    """Number of the message in its session or chat, in commit order."""
     created: bool
+    """Whether it is new; false for a repeat."""
 
 
 class PredefinedMessage(Answer):
     """A message shown before the history, never stored in it."""
 
     role: Literal["user", "assistant", "system"] | str
+    """Who speaks."""
     content: str
+    """The text."""
 
 
 class PredefinedMessageInput(TypedDict):
     """A message shown before the history, never stored in it."""
 
     role: Literal["user", "assistant", "system"]
+    """Who speaks."""
     content: str
+    """The text."""
 
 
 class Readiness(Answer):
     """Every part responds. `degraded`: jobs are still not processed; `reason` says why."""
 
     status: Literal["ready", "degraded"] | str
+    """`degraded`: every part responds, but the queue makes no progress."""
     parts: dict[str, Literal["ok", "degraded"] | str]
+    """The state of each part, by name."""
     reason: str | None = None
+    """Why it is degraded; null otherwise."""
 
 
 class RecallBody(TypedDict):
@@ -667,30 +1200,40 @@ class RecallBody(TypedDict):
     """
 
     top_k: NotRequired[int | None]
-    """At most 100, by the setting max_top_k."""
+    """Maximum messages to recall from; by default as many as fit, with the turns around them. At most 100, by the
+    setting max_top_k.
+    """
     share: NotRequired[float]
+    """Part of the budget that is reserved for memories; 0: no recall."""
     min_score: NotRequired[float | None]
+    """Minimum score of a result, from 0 to 1."""
     scope: NotRequired[Literal["session", "flow"]]
+    """Where a session without an end user recalls from."""
 
 
 class Regeneration(Answer):
     """The started build. Searches read the old generation until the build is complete."""
 
     generation: int
+    """Number of the new generation."""
     jobs: list[JobBrief]
+    """The queued jobs."""
 
 
 class Removed(Answer):
-    """Removed."""
+    """A message that is not in the view, and why."""
 
     id: str
+    """The message."""
     reason: str
+    """Why it is not in the view, such as `limit`."""
 
 
 class Repairs(Answer):
     """Jobs that update the knowledge bases; empty if no knowledge base holds the message."""
 
     job_ids: list[UUID]
+    """The queued jobs."""
 
 
 class Report(Answer):
@@ -699,92 +1242,180 @@ class Report(Answer):
     """
 
     kept: list[str]
+    """Ids of the messages in the view."""
     removed: list[Removed]
+    """Messages of the thread that are not in the view."""
     tokens_before: int
+    """Tokens of the thread, before clearing and trimming."""
     tokens_after: int
+    """Tokens of the view."""
     budget: int | None
+    """Maximum tokens of the view; null without a limit."""
     over_budget: bool
+    """Whether not even the newest unit fits."""
     counter: str
+    """What counted the tokens: a tokenizer, or the estimate with its version."""
     flags: list[str] = Field(default_factory=list)
+    """What else there is to know, such as `gap` or `broken_link`."""
     degraded: list[str] = Field(default_factory=list)
+    """Parts that were unavailable, such as `recall`; the rest is complete."""
     summary: SummaryUse | None = None
+    """What the summary of the view covers; null without one."""
 
 
 class ReportedExecution(Answer):
     """The result for an execution that came with its run; `error` is the code of the error if it was not stored."""
 
     id: UUID
+    """The UUID of the node execution."""
     node_id: str
+    """The node of the flow, named by the caller."""
     index: int
+    """Number of this execution among the node's executions in the run."""
     created: bool
+    """Whether it is new; false if it was replaced."""
     error: str | None = None
+    """Code of the error if it was not stored; absent otherwise."""
 
 
 class ReportedExecutionBody(TypedDict):
     """A node execution of the captured run."""
 
     node_id: str | UUID
+    """The node of the flow, named by the caller."""
     index: NotRequired[int]
     """Number of this execution among the node's executions in the run."""
     status: Literal["running", "succeeded", "failed", "exception", "stopped"]
+    """How the execution ended; node memory reads only `succeeded` ones."""
     outputs: ExecutionOutputs | Mapping[str, Any]
-    few_shots: NotRequired[Sequence[Any] | None]
+    """What the node returned."""
+    few_shots: NotRequired[
+        Sequence[OpenAIMessage | Mapping[str, Any] | LangflowMessage | LangChainMessage | LangChainDump] | None
+    ]
     """Messages that the node's template puts before its context; they are not history."""
     id: NotRequired[str | UUID | None]
+    """The id of the execution: a UUID or any string; generated by default."""
 
 
 class RolePrefix(TypedDict):
     """Prefixes of the lines in the view's text."""
 
     user: NotRequired[str]
+    """Prefix of what users say."""
     assistant: NotRequired[str]
+    """Prefix of what the model says."""
 
 
 class RunMemory(Answer):
     """The memory that the nodes of a run were given; `session_id` is null if it is unknown."""
 
     run_id: UUID
+    """The run: its UUID."""
     session_id: str | None
+    """The session of the run; null if it is unknown."""
     nodes: list[NodeUse]
+    """What each node received, oldest first."""
 
 
 class RunView(Answer):
     """One run of a flow. `messages`: number of messages."""
 
     run_id: UUID
+    """The run: its UUID."""
     external_id: str | None
+    """The id that the caller chose; null if that is a UUID."""
     flow_id: UUID
+    """The flow: its UUID."""
     session_id: str
+    """The session's id, chosen by the caller."""
     end_user_id: str | None
+    """The person that the session or chat belongs to; null if unknown."""
     messages: int
+    """Number of messages."""
     created_at: datetime
+    """When it was created."""
+
+
+class ScoreParts(Answer):
+    """How a score was computed. In mode `dense` it has only the cosine and the chunk."""
+
+    signals: dict[str, SignalPart] | None = None
+    """Each signal, by its name."""
+    bias: float | None = None
+    """Added to the sum of the shares."""
+    weights: str | None = None
+    """`default`, or `tuned` for the memory base's own."""
+    weight_set: str | None = None
+    """The name of the set of weights."""
+    recency: float | None = None
+    """The factor for the age of the message."""
+    reranker: float | None = None
+    """The score of the reranker, if one is set."""
+    dense: float | None = None
+    """In mode `dense`: the cosine before the correction for length."""
+    chunk: int | None = None
+    """Number of the chunk that matched best."""
+    source: str | None = None
+    """Where the chunk was found."""
 
 
 class SearchAnswer(Answer):
     """Hits, best first, each message once; ties: the later message first, then by id."""
 
     results: list[Hit]
+    """What was found, best first."""
     took_ms: float
+    """Duration of the search in milliseconds."""
 
 
 class SessionView(Answer):
     """A session of a flow. `messages`: number of messages."""
 
     id: UUID
+    """The UUID of the session."""
     flow_id: UUID
+    """The flow: its UUID."""
     session_id: str
+    """The session's id, chosen by the caller."""
     end_user_id: str | None
+    """The person that the session or chat belongs to; null if unknown."""
     messages: int
+    """Number of messages."""
     metadata: dict[str, Any]
+    """Any JSON object of the caller."""
     created_at: datetime
+    """When it was created."""
     last_captured_at: datetime
+    """When a message was last captured."""
+
+
+class ShownPair(Answer):
+    """A question and its reply."""
+
+    messageId: str | None = None
+    """The question's message."""
+    userMessage: str | None = None
+    """The text of the question."""
+    agentMessage: str | None = None
+    """The text of the reply."""
 
 
 class SignInLinkAnswer(Answer):
     """A link for one use. Append `url_path` to the address of the API."""
 
     url_path: str
+    """The path of the link; it contains a token for one use."""
     expires_at: datetime
+    """When the link stops working."""
+
+
+class SignalPart(Answer):
+    """A signal in a score."""
+
+    value: float
+    """The value of the signal."""
+    share: float
+    """Its weight times the value."""
 
 
 class Source(Answer):
@@ -794,35 +1425,50 @@ class Source(Answer):
     """
 
     kind: Literal["history", "summary", "recall", "predefined"] | str
+    """What the message is."""
     message_ids: list[str]
+    """The stored messages that it stands for; of a summary, its own id."""
     tokens: int
+    """Tokens of the message."""
     score: float | None = None
+    """The score of a memory; null for other messages."""
 
 
 class Spent(Answer):
     """The tokens of the budget that each part of a context uses."""
 
     summary: int
+    """Tokens of the summary."""
     recall: int
+    """Tokens of memories."""
     history: int
+    """Tokens of history."""
     unused: int
+    """Tokens of the budget that are left."""
 
 
 class StoredWeights(Answer):
     """A memory base's own weights: sets by name, each replacing the default set of that name."""
 
     sets: dict[str, WeightSet]
+    """Weights by the name of the default set that each replaces."""
     fitted_at: datetime | None = None
+    """When the weights were fitted."""
     questions: int | None = None
+    """Number of questions that the weights were fitted on."""
     note: str | None = None
+    """A note for people."""
 
 
 class SummaryUse(Answer):
     """The summary of a view: it covers the messages from_seq to to_seq, of which `overlap` are also sent verbatim."""
 
     from_seq: int
+    """The seq of the first message that the summary covers."""
     to_seq: int
+    """The seq of the last message."""
     overlap: int
+    """Number of covered messages that are also sent verbatim."""
 
 
 class SummaryView(Answer):
@@ -833,56 +1479,108 @@ class SummaryView(Answer):
     """
 
     summary: str | None
+    """The text of the summary; null if there is none."""
     covers: Covers | None
+    """The messages that the summary covers; null if there is none."""
     stale: bool
+    """Whether a covered message was edited since."""
     preset: str
+    """The preset whose summary it is."""
     summarizer: str
+    """What wrote the summary."""
     requested_seq: int
+    """The last message that the next summary must cover."""
     error: str | None
+    """Code of the last error; null without one."""
     updated_at: datetime | None
+    """When it last changed."""
 
 
 class Tally(Answer):
-    """Tally."""
+    """Rows of one kind in an import."""
 
     created: int = 0
+    """How many were new."""
     known: int = 0
+    """How many were stored already."""
+
+
+class TextPart(TypedDict):
+    """A part with text."""
+
+    type: Literal["text", "input_text", "output_text"]
+    """What kind of text it is."""
+    text: str
+    """The text."""
 
 
 class Trimmed(Answer):
     """`deleted_count`: messages that views no longer show but the log keeps. A summary is a remaining message."""
 
     deleted_count: int
+    """Number of messages that views no longer show; the log keeps them."""
     remaining_count: int
+    """Number of messages that views may still show; a summary is one of them."""
     summary: str | None = None
+    """The text of the summary; null if there is none."""
+
+
+class Turn(Answer):
+    """A message before or after a result."""
+
+    message_id: UUID
+    """The message."""
+    run_id: UUID
+    """Its run."""
+    seq: int
+    """Its number in the session."""
+    role: str
+    """Who speaks."""
+    sender_name: str | None
+    """The speaker's name."""
+    content: str | list[dict[str, Any]] | None
+    """Text, content parts, or null beside tool calls."""
+    timestamp: datetime
+    """When it was written."""
 
 
 class ViewAnswer(Answer):
     """Messages for a model. `sources` is parallel to `messages`; `text` is the same content as a transcript."""
 
     messages: list[dict[str, Any]]
+    """Messages that can go to a model unchanged."""
     sources: list[Source]
+    """Where each message comes from, parallel to `messages`."""
     text: str
+    """The same content as a transcript."""
     report: Report
+    """What happened to the log."""
 
 
 class WeightSet(Answer):
     """The weight of each signal (0 where it has none), and the bias of the sum."""
 
     bias: float
+    """Added to the weighted sum of the signals."""
     weights: dict[str, float]
+    """The weight of each signal, by its name."""
 
 
 class WeightSetBody(TypedDict):
     """The score is the bias plus the sum of weight times signal; a signal without a weight adds nothing."""
 
     bias: float
+    """Added to the weighted sum of the signals."""
     weights: Mapping[str, float]
+    """The weight of each signal, by its name."""
 
 
 class WeightsView(Answer):
     """The default weights, the memory base's own weights if any, and its previous ones."""
 
     defaults: dict[str, WeightSet]
+    """The default sets, by name."""
     stored: StoredWeights | None
+    """The memory base's own weights; null if the default ones are used."""
     previous: StoredWeights | None
+    """The value of `stored` before the last change."""
