@@ -25,6 +25,8 @@ MESSAGES_PER_POST = 200  # a longer run is posted in parts: new ids append to a 
 class System(StrEnum):
     chatgpt = "chatgpt"
     claude = "claude"
+    langchain = "langchain"
+    langflow = "langflow"
 
 
 def import_file(
@@ -32,7 +34,8 @@ def import_file(
         str,
         typer.Argument(
             metavar="FILE",
-            help="JSON lines of messages, a LoCoMo file, or an export; with --from what that system keeps.",
+            help="JSON lines of messages, a LoCoMo file, or an export; with --from what that system keeps, also a "
+            "database.",
             show_default=False,
         ),
     ],
@@ -43,6 +46,10 @@ def import_file(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what is in FILE and store nothing.")] = False,
     report: Annotated[
         Path | None, typer.Option(help="With --from: a file for everything that did not fit.", show_default=False)
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(help="With --from and a database: the table. (default: the system's)", show_default=False),
     ] = None,
     flow: Annotated[
         str | None,
@@ -61,10 +68,11 @@ def import_file(
     if system is not None:
         with ExitStack() as stack:
             client = None if dry_run else stack.enter_context(connect(data_dir, url, key))
-            import_system(system.value, file, Options(flow, memory, capture, report), client)
+            import_system(system.value, file, Options(flow, memory, capture, report, table), client)
         return
-    if report is not None:
-        raise errors.InvalidRequest("--report needs --from", field="--report")
+    for option, value in (("--report", report), ("--table", table)):
+        if value is not None:
+            raise errors.InvalidRequest(f"{option} needs --from", field=option)
     _import_own(Path(file), flow, memory, capture, lambda: connect(data_dir, url, key), dry_run=dry_run)
 
 

@@ -9,17 +9,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import typer
 
 from memorybase import errors
-from memorybase.cli.import_target import Capture, find_or_create, ingest
+from memorybase.cli.import_target import Capture, ingest, of_flow
 from memorybase.cli.options import plural, progress
 from memorybase.client import Client
 from memorybase.importers.records import Problem, Report
 from memorybase.importers.runs import Part
-from memorybase.importers.systems import read_runs
+from memorybase.importers.systems import SYSTEMS, read_runs
 
 REFUSED = (409, 413, 422)  # of the request's content: what is in smaller parts may be accepted
 OF_THE_WHOLE_RUN = ("session_conflict", "run_conflict")
@@ -56,13 +55,17 @@ class Options:
     memory: str | None
     capture: Capture
     report: Path | None
+    table: str | None
 
 
 def import_system(system: str, source: str, options: Options, client: Client | None) -> None:
     """Import a source; without a client only count what is in it."""
+    if options.memory and not options.flow and SYSTEMS[system].has_flows:
+        text = f"--memory needs --flow: {system} has flows of its own, and each gets a memory base"
+        raise errors.InvalidRequest(text, field="--memory", value=options.memory)
     totals = Totals()
     with _report(options.report) as report:
-        parts = read_runs(system, source, report, flow=options.flow)
+        parts = read_runs(system, source, report, flow=options.flow, table=options.table)
         bases = _import(parts, totals, report, options, client)
         if client is None:
             typer.echo(f"{totals.shown()} would be imported; nothing was stored")
@@ -91,7 +94,8 @@ def _import(
             totals.add(part)
             if client is not None:
                 if part.flow not in bases:
-                    bases[part.flow] = _prepare(client, part, options)
+                    name = part.flow_name or part.flow
+                    bases[part.flow] = of_flow(client, part.flow, name, options.memory, options.capture)
                 if is_new and part.session_metadata:
                     _add_session(client, part)
                 _post(client, part, 0, len(part.messages), report, totals.answers)
@@ -115,17 +119,6 @@ def _report(file: Path | None) -> Iterator[Report]:
             lines.write(json.dumps(asdict(problem), ensure_ascii=False) + "\n")
 
         yield Report(write)
-
-
-def _prepare(client: Client, part: Part, options: Options) -> Json:
-    """The flow, created unless it exists, and its memory base."""
-    name = part.flow_name or part.flow
-    found = client.call("GET", f"/flows/{quote(part.flow, safe='')}", allow=(404,))
-    if "error" in found:
-        client.call("PUT", f"/flows/{quote(part.flow, safe='')}", json={"name": name})
-    else:
-        name = found["name"]
-    return find_or_create(client, options.memory or name, part.flow, options.capture)
 
 
 def _add_session(client: Client, part: Part) -> None:

@@ -4,8 +4,9 @@ Records in, runs out, one at a time, so memory does not grow with the file:
 
 records    `Record`, `Found`, and the `Report` of what did not fit
 files      `read_records`: JSON files, folders and ZIP archives as records
+queries    `read_rows`: the rows of a table as records
 chatgpt    `read`: a system's records as messages; so do the other modules that are named after a system
-claude
+claude, langchain, langflow
 runs       `runs_of`: messages checked, repaired and grouped into runs that the API accepts
 systems    `SYSTEMS`, and `read_runs`: a source to the runs in it
 

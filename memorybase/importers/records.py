@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from uuid import UUID
 
 Json = dict[str, Any]
 
@@ -127,3 +129,21 @@ def as_text(value: Any) -> str | None:
 def given(**fields: Any) -> Json:
     """The fields that have a value."""
     return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
+
+
+def json_column(value: Any) -> Any:
+    """The value of a JSON column, which some databases give as text; None if that is not JSON."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def uuid_column(value: Any) -> str | None:
+    """A UUID, which SQLite keeps without hyphens; None for anything else."""
+    try:
+        return str(UUID(str(value)))
+    except ValueError:
+        return None

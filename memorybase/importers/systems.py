@@ -3,31 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memorybase.importers import chatgpt, claude
+from memorybase import errors
+from memorybase.importers import chatgpt, claude, langchain, langflow
 from memorybase.importers.files import read_records
+from memorybase.importers.queries import Table, is_database, read_rows
 from memorybase.importers.records import Found, Record, Report
 from memorybase.importers.runs import Part, runs_of
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One system. `members` are the names of its files in a folder or an archive."""
+    """One system. `members` are the names of its files in a folder or an archive; `table`, where it keeps messages in a
+    database; `has_flows`, whether they belong to flows of their own."""
 
     read: Callable[[Iterable[Record], Report], Iterator[Found]]
     members: tuple[str, ...] = ("*.json", "*.jsonl")
+    table: Table | None = None
+    has_flows: bool = False
 
 
 SYSTEMS = {
     "chatgpt": System(chatgpt.read, ("conversations.json", "conversations-*.json")),
     "claude": System(claude.read, ("conversations.json",)),
+    "langchain": System(langchain.read, table=Table("message_store", ("session_id", "id"))),
+    "langflow": System(
+        langflow.read, table=Table("message", ("flow_id", "session_id", "timestamp", "id"), "flow"), has_flows=True
+    ),
 }
 
 
-def read_runs(name: str, source: str, report: Report, *, flow: str | None = None) -> Iterator[Part]:
+def read_runs(
+    name: str, source: str, report: Report, *, flow: str | None = None, table: str | None = None
+) -> Iterator[Part]:
     """The runs of a source, as one flow if it is named. Raises InvalidRequest if the source cannot be opened."""
     system = SYSTEMS[name]
-    records = read_records(Path(source), system.members, report)
+    records = _records(name, system, source, table, report)
     return runs_of(system.read(records, report), flow=flow or name, into_one_flow=flow is not None, report=report)
+
+
+def _records(name: str, system: System, source: str, table: str | None, report: Report) -> Iterator[Record]:
+    if is_database(source):
+        if system.table is None:
+            raise errors.InvalidRequest(f"FILE must be a file of {name}, not a database", field="FILE")
+        return read_rows(source, replace(system.table, name=table or system.table.name), report)
+    if table is not None:
+        raise errors.InvalidRequest("--table needs a database as FILE", field="--table", value=table)
+    return read_records(Path(source), system.members, report)

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+from langchain_core.messages import (
+    AIMessage,
+    ChatMessage,
+    FunctionMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    message_to_dict,
+)
 
 Json = dict[str, Any]
 
@@ -93,3 +105,79 @@ def claude() -> list[Json]:
         "chat_messages": [claude_message("m-4", "human", text="Only text"), claude_message("m-5", "assistant")],
     }  # fmt: skip
     return [first, second]
+
+
+def langchain_messages() -> list[Json]:
+    """Messages as LangChain's own package writes them; the first five are one session."""
+    messages = [
+        HumanMessage("What is 6 times 7?"),
+        AIMessage("", id="run-1", tool_calls=[{"name": "multiply", "args": {"a": 6, "b": 7}, "id": "call-1"}]),
+        ToolMessage("42", tool_call_id="call-1", name="multiply"),
+        AIMessage("It is 42.", response_metadata={"model_name": "gpt"}),
+        HumanMessage("Thanks", name="ada"),
+        SystemMessage("Be brief."),
+        HumanMessage([{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "a"}}]),
+        FunctionMessage(name="look", content="a cat"),
+        ChatMessage(role="assistant", content="A cat."),
+    ]
+    return [message_to_dict(message) for message in messages]
+
+
+def langchain(folder: Path) -> Path:
+    """The table of SQLChatMessageHistory (langchain-community 0.4) in SQLite; two sessions take turns."""
+    file = folder / "chat.db"
+    rows = [("s-1" if n < 5 else "s-2", json.dumps(message)) for n, message in enumerate(langchain_messages())]
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute("CREATE TABLE message_store (id INTEGER NOT NULL, session_id TEXT, message TEXT, PRIMARY KEY (id))")
+        in_turn = [*rows[:3], *rows[5:], *rows[3:5]]
+        db.executemany("INSERT INTO message_store (session_id, message) VALUES (?, ?)", in_turn)
+    return file
+
+
+LANGFLOW_FLOW = "11111111-1111-4111-8111-111111111111"
+LANGFLOW_OTHER = "22222222-2222-4222-8222-222222222222"
+
+
+def langflow_rows() -> list[Json]:
+    """Rows of Langflow's messages as its monitor API answers them: two flows, one without a session's id."""
+
+    def row(number: int, sender: str, text: str | None, **more: Any) -> Json:
+        return {
+            "id": f"00000000-0000-4000-8000-00000000000{number}", "flow_id": LANGFLOW_FLOW, "session_id": "talk",
+            "run_id": f"33333333-3333-4333-8333-33333333333{(number + 1) // 2}", "context_id": "",
+            "timestamp": f"2026-03-01 10:00:0{number}.000000 UTC", "sender": sender, "sender_name": sender,
+            "text": text, "files": [], "error": False, "edit": False, "category": "message", "content_blocks": [],
+            "properties": {"text_color": "red", "source": {"id": None, "display_name": None, "source": None}},
+            "session_metadata": None, "is_output": sender == "Machine", **more,
+        }  # fmt: skip
+
+    block = {"title": "Agent Steps", "contents": [{"type": "tool_use", "name": "search", "output": "clay"}]}
+    model = {"source": {"id": "Agent-1", "display_name": "Agent", "source": "gpt"}, "text_color": "blue"}
+    return [
+        row(1, "User", "Which soil is it?", files=["talk/garden.png"], sender_name="Ada"),
+        row(2, "Machine", "It is clay.", content_blocks=[block], properties=model),
+        row(3, "User", "And here?"),
+        row(4, "Machine", "The model is away.", error=True, category="error"),
+        row(5, "User", "Hello", flow_id=LANGFLOW_OTHER, session_id=""),
+        row(6, "Machine", "Hi.", flow_id=LANGFLOW_OTHER, session_id=""),
+    ]
+
+
+def langflow(folder: Path) -> Path:
+    """The tables `message` and `flow` of Langflow 1.13 in SQLite: UUIDs without hyphens, JSON as text."""
+    file = folder / "langflow.db"
+    rows = [
+        {name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in row.items()}
+        for row in langflow_rows()
+    ]
+    for row in rows:
+        row |= {name: row[name].replace("-", "") for name in ("id", "flow_id", "run_id")}
+        row["timestamp"] = row["timestamp"].removesuffix(" UTC")
+    with closing(sqlite3.connect(file)) as db, db:
+        db.execute(f"CREATE TABLE message ({', '.join(rows[0])}, PRIMARY KEY (id))")
+        marks = ", ".join(f":{name}" for name in rows[0])
+        db.executemany(f"INSERT INTO message VALUES ({marks})", reversed(rows))
+        db.execute("CREATE TABLE flow (id CHAR(32), name VARCHAR)")
+        flows = [(LANGFLOW_FLOW.replace("-", ""), "Garden"), (LANGFLOW_OTHER.replace("-", ""), "Garden")]
+        db.executemany("INSERT INTO flow VALUES (?, ?)", flows)
+    return file

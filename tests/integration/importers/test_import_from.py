@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from click.testing import Result
 from fastapi.testclient import TestClient
-from harness import exports
+from harness import PostgresServer, exports
 from harness.api import Api
 from harness.exports import Json, write_json
 from typer.testing import CliRunner
@@ -22,10 +23,14 @@ from memorybase.client import Client
 SAMPLES: dict[str, Callable[[Path], Path]] = {
     "chatgpt": lambda folder: write_json(folder, "conversations.json", exports.chatgpt()),
     "claude": lambda folder: write_json(folder, "conversations.json", exports.claude()),
+    "langchain": exports.langchain,
+    "langflow": exports.langflow,
 }
 FOUND = {
     "chatgpt": "1 flow, 2 sessions, 3 runs, 9 messages",
     "claude": "1 flow, 2 sessions, 3 runs, 6 messages",
+    "langchain": "1 flow, 2 sessions, 4 runs, 9 messages",
+    "langflow": "2 flows, 2 sessions, 3 runs, 6 messages",
 }
 
 
@@ -149,6 +154,60 @@ class TestWhatIsKept:
         assert "memory base Notes: 5 ingested, 0 dead letters" in said.output
         assert [(flow["external_id"], flow["name"]) for flow in api.get("/flows")["items"]] == [("mine", "mine")]
 
+    def test_langchains_tools_and_images_are_kept(self, api: Api, tmp_path: Path) -> None:
+        run(exports.langchain(tmp_path), "--from", "langchain")
+        view = api.post("/history", {"flow_id": "langchain", "session_id": "s-1"})["messages"]
+        assert [message["role"] for message in view][:4] == ["user", "assistant", "tool", "assistant"]
+        assert view[1]["tool_calls"][0]["function"] == {"name": "multiply", "arguments": '{"a": 6, "b": 7}'}
+        assert view[2]["tool_call_id"] == "call-1"
+        said = api.get("/messages", flow_id="langchain", session_id="s-2", order="asc")["items"]
+        assert [(each["role"], each["external_id"]) for each in said] == [
+            ("system", "s-2:4"), ("user", "s-2:5"), ("tool", "s-2:6"), ("assistant", "s-2:7"),
+        ]  # fmt: skip
+        assert said[1]["content"][1]["type"] == "image_url"
+
+    def test_langchains_table_in_postgresql_is_imported(self, api: Api, postgres_server: PostgresServer) -> None:
+        url = postgres_server.url(postgres_server.create_database())
+        engine = sa.create_engine(url)
+        session = "44444444-4444-4444-8444-444444444444"
+        with engine.begin() as db:  # as PostgresChatMessageHistory.create_tables does
+            db.execute(sa.text("CREATE TABLE chat (id SERIAL PRIMARY KEY, session_id UUID NOT NULL, "
+                               "message JSONB NOT NULL, created_at TIMESTAMPTZ NOT NULL DEFAULT NOW())"))  # fmt: skip
+            for message in exports.langchain_messages():
+                values = {"s": session, "m": json.dumps(message), "t": "2026-03-01T10:00:00+02:00"}
+                statement = "INSERT INTO chat (session_id, message, created_at) VALUES (:s, CAST(:m AS JSONB), :t)"
+                db.execute(sa.text(statement), values)
+        engine.dispose()
+        plain = url.replace("postgresql+psycopg://", "postgresql://")
+        words = (plain, "--from", "langchain", "--table", "chat")
+        assert run(*words).output.splitlines()[0].endswith("9 new, 0 already there")
+        assert run(*words).output.splitlines()[0].endswith("0 new, 9 already there")
+        (message, *_) = stored(api)
+        assert (message["session_id"], message["external_id"]) == (session, f"{session}:1")
+        assert message["timestamp"].startswith("2026-03-01T08:00:00")
+
+    def test_langflows_flows_runs_and_messages_keep_their_ids(self, api: Api, tmp_path: Path) -> None:
+        run(exports.langflow(tmp_path), "--from", "langflow")
+        flows = {flow["id"]: flow["name"] for flow in api.get("/flows")["items"]}
+        assert flows == {exports.LANGFLOW_FLOW: "Garden", exports.LANGFLOW_OTHER: "Garden"}
+        names = {memory["name"] for memory in api.get("/memories")["items"]}
+        assert any(name != "Garden" and name.startswith("Garden ") for name in names)
+        question, answer, _, failed = api.get("/messages", flow_id=exports.LANGFLOW_FLOW, order="asc")["items"]
+        assert (question["id"], question["sender_name"]) == ("00000000-0000-4000-8000-000000000001", "Ada")
+        assert (question["files"], question["is_output"]) == (["talk/garden.png"], False)
+        assert question["timestamp"].startswith("2026-03-01T10:00:01")
+        assert question["run_id"] == answer["run_id"] != failed["run_id"]
+        assert answer["metadata"]["source"] == {"id": "Agent-1", "display_name": "Agent", "source": "gpt"}
+        assert answer["metadata"]["content_blocks"][0]["title"] == "Agent Steps"
+        assert (failed["status"], failed["metadata"]) == ("failed", {"category": "error"})
+        assert {each["session_id"] for each in stored(api)} == {"talk", exports.LANGFLOW_OTHER}
+
+    def test_langflows_answers_give_the_same_as_its_table(self, api: Api, tmp_path: Path) -> None:
+        run(exports.langflow(tmp_path), "--from", "langflow")
+        saved = write_json(tmp_path, "messages.json", exports.langflow_rows())
+        assert run(saved, "--from", "langflow").output.splitlines()[0].endswith("0 new, 6 already there")
+        assert len(stored(api)) == 6
+
 
 class TestWhatDoesNotFit:
     def test_what_the_api_refuses_is_reported_and_the_rest_is_stored(self, api: Api, tmp_path: Path) -> None:
@@ -196,6 +255,16 @@ class TestWhatDoesNotFit:
         file = tmp_path / "own.jsonl"
         file.write_text('{"session_id": "s", "role": "user", "content": "x"}')
         assert "--report needs --from" in str(run(file, "--report", tmp_path / "r").exception)
+        assert "--table needs --from" in str(run(file, "--table", "t").exception)
+        assert "--table needs a database" in str(run(file, "--from", "langchain", "--table", "t").exception)
+        assert "--memory needs --flow" in str(run(file, "--from", "langflow", "--memory", "m").exception)
+        assert "not a database" in str(run(exports.langchain(tmp_path), "--from", "claude").exception)
+
+    def test_the_memory_base_of_another_flow_is_refused(self, api: Api, tmp_path: Path) -> None:
+        api.flow()
+        api.memory("Notes")
+        result = run(SAMPLES["claude"](tmp_path), "--from", "claude", "--memory", "Notes")
+        assert "The memory base Notes belongs to another flow" in str(result.exception)
 
 
 def test_the_own_format_has_a_dry_run_too(api: Api, tmp_path: Path) -> None:

@@ -1,0 +1,50 @@
+"""LangChain's chat histories: the table of SQLChatMessageHistory or PostgresChatMessageHistory (id, session_id,
+message, created_at?), or the file of FileChatMessageHistory, a list of messages that is one session."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from memorybase.importers.records import Found, Json, Record, Report, as_object, as_text, given, json_column
+
+# What the API accepts of LangChain's fields; the others have no content.
+_FIELDS = ("content", "tool_calls", "tool_call_id", "name", "status", "additional_kwargs", "response_metadata",
+           "usage_metadata", "invalid_tool_calls", "artifact")  # fmt: skip
+_CHAT_TYPES = {"user": "human", "human": "human", "assistant": "ai", "ai": "ai", "system": "system"}
+
+
+def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
+    """The messages of a table or a file, in its order."""
+    counts: Counter[str] = Counter()
+    for record in records:
+        row = as_object(record.value)
+        is_row = "message" in row
+        session_id = as_text(row.get("session_id")) if is_row else record.source
+        message = json_column(row["message"]) if is_row else row
+        if session_id is None:
+            report.skip(record.where, "session_id must be a string that is not blank", field="session_id")
+            continue
+        counts[session_id] += 1
+        body = _message(as_object(message))
+        if body is None:
+            report.skip(record.where, "a message must have type and data, as LangChain writes it", field="message")
+            continue
+        row_id = row.get("id") if is_row and row.get("id") is not None else counts[session_id]
+        time = row.get("created_at") if is_row else None
+        yield Found(record.where, session_id, {**body, "id": f"{session_id}:{row_id}", **given(timestamp=time)})
+
+
+def _message(message: Json) -> Json | None:
+    kind, data = message.get("type"), message.get("data")
+    if not isinstance(kind, str) or not isinstance(data, dict):
+        return None
+    body: dict[str, Any] = {name: data[name] for name in _FIELDS if data.get(name) is not None}
+    if kind == "function":  # the former name of a tool's result
+        kind = "tool"
+    elif kind == "chat":
+        kind = _CHAT_TYPES.get(str(data.get("role")).lower(), f"chat message of {data.get('role')}")
+    if body.get("tool_calls") and not body.get("content"):
+        body["is_output"] = False
+    return {**body, "type": kind}

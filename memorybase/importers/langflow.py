@@ -1,0 +1,74 @@
+"""Langflow's messages: the table `message` of its database, or what its monitor API answers.
+
+Each flow becomes a flow with its UUID and name, each run a run. Content blocks, the category and the model are kept in
+the metadata; what only formats the chat (properties) is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from memorybase.importers.records import (
+    Found,
+    Json,
+    Record,
+    Report,
+    as_list,
+    as_object,
+    as_text,
+    given,
+    json_column,
+    uuid_column,
+)
+
+
+def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
+    """The messages of a table or of saved answers, in their order."""
+    for record in records:
+        for where, row in _rows(record):
+            message_id = uuid_column(row.get("id"))
+            flow = uuid_column(row.get("flow_id"))
+            session_id = as_text(row.get("session_id")) or flow
+            if message_id is None or session_id is None or "sender" not in row:
+                report.skip(where, "a message must have id, sender, and session_id or flow_id")
+                continue
+            yield Found(
+                where, session_id, _message(message_id, row), flow=flow, flow_name=as_text(row.get("flow_name")),
+                run=uuid_column(row.get("run_id")),
+            )  # fmt: skip
+
+
+def _rows(record: Record) -> Iterator[tuple[str, Json]]:
+    """One row, or those of a page of an answer."""
+    value = as_object(record.value)
+    items = value.get("items", value.get("messages"))
+    if not isinstance(items, list):
+        yield record.where, value
+        return
+    for index, item in enumerate(items):
+        yield f"{record.where}.items[{index}]", as_object(item)
+
+
+def _message(message_id: str, row: Json) -> Json:
+    properties = as_object(json_column(row.get("properties")))
+    category = as_text(row.get("category"))
+    failed = bool(row.get("error")) or category == "error"
+    metadata: Json = given(
+        category=None if category == "message" else category,
+        context_id=as_text(row.get("context_id")),
+        content_blocks=as_list(json_column(row.get("content_blocks"))),
+        session_metadata=as_object(json_column(row.get("session_metadata"))),
+        source=given(**as_object(properties.get("source"))),
+        usage=as_object(properties.get("usage")),
+    )
+    is_output: Any = row.get("is_output")
+    return {
+        "id": message_id, "sender": row["sender"], "text": row.get("text"), "metadata": metadata,
+        **given(
+            sender_name=as_text(row.get("sender_name")), timestamp=row.get("timestamp"),
+            files=as_list(json_column(row.get("files"))),
+        ),
+        **({"status": "failed"} if failed else {}),
+        **({} if is_output is None else {"is_output": bool(is_output)}),
+    }  # fmt: skip

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from harness.exports import Json, langflow_rows
+
+from memorybase.importers import langflow as importer
+from memorybase.importers.records import Record, Report
+from memorybase.importers.runs import Part, runs_of
+
+
+def parts_of(*values: Any, report: Report | None = None) -> list[Part]:
+    report = report or Report()
+    records = [Record(f"at {n}", value) for n, value in enumerate(values)]
+    return list(runs_of(importer.read(records, report), flow="langflow", into_one_flow=False, report=report))
+
+
+def first(**changes: Any) -> Json:
+    return langflow_rows()[0] | changes
+
+
+def test_a_page_of_an_answer_is_read_like_its_rows() -> None:
+    assert [part.messages for part in parts_of({"items": langflow_rows()})] == [
+        part.messages for part in parts_of(*langflow_rows())
+    ]
+
+
+def test_a_row_without_flow_and_run_belongs_to_the_flow_of_the_import() -> None:
+    (part,) = parts_of(first(flow_id=None, run_id=None))
+    assert (part.flow, part.run_id) == ("langflow", "talk#00000000-0000-4000-8000-000000000001")
+
+
+def test_a_run_with_two_sessions_becomes_two_runs() -> None:
+    one, two = parts_of(first(), first(id="00000000-0000-4000-8000-00000000000a", session_id="other"))
+    assert one.run_id != two.run_id
+
+
+def test_formatting_is_left_out() -> None:
+    ((message,),) = (part.messages for part in parts_of(first()))
+    assert message["metadata"] == {}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        None,
+        {},
+        first(id="m-1"),
+        first(id=None),
+        first(session_id=None, flow_id=None),
+        first(sender="Robot"),
+        first(sender=None),
+        first(text=None),
+        first(text="", files="[]"),
+    ],
+)
+def test_an_odd_row_is_reported_and_the_others_are_kept(row: Any) -> None:
+    report = Report()
+    kept = first(id="00000000-0000-4000-8000-00000000000b")
+    parts = parts_of(row, kept, report=report)
+    assert [message["id"] for part in parts for message in part.messages] == [kept["id"]]
+    assert report.total("skipped") == 1
