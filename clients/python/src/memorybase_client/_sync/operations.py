@@ -689,15 +689,18 @@ class Operations(Transport):
         self,
         *,
         end_user_id: str | UUID | None = None,
+        order: Literal["created", "recent"] | None = None,
         page: int | None = None,
         size: int | None = None,
         offset: int | None = None,
         cursor: str | None = None,
         flow_id: str | UUID | None = None,
     ) -> Listing[models.SessionView, models.Page[models.SessionView]]:
-        """List sessions, oldest first.
+        """List sessions. In the order `recent` a session moves to the front with each capture, also between two
+        pages.
 
         end_user_id: The person that sessions or chats belong to; only what belongs to them.
+        order: By creation, oldest first, or by the latest capture, latest first.
         page: Number of the page, from 1. Not together with `cursor`.
         size: Maximum items of a page.
         offset: Added to the position where the page starts.
@@ -709,6 +712,7 @@ class Operations(Transport):
             "/sessions",
             params={
                 "end_user_id": end_user_id,
+                "order": order,
                 "page": page,
                 "size": size,
                 "offset": offset,
