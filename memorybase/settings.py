@@ -305,6 +305,11 @@ def point_tiktoken_at(cache: Path) -> None:
     os.environ["TIKTOKEN_CACHE_DIR"] = str(cache)
 
 
+def user_directory(variable: str, default: Path) -> Path:
+    """A directory of the user that another program's variable may move, such as XDG_CONFIG_HOME."""
+    return Path(os.environ.get(variable) or default).expanduser()
+
+
 def embedded(data_dir: Path, **changes: Any) -> Settings:
     """Settings of the embedded stack, with shorter leases because all processes are on one machine."""
     quick: dict[str, Any] = {

@@ -14,6 +14,7 @@ from memorybase.cli import (
     doctor,
     evaluate,
     export_file,
+    hooks,
     import_file,
     keys,
     reconcile,
@@ -52,6 +53,7 @@ app.command()(stack.sweep)
 app.command()(stack.prepare)
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(keys.app, name="keys")
+app.add_typer(hooks.app, name="hooks")
 
 
 @app.callback(invoke_without_command=True)

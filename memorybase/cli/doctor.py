@@ -278,6 +278,15 @@ def _token_vectors(context: DoctorContext) -> str:
     return _fail_if(missing > 0, f"missing for {plural(missing, 'message')}" if missing else "complete")
 
 
+def _coding_agents(_: DoctorContext) -> str:
+    from memorybase.integrations.coding_agents import install
+
+    status = install.machine_status()
+    waiting = install.waiting_events()
+    detail = "; ".join(status.problems or status.lines or ["no hooks on this machine"])
+    return _fail_if(bool(status.problems), detail + (f"; {plural(waiting, 'event')} not sent yet" if waiting else ""))
+
+
 def _fail_if(failed: bool, detail: str) -> str:
     if failed:
         raise errors.NotReady(detail)
@@ -309,6 +318,7 @@ CHECKS = (
     Check("dead letters", _dead_letters, _start),
     Check("keyword index", _keyword_index, lambda context: f"memorybase reindex{context.option}"),
     Check("token vectors", _token_vectors, lambda context: f"memorybase reconcile --repair{context.option}"),
+    Check("coding agents", _coding_agents, lambda _: "memorybase hooks install AGENT, with the right --url and key"),
     Check("drift", _drift, lambda context: f"memorybase reconcile --repair{context.option}"),
 )
 

@@ -1,9 +1,11 @@
-"""Adapters for other runtimes, each an optional extra. Only the API and the command line import one of them: mcp.
+"""Adapters for other runtimes, each an optional extra but coding_agents. The API and the command line import mcp, the
+command line coding_agents; nothing else imports one.
 
 flow_memory   FlowMemory, by HTTP (OverHttp) or within the process (InProcess)
 langchain     ChatHistory and MemoryRetriever
 mcp           the tools of the MCP server
 langgraph     memory nodes, and RunHook, which captures each run
+coding_agents hooks of Claude Code, Codex and Cursor: capture their sessions, recall at each prompt
 """
 
 from __future__ import annotations

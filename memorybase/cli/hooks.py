@@ -1,0 +1,78 @@
+"""hooks: memory for coding agents, by hooks in their settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memorybase.cli.options import DataDirOption, UrlOption, connect, plural
+from memorybase.client import Client
+from memorybase.integrations.coding_agents import install as hooks
+from memorybase.settings import Settings
+from memorybase.stack.state import DataDir
+
+app = typer.Typer(help="Coding agents: capture their sessions, recall at each prompt.", no_args_is_help=True)
+
+AgentArgument = Annotated[str, typer.Argument(metavar="AGENT", help="claude-code, codex or cursor.")]
+
+
+@app.command()
+def install(
+    agent: AgentArgument,
+    flow: Annotated[
+        str | None, typer.Option(help="The flow that holds the sessions. (default: coding-agent)", show_default=False)
+    ] = None,
+    end_user: Annotated[
+        str | None, typer.Option(help="The end user of every session. (default: none)", show_default=False)
+    ] = None,
+    tools: Annotated[
+        bool | None,
+        typer.Option(
+            "--tools/--no-tools", help="Capture tool calls and results; they may hold secrets.", show_default=False
+        ),
+    ] = None,
+    recall: Annotated[
+        bool | None, typer.Option("--recall/--no-recall", help="Recall memories.", show_default=False)
+    ] = None,
+    data_dir: DataDirOption = None,
+    url: UrlOption = None,
+) -> None:
+    """Add hooks to a coding agent's settings. What is not stated stays as an earlier installation configured it."""
+    chosen = hooks.find_agent(agent)
+    before = hooks.stored_config()
+    client, key = _client(data_dir, url, before)
+    stated = {"flow": flow, "end_user": end_user, "tools": tools, "recall": recall}
+    kept = {name: before[name] for name in stated if name in before}
+    fields = kept | {name: value for name, value in stated.items() if value is not None}
+    config = hooks.HookConfig(url=client.url, key=key, **fields)
+    with client:
+        hooks.prepare_flow(client, config.flow)
+    path = hooks.install(chosen, config)
+    typer.echo(f"Added {plural(len(chosen.hooks), 'hook')} to {path}. {chosen.note}")
+    captured = "text, tool calls and their results" if config.tools else "text, and the names of tools"
+    typer.echo(f"Sessions go to the flow {config.flow} at {config.url}: {captured}.")
+    typer.echo(f"The configuration with the key is in {hooks.config_file()}, readable by you only.")
+
+
+@app.command()
+def uninstall(agent: AgentArgument) -> None:
+    """Remove the hooks from a coding agent's settings. What was captured stays in memory."""
+    chosen = hooks.find_agent(agent)
+    removed = hooks.uninstall(chosen)
+    hooks.forget_configuration()
+    typer.echo(f"Removed the hooks from {chosen.settings}." if removed else f"{chosen.settings} has no hooks of ours.")
+
+
+def _client(data_dir: Path | None, url: str | None, before: dict[str, str]) -> tuple[Client, str]:
+    """A client and its key: of the stated address or directory, else as before, else of the stack that runs. There is
+    no option for the key, since other users of a machine can read its command lines."""
+    settings = Settings()
+    if data_dir is None and url is None and before.get("url") and before.get("key"):
+        url, key = before["url"], before["key"]
+    elif data_dir is None and url is not None:
+        key = settings.api_key or typer.prompt(f"API key for {url}", hide_input=True)
+    else:
+        key = DataDir(data_dir or settings.data_dir).known_api_key(settings) or ""
+    return connect(data_dir, url, key or None), key

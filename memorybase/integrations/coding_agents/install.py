@@ -1,0 +1,181 @@
+"""Install and uninstall the hooks of coding agents, and what is known of them on this machine."""
+
+from __future__ import annotations
+
+import json
+import stat
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memorybase import errors
+from memorybase.client import Client
+from memorybase.integrations.coding_agents.agents import Agent, Json, agents
+from memorybase.integrations.coding_agents.settings import (
+    as_text,
+    has_hooks,
+    read_settings,
+    with_hooks,
+    without_hooks,
+    write_private,
+)
+from memorybase.settings import user_directory
+
+FLOW = "coding-agent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookConfig:
+    """What the hooks read: where memory is, and what they capture and recall. The file has mode 0600."""
+
+    url: str
+    key: str
+    flow: str = FLOW
+    end_user: str | None = None
+    tools: bool = False
+    recall: bool = True
+
+
+def config_file() -> Path:
+    return user_directory("XDG_CONFIG_HOME", Path.home() / ".config") / "memorybase" / "hooks.json"
+
+
+def state_directory() -> Path:
+    return user_directory("XDG_STATE_HOME", Path.home() / ".local" / "state") / "memorybase" / "hooks"
+
+
+def find_agent(name: str) -> Agent:
+    """Raises InvalidRequest for an unknown one."""
+    known = agents()
+    if name not in known:
+        raise errors.InvalidRequest(f"The agent must be one of {', '.join(known)} (got {name!r})", value=name)
+    return known[name]
+
+
+def stored_config() -> Json:
+    """What an earlier installation configured; empty if there was none."""
+    with suppress(OSError, ValueError):
+        stored = json.loads(config_file().read_text(encoding="utf-8"))
+        return stored if isinstance(stored, dict) else {}
+    return {}
+
+
+def prepare_flow(client: Client, flow: str) -> None:
+    """Create the flow, and a memory base that makes it searchable, unless they exist. Raises MemorybaseError if memory
+    is away or refuses the key: hooks that are installed then would store nothing, and nobody would notice."""
+    client.put_flow(flow)
+    if not client.get("/memories", flow_id=flow)["items"]:
+        client.call("POST", "/memories", json={"name": flow, "flow_id": flow, "capture": "all"})
+
+
+def install(agent: Agent, config: HookConfig) -> Path:
+    """Write the configuration, and our entries into the agent's settings; returns the settings' path."""
+    settings = read_settings(agent.settings)  # first: a file that is refused leaves everything as it was
+    if not has_hooks(settings):
+        _keep_original(agent)
+    state = state_directory()
+    kept = {name: value for name, value in stored_config().items() if name in ("deadline_seconds", "min_score")}
+    write_private(config_file(), as_text({**asdict(config), **kept, "state_dir": str(state)}))
+    (state / "spool").mkdir(mode=0o700, parents=True, exist_ok=True)
+    changed = with_hooks(settings, agent, config_file())
+    if changed != settings:
+        write_private(agent.settings, as_text(changed), mode=_mode(agent.settings))
+    return agent.settings
+
+
+def uninstall(agent: Agent) -> bool:
+    """Remove our entries from the agent's settings; whether there were any. A file that is then what it was before the
+    installation gets its old text back, and one that the installation created is deleted."""
+    settings = read_settings(agent.settings)
+    if settings is None or not has_hooks(settings):
+        return False
+    left = without_hooks(settings)
+    original = _original(agent)
+    before = read_settings(original) if original.exists() else None
+    if before is not None and before == left:
+        write_private(agent.settings, original.read_text(encoding="utf-8"), mode=_mode(agent.settings))
+    elif before is None and left == dict(agent.fields):
+        agent.settings.unlink()
+    else:
+        write_private(agent.settings, as_text(left), mode=_mode(agent.settings))
+    original.unlink(missing_ok=True)
+    return True
+
+
+def forget_configuration() -> None:
+    """Delete the configuration with its key, once no agent uses it any more."""
+    if not any(has_hooks(_readable(agent)) for agent in agents().values()):
+        config_file().unlink(missing_ok=True)
+
+
+def _original(agent: Agent) -> Path:
+    return state_directory() / "originals" / f"{agent.name}.json"
+
+
+def _keep_original(agent: Agent) -> None:
+    original = _original(agent)
+    original.unlink(missing_ok=True)
+    if agent.settings.exists():
+        write_private(original, agent.settings.read_text(encoding="utf-8"))
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
+
+
+def _readable(agent: Agent) -> Json | None:
+    with suppress(errors.InvalidRequest):
+        return read_settings(agent.settings)
+    return None
+
+
+# What `memorybase doctor` says
+
+
+@dataclass(frozen=True, slots=True)
+class MachineStatus:
+    """The hooks of this machine. `problems` are empty while all is well."""
+
+    lines: list[str]
+    problems: list[str]
+
+
+def machine_status() -> MachineStatus:
+    """Which agents have hooks, when each captured last from this machine, and what is wrong."""
+    installed = [agent.name for agent in agents().values() if has_hooks(_readable(agent))]
+    lines, problems = [], []
+    known = _status()
+    for name in installed:
+        told = known.get(name) if isinstance(known.get(name), dict) else {}
+        at = (told or {}).get("captured_at")
+        lines.append(f"{name}: last capture from this machine {_ago(at)}" if at else f"{name}: no capture yet")
+        if told and told.get("error"):
+            problems.append(f"{name}: {told['error']}, {_ago(told.get('error_at'))}")
+    if installed and not stored_config():
+        problems.append(f"{config_file()} is missing or damaged, so the hooks do nothing")
+    return MachineStatus(lines, problems)
+
+
+def _status() -> Json:
+    with suppress(OSError, ValueError):
+        status = json.loads((state_directory() / "status.json").read_text(encoding="utf-8"))
+        return status if isinstance(status, dict) else {}
+    return {}
+
+
+def waiting_events() -> int:
+    """Events that are not sent yet."""
+    spool = state_directory() / "spool"
+    return len(list(spool.glob("*.json"))) if spool.is_dir() else 0
+
+
+def _ago(moment: str | None) -> str:
+    with suppress(TypeError, ValueError):
+        seconds = (datetime.now(UTC) - datetime.fromisoformat(str(moment))).total_seconds()
+        for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+            if seconds >= length:
+                count = int(seconds // length)
+                return f"{count} {unit}{'' if count == 1 else 's'} ago"
+        return "a moment ago"
+    return "at an unknown time"
