@@ -36,6 +36,7 @@ NOT_RUN = {
     "--from": "needs an export of another system; tests/integration/importers covers these commands",
     "--undo": "needs weights that were tuned; tests/integration/cli covers it",
     "0b0f5d8e-5c1c-4b0a-9d2e-2f0a4f1f7c11": "the id of a key of the reader's",
+    "memorybase hooks": "changes the settings of the reader's agents; tests/integration/integrations covers it",
     "session_memory": "needs records, a node and services; tests/integration/conversation covers these calls",
 }
 # Their Python runs in tests/integration/conversation/test_readers_pages.py, over services of its own.

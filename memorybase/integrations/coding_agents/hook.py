@@ -435,27 +435,15 @@ class Capture:
 
 
 def lines(file: BinaryIO) -> Iterator[Json]:
-    """The complete lines that are objects. A line that is still being written is left for the next time."""
-    while True:
-        start = file.tell()
-        line = file.readline(MAX_LINE_BYTES)
-        if not line:
-            return
+    """The lines that are objects. A line that is still being written is none yet: the next capture begins before it."""
+    while line := file.readline(MAX_LINE_BYTES):
         is_long = len(line) == MAX_LINE_BYTES and not line.endswith(b"\n")
-        while is_long and not line.endswith(b"\n"):
+        while is_long and line and not line.endswith(b"\n"):
             line = file.readline(MAX_LINE_BYTES)
-            if not line:
-                file.seek(start)
-                return
-        if is_long:
-            continue
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            if not line.endswith(b"\n"):
-                file.seek(start)
-                return
-            continue
+        value = None
+        if not is_long:
+            with contextlib.suppress(ValueError, RecursionError):
+                value = json.loads(line)
         if isinstance(value, dict):
             yield value
 

@@ -113,8 +113,8 @@ def test_a_transcript_whose_beginning_was_sent_posts_only_the_rest(machine: Mach
     transcript.assistant("1")
     stop(machine, transcript, last_assistant_message="1")
     machine.settle()
-    with transcript.path.open("r+b") as file:  # what was read already is not read again
-        file.write(b"#" * 20)
+    written = transcript.path.read_text()  # what was read already is not read again: it would be other messages
+    transcript.path.write_text(written.replace("00000000-0000-4000", "99999999-0000-4000"))
     transcript.user("Two")
     transcript.assistant("2")
     stop(machine, transcript, last_assistant_message="2")
@@ -191,6 +191,23 @@ def test_hooks_of_claude_code_do_nothing_inside_cursor_or_a_subagent(machine: Ma
 
     assert machine.spooled() == []
     assert not (machine.state / "lock").exists()  # no process was started
+
+
+def test_a_forked_session_is_captured_whole_although_it_copies_ids(machine: Machine, served: Served) -> None:
+    transcript = session_of(machine, served, "claude-code")
+    transcript.user("Hello")
+    transcript.assistant("Hi")
+    stop(machine, transcript, last_assistant_message="Hi")
+    machine.settle()
+    fork = ClaudeTranscript.of(machine.home, "s-fork")
+    shutil.copy(transcript.path, fork.path)
+    fork.lines = transcript.lines
+    fork.assistant("Another way")
+    stop(machine, fork, last_assistant_message="Another way")
+    machine.settle()
+
+    assert stored(served, "s-fork") == [*stored(served, "s-1"), ("assistant", "Another way")]
+    assert len(stored(served, "s-1")) == 2
 
 
 def test_a_line_that_is_being_written_is_captured_when_it_is_complete(machine: Machine, served: Served) -> None:
