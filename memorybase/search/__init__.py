@@ -2,6 +2,8 @@
 
     search               the search, top to bottom: read it first
     request              a request and its bounds
+    conditions           comparisons with metadata, for callers that filter by more than equal values
+    knowledge            what a knowledge id of Dify names
     query_parser         a query's terms, names and dates, and what it asks for
     keyword_search       candidates by terms, from the keyword index
     vector_search        candidates by vectors: stored chunks and pending messages

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 KEYWORD_CANDIDATES: Mapping[str, int] = {"hybrid": 32, "keyword": 64}
 MIN_VECTOR_CANDIDATES = 32  # messages; the first query asks for four times as many chunks
 POSITIONS_PER_CANDIDATE = 4  # some have no message, are not counted, or are filtered out
+CONDITION_POSITIONS = 2_000  # tried with conditions, of which no index knows; as many as nearest chunks
 POSITIONS_READ = 64  # in one statement, until there are enough candidates
 MAX_SESSION_RANGES = 50  # an end user with more sessions is filtered afterwards
 CHUNKS_COMPARED = 4  # of a message that only the keyword half found
@@ -48,7 +49,8 @@ def find_keyword_candidates(
             db, flow_id, session_id=request.session_id, end_user_id=request.end_user_id, at_most=MAX_SESSION_RANGES
         )
     terms = keyword_search.find_terms(db, flow_id, question.terms, within)
-    positions = terms.best_positions(POSITIONS_PER_CANDIDATE * _candidate_limit(request)).tolist()
+    tried = POSITIONS_PER_CANDIDATE * _candidate_limit(request) if request.conditions is None else CONDITION_POSITIONS
+    positions = terms.best_positions(tried).tolist()
     return terms, {target: _eligible_at(db, target, positions, request) for target in targets}
 
 
@@ -61,7 +63,7 @@ def _eligible_at(db: OrmSession, target: Target, positions: Sequence[int], reque
     eligible: list[Facts] = []
     for start in range(0, len(positions), POSITIONS_READ):
         page = positions[start : start + POSITIONS_READ]
-        facts = queries.facts_at(db, target, page, metadata=bool(request.metadata))
+        facts = queries.facts_at(db, target, page, metadata=request.filters_metadata)
         eligible += [facts[position] for position in page if position in facts and _eligible(facts[position], request)]
         if len(eligible) >= _candidate_limit(request):
             break

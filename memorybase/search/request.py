@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 from uuid import UUID
 
 from memorybase import errors
 from memorybase.ids import CallerId
 from memorybase.messages import ROLES
+from memorybase.search.conditions import Condition, Conditions, moment
 from memorybase.search.queries import Facts
 from memorybase.settings import Settings
 from memorybase.validation import check_text
@@ -23,12 +24,17 @@ MAX_NEIGHBORS = 20
 MAX_EXCLUDED = 1_000
 MAX_HALF_LIFE_DAYS = 36_500
 
+# Times that conditions narrow a search to: a little wider, because seconds as a float are rounded.
+_ROUNDING = timedelta(milliseconds=1)
+_EARLIEST, _LATEST = 0, 250_000_000_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
     """A search in one memory base, or in every memory base of a flow.
 
     since and until are inclusive. metadata: each key must have exactly this value in the message's metadata.
+    conditions: tried on the 2,000 nearest chunks and the 2,000 best keyword matches, because no index knows them.
     default_weights: ignore the memory base's own weights.
     half_life_days: half of the score fades with the message's age, with this half-life.
     passages: if false, a snippet is the chunk that matched, for callers that read the messages themselves.
@@ -45,6 +51,7 @@ class SearchRequest:
     since: datetime | None = None
     until: datetime | None = None
     metadata: Mapping[str, Any] | None = None
+    conditions: Conditions | None = None
     min_score: float | None = None
     neighbors: int = 0
     include_pending: bool = True
@@ -53,6 +60,11 @@ class SearchRequest:
     default_weights: bool = False
     half_life_days: float | None = None
     passages: bool = True
+
+    @property
+    def filters_metadata(self) -> bool:
+        """Whether the filters need the messages' metadata."""
+        return bool(self.metadata) or self.conditions is not None
 
 
 def check(settings: Settings, request: SearchRequest) -> None:
@@ -85,6 +97,40 @@ def check(settings: Settings, request: SearchRequest) -> None:
             raise errors.InvalidRequest(f"{name} must have a time zone", field=name)
 
 
+def narrowed(request: SearchRequest) -> SearchRequest:
+    """The request with filters that an index or the store knows, from its conditions. The conditions still decide."""
+    if request.conditions is None or (request.conditions.logical == "or" and len(request.conditions.conditions) > 1):
+        return request
+    for condition in request.conditions.conditions:
+        request = _narrowed_by(request, condition)
+    return request
+
+
+def _narrowed_by(request: SearchRequest, condition: Condition) -> SearchRequest:
+    match condition.names, condition.operator, condition.value:
+        case ("session_id",), "is", str(value) if request.session_id is None:
+            return replace(request, session_id=value)
+        case ("end_user_id",), "is", str(value) if request.end_user_id is None:
+            return replace(request, end_user_id=value)
+        case ("role",), "is", str(value) if request.roles is None and value in ROLES:
+            return replace(request, roles=[value])
+        case ("timestamp",), operator, value:
+            seconds = moment(value)
+            if seconds is not None and _EARLIEST < seconds < _LATEST:
+                return _narrowed_to(request, operator, datetime.fromtimestamp(seconds, UTC))
+    return request
+
+
+def _narrowed_to(request: SearchRequest, operator: str, at: datetime) -> SearchRequest:
+    if operator in {"after", ">", "≥"}:
+        since = at - _ROUNDING
+        return replace(request, since=since if request.since is None else max(since, request.since))
+    if operator in {"before", "<", "≤"}:
+        until = at + _ROUNDING
+        return replace(request, until=until if request.until is None else min(until, request.until))
+    return request
+
+
 def passes(facts: Facts, request: SearchRequest) -> bool:
     return (
         (request.session_id is None or facts.session_id == request.session_id)
@@ -94,4 +140,5 @@ def passes(facts: Facts, request: SearchRequest) -> bool:
         and (request.until is None or facts.timestamp <= request.until)
         and facts.id not in request.exclude_message_ids
         and has_metadata(facts.metadata or {}, request.metadata or {})
+        and (request.conditions is None or request.conditions.hold(facts))
     )

@@ -21,7 +21,7 @@ from memorybase.queries.ownership import check_flow, not_found, require_memory_b
 from memorybase.search import hybrid, queries, query_parser, reranking, vector_search
 from memorybase.search.queries import Neighbour, Target
 from memorybase.search.query_parser import Question, possible_names
-from memorybase.search.request import SearchRequest, check
+from memorybase.search.request import SearchRequest, check, narrowed
 from memorybase.search.snippets import Snippet, snippets_of
 from memorybase.search.stored_candidates import Candidate
 from memorybase.search.vector_search import Nearest
@@ -76,6 +76,7 @@ def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchA
     Raises NotFound, InvalidRequest, VectorStoreUnavailable, CollectionMissing, ModelUnavailable.
     """
     started = time.perf_counter()
+    request = narrowed(request)
     check(services.settings, request)
     request = _with_rows(services, user_id, request)
     find = _dense if request.mode == "dense" else _reranked

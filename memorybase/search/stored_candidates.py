@@ -178,7 +178,7 @@ def _verify_batch(
     db: OrmSession, target: Target, messages: Sequence[Sequence[Candidate]], request: SearchRequest
 ) -> list[Candidate]:
     facts_of = queries.fetch_facts(
-        db, target, {chunks[0].message_id for chunks in messages}, metadata=bool(request.metadata)
+        db, target, {chunks[0].message_id for chunks in messages}, metadata=request.filters_metadata
     )
     verified: list[Candidate] = []
     for chunks in messages:

@@ -79,7 +79,7 @@ def read_pending(
     if not request.include_pending:
         return {}
     scope = queries.PendingScope(
-        request.session_id, request.end_user_id, bool(request.metadata), PENDING_MESSAGES, PENDING_SESSIONS
+        request.session_id, request.end_user_id, request.filters_metadata, PENDING_MESSAGES, PENDING_SESSIONS
     )
     return {
         target: queries.pending_messages(db, target, scope) + queries.edited_messages(db, target, scope)
