@@ -13,8 +13,9 @@ admission      how much work of each class is in progress
 shared_polls   polls that many requests share
 limits         rate limits by key and address
 routes         the endpoints, one module per resource
-schemas        request bodies and responses (chat_schemas: those of chat memories)
+schemas        request bodies and responses (chat_schemas: those of chat memories; dify_schemas: Dify's)
 failures       errors as JSON
+dify_errors    errors in Dify's form
 waiting        waiting for jobs, and their event streams
 openapi        writes docs/reference/openapi.json
 mcp            the MCP server at /mcp

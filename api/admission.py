@@ -42,6 +42,7 @@ _WORK = {
     "search_memory_base": Work.SEARCH,
     "search_flow": Work.SEARCH,
     "search_knowledge_base": Work.SEARCH,
+    "retrieve_knowledge": Work.SEARCH,
     "build_context": Work.SEARCH,
     "get_job": Work.STREAM,
     "watch_job": Work.STREAM,

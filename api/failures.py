@@ -93,13 +93,26 @@ class Overloaded(errors.MemorybaseError):
 
 def install(app: FastAPI) -> None:
     """Render every error in the one shape."""
-    app.add_exception_handler(errors.MemorybaseError, _on_memorybase_error)
-    app.add_exception_handler(RequestValidationError, _on_validation_error)
+    app.add_exception_handler(errors.MemorybaseError, _on_error)
+    app.add_exception_handler(RequestValidationError, _on_error)
     app.add_exception_handler(HTTPException, _on_http_error)
 
 
 def render(error: errors.MemorybaseError, request_id: str) -> JSONResponse:
     """The response for an error; `request_id` is the value of the X-Request-Id header."""
+    body = body_of(error, request_id)
+    answer = {
+        "type": PROBLEM_TYPE + error.code,
+        "title": title_of(type(error)),
+        "status": error.status_code,
+        "detail": body["message"],
+        "error": body,
+    }
+    return JSONResponse(answer, status_code=error.status_code, headers=headers_of(error))
+
+
+def body_of(error: errors.MemorybaseError, request_id: str) -> dict[str, Any]:
+    """The fields of an error, truncated and without message text."""
     body: dict[str, Any] = {"code": error.code, "message": _clean(error.message)}
     if error.field is not None:
         body["field"] = _clean(error.field)
@@ -110,14 +123,25 @@ def render(error: errors.MemorybaseError, request_id: str) -> JSONResponse:
     body |= {"retryable": error.retryable, "request_id": request_id}
     if error.details:
         body["details"] = jsonable_encoder(error.details)
-    answer = {
-        "type": PROBLEM_TYPE + error.code,
-        "title": title_of(type(error)),
-        "status": error.status_code,
-        "detail": body["message"],
-        "error": body,
-    }
-    return JSONResponse(answer, status_code=error.status_code, headers=_headers(error))
+    return body
+
+
+def as_error(found: Exception) -> errors.MemorybaseError:
+    """The error of ours for what a route or FastAPI raised; raises anything else again."""
+    if isinstance(found, errors.MemorybaseError):
+        return found
+    if isinstance(found, RequestValidationError):
+        return _from_validation(found.errors())
+    if isinstance(found, HTTPException):
+        return _from_status(found.status_code)
+    raise found
+
+
+def log_failure(request: Request, error: errors.MemorybaseError) -> None:
+    """Log what is not the caller's mistake."""
+    # While a stack starts, its readiness is polled many times a second.
+    if error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(error, errors.NotReady):
+        log.warning("request_failed", code=error.code, method=request.method, reason=error.message)
 
 
 def title_of(kind: type[errors.MemorybaseError]) -> str:
@@ -138,27 +162,17 @@ def request_id_of(request: Request) -> str:
     return str(request.scope.get("request_id", ""))
 
 
-async def _on_memorybase_error(request: Request, error: Exception) -> JSONResponse:
-    if not isinstance(error, errors.MemorybaseError):
-        raise error
-    # While a stack starts, its readiness is polled many times a second.
-    if error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(error, errors.NotReady):
-        log.warning("request_failed", code=error.code, method=request.method, reason=error.message)
+async def _on_error(request: Request, found: Exception) -> JSONResponse:
+    error = as_error(found)
+    log_failure(request, error)
     return render(error, request_id_of(request))
 
 
-async def _on_validation_error(request: Request, error: Exception) -> JSONResponse:
-    if not isinstance(error, RequestValidationError):
-        raise error
-    return render(_from_validation(error.errors()), request_id_of(request))
-
-
-async def _on_http_error(request: Request, error: Exception) -> JSONResponse:
-    if not isinstance(error, HTTPException):
-        raise error
-    answer = render(_from_status(error.status_code), request_id_of(request))
-    answer.headers.update(error.headers or {})
-    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+async def _on_http_error(request: Request, found: Exception) -> JSONResponse:
+    answer = render(as_error(found), request_id_of(request))
+    if isinstance(found, HTTPException):
+        answer.headers.update(found.headers or {})
+    if answer.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         answer.headers["Allow"] = _allowed_methods(request)
     return answer
 
@@ -243,7 +257,7 @@ def _clean(text: str) -> str:
     return text[: VALUE_CHARS * 5 if " " in text else VALUE_CHARS].encode(errors="replace").decode()
 
 
-def _headers(error: errors.MemorybaseError) -> dict[str, str]:
+def headers_of(error: errors.MemorybaseError) -> dict[str, str]:
     if isinstance(error, errors.Unauthorized):
         return {"WWW-Authenticate": "Bearer"}
     if isinstance(error, errors.RateLimited | Overloaded):

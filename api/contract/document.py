@@ -24,6 +24,7 @@ TAGS: list[dict[str, Any]] = [
     {"name": "chat memories", "description": "Memory of a flow's Chat Memory nodes, with a log for each chat."},
     {"name": "memories", "description": "Memory bases: their settings, progress, dead letters and search weights."},
     {"name": "search", "description": "Search in one memory base, or in all of a flow."},
+    {"name": "dify", "description": "Dify's External Knowledge API."},
     {"name": "knowledge bases", "description": "Named collections of documents, and those of memory bases."},
     {"name": "jobs", "description": "Jobs that ingest, repair and regenerate: list, wait, watch, cancel."},
     {"name": "portability", "description": "Export and import of everything captured, as JSON lines."},

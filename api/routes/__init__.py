@@ -5,6 +5,7 @@ from __future__ import annotations
 from api.routes import (
     chat_memories,
     context,
+    dify,
     flows,
     health,
     history,
@@ -31,6 +32,7 @@ ROUTERS = (
     history.router,
     chat_memories.router,
     search.router,
+    dify.router,
     knowledge_bases.router,
     keys.router,
     sign_in.router,

@@ -160,6 +160,12 @@ def searches(o: Things) -> list[dict[str, Any]]:
     ]
 
 
+def session_condition(o: Things) -> dict[str, Any]:
+    """Dify's filter by a session of the owner."""
+    condition = {"name": "session_id", "comparison_operator": "is", "value": o.named("session")}
+    return {"metadata_condition": {"conditions": [condition]}}
+
+
 def summaries_of() -> Callable[[Things, Things], list[Attempt]]:
     return lambda o, e: [
         Attempt("/summary", query={"flow_id": flow, "session_id": o.named("session")})
@@ -402,6 +408,14 @@ CASES: Cases = {
         *(Attempt("/search", 200, {"flow_id": e.flow, **each}, why="filters of a search of the caller's own")
           for each in searches(o)),
     ],
+    "retrieve_knowledge": lambda o, e: [
+        *(Attempt("/dify/retrieval", body={"knowledge_id": each, "query": "cat sleeps"})
+          for each in (o.base, o.named("notes"), o.flow, o.named("flow"), f"{o.flow}/{o.named('end-user')}")),
+        Attempt("/dify/retrieval", 200, {"knowledge_id": f"{e.flow}/{o.named('end-user')}", "query": "cat sleeps"},
+                why=FREE_TEXT),
+        Attempt("/dify/retrieval", 200, {"knowledge_id": e.base, "query": "cat sleeps"} | session_condition(o),
+                why="filters of a search of the caller's own"),
+    ],
     "list_knowledge_bases": lambda _o, _e: [
         Attempt("/knowledge-bases", 200, why=OWN_LIST),
         Attempt("/knowledge-bases", 200, query={"for_retrieval": "true"}, why=OWN_LIST),
@@ -594,7 +608,13 @@ def test_no_operation_shows_or_changes_another_users_data(stage: Stage, operatio
         shown = {word for word in stage.mine.words if word in answer.text and word not in sent}
         assert not shown, f"{operation.method} {attempt.path} shows the owner's {shown}: {answer.text}"
         if answer.status_code == 404:
-            assert answer.json()["error"]["value"] in attempt.strings, "a 404 names the id as the caller sent it"
+            assert _missing(answer.json()) in attempt.strings, "a 404 names the id as the caller sent it"
+
+
+def _missing(body: dict[str, Any]) -> Any:
+    """The id that a 404 names, also in Dify's form."""
+    in_difys_form = re.search(r"\(got (.*)\)$", body.get("error_msg", ""))
+    return in_difys_form[1] if in_difys_form else body["error"]["value"]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.id)

@@ -54,10 +54,11 @@ def test_schema_names_and_titles_are_unique_and_without_modules(contract: dict[s
 
 def test_every_error_has_the_schema_error_answer(contract: dict[str, Any]) -> None:
     for path, method, operation in operations(contract):
+        wanted = "RetrievalError" if operation["tags"] == ["dify"] else "ErrorAnswer"
         for status, answer in operation["responses"].items():
             if status[0] in "45":
                 schema = answer["content"]["application/json"]["schema"]
-                assert schema == {"$ref": "#/components/schemas/ErrorAnswer"}, (path, method, status)
+                assert schema == {"$ref": f"#/components/schemas/{wanted}"}, (path, method, status)
     assert "HTTPValidationError" not in contract["components"]["schemas"]
 
 
@@ -65,6 +66,12 @@ def test_everything_but_health_needs_a_key(contract: dict[str, Any]) -> None:
     for path, method, operation in operations(contract):
         wanted = [] if "/health/" in path else [{"Bearer": []}, {"ApiKey": []}]
         assert operation.get("security", []) == wanted, (path, method)
+
+
+def test_the_example_of_a_retrieval_is_one(api: Api, contract: dict[str, Any]) -> None:
+    (example,) = contract["components"]["schemas"]["Retrieval"]["examples"]
+    api.memory(flow=api.flow())
+    assert api.post("/dify/retrieval", example) == {"records": []}
 
 
 def test_bodies_refuse_unknown_fields(contract: dict[str, Any]) -> None:

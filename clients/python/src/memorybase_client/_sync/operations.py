@@ -1389,6 +1389,35 @@ class Operations(Transport):
         )
         return self._call(call, models.SearchAnswer)
 
+    def retrieve_knowledge(
+        self,
+        *,
+        knowledge_id: str | UUID,
+        query: str,
+        retrieval_setting: models.RetrievalSetting | Mapping[str, Any] | None = None,
+        metadata_condition: models.MetadataCondition | Mapping[str, Any] | None = None,
+    ) -> models.RetrievalAnswer:
+        """Search for Dify's External Knowledge API. The endpoint to enter in Dify ends in /v1/dify.
+
+        knowledge_id: What to search.
+        query: The question. At most 8000 characters, by the setting max_query_chars.
+        retrieval_setting: How much to answer.
+        metadata_condition: Which messages to search.
+        """
+        call = Call(
+            "POST",
+            "/dify/retrieval",
+            content=json_of(
+                {
+                    "knowledge_id": knowledge_id,
+                    "query": query,
+                    "retrieval_setting": retrieval_setting,
+                    "metadata_condition": metadata_condition,
+                }
+            ),
+        )
+        return self._call(call, models.RetrievalAnswer)
+
     def list_knowledge_bases(
         self,
         *,
