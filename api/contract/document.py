@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from api.contract import descriptions
+from api.contract.examples import add_examples
 from api.contract.headers import add_headers
 from api.contract.typed import add_types
 
@@ -41,6 +42,7 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
     _title(document)
     add_headers(document)
     descriptions.describe(document)
+    add_examples(document)
     return document
 
 
