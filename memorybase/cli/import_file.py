@@ -27,6 +27,10 @@ class System(StrEnum):
     claude = "claude"
     langchain = "langchain"
     langflow = "langflow"
+    mem0 = "mem0"
+    letta = "letta"
+    zep = "zep"
+    agent_memory_server = "agent-memory-server"
 
 
 def import_file(

@@ -151,6 +151,7 @@ def _post(client: Client, part: Part, start: int, end: int, report: Report, answ
         for where in part.places[start:end]:
             report.skip(where, f"refused: {exc.message}", field=exc.field)
     else:
+        answers["known"] += end - start - len(answer["messages"])  # the same message twice in this request
         for message in answer["messages"]:
             answers["new" if message["created"] else "deleted" if message["deleted"] else "known"] += 1
 

@@ -6,7 +6,7 @@ records    `Record`, `Found`, and the `Report` of what did not fit
 files      `read_records`: JSON files, folders and ZIP archives as records
 queries    `read_rows`: the rows of a table as records
 chatgpt    `read`: a system's records as messages; so do the other modules that are named after a system
-claude, langchain, langflow
+claude, langchain, langflow, mem0, letta, zep, agent_memory_server
 runs       `runs_of`: messages checked, repaired and grouped into runs that the API accepts
 systems    `SYSTEMS`, and `read_runs`: a source to the runs in it
 

@@ -18,6 +18,7 @@ from memorybase.importers.records import (
     as_object,
     as_text,
     given,
+    items_of,
     json_column,
     uuid_column,
 )
@@ -26,7 +27,7 @@ from memorybase.importers.records import (
 def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
     """The messages of a table or of saved answers, in their order."""
     for record in records:
-        for where, row in _rows(record):
+        for where, row in items_of(record, ("items", "messages")):
             message_id = uuid_column(row.get("id"))
             flow = uuid_column(row.get("flow_id"))
             session_id = as_text(row.get("session_id")) or flow
@@ -37,17 +38,6 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
                 where, session_id, _message(message_id, row), flow=flow, flow_name=as_text(row.get("flow_name")),
                 run=uuid_column(row.get("run_id")),
             )  # fmt: skip
-
-
-def _rows(record: Record) -> Iterator[tuple[str, Json]]:
-    """One row, or those of a page of an answer."""
-    value = as_object(record.value)
-    items = value.get("items", value.get("messages"))
-    if not isinstance(items, list):
-        yield record.where, value
-        return
-    for index, item in enumerate(items):
-        yield f"{record.where}.items[{index}]", as_object(item)
 
 
 def _message(message_id: str, row: Json) -> Json:

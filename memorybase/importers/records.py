@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from uuid import UUID
@@ -129,6 +129,17 @@ def as_text(value: Any) -> str | None:
 def given(**fields: Any) -> Json:
     """The fields that have a value."""
     return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
+
+
+def items_of(record: Record, names: Sequence[str]) -> Iterator[tuple[str, Json]]:
+    """The items of an answer, whose list has one of these names, or the record itself, each with its place."""
+    value = as_object(record.value)
+    name = next((name for name in names if isinstance(value.get(name), list)), None)
+    if name is None:
+        yield record.where, value
+        return
+    for index, item in enumerate(value[name]):
+        yield f"{record.where}.{name}[{index}]", as_object(item)
 
 
 def json_column(value: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memorybase import errors
-from memorybase.importers import chatgpt, claude, langchain, langflow
+from memorybase.importers import agent_memory_server, chatgpt, claude, langchain, langflow, letta, mem0, zep
 from memorybase.importers.files import read_records
 from memorybase.importers.queries import Table, is_database, read_rows
 from memorybase.importers.records import Found, Record, Report
@@ -32,6 +32,10 @@ SYSTEMS = {
     "langflow": System(
         langflow.read, table=Table("message", ("flow_id", "session_id", "timestamp", "id"), "flow"), has_flows=True
     ),
+    "mem0": System(mem0.read),
+    "letta": System(letta.read, ("*.af", "*.json"), has_flows=True),
+    "zep": System(zep.read),
+    "agent-memory-server": System(agent_memory_server.read, has_flows=True),
 }
 
 

@@ -181,3 +181,96 @@ def langflow(folder: Path) -> Path:
         flows = [(LANGFLOW_FLOW.replace("-", ""), "Garden"), (LANGFLOW_OTHER.replace("-", ""), "Garden")]
         db.executemany("INSERT INTO flow VALUES (?, ?)", flows)
     return file
+
+
+def mem0() -> Json:
+    """What mem0 2.2 answers to get_all(): the newest first, messages kept as they were and an extracted memory."""
+
+    def memory(number: int, text: str, **more: Any) -> Json:
+        return {
+            "id": f"63dbb81a-1be3-497b-b03d-37b7b5f7fda{number}", "memory": text, "hash": "3e65e094", "metadata": None,
+            "created_at": f"2026-03-01T10:00:0{number}.717185+00:00", "updated_at": None, "user_id": "ada", **more,
+        }  # fmt: skip
+
+    return {
+        "results": [
+            memory(4, "Allergic to nuts", agent_id="cook"),
+            memory(3, "Lives in Riga", metadata={"topic": "home"}, categories=["places"]),
+            memory(2, "Noted.", run_id="r1", role="assistant"),
+            memory(1, "I live in Riga", run_id="r1", role="user", actor_id="Ada"),
+        ]
+    }
+
+
+def letta() -> Json:
+    """An agent file of Letta: an agent that answers by the tool send_message, with a tool and a block."""
+
+    def message(number: int, role: str, text: str | None, **more: Any) -> Json:
+        return {"id": f"message-{number}", "role": role, "content": [{"type": "text", "text": text}] if text else [],
+                "created_at": f"2026-03-01T10:00:0{number}+00:00", **more}  # fmt: skip
+
+    def call(call_id: str, name: str, **arguments: Any) -> Json:
+        return {"id": call_id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+
+    packed = json.dumps({"type": "user_message", "message": "Where is my boat?", "time": "10:00"})
+    beat = json.dumps({"type": "heartbeat", "reason": "Automated timer", "time": "10:00"})
+    found = json.dumps({"status": "OK", "message": "berth 12", "time": "10:00"})
+    return {
+        "agents": [{
+            "id": "agent-0", "name": "harbour", "block_ids": ["block-0"], "in_context_message_ids": ["message-0"],
+            "messages": [
+                message(0, "system", "You are the harbour."),
+                message(1, "user", packed, name="Ada"),
+                message(2, "assistant", "I have to look.", tool_calls=[call("c-1", "search", query="boat")]),
+                message(3, "tool", found, tool_call_id="c-1", name="search"),
+                message(4, "assistant", "She wants to know.", tool_calls=[call("c-2", "send_message",
+                                                                               message="At berth 12.")]),
+                message(5, "tool", json.dumps({"status": "OK", "message": "None"}), tool_call_id="c-2"),
+                message(6, "user", beat),
+                message(7, "user", "Thanks"),
+            ],
+        }],
+        "blocks": [{"id": "block-0", "label": "human", "value": "Ada has a boat.", "description": "The person"}],
+        "created_at": "2026-03-02T00:00:00+00:00",
+    }  # fmt: skip
+
+
+def zep(folder: Path) -> Path:
+    """A folder with a page of a thread, as Zep 4 answers, and one with the episodes of a graph."""
+    thread = "55555555-5555-4555-8555-555555555555"
+
+    def item(number: int, role: str, content: str, **more: Any) -> Json:
+        return {
+            "uuid": f"66666666-6666-4666-8666-66666666666{number}", "role": role, "content": content,
+            "created_at": "2026-03-05T00:00:00Z", "reference_time": f"2026-03-01T10:00:0{number}Z", **more,
+        }  # fmt: skip
+
+    page = [item(1, "user", "My boat is the Albatross.", name="Ada", metadata={"mood": "glad"}, thread_uuid=thread),
+            item(2, "assistant", "A good name.", thread_uuid=thread)]  # fmt: skip
+    episode = {"uuid": "77777777-7777-4777-8777-777777777777", "name": "note", "group_id": "harbour", "source": "text",
+               "content": "The harbour closes at ten.", "valid_at": "2026-03-01T11:00:00Z"}  # fmt: skip
+    saved = folder / "zep"
+    saved.mkdir(exist_ok=True)
+    write_json(saved, "page-1.json", {"items": page, "next_cursor": None, "user_id": "ada"})
+    write_json(saved, "episodes.json", {"episodes": [episode]})
+    return saved
+
+
+def agent_memory_server(folder: Path) -> Path:
+    """A folder with a working memory and the answer of a search in the long-term memory."""
+    saved = folder / "ams"
+    saved.mkdir(exist_ok=True)
+    said = [{"id": f"01HX{n}", "role": role, "content": text, "created_at": f"2026-03-01T10:00:0{n}Z",
+             "discrete_memory_extracted": "t"} for n, (role, text) in
+            enumerate((("user", "I prefer tea."), ("assistant", "Noted.")))]  # fmt: skip
+    fact = {
+        "id": "01HY1", "text": "Ada prefers tea.", "memory_type": "semantic", "topics": ["drinks"],
+        "session_id": "chat-1", "user_id": "ada", "namespace": "kitchen", "created_at": "2026-03-01T10:01:00Z",
+    }  # fmt: skip
+    working = {"session_id": "chat-1", "namespace": "kitchen", "user_id": "ada", "messages": said, "data": {},
+               "memories": [fact], "context": "Ada talks about tea."}  # fmt: skip
+    repeated = fact | {"id": "01HY2", "memory_type": "message", "text": "I prefer tea."}
+    write_json(saved, "chat-1.json", working)
+    other = fact | {"id": "01HY3", "text": "The kettle is blue."}
+    write_json(saved, "long-term.json", {"memories": [other, repeated], "total": 2})
+    return saved

@@ -25,12 +25,20 @@ SAMPLES: dict[str, Callable[[Path], Path]] = {
     "claude": lambda folder: write_json(folder, "conversations.json", exports.claude()),
     "langchain": exports.langchain,
     "langflow": exports.langflow,
+    "mem0": lambda folder: write_json(folder, "memories.json", exports.mem0()),
+    "letta": lambda folder: write_json(folder, "harbour.af", exports.letta()),
+    "zep": exports.zep,
+    "agent-memory-server": exports.agent_memory_server,
 }
 FOUND = {
     "chatgpt": "1 flow, 2 sessions, 3 runs, 9 messages",
     "claude": "1 flow, 2 sessions, 3 runs, 6 messages",
     "langchain": "1 flow, 2 sessions, 4 runs, 9 messages",
     "langflow": "2 flows, 2 sessions, 3 runs, 6 messages",
+    "mem0": "1 flow, 3 sessions, 3 runs, 4 messages",
+    "letta": "1 flow, 2 sessions, 4 runs, 7 messages",
+    "zep": "1 flow, 2 sessions, 2 runs, 3 messages",
+    "agent-memory-server": "1 flow, 2 sessions, 2 runs, 4 messages",
 }
 
 
@@ -208,8 +216,51 @@ class TestWhatIsKept:
         assert run(saved, "--from", "langflow").output.splitlines()[0].endswith("0 new, 6 already there")
         assert len(stored(api)) == 6
 
+    def test_memories_belong_to_their_end_users(self, api: Api, tmp_path: Path) -> None:
+        run(SAMPLES["mem0"](tmp_path), "--from", "mem0")
+        run(SAMPLES["agent-memory-server"](tmp_path), "--from", "agent-memory-server")
+        sessions = {
+            (flow, each["session_id"], each["end_user_id"])
+            for flow in ("mem0", "kitchen")
+            for each in api.get("/sessions", flow_id=flow)["items"]
+        }
+        assert sessions == {
+            ("mem0", "ada/r1", "ada"), ("mem0", "ada", "ada"), ("mem0", "ada/cook", "ada"),
+            ("kitchen", "chat-1", "ada"), ("kitchen", "ada/chat-1/memories", "ada"),
+        }  # fmt: skip
+        base = api.get("/memories", flow_id="kitchen")["items"][0]["id"]
+        found = api.post(f"/memories/{base}/search", {"query": "Ada prefers tea", "end_user_id": "ada"})["results"]
+        assert found[0]["content"] == "Ada prefers tea."
+        assert found[0]["metadata"] == {"memory_type": "semantic", "topics": ["drinks"]}
+
+    def test_later_files_of_an_agent_add_up(self, api: Api, tmp_path: Path) -> None:
+        run(SAMPLES["letta"](tmp_path), "--from", "letta")
+        later = exports.letta()
+        messages = later["agents"][0]["messages"]
+        new = {"id": "message-0", "role": "user", "content": "Bye", "created_at": "2026-03-03T00:00:00+00:00"}
+        later["agents"][0]["messages"] = [*messages[4:], new]
+        later["blocks"][0]["value"] = "Ada has two boats."
+        said = run(write_json(tmp_path, "later.af", later), "--from", "letta")
+        assert said.output.splitlines()[0].endswith("2 new, 2 already there")
+        assert {each["session_id"] for each in stored(api)} == {"harbour", "harbour/blocks"}
+
+    def test_zeps_times_names_and_metadata_are_kept(self, api: Api, tmp_path: Path) -> None:
+        run(exports.zep(tmp_path), "--from", "zep")
+        question, *_ = api.get("/messages", flow_id="zep", end_user_id="ada", order="asc")["items"]
+        assert (question["sender_name"], question["metadata"]) == ("Ada", {"mood": "glad"})
+        assert question["timestamp"].startswith("2026-03-01T10:00:01")
+        (episode,) = api.get("/messages", flow_id="zep", session_id="harbour")["items"]
+        assert episode["metadata"] == {"source": "text", "episode": "note"}
+
 
 class TestWhatDoesNotFit:
+    def test_what_occurs_twice_in_a_source_is_stored_once(self, api: Api, tmp_path: Path) -> None:
+        memory = exports.mem0()["results"][0]
+        file = write_json(tmp_path, "twice.json", {"results": [memory, memory]})
+        said = run(file, "--from", "mem0").output.splitlines()[0]
+        assert said == "1 flow, 1 session, 1 run, 2 messages: 1 new, 1 already there"
+        assert len(stored(api)) == 1
+
     def test_what_the_api_refuses_is_reported_and_the_rest_is_stored(self, api: Api, tmp_path: Path) -> None:
         sample = exports.claude()
         run(write_json(tmp_path, "conversations.json", sample), "--from", "claude")

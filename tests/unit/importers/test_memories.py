@@ -1,0 +1,182 @@
+"""mem0, Letta, Zep and agent-memory-server: systems that keep memories beside messages."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from harness import exports
+from harness.exports import Json
+
+from memorybase.importers import agent_memory_server, letta, mem0, zep
+from memorybase.importers.records import Record, Report
+from memorybase.importers.runs import Part, runs_of
+
+
+def parts_of(system: Any, *values: Any, report: Report | None = None) -> list[Part]:
+    report = report or Report()
+    records = [Record(f"f.json[{n}]", value, "f") for n, value in enumerate(values)]
+    return list(runs_of(system.read(records, report), flow="flow", into_one_flow=False, report=report))
+
+
+def messages_of(system: Any, *values: Any, report: Report | None = None) -> list[Json]:
+    return [message for part in parts_of(system, *values, report=report) for message in part.messages]
+
+
+class TestMem0:
+    def test_memories_are_sorted_and_its_scope_is_the_session(self) -> None:
+        parts = parts_of(mem0, exports.mem0())
+        assert [(part.session_id, part.end_user_id, [each["content"] for each in part.messages]) for part in parts] == [
+            ("ada/r1", "ada", ["I live in Riga", "Noted."]),
+            ("ada", "ada", ["Lives in Riga"]),
+            ("ada/cook", "ada", ["Allergic to nuts"]),
+        ]
+
+    def test_a_message_keeps_its_role_and_a_memory_is_an_answer(self) -> None:
+        said, _, fact, _ = messages_of(mem0, exports.mem0())
+        assert (said["role"], said["sender_name"], said["metadata"]) == ("user", "Ada", {"run_id": "r1"})
+        assert (fact["role"], fact["metadata"]) == ("assistant", {"topic": "home", "categories": ["places"]})
+
+    def test_a_list_and_lines_are_read_like_the_answer(self) -> None:
+        assert parts_of(mem0, *exports.mem0()["results"]) == [
+            Part(part.flow, None, part.session_id, part.end_user_id, part.run_id, {}, part.messages,
+                 tuple(place.replace("[0].results", "") for place in part.places))
+            for part in parts_of(mem0, exports.mem0())
+        ]  # fmt: skip
+
+    @pytest.mark.parametrize("memory", [None, {}, {"id": "m"}, {"id": "m", "memory": " "}, {"id": 3, "memory": "x"}])
+    def test_an_odd_memory_is_reported_and_the_others_are_kept(self, memory: Any) -> None:
+        report = Report()
+        kept = {"id": "kept", "memory": "x", "created_at": "never"}
+        (part,) = parts_of(mem0, {"results": [memory, kept]}, report=report)
+        assert (part.session_id, part.messages[0]["id"]) == ("memories", "kept")
+        assert (report.total("skipped"), report.total("changed")) == (1, 1)
+
+
+class TestLetta:
+    def test_answers_are_what_the_agent_sent_and_results_are_unpacked(self) -> None:
+        messages = messages_of(letta, exports.letta())
+        assert [(each["role"], each["content"]) for each in messages] == [
+            ("system", "You are the harbour."), ("user", "Where is my boat?"), ("assistant", "I have to look."),
+            ("tool", "berth 12"), ("assistant", "At berth 12."), ("user", "Thanks"), ("assistant", "Ada has a boat."),
+        ]  # fmt: skip
+        assert (messages[2]["is_output"], messages[3]["tool_call_id"]) == (False, "c-1")
+        assert "tool_calls" not in messages[4]
+        assert messages[6]["metadata"] == {"label": "human", "description": "The person"}
+
+    def test_ids_stay_when_a_later_file_counts_anew(self) -> None:
+        later = exports.letta()
+        later["agents"][0]["messages"] = later["agents"][0]["messages"][3:]
+        for number, message in enumerate(later["agents"][0]["messages"]):
+            message["id"] = f"message-{number}"
+        first = [message["id"] for message in messages_of(letta, exports.letta())]
+        assert [message["id"] for message in messages_of(letta, later)][-3:] == first[-3:]
+
+    def test_genuine_repeats_are_kept(self) -> None:
+        same = {"role": "user", "content": "yes", "created_at": "2026-03-01T10:00:00Z"}
+        ids = [message["id"] for message in messages_of(letta, {"name": "a", "messages": [same, same]})]
+        assert len(set(ids)) == 2
+
+    def test_a_users_json_is_no_event(self) -> None:
+        text = json.dumps({"type": "order", "message": "two boats"})
+        (message,) = messages_of(letta, {"name": "a", "messages": [{"role": "user", "content": text}]})
+        assert message["content"] == text
+
+    def test_a_failed_tool_and_an_approval(self) -> None:
+        call = {"id": "c", "type": "function", "function": {"name": "pay", "arguments": "{}"}}
+        failed = json.dumps({"status": "Failed", "message": "no money"})
+        report = Report()
+        asked, result = messages_of(
+            letta,
+            {"name": "a", "messages": [
+                {"role": "approval", "content": [], "tool_calls": [call]}, {"role": "approval", "approve": True},
+                {"role": "tool", "content": failed, "tool_call_id": "c"},
+            ]},
+            report=report,
+        )  # fmt: skip
+        assert (asked["role"], asked["content"], asked["is_output"]) == ("assistant", None, False)
+        assert (result["status"], result["content"]) == ("failed", "no money")
+        assert report.total("skipped") == 1
+
+    @pytest.mark.parametrize(
+        "document", [None, {}, {"agents": 3}, {"agents": [{}]}, {"agents": [None]}, {"messages": [], "name": ""}]
+    )
+    def test_an_odd_file_is_reported(self, document: Any) -> None:
+        report = Report()
+        assert len(messages_of(letta, document, exports.letta(), report=report)) == 7
+        assert report.total("skipped") == 2  # with the heartbeat of the sample
+
+    @pytest.mark.parametrize(
+        "message", [None, {}, {"role": "summary", "content": "x"}, {"role": "user", "content": []}]
+    )
+    def test_an_odd_message_is_reported(self, message: Any) -> None:
+        report = Report()
+        kept = {"role": "user", "content": "kept"}
+        assert len(messages_of(letta, {"name": "a", "messages": [message, kept]}, report=report)) == 1
+        assert report.total("skipped") == 1
+
+
+class TestZep:
+    def test_a_file_is_a_thread_unless_its_messages_name_theirs(self) -> None:
+        message = {"uuid": "u", "role": "user", "content": "x"}
+        sessions = [
+            parts_of(zep, value)[0].session_id
+            for value in (
+                {"messages": [message]}, {"messages": [message], "thread_id": "t"}, message,
+                {"messages": [message | {"thread_uuid": "t2"}], "uuid": "t"},
+            )
+        ]  # fmt: skip
+        assert sessions == ["f", "t", "f", "t2"]
+
+    @pytest.mark.parametrize(
+        ("fields", "role", "name"),
+        [
+            ({"role": "user", "name": "Ada"}, "user", "Ada"),
+            ({"role": "Ada", "role_type": "user"}, "user", "Ada"),
+            ({"role": "function"}, "tool", None),
+            ({"role_type": "norole"}, "user", None),
+            ({"graph_uuid": "g", "role_name": "Ada", "name": "title"}, "user", "Ada"),
+        ],
+    )
+    def test_roles_and_names_of_every_version(self, fields: Json, role: str, name: str | None) -> None:
+        (message,) = messages_of(zep, {"items": [{"uuid": "u", "content": "x", **fields}]})
+        assert (message["role"], message.get("sender_name")) == (role, name)
+
+    @pytest.mark.parametrize(
+        "item", [None, {}, {"uuid": "u", "role": "user"}, {"uuid": "u", "content": "x"},
+                 {"uuid": "u", "content": "x", "role": "judge"}, {"uuid": "u", "content": "x", "role": 3}],
+    )  # fmt: skip
+    def test_an_odd_message_is_reported_and_the_others_are_kept(self, item: Any) -> None:
+        report = Report()
+        kept = {"uuid": "kept", "role": "user", "content": "x"}
+        assert [message["id"] for message in messages_of(zep, {"items": [item, kept]}, report=report)] == ["kept"]
+        assert report.total("skipped") == 1
+
+
+class TestAgentMemoryServer:
+    @pytest.mark.parametrize("document", [None, {}, {"sessions": ["a"], "total": 1}, {"messages": 3}])
+    def test_other_answers_are_reported(self, document: Any) -> None:
+        report = Report()
+        assert parts_of(agent_memory_server, document, report=report) == []
+        assert report.total("skipped") == 1
+
+    @pytest.mark.parametrize(
+        "document",
+        [
+            {"messages": [None, {"id": "kept", "role": "user", "content": "x"}]},
+            {"messages": [{"role": "user", "content": "x"}, {"id": "kept", "role": "user", "content": "x"}]},
+            {
+                "messages": [
+                    {"id": "m", "role": "robot", "content": "x"},
+                    {"id": "kept", "role": "user", "content": "x"},
+                ]
+            },
+            {"messages": None, "memories": [{"id": "m"}, {"id": "kept", "text": "x"}]},
+        ],
+    )
+    def test_an_odd_record_is_reported_and_the_others_are_kept(self, document: Json) -> None:
+        report = Report()
+        (message,) = messages_of(agent_memory_server, document, report=report)
+        assert message["id"].endswith(":kept")
+        assert report.total("skipped") == 1
