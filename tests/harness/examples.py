@@ -98,6 +98,8 @@ CALLS = [
     Call("search_memory_base", {"query": "Is Anna allergic to peanuts?", "top_k": 1, "neighbors": 1, "explain": True},
          BASE),
     Call("search_flow", {"flow_id": "support", "query": "peanuts", "mode": "keyword", "top_k": 1}),
+    Call("retrieve_knowledge", {"knowledge_id": "support", "query": "peanuts",
+                                "retrieval_setting": {"top_k": 1, "score_threshold": 0.0}}),
     Call("get_history", {**ANNA, "max_tokens": 2000}),
     Call("build_context", {**ANNA, "query": "peanuts", "token_budget": 1000, "run_id": "run-2", "node_id": "llm"}),
     Call("capture_run", {"session_id": "anna-1", "run_id": "run-2", "messages": [said("user", "And almonds?")]},
