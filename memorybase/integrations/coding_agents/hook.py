@@ -32,7 +32,7 @@ MAX_TEXT = 32_000  # characters of a message; the rest is cut off with a mark
 MAX_RESULT = 4_000  # characters of a tool's arguments or result, if they are kept
 BATCH_MESSAGES = 50
 BATCH_CHARS = 100_000
-MAX_SPOOLED = 2_000
+MAX_FILES = 2_000  # that wait in the spool, and places in transcripts
 SAID = 200  # first characters of an answer, by which it is recognized in the transcript
 RECALLED = 5
 MIN_SCORE = 0.2  # rejects six of seven prompts that memory knows nothing about
@@ -295,12 +295,12 @@ def locked(path: str) -> Iterator[bool]:
 
 
 def _waiting(config: Json) -> list[str]:
-    """The spooled files, oldest first. Beyond MAX_SPOOLED the oldest are given up."""
+    """The spooled files, oldest first. Beyond MAX_FILES the oldest are given up."""
     names = (name for name in os.listdir(config["spool"]) if name.endswith(".json"))
     paths = [os.path.join(config["spool"], name) for name in sorted(names)]
-    for path in paths[:-MAX_SPOOLED]:
+    for path in paths[:-MAX_FILES]:
         _remove(path)
-    return paths[-MAX_SPOOLED:]
+    return paths[-MAX_FILES:]
 
 
 def _remove(path: str) -> None:
@@ -388,7 +388,7 @@ class Capture:
         self.config, self.event, self.stored = config, event, 0
         name = digest(f"{event['agent']} {event['transcript']}")[:32]
         self._state_file = os.path.join(config["state_dir"], "transcripts", f"{name}.json")
-        self._state = read_json(self._state_file)
+        self._state = read_json(self._state_file) or _first_place(os.path.dirname(self._state_file))
         self._saved = self._state.get("offset")
         self._messages: list[Json] = []
         self.answer = _text(self._state.get("answer"))  # the beginning of the newest answer that was read
@@ -432,6 +432,15 @@ class Capture:
         if self._state.get("offset") != self._saved:
             write_json(self._state_file, self._state)
             self._saved = self._state.get("offset")
+
+
+def _first_place(folder: str) -> Json:
+    """The place in a new transcript: its beginning. Forgets the oldest places if there are too many."""
+    if os.path.isdir(folder) and len(os.listdir(folder)) > MAX_FILES:
+        paths = sorted((os.path.join(folder, name) for name in os.listdir(folder)), key=os.path.getmtime)
+        for path in paths[: -MAX_FILES // 2]:
+            _remove(path)
+    return {}
 
 
 def lines(file: BinaryIO) -> Iterator[Json]:
@@ -523,7 +532,10 @@ NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
 
 def claude_entries(line: Json, _: Json) -> Iterator[Json]:
     """Claude Code: {uuid, type, message} a line. Lines of subagents, summaries and notes are skipped."""
-    message, kind = line.get("message"), line.get("type")
+    message, kind, queued = line.get("message"), line.get("type"), line.get("attachment")
+    queued = queued if kind == "attachment" and isinstance(queued, dict) else {}
+    if (queued.get("type"), queued.get("commandMode", "prompt")) == ("queued_command", "prompt"):
+        kind, message = "user", {"content": queued.get("prompt")}  # typed while the agent was at work
     if kind not in ("user", "assistant") or not isinstance(message, dict) or not isinstance(line.get("uuid"), str):
         return
     if any(line.get(mark) for mark in NOT_SAID):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -15,6 +17,7 @@ from memorybase.integrations.coding_agents.agents import Agent, Json, agents
 from memorybase.integrations.coding_agents.settings import (
     as_text,
     has_hooks,
+    our_entries,
     read_settings,
     with_hooks,
     without_hooks,
@@ -152,9 +155,18 @@ def machine_status() -> MachineStatus:
         lines.append(f"{name}: last capture from this machine {_ago(at)}" if at else f"{name}: no capture yet")
         if told and told.get("error"):
             problems.append(f"{name}: {told['error']}, {_ago(told.get('error_at'))}")
+        if any(not Path(word).exists() for word in _paths(_readable(agents()[name]) or {})):
+            problems.append(f"{name}: its hooks name files of an installation that is gone")
     if installed and not stored_config():
         problems.append(f"{config_file()} is missing or damaged, so the hooks do nothing")
     return MachineStatus(lines, problems)
+
+
+def _paths(settings: Json) -> Iterator[str]:
+    """The Python and the script that our entries name."""
+    for entry in our_entries(settings):
+        words = shlex.split(entry["command"])
+        yield from (words[0], words[3])
 
 
 def _status() -> Json:

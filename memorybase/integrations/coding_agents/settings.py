@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,15 @@ def _without_ours(entry: Json) -> Json | None:
 
 def is_ours(entry: Json) -> bool:
     return isinstance(entry.get("command"), str) and OURS.search(entry["command"]) is not None
+
+
+def our_entries(settings: Json) -> Iterator[Json]:
+    """Our commands, wherever they stand."""
+    for entries in settings.get("hooks", {}).values():
+        for entry in entries:
+            inner = entry.get("hooks")
+            commands = [entry, *inner] if isinstance(inner, list) else [entry]
+            yield from (each for each in commands if isinstance(each, dict) and is_ours(each))
 
 
 def has_hooks(settings: Json | None) -> bool:

@@ -137,10 +137,16 @@ def test_only_what_was_said_is_captured_of_claude_code(machine: Machine, served:
     transcript.user("Really typed.<system-reminder>a reminder</system-reminder>")
     transcript.write(transcript.line("assistant", thinking))
     transcript.tool("Read", {"file_path": ".env"}, SECRET)
+    for mode, prompt in (("prompt", "Also typed."), ("task-notification", "A task has ended")):  # while it was at work
+        queued = {"type": "queued_command", "commandMode": mode, "prompt": prompt}
+        transcript.write(transcript.line("attachment", None, attachment=queued, message=None))
+    recalled = {"type": "hook_additional_context", "content": ["What these hooks recalled"]}
+    transcript.write(transcript.line("attachment", None, attachment=recalled, message=None))
     stop(machine, transcript, last_assistant_message="Really said.")
     machine.settle()
 
-    assert stored(served, "s-1") == [("user", "Really typed."), ("assistant", "Really said.")]
+    said = [("user", "Really typed."), ("assistant", "Really said."), ("user", "Also typed.")]
+    assert stored(served, "s-1") == said
 
 
 @pytest.mark.parametrize("kind", AGENTS)
@@ -476,7 +482,7 @@ def test_only_one_process_sends_at_a_time(machine: Machine, served: Served) -> N
 
 
 def test_the_oldest_events_are_given_up_when_too_many_wait(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hook, "MAX_SPOOLED", 3)
+    monkeypatch.setattr(hook, "MAX_FILES", 3)
     config = {"spool": str(machine.state / "spool"), "state_dir": str(machine.state)}
     for number in range(5):
         hook.spool(config, {"agent": "codex", "number": number})

@@ -276,6 +276,16 @@ def test_doctor_says_when_this_machine_captured_last(machine: Machine, served: S
     assert "memorybase hooks install" in failing.fix
 
 
+def test_doctor_reports_hooks_whose_installation_is_gone() -> None:
+    put("cursor")
+    path = settings_of("cursor")
+    before = checked()
+    path.write_text(path.read_text().replace("/hook.py", "/hook.py.gone/memorybase/../hook.py"))
+
+    assert before.ok
+    assert "name files of an installation that is gone" in checked().detail
+
+
 def test_doctor_reports_a_missing_configuration() -> None:
     put("cursor")
     install.config_file().unlink()
