@@ -30,7 +30,7 @@ FILE = Path(__file__).parents[2] / "api" / "contract" / "examples.json"
 MAX_ITEMS = 2  # of a recorded list
 METRIC = "memorybase_runs_captured_total"  # the one that is shown
 SCORE_DIGITS = 3
-TIME = "2026-01-15T09:30:00Z"
+TIME, MINUTE = "2026-01-15T09:30:00Z", "2026-01-15 09:30 UTC"
 # Values that differ at every call, by name.
 FIXED: Json = {
     "took_ms": 3.2, "secret": "mb_EXAMPLE-secret-that-is-shown-once", "prefix": "mb_EXAMP", "request_id": "4f1c8e2a",
@@ -40,6 +40,7 @@ BUCKET: Json = {"captured": 2, "ingested": 2, "delay_mean_seconds": 0.8, "delay_
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)")
+_MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC")
 _LOOKUP = re.compile(r"^\$(\w+)\.([\w.]+)$")
 
 
@@ -194,7 +195,7 @@ class Fixed:
         return self.text(value) if isinstance(value, str) else value
 
     def text(self, value: str) -> str:
-        return _TIME.sub(TIME, _UUID.sub(self._id, value))
+        return _MINUTE.sub(MINUTE, _TIME.sub(TIME, _UUID.sub(self._id, value)))
 
     def _id(self, found: re.Match[str]) -> str:
         return self._ids.setdefault(found[0], str(uuid5(NAMESPACE_URL, f"example-{len(self._ids) + 1}")))
