@@ -29,7 +29,7 @@ WITHHELD_FIELDS = frozenset({
 })  # fmt: skip
 WITHHELD = "[withheld]"
 # Libraries that log every request or statement at INFO, or a task's arguments at DEBUG.
-CHATTY = ("alembic", "celery.pool", "chromadb", "httpcore", "httpx", "kombu", "sentence_transformers", "urllib3")
+CHATTY = ("alembic", "celery.pool", "chromadb", "httpcore", "httpx", "kombu", "mcp", "sentence_transformers", "urllib3")
 _URL_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*@")
 
 

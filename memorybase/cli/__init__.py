@@ -17,6 +17,7 @@ from memorybase.cli import (
     hooks,
     import_file,
     keys,
+    mcp,
     reconcile,
     reindex,
     restore,
@@ -45,6 +46,7 @@ app.command()(search.search)
 app.command()(evaluate.evaluate)
 app.command()(tune.tune)
 app.command()(sign_in.sign_in)
+app.command()(mcp.mcp)
 app.command()(reconcile.reconcile)
 app.command()(restore.restore)
 app.command()(reindex.reindex)

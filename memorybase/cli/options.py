@@ -52,6 +52,11 @@ def table_console() -> Console:
 
 def connect(data_dir: Path | None, url: str | None, key: str | None) -> Client:
     """A client of the stack that the options name. Raises NotReady or Unauthorized with what to do."""
+    return Client(*address(data_dir, url, key))
+
+
+def address(data_dir: Path | None, url: str | None, key: str | None) -> tuple[str, str]:
+    """The URL and the key of the stack that the options name. Raises NotReady or Unauthorized with what to do."""
     settings = Settings()
     data = DataDir(data_dir or settings.data_dir)
     if url is None:
@@ -63,7 +68,7 @@ def connect(data_dir: Path | None, url: str | None, key: str | None) -> Client:
     key = key or data.known_api_key(settings)
     if key is None:
         raise errors.Unauthorized(f"{url} requires an API key. Pass it with --key or MEMORYBASE_API_KEY.")
-    return Client(url, key)
+    return url, key
 
 
 @contextmanager

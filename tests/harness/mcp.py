@@ -20,7 +20,7 @@ from memorybase.settings import Settings
 
 Result = TypeVar("Result")
 
-ERAS = ("2026-07-28", "legacy")  # the versions that a client may speak: the newest, and the older handshake
+ERAS = ("auto", "legacy")  # what a client may speak: the version of 2026-07-28, and the older handshake
 SECONDS = 60.0
 
 
@@ -57,7 +57,10 @@ class McpClient:
             async with self.connected() as client:
                 return await use(client)
 
-        return asyncio.run(asyncio.wait_for(run(), SECONDS))
+        try:
+            return asyncio.run(asyncio.wait_for(run(), SECONDS))
+        except BaseExceptionGroup as group:
+            raise _innermost(group) from group
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Client]:
@@ -71,6 +74,10 @@ class McpClient:
             Client(streamable_http_client(self.target, http_client=http), mode=self.era) as client,
         ):
             yield client
+
+
+def _innermost(error: BaseException) -> BaseException:
+    return _innermost(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
 @dataclass(frozen=True)

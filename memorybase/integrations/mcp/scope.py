@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, TypeAlias, cast
 from urllib.parse import quote
 
@@ -19,6 +20,10 @@ Call: TypeAlias = Context[Any, Any]
 
 LISTED = 10  # flows that an error names
 SCOPE = "memorybase.mcp"  # the key of the ASGI scope under which the API passes on the scope of a request
+
+
+class NotHere(ToolError):
+    """What was asked for does not exist, or not in this scope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ class Scope:
             raise ToolError(f"Memory is unavailable: {reason}. Retry later") from error
         if answer.is_success or answer.status_code in allow:
             return answer.json() if answer.content else None
-        raise ToolError(_error_text(answer))
+        raise (NotHere if answer.status_code == HTTPStatus.NOT_FOUND else ToolError)(_error_text(answer))
 
     async def get(self, path: str, **params: Any) -> Any:
         """The answer's JSON; parameters that are None are left out."""
@@ -63,7 +68,7 @@ class Scope:
         """The newest message of a session. Raises ToolError if the session is empty or outside of the scope."""
         found = await self.messages(session_id, size=1)
         if not found["items"]:
-            raise ToolError(f"There is no session {session_id!r} with messages here. list_sessions shows which exist")
+            raise NotHere(f"There is no session {session_id!r} with messages here. list_sessions shows which exist")
         return cast("Json", found["items"][0])
 
     async def messages(self, session_id: str, *, size: int, cursor: str | None = None) -> Json:
@@ -78,7 +83,7 @@ class Scope:
         """Raises ToolError if there is no such message, or if it is outside of the scope."""
         message: Json = await self.get(f"/messages/{quoted(message_id)}", flow_id=await self.flow_id())
         if self.end_user is not None and message["end_user_id"] != self.end_user:
-            raise ToolError("There is no such message (not_found, message_id)")
+            raise NotHere("There is no such message (not_found, message_id)")
         return message
 
 

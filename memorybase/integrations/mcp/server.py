@@ -8,10 +8,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache
 from typing import Any
 
+import anyio
+import httpx
 from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 
 from memorybase import __version__
+from memorybase.integrations.mcp.documents import add_resources
+from memorybase.integrations.mcp.prompts import add_prompts
 from memorybase.integrations.mcp.scope import Scope
 from memorybase.integrations.mcp.tools import add_tools
 
@@ -19,6 +23,7 @@ from memorybase.integrations.mcp.tools import add_tools
 Message = MutableMapping[str, Any]
 App = Callable[[Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
 
+TIMEOUT_SECONDS = 60.0  # a search may wait for others, and load the model
 INSTRUCTIONS = """\
 memorybase keeps the messages of earlier conversations.
 
@@ -51,7 +56,22 @@ def build_server(scope: Scope | None = None) -> MCPServer[Any]:
         log_level="WARNING",
     )
     add_tools(server)
+    add_resources(server)
+    add_prompts(server)
     return server
+
+
+def serve_stdio(url: str, key: str, *, flow: str | None, end_user: str | None) -> None:
+    """Serve one scope of the API at this address on standard input and output, until the input ends."""
+
+    async def serve() -> None:
+        headers = {b"Authorization": f"Bearer {key}".encode()}  # a key may contain non-ASCII characters
+        base = f"{url.rstrip('/')}/v1"
+        # Like memorybase.client: the stack is on this machine or network, so no proxy.
+        async with httpx.AsyncClient(base_url=base, headers=headers, timeout=TIMEOUT_SECONDS, trust_env=False) as http:
+            await build_server(Scope(http, flow=flow, end_user=end_user)).run_stdio_async()
+
+    anyio.run(serve)
 
 
 @cache

@@ -241,7 +241,7 @@ async def build_context(scope: Scope, session_id: str | None, token_budget: int,
         "token_budget": token_budget,
         "query": query,
         "recall": {"scope": "flow"},
-        "config": {"format": "text"},
+        "config": {"format": "text", "align": "none"},  # a text may begin with an answer, such as a note
     }
     view: Json = await scope.call("POST", "/context", json=body)
     return view

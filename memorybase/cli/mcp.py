@@ -1,0 +1,33 @@
+"""mcp: the MCP server on standard input and output."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+from memorybase import errors
+from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, address
+
+
+def mcp(
+    *,
+    flow: Annotated[
+        str | None, typer.Option(help="The id of the flow to serve. (default: the key's only flow)", show_default=False)
+    ] = None,
+    end_user: Annotated[
+        str | None, typer.Option("--end-user", help="Serve only the sessions of this end user.", show_default=False)
+    ] = None,
+    data_dir: DataDirOption = None,
+    url: UrlOption = None,
+    key: KeyOption = None,
+) -> None:
+    """Serve MCP on standard input and output, for agents that start a program."""
+    if find_spec("mcp") is None:
+        raise errors.NotReady("The MCP server is an extra. Install it with: pip install 'memorybase[mcp]'")
+    # Imported here: the library takes half a second, and is an extra.
+    from memorybase.integrations.mcp import server
+
+    api, secret = address(data_dir, url, key)
+    server.serve_stdio(api, secret, flow=flow or None, end_user=end_user or None)

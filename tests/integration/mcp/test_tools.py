@@ -1,0 +1,380 @@
+"""What each tool, resource and prompt does, by the SDK's client in the same process."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+from urllib.parse import quote
+from uuid import uuid4
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from harness.api import Api
+from harness.mcp import ERAS, McpClient
+from mcp import MCPError
+
+from memorybase.integrations.mcp.scope import Scope
+from memorybase.integrations.mcp.server import INSTRUCTIONS, build_server
+
+READING = {"search_memory", "get_context", "get_session", "list_sessions", "memory_status"}
+WRITING = {"remember", "correct_memory", "forget_memory"}
+
+
+def client_of(api: Api, *, flow: str | None = "support", end_user: str | None = None, era: str = ERAS[0]) -> McpClient:
+    transport = httpx.ASGITransport(cast(FastAPI, api.client.app))
+    headers = {"Authorization": f"Bearer {api.secret}"}
+    http = httpx.AsyncClient(transport=transport, base_url="http://memorybase/v1", headers=headers)
+    return McpClient(build_server(Scope(http, flow, end_user)), era=era)
+
+
+@pytest.fixture
+def memory(api: Api) -> McpClient:
+    """A flow with a memory base of all messages."""
+    api.flow()
+    api.memory(capture="all")
+    return client_of(api)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_client_learns_tools_hints_schemas_and_when_to_search(api: Api, era: str) -> None:
+    async def look(client: Any) -> tuple[Any, ...]:
+        return client.instructions, (await client.list_tools()).tools
+
+    instructions, tools = client_of(api, era=era).run(look)
+
+    assert instructions == INSTRUCTIONS
+    assert {tool.name for tool in tools} == READING | WRITING
+    for tool in tools:
+        assert tool.description
+        assert tool.output_schema["properties"]
+        assert tool.annotations.read_only_hint == (tool.name in READING)
+        assert tool.annotations.destructive_hint in {None, tool.name in {"correct_memory", "forget_memory"}}
+        assert tool.annotations.idempotent_hint
+        assert all(each.get("description") for each in tool.input_schema["properties"].values()), tool.name
+        assert not {"flow_id", "end_user_id", "user_id"} & set(tool.input_schema["properties"])
+
+
+class TestSearchMemory:
+    def test_filters(self, api: Api, memory: McpClient) -> None:
+        old = (datetime.now(UTC) - timedelta(days=10)).isoformat()
+        said = [
+            {"role": "user", "content": "Is the fence green?", "timestamp": old},
+            {"role": "assistant", "content": "The fence is green."},
+        ]
+        api.post("/flows/support/runs", {"session_id": "s1", "messages": said}, expect=201)
+        api.capture("The fence is old.", session="s2")
+
+        def found(**arguments: Any) -> list[str]:
+            hits = memory.call("search_memory", query="fence", top_k=50, **arguments)["results"]
+            return sorted(hit["content"] for hit in hits)
+
+        week = (datetime.now(UTC) - timedelta(days=7)).isoformat()
+        assert found() == ["Is the fence green?", "The fence is green.", "The fence is old."]
+        assert found(role="user") == ["Is the fence green?"]
+        assert found(session_id="s2") == ["The fence is old."]
+        assert found(after=week) == ["The fence is green.", "The fence is old."]
+        assert found(before=week) == ["Is the fence green?"]
+        assert len(memory.call("search_memory", query="fence", top_k=1)["results"]) == 1
+
+    def test_a_hit_has_its_neighbours_and_says_whether_it_is_pending(self, api: Api, memory: McpClient) -> None:
+        api.capture("one", "The fence is green.", "three")
+
+        hit = memory.call("search_memory", query="green fence", top_k=1)["results"][0]
+        alone = memory.call("search_memory", query="green fence", top_k=1, neighbors=0)["results"][0]
+
+        assert (hit["before"], hit["after"]) == (
+            [{"role": "assistant", "content": "one"}],
+            [{"role": "assistant", "content": "three"}],
+        )
+        assert (alone["before"], alone["after"]) == ([], [])
+        assert hit["pending"] is True
+        base = api.get("/memories")["items"][0]["id"]
+        api.post(f"/memories/{base}/flush", expect=(200, 202))
+        api.work()
+        assert memory.call("search_memory", query="green fence", top_k=1)["results"][0]["pending"] is False
+
+    def test_a_long_hit_is_the_passage_that_matched(self, api: Api, memory: McpClient) -> None:
+        padding = "Nothing of interest happened on that day. " * 200
+        api.capture(f"{padding} The fence is green. {padding}")
+
+        hit = memory.call("search_memory", query="green fence")["results"][0]
+
+        assert "The fence is green." in hit["content"]
+        assert len(hit["content"]) < 4_100
+        assert hit["truncated"] is True
+
+    def test_nothing_found_is_an_empty_list_but_without_a_memory_base_an_error(self, api: Api) -> None:
+        api.flow()
+        memory = client_of(api)
+        assert "No memory base ingests this flow" in memory.refused("search_memory", query="fence")
+        assert "No memory base ingests this flow" in memory.refused("list_sessions", query="fence")
+
+        api.memory()
+
+        assert memory.call("search_memory", query="fence") == {"results": []}
+
+    @pytest.mark.parametrize(
+        "arguments", [{}, {"query": ""}, {"query": "x", "top_k": 0}, {"query": "x", "role": "bot"}]
+    )
+    def test_bad_arguments_are_errors_that_name_the_field(self, memory: McpClient, arguments: dict[str, Any]) -> None:
+        error = memory.refused("search_memory", **arguments)
+
+        assert next((name for name in ("top_k", "role") if name in arguments), "query") in error
+
+
+class TestReading:
+    def test_a_context_recalls_from_the_flow_and_shows_the_session(self, api: Api, memory: McpClient) -> None:
+        api.capture("The fence is green.", session="house")
+        api.capture("Good morning.", session="today")
+
+        alone = memory.call("get_context", query="green fence")
+        within = memory.call("get_context", query="green fence", session_id="today")
+
+        assert "The fence is green." in alone["text"]
+        assert alone["report"]["spent"]["history"] == 0
+        assert "The fence is green." in within["text"]
+        assert "Good morning." in within["text"]
+        assert within["report"]["degraded"] == []
+        assert within["report"]["spent"]["history"] > 0
+        assert api.get("/sessions")["total"] == 2  # the session without history was not stored
+
+    def test_a_context_keeps_its_budget(self, api: Api, memory: McpClient) -> None:
+        api.capture(*(f"Fence number {number} is green. " * 20 for number in range(20)))
+
+        report = memory.call("get_context", query="fence", token_budget=300)["report"]
+
+        assert report["tokens"] <= report["budget"] == 300
+
+    def test_a_session_is_read_backwards_page_by_page(self, api: Api, memory: McpClient) -> None:
+        api.capture(*"abcdefg")
+
+        newest = memory.call("get_session", session_id="s1", limit=3)
+        earlier = memory.call("get_session", session_id="s1", limit=3, before=newest["before"])
+        first = memory.call("get_session", session_id="s1", limit=3, before=earlier["before"])
+
+        pages = [[each["content"] for each in page["messages"]] for page in (newest, earlier, first)]
+        assert pages == [["e", "f", "g"], ["b", "c", "d"], ["a"]]
+        assert newest["total"] == 7
+        assert first["before"] is None
+
+    def test_a_session_that_does_not_exist_is_an_error(self, memory: McpClient) -> None:
+        assert "no session 'gone'" in memory.refused("get_session", session_id="gone")
+
+    def test_sessions_are_listed_latest_first(self, api: Api, memory: McpClient) -> None:
+        for session in ("s1", "s2", "s1"):
+            api.capture("x", session=session, run_id=str(uuid4()))
+
+        page = memory.call("list_sessions", limit=1)
+        rest = memory.call("list_sessions", limit=1, cursor=page["cursor"])
+
+        assert [(each["session_id"], each["messages"]) for each in page["sessions"]] == [("s1", 2)]
+        assert [each["session_id"] for each in rest["sessions"]] == ["s2"]
+        assert rest["cursor"] is None
+
+    def test_sessions_about_something_are_listed_best_first(self, api: Api, memory: McpClient) -> None:
+        api.capture("The roof is blue.", "The fence is green, the green fence.", session="house")
+        api.capture("A fence.", session="garden")
+
+        sessions = memory.call("list_sessions", query="green fence")["sessions"]
+
+        assert [each["session_id"] for each in sessions] == ["house", "garden"]
+        assert "green fence" in sessions[0]["passage"]
+        assert sessions[0]["score"] >= sessions[1]["score"]
+
+
+class TestWriting:
+    def test_a_note_is_stored_once_and_found(self, api: Api, memory: McpClient) -> None:
+        stored = memory.call("remember", content="The staging server is called heron.")
+        again = memory.call("remember", content="The staging server is called heron.")
+
+        assert (stored["session_id"], stored["stored"], stored["searchable"]) == ("notes", 1, True)
+        assert (again["stored"], again["message_ids"]) == (0, stored["message_ids"])
+        assert memory.call("search_memory", query="staging server")["results"][0]["id"] == stored["message_ids"][0]
+        assert api.get("/messages")["total"] == 1
+
+    def test_a_memory_base_of_outputs_finds_a_note(self, api: Api) -> None:
+        api.flow()
+        api.memory()
+        memory = client_of(api)
+
+        memory.call("remember", content="The staging server is called heron.")
+
+        assert memory.call("search_memory", query="staging server")["results"]
+
+    def test_messages_keep_their_roles_and_ids(self, api: Api, memory: McpClient) -> None:
+        said = [
+            {"role": "user", "content": "Which?", "id": "m1"},
+            {"role": "assistant", "content": "Heron.", "id": "m2"},
+        ]
+
+        stored = memory.call("remember", messages=said, session_id="talk", run_id="r1")
+        longer = memory.call(
+            "remember", messages=[*said, {"role": "user", "content": "Thanks.", "id": "m3"}], session_id="talk"
+        )
+
+        assert (stored["stored"], longer["stored"]) == (2, 1)
+        messages = api.get("/messages", session_id="talk", flow_id="support")["items"]
+        assert [(each["external_id"], each["role"]) for each in messages] == [
+            ("m1", "user"), ("m2", "assistant"), ("m3", "user"),
+        ]  # fmt: skip
+
+    def test_the_same_note_in_another_session_is_another_one(self, memory: McpClient) -> None:
+        assert memory.call("remember", content="x", session_id="s1")["stored"] == 1
+        assert memory.call("remember", content="x", session_id="s2")["stored"] == 1
+
+    def test_notes_of_end_users_are_theirs(self, api: Api) -> None:
+        api.flow()
+        for end_user in ("anna", "ben"):
+            stored = client_of(api, end_user=end_user).call("remember", content=f"{end_user} likes tea.")
+            assert stored["stored"] == 1
+            assert api.get(f"/messages/{stored['message_ids'][0]}")["end_user_id"] == end_user
+
+    def test_what_to_remember_is_given_once(self, memory: McpClient) -> None:
+        both = {"content": "x", "messages": [{"role": "user", "content": "x"}]}
+
+        assert "either content or messages" in memory.refused("remember")
+        assert "either content or messages" in memory.refused("remember", **both)
+
+    def test_a_note_without_a_memory_base_says_that_no_search_will_find_it(self, api: Api) -> None:
+        api.flow()
+
+        assert client_of(api).call("remember", content="x")["searchable"] is False
+
+    def test_a_correction_replaces_the_text(self, api: Api, memory: McpClient) -> None:
+        message = api.capture("The fence is green.")["messages"][0]["id"]
+
+        assert memory.call("correct_memory", message_id=message, content="The fence is white.")["message_id"] == message
+
+        found = memory.call("search_memory", query="fence", top_k=50)["results"]
+        assert [hit["content"] for hit in found] == ["The fence is white."]
+
+    def test_nothing_is_forgotten_without_confirmation(self, api: Api, memory: McpClient) -> None:
+        message = api.capture("The fence is green.")["messages"][0]["id"]
+
+        for arguments in ({"message_id": message}, {"session_id": "s1"}, {"session_id": "s1", "confirm": False}):
+            assert "confirm must be true" in memory.refused("forget_memory", **arguments)
+        assert "either message_id or session_id" in memory.refused("forget_memory", confirm=True)
+        both = {"message_id": message, "session_id": "s1", "confirm": True}
+        assert "either message_id or session_id" in memory.refused("forget_memory", **both)
+
+        assert api.get("/messages")["total"] == 1
+
+    def test_a_message_and_a_session_are_forgotten_with_a_receipt(self, api: Api, memory: McpClient) -> None:
+        message = api.capture("The fence is green.", "The fence is old.")["messages"][0]["id"]
+
+        one = memory.call("forget_memory", message_id=message, confirm=True)
+        left = memory.call("search_memory", query="fence", top_k=50)["results"]
+        all_of_it = memory.call("forget_memory", session_id="s1", confirm=True)
+
+        assert (one["messages"], one["sessions"]) == (1, 0)
+        assert [hit["content"] for hit in left] == ["The fence is old."]
+        assert (all_of_it["messages"], all_of_it["sessions"]) == (1, 1)
+        assert memory.call("search_memory", query="fence")["results"] == []
+        assert "no session" in memory.refused("forget_memory", session_id="s1", confirm=True)
+
+
+class TestStatus:
+    def test_it_says_what_is_pending_and_when_something_was_captured(self, api: Api, memory: McpClient) -> None:
+        empty = memory.call("memory_status")
+        api.capture("one", "two")
+
+        status = memory.call("memory_status")
+
+        assert empty["last_captured_at"] is None
+        assert status["last_captured_at"] == api.get("/sessions")["items"][0]["last_captured_at"]
+        assert (status["pending_messages"], status["dead_letters"]) == (2, 0)
+        assert [base["name"] for base in status["memory_bases"]] == ["notes"]
+        assert status["memory_bases"][0]["delay_seconds"] is None
+
+        base = api.get("/memories")["items"][0]["id"]
+        api.post(f"/memories/{base}/flush", expect=(200, 202))
+        api.work()
+
+        ingested = memory.call("memory_status")["memory_bases"][0]
+        assert (ingested["pending_messages"], ingested["processed_messages"]) == (0, 2)
+        assert ingested["delay_seconds"] > 0
+
+    def test_it_says_what_is_unavailable(self, memory: McpClient) -> None:
+        # No worker and no sweeper runs here.
+        status = memory.call("memory_status")
+
+        assert status["state"] == "unavailable"
+        assert "worker" in status["reason"]
+
+
+class TestResourcesAndPrompts:
+    def read(self, memory: McpClient, uri: str) -> str:
+        async def read(client: Any) -> str:
+            return str((await client.read_resource(uri)).contents[0].text)
+
+        return memory.run(read)
+
+    def prompt(self, memory: McpClient, name: str, **arguments: str) -> str:
+        async def get(client: Any) -> str:
+            return str((await client.get_prompt(name, arguments)).messages[0].content.text)
+
+        return memory.run(get)
+
+    @pytest.mark.parametrize("era", ERAS)
+    def test_templates_and_prompts_are_listed_with_descriptions(self, api: Api, era: str) -> None:
+        async def look(client: Any) -> tuple[Any, ...]:
+            return (await client.list_resource_templates()).resource_templates, (await client.list_prompts()).prompts
+
+        templates, prompts = client_of(api, era=era).run(look)
+
+        assert {each.name for each in templates} == {"session", "summary", "message"}
+        assert {each.name: [a.name for a in each.arguments] for each in prompts} == {
+            "recall": ["topic"], "catch_up": ["session_id"],
+        }  # fmt: skip
+        assert all(each.description for each in [*templates, *prompts])
+
+    @pytest.mark.parametrize("session", ["s1", "../a b/ü%"])
+    def test_a_session_is_a_transcript(self, api: Api, memory: McpClient, session: str) -> None:
+        api.capture("one", "two", session=session)
+
+        text = self.read(memory, f"memorybase://sessions/{quote(session, safe='')}")
+
+        assert [line.partition(" ")[2] for line in text.split("\n\n")] == ["assistant: one", "assistant: two"]
+
+    def test_a_message_is_read_whole(self, api: Api, memory: McpClient) -> None:
+        long = "The fence is green. " * 1_000
+        message = api.capture(long)["messages"][0]["id"]
+
+        assert self.read(memory, f"memorybase://messages/{message}") == long
+
+    def test_what_does_not_exist_or_is_anothers_is_an_error(self, api: Api, memory: McpClient) -> None:
+        message = api.capture("x", session="ben-1", end_user_id="ben")["messages"][0]["id"]
+        anna = client_of(api, end_user="anna")
+
+        assert self.read(memory, f"memorybase://messages/{message}") == "x"
+        for uri in (f"messages/{message}", "messages/gone", "sessions/ben-1", "sessions/ben-1/summary"):
+            with pytest.raises(MCPError, match=r"no session|no such message"):
+                self.read(anna, f"memorybase://{uri}")
+        with pytest.raises(MCPError, match="no session 'ben-1'"):
+            self.prompt(anna, "catch_up", session_id="ben-1")
+        with pytest.raises(MCPError, match="no summary"):
+            self.read(memory, "memorybase://sessions/ben-1/summary")
+
+    def test_recall_brings_what_memory_has(self, api: Api, memory: McpClient) -> None:
+        assert "nothing on this subject" in self.prompt(memory, "recall", topic="green fence")
+        api.capture("The fence is green.")
+
+        assert "The fence is green." in self.prompt(memory, "recall", topic="green fence")
+
+    def test_catch_up_takes_the_latest_session(self, api: Api, memory: McpClient) -> None:
+        assert "no conversation yet" in self.prompt(memory, "catch_up")
+        api.capture("The fence is green.", session="s1")
+        api.capture("The roof is blue.", session="s2")
+
+        assert "The roof is blue." in self.prompt(memory, "catch_up")
+        assert "The fence is green." in self.prompt(memory, "catch_up", session_id="s1")
+
+    def test_an_outage_is_an_error_or_a_remark(self, api: Api, memory: McpClient) -> None:
+        api.capture("The fence is green.")
+        api.vectors.away = True
+
+        text = self.prompt(memory, "recall", topic="green fence")
+
+        assert "The fence is green." in text
+        assert "may be incomplete" in text
