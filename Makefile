@@ -32,8 +32,10 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 	$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
+GENERATORS := .generators
+INSTALLED_GENERATORS := $(GENERATORS)/.installed
 
-.PHONY: help demo test test-slow chaos up doctor lint types format soak bench bench-appends bench-bulkheads bench-context bench-history bench-peers bench-recall bench-scores bench-tokens migrate pictures clean
+.PHONY: help demo test test-slow chaos up doctor generators lint types format soak bench bench-appends bench-bulkheads bench-context bench-history bench-peers bench-recall bench-scores bench-tokens migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,7 +53,7 @@ doctor: $(INSTALLED) ## check every part; failed checks show the command that fi
 test: $(INSTALLED_DEV) ## run all tests except the slow ones, in five minutes; T=tests/unit: all tests of that path
 	$(BIN)/python -m pytest $(if $(T),$(T),-m "not slow")
 
-test-slow: $(INSTALLED_DEV) ## run the slow tests, in half an hour: faults in real processes, long property runs, fuzzing
+test-slow: $(INSTALLED_DEV) $(INSTALLED_GENERATORS) ## run the slow tests, in half an hour: faults in real processes, long property runs, fuzzing
 	$(BIN)/python -m pytest -m slow $(T)
 
 chaos: $(INSTALLED_DEV) ## kill, freeze and restart everything at random, then count lost messages: DURATION=600 SEED=7
@@ -104,11 +106,13 @@ bench-tokens: $(INSTALLED_DEV) ## compare the token estimate with a real tokeniz
 bench-history: $(INSTALLED) ## measure the cost of a view for histories of several lengths: ARGS="--sizes 100,10000"
 	$(BIN)/python bench/history.py $(ARGS)
 
+generators: $(INSTALLED_GENERATORS) ## install the generators of clients, for the slow tests (needs npm of Node 20 or later)
+
 migrate: $(INSTALLED) ## migrate the database to this version's schema
 	$(BIN)/memorybase migrate --data-dir $(DATA_DIR)
 
 clean: ## remove environments and caches; keeps the data
-	rm -rf $(VENV) $(PEERS) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(GENERATORS) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -123,4 +127,14 @@ $(INSTALLED): $(BIN)/python pyproject.toml constraints.txt
 
 $(INSTALLED_DEV): $(INSTALLED)
 	$(INSTALL) -e '.[dev]'
+	@touch $@
+
+$(INSTALLED_GENERATORS): tests/generators/package-lock.json tests/generators/requirements.txt
+	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or 3.12 is required; set PYTHON=/path/to/python3.11"; exit 1; }
+	@command -v npm >/dev/null || { echo "error: npm is required; on Debian: apt install npm"; exit 1; }
+	mkdir -p $(GENERATORS)
+	cp tests/generators/package.json tests/generators/package-lock.json $(GENERATORS)
+	npm ci --prefix $(GENERATORS) --silent --no-audit --no-fund
+	$(PYTHON) -m venv $(GENERATORS)/python
+	$(GENERATORS)/python/bin/python -m pip install --quiet --disable-pip-version-check -r tests/generators/requirements.txt
 	@touch $@

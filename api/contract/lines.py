@@ -16,6 +16,8 @@ _COUNT: Schema = {"type": "integer", "minimum": 0}
 def text_of(media_type: str, item: str, description: str) -> Schema:
     """The content of such a body: text whose items have the schema. A validator of 3.1 sees a string."""
     schema = {"type": "string", "contentMediaType": media_type, "contentSchema": array(ref(item))}
+    if media_type == JSON_LINES:
+        schema["format"] = "binary"  # generators then take and return it as it is
     return {media_type: {"schema": said(description, schema)}}
 
 

@@ -34,6 +34,7 @@ NOT_RUN = {
     "DEAD_LETTER": "a healthy stack has no dead letter; tests/integration/ingestion covers these calls",
     "questions.jsonl": "needs judged questions; tests/integration/cli covers these commands",
     "--from": "needs an export of another system; tests/integration/importers covers these commands",
+    "npx ": "downloads a generator; tests/acceptance/test_generators.py runs it",
     "--undo": "needs weights that were tuned; tests/integration/cli covers it",
     "0b0f5d8e-5c1c-4b0a-9d2e-2f0a4f1f7c11": "the id of a key of the reader's",
     "memorybase hooks": "changes the settings of the reader's agents; tests/integration/integrations covers it",
