@@ -90,14 +90,14 @@ class Scripted:
                 return
             with connection:
                 connection.settimeout(10)
-                request = _read_request(connection)
+                request = read_request(connection)
                 if not request:
                     continue
                 self.requests.append(request)
                 connection.sendall(self.answers.pop(0) if self.answers else b"")
 
 
-def _read_request(connection: socket.socket) -> bytes:
+def read_request(connection: socket.socket) -> bytes:
     received = b""
     while b"\r\n\r\n" not in received:
         part = connection.recv(65_536)

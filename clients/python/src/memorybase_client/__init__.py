@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from memorybase_client._sync.listing import Listing
     from memorybase_client._sync.streams import Stream
     from memorybase_client.errors import MemorybaseError
+    from memorybase_client.outbox import Outbox
 
 __version__ = "0.1.0"
 __all__ = [
-    "AsyncClient", "AsyncListing", "AsyncStream", "Client", "Listing", "MemorybaseError", "Stream", "__version__",
-    "errors", "models",
+    "AsyncClient", "AsyncListing", "AsyncStream", "Client", "Listing", "MemorybaseError", "Outbox", "Stream",
+    "__version__", "errors", "models",
 ]  # fmt: skip
 
 # Imported when first used, because httpx and pydantic take a tenth of a second.
@@ -41,6 +42,7 @@ _WHERE = {
     "Listing": "_sync.listing",
     "Stream": "_sync.streams",
     "MemorybaseError": "errors",
+    "Outbox": "outbox",
 }
 
 

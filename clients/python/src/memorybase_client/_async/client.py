@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+import ssl
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
 from memorybase_client import errors
 from memorybase_client._async.operations import AsyncOperations
+from memorybase_client._async.transport import TIMEOUT_SECONDS, TRIES
+from memorybase_client._async.waiting import in_thread
+from memorybase_client._ids import with_run_id
 
 if TYPE_CHECKING:
     from memorybase_client import models
+    from memorybase_client.outbox import Outbox, Send
 
 LONGEST_WAIT_SECONDS = 60  # of one call
 REFLUSH_SECONDS = 0.1
@@ -21,8 +28,74 @@ class AsyncClient(AsyncOperations):
     """Calls a memorybase server with one key. Safe to share, and meant to be kept open: it reuses connections.
 
     `url` and `key` default to the environment's MEMORYBASE_URL and MEMORYBASE_API_KEY. A call that fails for the moment
-    is tried up to `tries` times. Methods raise the errors of memorybase_client.errors.
+    is tried up to `tries` times. Methods raise the errors of memorybase_client.errors. `outbox`, for capture(), is a
+    directory or an Outbox.
     """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        key: str | None = None,
+        *,
+        outbox: Outbox | str | Path | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        tries: int = TRIES,
+        verify: ssl.SSLContext | bool = True,
+        proxy: str | None = None,
+    ) -> None:
+        super().__init__(url, key, timeout_seconds=timeout_seconds, tries=tries, verify=verify, proxy=proxy)
+        self.outbox = None if outbox is None else self._bound(outbox)
+
+    def _bound(self, outbox: Outbox | str | Path) -> Outbox:
+        # Most clients have no outbox, and need no SQLite.
+        from memorybase_client.outbox import Outbox
+
+        def make_send() -> Send:
+            from memorybase_client._delivery import Sender
+
+            return Sender(self.url, self._key, **self._connecting)
+
+        bound = outbox if isinstance(outbox, Outbox) else Outbox(outbox)
+        bound.bind(self.url, self._key, make_send)
+        return bound
+
+    async def aclose(self) -> None:
+        """Send what waits in the outbox, for two seconds at most, and close the connections."""
+        if self.outbox is not None:
+            await in_thread(self.outbox.close)
+        await super().aclose()
+
+    async def capture(
+        self,
+        flow_id: str | UUID,
+        *,
+        session_id: str,
+        messages: Sequence[Mapping[str, Any]],
+        run_id: str | UUID | None = None,
+        end_user_id: str | None = None,
+        on_conflict: Literal["error", "keep", "update"] | None = None,
+        node_executions: Sequence[Mapping[str, Any]] | None = None,
+    ) -> str:
+        """Put a run into the outbox, which sends it in the background, and return the run's id.
+
+        Does not raise because of memorybase or the disk: the outbox counts what is `lost` and keeps what was
+        `refused()`. The flow is created if it does not exist. Raises ValueError if the client has no outbox.
+        """
+        if self.outbox is None:
+            raise ValueError("capture() needs an outbox: Client(outbox=directory). capture_run() sends at once")
+        run = with_run_id(
+            {
+                "session_id": session_id,
+                "messages": messages,
+                "run_id": None if run_id is None else str(run_id),
+                "end_user_id": end_user_id,
+                "on_conflict": on_conflict,
+                "node_executions": node_executions,
+            }
+        )
+        outbox = self.outbox
+        await in_thread(lambda: outbox.put(str(flow_id), run))
+        return str(run["run_id"])
 
     async def wait_until_searchable(
         self, memory_base_id: str | UUID, *, session_id: str | None = None, timeout_seconds: float = 120.0

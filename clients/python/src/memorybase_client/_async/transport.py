@@ -59,6 +59,7 @@ class AsyncTransport:
         self._key = key_of(key)
         self._timeout_seconds = timeout_seconds
         self._tries = max(tries, 1)
+        self._connecting = {"verify": verify, "proxy": proxy}
         self._http = httpx.AsyncClient(
             base_url=f"{self.url}/v1",
             # A key may contain non-ASCII characters.

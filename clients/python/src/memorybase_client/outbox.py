@@ -1,0 +1,273 @@
+"""Captures that wait on disk while memorybase is away.
+
+`Client(outbox="/var/lib/app/outbox")` or `Client(outbox=Outbox(...))`; then `client.capture(...)` stores a run here and
+returns at once, and a thread sends what waits, oldest first. A run has an id before it is stored, so one whose answer
+was lost is sent again and stored once. Several processes may share a directory: one of them sends at a time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any, Protocol
+
+from memorybase_client import errors
+from memorybase_client._calls import encoded, jittered, segment
+from memorybase_client._outbox_store import SenderLock, Store, Waiting
+
+log = logging.getLogger("memorybase_client")
+
+MAX_CAPTURES = 10_000
+MAX_BYTES = 64_000_000
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 30.0
+OTHER_SENDER_SECONDS = 1.0  # how soon after another process died this one sends
+LOOK_SECONDS = 60.0  # for what a process that died has left
+CLOSE_SECONDS = 2.0
+MAX_ATTEMPTS = 5  # of a run at which the server fails inside
+
+# The key is wrong, revoked or lacks a scope: people change that, and nothing is wrong with the run.
+_OF_THE_KEY = frozenset({401, 403})
+
+
+class Send(Protocol):
+    """Sends one capture, or raises MemorybaseError."""
+
+    def __call__(self, flow_id: str, body: bytes) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A run that the server will never store, and why."""
+
+    flow_id: str
+    code: str
+    message: str
+    at: str
+    run: dict[str, Any] = field(repr=False)
+
+
+class _Outcome(Enum):
+    EMPTY = "nothing waits"
+    OTHER = "another process sends"
+    FAILED = "memorybase is away"
+
+
+class Outbox:
+    """A bounded queue of captures in a directory of its own. Beyond a bound the oldest are deleted and counted in
+    `lost`. Raises OSError or sqlite3.Error if the directory cannot be used."""
+
+    def __init__(self, directory: str | Path, *, max_captures: int = MAX_CAPTURES, max_bytes: int = MAX_BYTES) -> None:
+        self.directory = Path(directory)
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._bounds = {"max_captures": max_captures, "max_bytes": max_bytes}
+        self._target = ""
+        self._make_send: Callable[[], Send] | None = None
+        self._lost_here = 0
+        self._forked: list[object] = []
+        self._open()
+
+    def __repr__(self) -> str:
+        return f"Outbox({str(self.directory)!r})"
+
+    def _open(self) -> None:
+        """Everything that a forked child must not share with its parent."""
+        self._pid = os.getpid()
+        self._store = Store(self.directory, **self._bounds)
+        self._sender = SenderLock(self.directory)
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._wake = threading.Event()
+        self._closing = threading.Event()
+        self._attempt_ended = threading.Condition()
+        self._failures = 0
+        self._failed_in_a_row = 0
+        self._is_backing_off = False
+
+    def bind(self, url: str, key: str, make_send: Callable[[], Send]) -> None:
+        """Send with this client from now on. Captures of another address or key are left alone: they may be another
+        user's."""
+        if self._make_send is not None:
+            raise ValueError("An outbox belongs to one client; make another one of the same directory")
+        self._target = hashlib.sha256(f"{url}\n{key}".encode()).hexdigest()
+        self._make_send = make_send
+        others = self._store.of_others(self._target)
+        if others:
+            log.warning("%d captures of another address or key wait in the outbox; see Outbox.adopt", others)
+        if self._store.waiting(self._target):
+            self._start()
+
+    # What callers ask
+
+    @property
+    def waiting(self) -> int:
+        """Captures that the server does not have yet."""
+        return self._own().waiting(self._target)
+
+    @property
+    def lost(self) -> int:
+        """Captures that will never be sent: deleted at a bound, or not storable on this disk."""
+        return self._own().lost() + self._lost_here
+
+    def refused(self) -> list[Refused]:
+        """The latest captures that the server refused for good, oldest first."""
+        return [
+            Refused(flow_id, code, message, at, json.loads(body))
+            for flow_id, code, message, at, body in self._own().refused(self._target)
+        ]
+
+    def retry_refused(self) -> int:
+        """Send what was refused again, after what waits; returns how many."""
+        count = self._own().retry_refused(self._target)
+        self._start()
+        return count
+
+    def adopt(self) -> None:
+        """Send also what other addresses or keys have left, with this client: after a change of the key."""
+        self._own().adopt(self._target)
+        self._start()
+
+    def put(self, flow_id: str, run: Mapping[str, Any]) -> None:
+        """Store a run. Never raises: what cannot be stored is logged and counted in `lost`."""
+        try:
+            segment(flow_id, "flow_id")
+            body = encoded({name: value for name, value in run.items() if value is not None})
+            lost = self._own().put(self._target, flow_id, body)
+        except (OSError, TypeError, ValueError, RecursionError, sqlite3.Error) as error:
+            self._lost_here += 1
+            log.error("a capture is lost: it cannot be stored in %s (%s)", self.directory, type(error).__name__)  # noqa: TRY400 - a traceback may quote the message
+            return
+        if lost:
+            log.error("%d captures are lost: the outbox %s is full", lost, self.directory)
+        self._start()
+
+    def flush(self, timeout_seconds: float = 10.0) -> int:
+        """Send what waits, until nothing does or the time is over; returns how many still wait. Raises nothing of the
+        server's."""
+        return self._flush(timeout_seconds, is_patient=True)
+
+    def close(self, flush_seconds: float = CLOSE_SECONDS) -> None:
+        """Send what waits unless memorybase is away, and stop. What remains is sent by the next client with this
+        directory."""
+        if self._closing.is_set() or self._pid != os.getpid():  # a forked child's parent goes on
+            return
+        self._flush(flush_seconds, is_patient=False)
+        self._closing.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(1.0)
+        if self._thread is None or not self._thread.is_alive():
+            self._store.close()
+
+    # Sending
+
+    def _own(self) -> Store:
+        """The store as this process may use it."""
+        if self._pid != os.getpid():
+            # Closing what the parent opened could remove what the parent is writing.
+            self._forked.append((self._store, self._sender))
+            self._open()
+        return self._store
+
+    def _start(self) -> None:
+        """Wake the thread, unless it waits for memorybase to come back."""
+        with self._starting:
+            if (self._thread is None or not self._thread.is_alive()) and not self._closing.is_set():
+                thread = threading.Thread(target=self._run, name="memorybase-outbox", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # the interpreter ends, or the machine has no more threads
+                    log.warning("captures wait in %s for the next client", self.directory)
+                    return
+                self._thread = thread
+        if not self._is_backing_off:
+            self._wake.set()
+
+    def _flush(self, timeout_seconds: float, *, is_patient: bool) -> int:
+        deadline = time.monotonic() + timeout_seconds
+        store, failures = self._own(), self._failures
+        while (waiting := store.waiting(self._target)) and (is_patient or failures == self._failures):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            self._start()
+            self._wake.set()
+            with self._attempt_ended:
+                self._attempt_ended.wait(min(left, FIRST_PAUSE_SECONDS))
+        return waiting
+
+    def _run(self) -> None:
+        if self._make_send is None:
+            return
+        send = self._make_send()
+        while not self._closing.is_set():
+            self._wake.clear()
+            try:
+                outcome = self._deliver(send)
+            except (OSError, sqlite3.Error) as error:
+                log.warning("the outbox %s cannot be read (%s)", self.directory, type(error).__name__)
+                outcome = _Outcome.FAILED
+            self._failures += outcome is _Outcome.FAILED
+            self._is_backing_off = outcome is _Outcome.FAILED
+            with self._attempt_ended:
+                self._attempt_ended.notify_all()
+            self._wake.wait(self._pause_after(outcome))
+            self._is_backing_off = False
+        send.close()
+
+    def _pause_after(self, outcome: _Outcome) -> float:
+        if outcome is _Outcome.FAILED:
+            self._failed_in_a_row += 1
+            return jittered(min(FIRST_PAUSE_SECONDS * 2**self._failed_in_a_row, LONGEST_PAUSE_SECONDS))
+        self._failed_in_a_row = 0
+        return OTHER_SENDER_SECONDS if outcome is _Outcome.OTHER else LOOK_SECONDS
+
+    def _deliver(self, send: Send) -> _Outcome:
+        """Send in order until nothing waits."""
+        if self._store.oldest(self._target) is None:
+            return _Outcome.EMPTY
+        if not self._sender.take():
+            return _Outcome.OTHER
+        try:
+            while not self._closing.is_set() and (capture := self._store.oldest(self._target)) is not None:
+                if not self._send(send, capture):
+                    return _Outcome.FAILED
+            self._store.tidy()
+            return _Outcome.EMPTY
+        finally:
+            self._sender.release()
+
+    def _send(self, send: Send, capture: Waiting) -> bool:
+        """Whether the capture is done with: stored, or refused for good."""
+        try:
+            send(capture.flow_id, capture.body.encode())
+        except errors.MemorybaseError as error:
+            if not _is_final(error, capture.attempts + 1):
+                self._store.attempted(capture.id)
+                log.warning("the outbox waits: %s (attempt %d)", error.code, capture.attempts + 1)
+                return False
+            self._store.refuse(capture.id, error.code, error.message)
+            log.error("a capture was refused: %s; see Outbox.refused", error.code)  # noqa: TRY400 - no news in it
+        else:
+            self._store.remove(capture.id)
+        return True
+
+
+def _is_final(error: errors.MemorybaseError, attempts: int) -> bool:
+    """Whether no repetition can succeed."""
+    if error.retryable or isinstance(error, errors.ConnectionFailed | errors.UnexpectedAnswer):
+        return False
+    if isinstance(error, errors.CallerError | errors.MessageFailure):
+        return error.status not in _OF_THE_KEY
+    return error.status == 500 and attempts >= MAX_ATTEMPTS

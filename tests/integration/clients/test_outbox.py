@@ -1,0 +1,443 @@
+"""The outbox of the Python client: servers that die, disks that fail, several processes in one directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import uvicorn
+from harness.api import Api
+from harness.clients import connected, http_answer, read_request, scripted
+from harness.served import Served, serve_api
+from harness.waiting import wait_until
+from memorybase_client import Client, Outbox
+from memorybase_client import outbox as outbox_module
+
+from memorybase.settings import Settings
+
+SOURCE = Path(outbox_module.__file__).parents[1]
+DONE = {"run_id": str(uuid4()), "run_external_id": None, "session_id": "s", "created": True, "messages": [],
+        "ingestion": []}  # fmt: skip
+ACCEPTED = http_answer("201 Created", json.dumps(DONE).encode())
+
+
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox_module, "LONGEST_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(outbox_module, "OTHER_SENDER_SECONDS", 0.05)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "outbox"
+
+
+@pytest.fixture
+def served(api_settings: Settings) -> Iterator[Served]:
+    with serve_api(api_settings) as opened:
+        yield opened
+
+
+def said(text: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": text}]
+
+
+def refusal(status: str, code: str, *, retryable: bool = False) -> bytes:
+    error = {"code": code, "message": "no", "retryable": retryable, "request_id": "r"}
+    return http_answer(status, json.dumps({"error": error}).encode())
+
+
+def stored(api: Api, flow: str = "f", session: str = "s") -> list[str]:
+    return [each["content"] for each in api.get("/messages", flow_id=flow, session_id=session, size=200)["items"]]
+
+
+def unused_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@contextmanager
+def serving(app: Any, port: int) -> Iterator[None]:
+    """The application at a port of the test's choice, as after a restart."""
+    server = uvicorn.Server(uvicorn.Config(app, port=port, lifespan="off", log_level="critical"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        wait_until(lambda: server.started, what="the server listens")
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(20)
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_what_was_captured_without_a_server_is_delivered_in_order_once_it_runs(
+    kind: str, api: Api, folder: Path
+) -> None:
+    port = unused_port()
+    with connected(kind, f"http://127.0.0.1:{port}", api.secret, outbox=folder) as client:
+        runs = [client.capture("f", session_id="s", messages=said(f"text {number}")) for number in range(20)]
+        assert len(set(runs)) == 20
+        assert client.outbox.waiting == 20
+        with serving(api.client.app, port):
+            assert client.outbox.flush(20) == 0
+    assert stored(api) == [f"text {number}" for number in range(20)]
+    assert api.get("/flows/f")["name"] == "f"
+
+
+LEAVING = """
+import os, sys
+from memorybase_client import Client
+client = Client(sys.argv[1], sys.argv[2], outbox=sys.argv[3])
+client.capture("f", session_id="s", messages=[{"role": "user", "content": "left behind"}], run_id="r")
+os._exit(9)
+"""
+
+
+def test_a_new_process_delivers_what_an_earlier_one_left(api: Api, folder: Path) -> None:
+    port = unused_port()
+    url = f"http://127.0.0.1:{port}"
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run(
+        [sys.executable, "-c", LEAVING, url, api.secret, str(folder)], env=environment, check=False, timeout=60
+    )
+    assert done.returncode == 9
+    with serving(api.client.app, port), Client(url, api.secret, outbox=folder) as client:
+        wait_until(lambda: client.outbox is not None and client.outbox.waiting == 0, what="it is delivered")
+    assert stored(api) == ["left behind"]
+
+
+def test_a_server_that_restarts_again_and_again_gets_every_capture_once(api: Api, folder: Path) -> None:
+    port = unused_port()
+    with Client(f"http://127.0.0.1:{port}", api.secret, outbox=folder) as client:
+        for round_ in range(3):
+            with serving(api.client.app, port):
+                for number in range(10):
+                    client.capture("f", session_id="s", messages=said(f"{round_}.{number}"))
+                wait_until(lambda: stored_or_none(api), what="something is delivered")
+        with serving(api.client.app, port):
+            assert client.outbox is not None
+            assert client.outbox.flush(20) == 0
+    assert stored(api) == [f"{round_}.{number}" for round_ in range(3) for number in range(10)]
+
+
+def stored_or_none(api: Api) -> list[str]:
+    return stored(api) if api.get("/flows")["total"] else []
+
+
+def test_a_capture_whose_answer_was_lost_is_stored_once(served: Served, folder: Path) -> None:
+    cut = cut_after_request(served.port)
+    with cut as url, Client(url, served.api.secret, outbox=folder) as client:
+        client.capture("f", session_id="s", messages=said("first"))
+        client.capture("f", session_id="s", messages=said("second"))
+        assert client.outbox is not None
+        assert client.outbox.flush(20) == 0
+    assert stored(served.api) == ["first", "second"]
+
+
+@contextmanager
+def cut_after_request(port: int) -> Iterator[str]:
+    """A proxy that carries out each request twice, and drops the answer of the first."""
+    proxy = socket.create_server(("127.0.0.1", 0))
+    seen: list[bytes] = []
+
+    def serve() -> None:
+        while True:
+            try:
+                client, _ = proxy.accept()
+            except OSError:
+                return
+            with client:
+                request = read_request(client)
+                answer = carried_out(request.replace(b"keep-alive", b"close"), port) if request else b""
+                if request in seen:
+                    client.sendall(answer)
+                seen.append(request)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{proxy.getsockname()[1]}"
+    finally:
+        proxy.shutdown(socket.SHUT_RDWR)
+        proxy.close()
+        thread.join(10)
+
+
+def carried_out(request: bytes, port: int) -> bytes:
+    answer = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as upstream:
+        upstream.sendall(request)
+        while part := upstream.recv(65_536):
+            answer += part
+    return answer
+
+
+def test_beyond_its_bounds_the_oldest_are_lost_and_counted(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    outbox = Outbox(folder, max_captures=3)
+    with Client(f"http://127.0.0.1:{unused_port()}", "k", outbox=outbox) as client:
+        for number in range(5):
+            client.capture("f", session_id="s", messages=said(f"a secret text {number}"))
+        assert (outbox.waiting, outbox.lost) == (3, 2)
+    assert texts_on_disk(folder) == [f"a secret text {number}" for number in (2, 3, 4)]
+    assert "1 captures are lost" in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_bytes_are_bounded_too(folder: Path) -> None:
+    outbox = Outbox(folder, max_bytes=1_000)
+    with Client(f"http://127.0.0.1:{unused_port()}", "k", outbox=outbox) as client:
+        client.capture("f", session_id="s", messages=said("x" * 500))
+        client.capture("f", session_id="s", messages=said("y" * 500))
+        assert (outbox.waiting, outbox.lost) == (1, 1)
+        client.capture("f", session_id="s", messages=said("z" * 5_000))
+        assert (outbox.waiting, outbox.lost) == (0, 3)
+
+
+def texts_on_disk(folder: Path) -> list[str]:
+    db = sqlite3.connect(folder / "outbox.db")
+    bodies = [json.loads(body) for (body,) in db.execute("SELECT body FROM captures ORDER BY id")]
+    db.close()
+    return [body["messages"][0]["content"] for body in bodies]
+
+
+def test_the_files_are_private_and_hold_no_delivered_text(served: Served, folder: Path) -> None:
+    with Client(served.url, served.api.secret, outbox=folder) as client:
+        assert client.outbox is not None
+        client.capture("f", session_id="s", messages=said("a very secret text"))
+        assert holding(folder, b"secret")
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+        assert client.outbox.flush(20) == 0
+        wait_until(lambda: not holding(folder, b"secret"), what="the files are without the text")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert modes["outbox.db"] == 0o600
+    assert set(modes.values()) == {0o600}
+    assert stored(served.api) == ["a very secret text"]
+
+
+def holding(folder: Path, text: bytes) -> list[str]:
+    return [path.name for path in folder.iterdir() if text in path.read_bytes()]
+
+
+@pytest.mark.parametrize("messages", [[{"role": "user", "content": object()}], [{"content": "\ud800"}], 7])
+def test_what_cannot_be_stored_is_lost_and_does_not_fail_the_caller(folder: Path, messages: Any) -> None:
+    with Client(f"http://127.0.0.1:{unused_port()}", "k", outbox=folder) as client:
+        client.capture("f", session_id="s", messages=messages)
+        assert client.outbox is not None
+        assert client.outbox.waiting + client.outbox.lost == 1
+
+
+def test_a_disk_that_fails_does_not_fail_the_caller(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with Client(f"http://127.0.0.1:{unused_port()}", "k", outbox=folder) as client:
+        outbox = client.outbox
+        assert outbox is not None
+        outbox._store._connection.execute("PRAGMA max_page_count = 12")  # a full disk
+        for _ in range(5):
+            client.capture("f", session_id="s", messages=said("x" * 20_000))
+        assert outbox.lost >= 4
+    assert "it cannot be stored" in caplog.text
+
+
+def test_a_client_without_outbox_says_so() -> None:
+    with Client("http://127.0.0.1:1", "k") as client, pytest.raises(ValueError, match="needs an outbox"):
+        client.capture("f", session_id="s", messages=[])
+
+
+def test_what_the_server_refuses_is_kept_aside_and_the_rest_goes_on(served: Served, folder: Path) -> None:
+    with Client(served.url, served.api.secret, outbox=folder) as client:
+        outbox = client.outbox
+        assert outbox is not None
+        client.capture("f", session_id="s", messages=[{"role": "nobody", "content": "?"}], run_id="bad")
+        client.capture("f", session_id="s", messages=said("good"))
+        assert outbox.flush(20) == 0
+        (refused,) = outbox.refused()
+        assert (refused.flow_id, refused.code, refused.run["run_id"]) == ("f", "invalid_request", "bad")
+        assert outbox.retry_refused() == 1
+        assert outbox.flush(20) == 0
+        assert len(outbox.refused()) == 1
+    assert stored(served.api) == ["good"]
+
+
+def test_a_key_that_is_refused_loses_nothing(served: Served, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with Client(served.url, "a wrong key", outbox=folder) as client:
+        client.capture("f", session_id="s", messages=said("kept"))
+        wait_until(lambda: "unauthorized" in caplog.text, what="it was tried")
+    with Client(served.url, served.api.secret, outbox=folder) as client:
+        assert client.outbox is not None
+        assert "1 captures of another address or key wait" in caplog.text
+        assert client.outbox.waiting == 0, "another key may be another user's"
+        client.outbox.adopt()
+        assert client.outbox.flush(20) == 0
+    assert stored(served.api) == ["kept"]
+
+
+def test_a_server_that_always_fails_at_one_run_does_not_stop_the_others(folder: Path) -> None:
+    broken = [refusal("500 Internal Server Error", "internal_error")] * outbox_module.MAX_ATTEMPTS
+    with scripted([*broken, ACCEPTED]) as server, Client(server.url, "k", outbox=folder) as client:
+        assert client.outbox is not None
+        client.capture("f", session_id="s", messages=said("one"))
+        client.capture("f", session_id="s", messages=said("two"))
+        assert client.outbox.flush(20) == 0
+        assert [refused.code for refused in client.outbox.refused()] == ["internal_error"]
+
+
+def test_an_answer_that_is_not_memorybases_is_no_delivery(folder: Path) -> None:
+    portal = http_answer("200 OK", b"<html>Please sign in</html>")
+    busy = refusal("503 Service Unavailable", "overloaded", retryable=True)
+    with scripted([portal, busy, ACCEPTED]) as server, Client(server.url, "k", outbox=folder) as client:
+        assert client.outbox is not None
+        client.capture("f", session_id="s", messages=said("one"))
+        assert client.outbox.flush(20) == 0
+        assert (len(server.requests), client.outbox.refused()) == (3, [])
+
+
+def test_an_existing_flow_keeps_its_name_if_something_else_is_missing(folder: Path) -> None:
+    flow = {"id": str(uuid4()), "external_id": "f", "name": "Mine", "created_at": "2026-01-01T00:00:00Z"}
+    missing = refusal("404 Not Found", "not_found")
+    answers = [missing, http_answer("200 OK", json.dumps(flow).encode())]
+    with scripted(answers) as server, Client(server.url, "k", outbox=folder) as client:
+        assert client.outbox is not None
+        client.capture("f", session_id="s", messages=said("one"))
+        assert client.outbox.flush(20) == 0
+        assert [request.split(b" ")[0] for request in server.requests] == [b"POST", b"GET"]
+        assert [refused.code for refused in client.outbox.refused()] == ["not_found"]
+
+
+WRITER = """
+import sys, time
+from memorybase_client import Client, outbox
+outbox.OTHER_SENDER_SECONDS = 0.05
+url, key, folder, name = sys.argv[1:]
+with Client(url, key, outbox=folder) as client:
+    for number in range(25):
+        client.capture("f", session_id=name, messages=[{"role": "user", "content": f"{number}"}])
+    client.outbox.flush(60)
+"""
+
+
+def test_two_processes_share_a_directory(served: Served, folder: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, served.url, served.api.secret, str(folder), name],
+                         env=environment)
+        for name in ("a", "b")
+    ]  # fmt: skip
+    assert [writer.wait(90) for writer in writers] == [0, 0]
+
+    for name in ("a", "b"):
+        assert stored(served.api, session=name) == [str(number) for number in range(25)]
+
+
+def test_another_process_takes_over_when_the_sender_is_killed(served: Served, folder: Path) -> None:
+    with silent_server() as (silent, was_asked):
+        script = WRITER.replace("client.outbox.flush(60)", "time.sleep(60)").replace("range(25)", "range(2)")
+        environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+        holder = subprocess.Popen(
+            [sys.executable, "-c", script, silent, served.api.secret, str(folder), "held"], env=environment
+        )
+        assert was_asked.wait(30)
+        with Client(served.url, served.api.secret, outbox=folder) as client:
+            assert client.outbox is not None
+            client.outbox.adopt()
+            assert client.outbox.flush(0.5) == 2, "the other process sends"
+            holder.send_signal(signal.SIGKILL)
+            holder.wait(10)
+            assert client.outbox.flush(20) == 0
+    assert stored(served.api, session="held") == ["0", "1"]
+
+
+@contextmanager
+def silent_server() -> Iterator[tuple[str, threading.Event]]:
+    """A server that takes a request and never answers."""
+    was_asked = threading.Event()
+    server = socket.create_server(("127.0.0.1", 0))
+    connections = []
+
+    def serve() -> None:
+        try:
+            while True:
+                connection, _ = server.accept()
+                connections.append(connection)
+                was_asked.set()
+        except OSError:
+            return
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}", was_asked
+    finally:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+        thread.join(10)
+        for connection in connections:
+            connection.close()
+
+
+FORKING = """
+import os, signal, sys, threading
+from memorybase_client import Client
+url, key, folder = sys.argv[1:]
+client = Client(url, key, outbox=folder)
+client.capture("f", session_id="parent", messages=[{"role": "user", "content": "parent"}])
+held, released = threading.Event(), threading.Event()
+def hold():  # what another thread holds at a fork is held in the child for ever
+    with client.outbox._store._lock:
+        held.set()
+        released.wait()
+threading.Thread(target=hold).start()
+held.wait()
+child = os.fork()
+signal.alarm(60)
+released.set()
+name = "parent" if child else "child"
+client.capture("f", session_id=name, messages=[{"role": "user", "content": f"{name} again"}])
+left = client.outbox.flush(30)
+if child:
+    _, status = os.waitpid(child, 0)
+    sys.exit(left or os.waitstatus_to_exitcode(status))
+os._exit(left)
+"""
+
+
+def test_a_forked_process_sends_what_it_captures(served: Served, folder: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKING, served.url, served.api.secret, str(folder)],
+        env=environment, check=False, timeout=90,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert stored(served.api, session="parent") == ["parent", "parent again"]
+    assert stored(served.api, session="child") == ["child again"]
+
+
+def test_closing_does_not_wait_for_a_server_that_is_away(folder: Path) -> None:
+    with silent_server() as (silent, was_asked):
+        client = Client(silent, "k", outbox=folder)
+        client.capture("f", session_id="s", messages=said("one"))
+        assert was_asked.wait(20)
+        assert client.outbox is not None
+        closed = threading.Thread(target=client.outbox.close, args=[0.1])
+        closed.start()
+        closed.join(10)
+        assert not closed.is_alive()
+        client._http.close()
+
+
+def test_an_outbox_belongs_to_one_client(folder: Path) -> None:
+    outbox = Outbox(folder)
+    with Client("http://127.0.0.1:1", "k", outbox=outbox), pytest.raises(ValueError, match="belongs to one client"):
+        Client("http://127.0.0.1:1", "k", outbox=outbox)
