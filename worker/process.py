@@ -20,6 +20,7 @@ import psutil
 from memorybase import errors, telemetry, wiring
 from memorybase.embedding.background import NICENESS
 from memorybase.ingestion import recovery
+from memorybase.ingestion import worker as ingestion
 from memorybase.operations.heartbeats import HeartbeatThread
 from memorybase.services import Services
 from memorybase.settings import Settings
@@ -86,6 +87,11 @@ class Watchdog:
             yield
         finally:
             self._job = None
+
+    def restart(self) -> None:
+        """The running job has made progress: its deadline begins anew."""
+        if self._job is not None:
+            self._job = (self._job[0], time.monotonic())
 
     def drain(self) -> None:
         """Give the running job `DRAIN_SECONDS` to end. Safe in a signal handler."""
@@ -155,6 +161,11 @@ class WorkerProcess:
         """For a task that starts now: a function that says whether it may take another job."""
         until = time.monotonic() + TASK_SECONDS
         return lambda: not self.watchdog.draining and time.monotonic() < until
+
+    def ingest_waiting(self) -> None:
+        """Run waiting jobs, for no longer than a task may. A long task calls it between its steps."""
+        ingestion.run_waiting(self.services, owner=self.owner, may_continue=self.start_task())
+        self.watchdog.restart()
 
 
 def start(services: Services) -> WorkerProcess:

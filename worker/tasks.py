@@ -26,12 +26,12 @@ def ingest(**message: Any) -> None:
 
 @app.task(name=SUMMARIZE_TASK)
 def summarize(summary_id: str) -> None:
-    """Write the summary of a session or of a chat, up to the message that its row asks for."""
+    """Write the summary of a session or of a chat, up to the message that its row asks for, after ingestion."""
     process = this_process()
     id_ = UUID(summary_id)
     with process.watchdog.watching(id_):
-        if not summary_job.make_summary(process.services, id_):
-            summaries.make_due(process.services, id_)
+        if not summary_job.make_summary(process.services, id_, before_page=process.ingest_waiting):
+            summaries.make_due(process.services, id_, before_page=process.ingest_waiting)
 
 
 @app.task(name=CLEAN_NODE_MEMORY_TASK)

@@ -52,6 +52,21 @@ def run_jobs(
         return JobRunner(services, owner, may_continue, reader, writer).run(message)
 
 
+def run_waiting(
+    services: Services,
+    *,
+    owner: str,
+    may_continue: Callable[[], bool],
+    new_thread: Callable[[], Executor] = lambda: ThreadPoolExecutor(1),
+) -> None:
+    """While `may_continue()`, run the waiting jobs: what else a worker does must not delay them."""
+    with services.database.reading() as db:
+        if not jobs.waiting_jobs(db, clock.now(db), limit=1):
+            return
+    with new_thread() as reader, new_thread() as writer:
+        JobRunner(services, owner, may_continue, reader, writer).run_waiting()
+
+
 class JobRunner:
     """One worker's jobs, from a notification until none is waiting."""
 
@@ -81,6 +96,10 @@ class JobRunner:
                 return self._repair(first)
             self._ingest([self._read(first)])
         return self._outcomes[message.job_id]
+
+    def run_waiting(self) -> None:
+        with LeaseKeeper(self._services) as self._keeper:
+            self._ingest(self._claim_waiting())
 
     def _ingest(self, works: list[JobWork]) -> None:
         earlier = None

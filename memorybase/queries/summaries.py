@@ -87,6 +87,20 @@ def write(db: OrmSession, summary_id: UUID, *, version: int, session_id: str, va
     return rows_affected(db, update) == 1
 
 
+def wait(db: OrmSession, summary_id: UUID, until: datetime) -> None:
+    """Leave a pending summary that no worker has claimed until then."""
+    db.execute(
+        sa.update(SessionSummary)
+        .where(
+            SessionSummary.id == summary_id,
+            SessionSummary.notify_at.is_not(None),
+            SessionSummary.lease_until.is_(None),
+        )
+        .values(notify_at=until)
+        .execution_options(synchronize_session=False)
+    )
+
+
 def due(db: OrmSession, now: datetime, *, limit: int) -> list[SessionSummary]:
     """Summaries to enqueue again, locked; other sweepers skip them."""
     return list(
@@ -163,4 +177,6 @@ def _of_session(flow_id: UUID, session_id: str) -> sa.ColumnElement[bool]:
 
 
 def _invalidated(now: datetime) -> dict[str, Any]:
-    return {"version": SessionSummary.version + 1, "lease_until": None, "notify_at": now, "attempts": 0}
+    later = SessionSummary.notify_at > now  # after an attempt that changes had made useless
+    notify_at = sa.case((later, SessionSummary.notify_at), else_=sa.literal(now, SessionSummary.notify_at.type))
+    return {"version": SessionSummary.version + 1, "lease_until": None, "notify_at": notify_at, "attempts": 0}

@@ -6,7 +6,7 @@ trimmed meanwhile. If the summarizer fails, the stored summary stays, and the ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -111,12 +111,18 @@ def _request(services: Services, chat_row_id: UUID) -> bool:
     return is_new
 
 
-def make_due(services: Services, chat_row_id: UUID, summarizer: Summarizer | None = None) -> bool:
+def make_due(
+    services: Services,
+    chat_row_id: UUID,
+    summarizer: Summarizer | None = None,
+    *,
+    before_page: Callable[[], object] = lambda: None,
+) -> bool:
     """Make a chat's pending summary, in a worker; False if none is pending or the job failed."""
     if not _put_off(services, chat_row_id, job.lease(services)):
         return False
     try:
-        is_made = _bring_up(services, chat_row_id, summarizer)
+        is_made = _bring_up(services, chat_row_id, summarizer, before_page=before_page)
     except errors.DatabaseUnavailable:
         raise
     except job.FAILURES as error:
@@ -160,14 +166,20 @@ def summarize_due(
         return False
 
 
-def _bring_up(services: Services, chat_row_id: UUID, summarizer: Summarizer | None, batch: int = BATCH) -> bool:
+def _bring_up(
+    services: Services,
+    chat_row_id: UUID,
+    summarizer: Summarizer | None,
+    batch: int = BATCH,
+    before_page: Callable[[], object] = lambda: None,
+) -> bool:
     """Summarize what is due; whether a summary was stored, which a change of the chat prevents."""
     with services.database.reading() as db:
         found = chats.fetch_with_memory(db, chat_row_id)
         task = None if found is None else _due(services, db, found[1], found[0], batch)
     if task is None:
         return False
-    folded = _folded(services, task, summarizer)
+    folded = _folded(services, task, summarizer, before_page)
     with services.database.transaction() as db:
         current = _lock_unchanged(db, task.chat)
         if current is not None:
@@ -196,11 +208,18 @@ def _covered(chat: Chat) -> int:
     return max(chat.trimmed_seq, 0 if chat.summary is None else chat.summary_to_seq)
 
 
-def _folded(services: Services, task: _Task, summarizer: Summarizer | None) -> Folded:
+def _folded(
+    services: Services,
+    task: _Task,
+    summarizer: Summarizer | None,
+    before_page: Callable[[], object] = lambda: None,
+) -> Folded:
     chat = task.chat
     start = Folded(chat.summary, None if chat.summary is None else chat.summary_from_seq, task.after_seq)
     summarizer = summarizer or summarizer_named(services.settings, services.embedders)
-    folded = job.fold(services, start, task.to_seq, task.read_page, summarizer, prompt=task.prompt)
+    folded = job.fold(
+        services, start, task.to_seq, task.read_page, summarizer, prompt=task.prompt, before_page=before_page
+    )
     if folded is None or folded.text is None or not folded.text.strip() or folded.from_seq is None:
         raise errors.SummaryRejected
     return folded

@@ -6,7 +6,8 @@ have read changes it. When the covered range has doubled, the summary is rebuilt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -32,6 +33,8 @@ from memorybase.telemetry import describe_error, get_logger
 log = get_logger(__name__)
 
 REBUILD_SEQ = 128  # a shorter summary is not rebuilt for its length
+WASTED_WAIT = 4  # times the duration of an attempt whose result could not be stored
+LONGEST_WAIT_SECONDS = 60.0
 MAX_ATTEMPTS = 3  # on messages that the summarizer rejects; then the summary waits for further messages
 
 
@@ -61,10 +64,18 @@ class _Claim:
         return records, to_seq if len(page) < job.PAGE else page[-1].seq
 
 
-def make_summary(services: Services, summary_id: UUID, summarizer: Summarizer | None = None) -> bool:
+def make_summary(
+    services: Services,
+    summary_id: UUID,
+    summarizer: Summarizer | None = None,
+    *,
+    before_page: Callable[[], object] = lambda: None,
+) -> bool:
     """Make what is pending of a summary; False if nothing is, another worker has claimed it, or the job failed.
 
-    `summarizer` makes summaries of its own name; without it, only those that the settings name are made."""
+    `summarizer` makes summaries of its own name; without it, only those that the settings name are made.
+    `before_page` is called before each page of messages is summarized."""
+    began = time.monotonic()
     claim = _claim(services, summary_id, is_handed_in=summarizer is not None)
     if claim is None:
         return False
@@ -78,13 +89,17 @@ def make_summary(services: Services, summary_id: UUID, summarizer: Summarizer | 
             claim.read_page,
             summarizer or summarizer_named(services.settings, services.embedders, claim.row.summarizer),
             store=lambda folded: _store(services, claim, folded, is_last=False),
+            before_page=before_page,
         )
     except errors.DatabaseUnavailable:
         raise
     except job.FAILURES as error:
         _put_off(services, claim, error)
         return False
-    return folded is not None and _store(services, claim, folded, is_last=True)
+    if folded is not None and _store(services, claim, folded, is_last=True):
+        return True
+    _wait(services, claim, min(WASTED_WAIT * (time.monotonic() - began), LONGEST_WAIT_SECONDS))
+    return False
 
 
 def make_requested(services: Services, key: SummaryKey, summarizer: Summarizer) -> bool:
@@ -157,6 +172,12 @@ def _store(services: Services, claim: _Claim, folded: Folded, *, is_last: bool) 
     else:
         log.info("summary_outdated", summary_id=str(row.id))
     return is_stored
+
+
+def _wait(services: Services, claim: _Claim, seconds: float) -> None:
+    """The messages changed while they were summarized: wait before the next attempt, however often they change."""
+    with services.database.transaction() as db:
+        summaries.wait(db, claim.row.id, clock.now(db) + timedelta(seconds=seconds))
 
 
 def _put_off(services: Services, claim: _Claim, error: errors.MemorybaseError) -> None:

@@ -50,9 +50,11 @@ def fold(
     *,
     prompt: str | None = None,
     store: Callable[[Folded], bool] = lambda _: True,
+    before_page: Callable[[], object] = lambda: None,
 ) -> Folded | None:
     """The summary up to `to_seq`. `store` is called after each page but the last; None if it returns False."""
     while folded.to_seq < to_seq:
+        before_page()
         with services.database.reading() as db:
             records, end = read_page(db, folded.to_seq)
         text = _summarize(summarizer, folded.text, records, prompt) if has_content(records) else folded.text

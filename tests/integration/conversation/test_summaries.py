@@ -19,6 +19,7 @@ from memorybase.conversation.context import ContextRequest, build_context
 from memorybase.conversation.history import session_reader
 from memorybase.conversation.memory_use import record as uses
 from memorybase.conversation.memory_use.provenance import ViewOrigin
+from memorybase.conversation.session_memory import summary_job
 from memorybase.conversation.session_memory.presets import FLOWX_5, TOKEN_BUFFER, SessionPreset
 from memorybase.conversation.session_memory.summaries import SummaryKey, delete_summary, get_summary, refresh_summary
 from memorybase.conversation.session_memory.summary_job import make_requested, make_summary
@@ -576,3 +577,23 @@ def test_concurrent_reads_and_workers_end_with_one_exact_summary(world: World) -
     texts = [text for number in range(1, 10) for text in (f"q{number}", f"a{number}")]
     assert row(world).text == "|".join(texts[: row(world).to_seq])
     assert row(world).to_seq == 18
+
+
+def test_a_session_that_keeps_changing_is_not_summarized_all_the_time(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(summary_job, "WASTED_WAIT", 1e9)  # so that the attempt was long
+    talk(world, 1, 2, 3, 4)
+    read(world)
+    pass_time(world, world.services.settings.notify_after_seconds + 1)
+
+    def edit(text: str, by: str) -> None:
+        edits.edit_message(world.services, world.user_id, message_of(world, text), {"content": by})
+
+    work(world, Scripted(meanwhile=lambda: edit("q1", "edited")))
+    edit("edited", "edited again")
+    assert world.sweep().summaries == 0, "the first edit wasted an attempt, and the second must not start one at once"
+    pass_time(world, summary_job.LONGEST_WAIT_SECONDS + 1)
+    assert world.sweep().summaries == 1
+    work(world, Scripted())
+    assert row(world).text == "edited again|a1"
