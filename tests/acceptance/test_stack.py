@@ -8,7 +8,7 @@ import signal
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
@@ -60,6 +60,15 @@ def alive(pid: int) -> bool:
         return False
 
 
+@contextmanager
+def killed_at_the_end(process: subprocess.Popen[str]) -> Iterator[None]:
+    """Else a failed assertion would wait for ever for a process that nobody has stopped."""
+    try:
+        yield
+    finally:
+        process.kill()
+
+
 class TestRunning:
     def test_when_it_says_ready_every_part_answers(self, warm: EmbeddedStack) -> None:
         answer = httpx.get(f"{warm.url}/health/ready", trust_env=False)
@@ -73,6 +82,13 @@ class TestRunning:
 
         assert status(KEY) == 200
         assert status("mb_another") == 401
+
+    def test_the_api_believes_no_caller_that_it_came_over_https(self, warm: EmbeddedStack) -> None:
+        answer = httpx.get(f"{warm.url}/health/live", headers={"X-Forwarded-Proto": "https"}, trust_env=False)
+        assert "strict-transport-security" not in answer.headers
+
+    def test_threads_of_the_api_share_freed_memory(self, warm: EmbeddedStack) -> None:
+        assert psutil.Process(warm.child("api")).environ()["MALLOC_ARENA_MAX"] == "2"
 
     def test_other_commands_find_it_by_its_directory(self, warm: EmbeddedStack) -> None:
         result = run_memorybase("doctor", "--data-dir", str(warm.data))
@@ -239,7 +255,7 @@ class TestEnding:
         with subprocess.Popen(
             memorybase("up", "--port", "0", "--data-dir", str(own.data)),
             stdout=subprocess.PIPE, text=True, env=environment(),
-        ) as starting:  # fmt: skip
+        ) as starting, killed_at_the_end(starting):  # fmt: skip
             assert starting.stdout is not None
             assert starting.stdout.readline().startswith("starting redis")
             starting.send_signal(signal.SIGINT)
@@ -251,7 +267,7 @@ class TestEnding:
         with subprocess.Popen(
             memorybase("up", "--with-parent", "--port", "0", "--data-dir", str(own.data)),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(),
-        ) as kept:  # fmt: skip
+        ) as kept, killed_at_the_end(kept):  # fmt: skip
             assert kept.stdin is not None
             assert kept.stdout is not None
             wait_until((own.data / "run" / "chroma.pid").exists, 30, "its first children")

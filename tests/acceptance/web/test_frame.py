@@ -109,6 +109,13 @@ class TestOtherSites:
             assert reader_window.page.evaluate("window.ran") is None
             assert all("Content Security Policy" in text for text in reader_window.console)
 
+    def test_no_page_can_know_the_nonce_of_the_next_one(self, web_stack: EmbeddedStack) -> None:
+        policies = [
+            httpx.get(f"{web_stack.url}/ui/sign-in", trust_env=False).headers["content-security-policy"]
+            for _ in range(2)
+        ]
+        assert policies[0] != policies[1]
+
 
 @pytest.mark.parametrize("path", ["/memories/not-an-id", "/memories/00000000-0000-4000-8000-000000000000"])
 def test_an_unknown_memory_has_an_error_page(window: Window, web_stack: EmbeddedStack, path: str) -> None:

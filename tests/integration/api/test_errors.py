@@ -186,6 +186,10 @@ def test_an_error_names_value_and_bound(
         ("POST", "/history", {"flow_id": "f", "session_id": "s", "message_limit": False}, "message_limit"),
         ("PUT", "/flows/f/chat-memories/n", {"name": "c", "chat_id": "x", "max_messages": False}, "max_messages"),
         ("POST", "/flows/f/chat-memories/n/trim", {"chat_id": "x", "max_messages": False}, "max_messages"),
+        (
+            "PUT", "/memories/00000000-0000-4000-8000-000000000000/weights",
+            {"sets": {"s": {"bias": 1, "weights": {"cosine": True}}}}, "sets.s.weights",
+        ),
     ],
 )  # fmt: skip
 def test_true_and_false_are_no_numbers(api: Api, method: str, path: str, body: Any, field: str) -> None:
