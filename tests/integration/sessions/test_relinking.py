@@ -107,6 +107,40 @@ def test_a_thread_whose_first_message_is_deleted_stays_apart_from_others(world: 
     assert thread(world) == "q3 a3"
 
 
+def test_a_thread_whose_first_message_is_deleted_before_parents_are_named_stays_apart(world: World) -> None:
+    turn(world, "1", parent_message_id=None)
+    turn(world, "2", parent_message_id=None)
+    delete(world, "q2")
+
+    turn(world, "3", parent_message_id="a2")
+
+    assert thread(world) == "a2 q3 a3"
+
+
+def test_threads_stay_apart_when_the_only_named_parent_is_deleted(world: World) -> None:
+    turn(world, "1", parent_message_id=None)
+    turn(world, "2", parent_message_id=None)
+    turn(world, "3", parent_message_id="a1")
+
+    delete(world, "q3", "a3")
+
+    assert thread(world) == "q2 a2"
+
+
+def test_a_run_captured_in_parts_before_the_first_named_parent_cuts_no_thread(world: World) -> None:
+    turn(world, "1")
+    first = world.say(S, {"role": "user", "content": "q2"})
+    turn(world, "3")
+    world.say(S, {"role": "assistant", "content": "a2", "id": "a2"}, run_id=first.run_id)
+    turn(world, "4")
+    turn(world, "5", parent_message_id="a4")
+
+    delete(world, "q2")
+
+    assert thread(world).startswith("q1 a1 ")
+    assert thread(world).endswith(" a2 q4 a4 q5 a5")
+
+
 def test_runs_after_the_first_named_parent_still_begin_threads_after_its_deletion(world: World) -> None:
     turn(world, "1")
     turn(world, "2", parent_message_id="a1")
@@ -130,6 +164,15 @@ def test_a_message_that_names_a_deleted_one_later_follows_what_is_left(world: Wo
     delete(world, "q1", "a1", "q2", "a2", "q3", "q5", "a5")
     turn(world, "6", parent_message_id="a5")
     assert (thread(world), view(world).report.flags) == ("q6 a6", ())
+
+
+def test_a_question_that_names_a_deleted_one_later_follows_its_answer(world: World) -> None:
+    linked(world, "q", count=2)
+    delete(world, "q2")
+
+    turn(world, "3", parent_message_id="q2")
+
+    assert thread(world) == "q1 a1 a2 q3 a3"
 
 
 @pytest.mark.parametrize("seed", range(24))
