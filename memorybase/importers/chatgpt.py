@@ -110,7 +110,7 @@ def _message(place: str, message: Json, nodes: Json, parent: str | None, report:
         return None
     text, files = _text(content), _files(content, metadata)
     if not text and not files:
-        if kind not in {"text", "code", "multimodal_text"} or as_list(content.get("parts")) not in ([], [""]):
+        if str(kind) not in {"text", "code", "multimodal_text"} or as_list(content.get("parts")) not in ([], [""]):
             report.skip(place, "the message has no text that can be imported", field="content_type", value=kind)
         return None
     body = given(
@@ -131,10 +131,8 @@ def _message(place: str, message: Json, nodes: Json, parent: str | None, report:
 
 def _call_id(node: Any) -> str | None:
     message = as_object(as_object(node).get("message"))
-    is_call = as_object(message.get("author")).get("role") == "assistant" and message.get("recipient") not in {
-        None,
-        "all",
-    }
+    is_said = as_text(message.get("recipient")) in {None, "all"}
+    is_call = as_object(message.get("author")).get("role") == "assistant" and not is_said
     return as_text(message.get("id")) if is_call else None
 
 

@@ -29,19 +29,20 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
 def _messages(where: str, session_id: str, conversation: Json, messages: list[Any], report: Report) -> Iterator[Found]:
     metadata = given(title=as_text(conversation.get("name")))
     # Older exports name no parents. A message whose parent is not in the conversation begins a thread.
-    ids = {as_object(message).get("uuid") for message in messages}
-    has_parents = any(as_object(message).get("parent_message_uuid") in ids for message in messages)
+    ids = {message_id for message in messages if (message_id := as_text(as_object(message).get("uuid")))}
+    has_parents = any(_parent(message) in ids for message in messages)
     for index, message in enumerate(messages):
         place = f"{where}.chat_messages[{index}]"
-        message_id, role = as_text(as_object(message).get("uuid")), as_object(message).get("sender")
-        if message_id is None or role not in _ROLES:
+        message_id, sender = as_text(as_object(message).get("uuid")), as_object(message).get("sender")
+        role = _ROLES.get(str(sender))
+        if message_id is None or role is None:
             text = f"a message must have uuid, and a sender that is one of {', '.join(_ROLES)}"
-            report.skip(place, text, field="sender", value=role)
+            report.skip(place, text, field="sender", value=sender)
             continue
-        parent = message.get("parent_message_uuid")
+        parent = _parent(message)
         above = {"parent_message_id": parent if parent in ids else None} if has_parents else {}
         common = given(
-            role=_ROLES[role],
+            role=role,
             timestamp=message.get("created_at") or conversation.get("created_at"),
         )
         pieces = _pieces(place, message, report)
@@ -52,6 +53,10 @@ def _messages(where: str, session_id: str, conversation: Json, messages: list[An
             body = {**common, **piece, **above, "id": message_id if is_last else f"{message_id}#{number + 1}"}
             yield Found(place, session_id, body, session_metadata=metadata)
             above = {"parent_message_id": body["id"]} if has_parents else {}
+
+
+def _parent(message: Any) -> str | None:
+    return as_text(as_object(message).get("parent_message_uuid"))
 
 
 def _pieces(place: str, message: Json, report: Report) -> list[Json]:

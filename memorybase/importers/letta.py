@@ -27,20 +27,20 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
         if not isinstance(agents, list):
             report.skip(record.where, "an agent file must have agents, or messages")
             continue
-        blocks = {as_object(block).get("id"): as_object(block) for block in as_list(document.get("blocks"))}
+        blocks = {as_text(as_object(block).get("id")): as_object(block) for block in as_list(document.get("blocks"))}
         for index, agent in enumerate(map(as_object, agents)):
             name = as_text(agent.get("name"))
             if name is None:
                 report.skip(f"{record.where}.agents[{index}]", "an agent must have a name", field="name")
                 continue
             yield from _messages(f"{record.where}.agents[{index}]", name, agent, report)
-            own = [blocks.get(block_id, {}) for block_id in as_list(agent.get("block_ids"))]
+            own = [blocks.get(as_text(block_id), {}) for block_id in as_list(agent.get("block_ids"))]
             yield from _blocks(record.where, name, [*own, *as_list(agent.get("core_memory"))], document)
 
 
 def _messages(where: str, agent: str, document: Json, report: Report) -> Iterator[Found]:
     seen: Counter[str] = Counter()
-    answers: set[Any] = set()  # ids of the calls that were answers
+    answers: set[str] = set()  # ids of the calls that were answers
     for index, message in enumerate(map(as_object, as_list(document.get("messages")))):
         place = f"{where}.messages[{index}]"
         body = _message(place, message, answers, report)
@@ -57,7 +57,7 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _message(place: str, message: Json, answers: set[Any], report: Report) -> Json | None:
+def _message(place: str, message: Json, answers: set[str], report: Report) -> Json | None:
     calls = [as_object(call) for call in as_list(message.get("tool_calls"))]
     # An approval with calls is the agent's step that asks for it; the person's decision is no message.
     role = "assistant" if message.get("role") == "approval" and calls else _ROLES.get(str(message.get("role")))
@@ -71,9 +71,9 @@ def _message(place: str, message: Json, answers: set[Any], report: Report) -> Js
         return {**body, **_said(text, calls, answers)}
     packed = as_object(json_column(text)) if text.startswith("{") else {}
     if role == "tool":
-        if message.get("tool_call_id") in answers:
+        if as_text(message.get("tool_call_id")) in answers:
             return None  # only says that the answer was sent
-        if isinstance(packed.get("message"), str) and packed.get("status") in {"OK", "Failed"}:
+        if isinstance(packed.get("message"), str) and as_text(packed.get("status")) in {"OK", "Failed"}:
             body |= {"status": "failed"} if packed["status"] == "Failed" else {}
             text = packed["message"]
         name, called = as_text(message.get("name")), as_text(message.get("tool_call_id"))
@@ -86,10 +86,10 @@ def _message(place: str, message: Json, answers: set[Any], report: Report) -> Js
     return {**body, "content": text, **given(sender_name=as_text(message.get("name")))}
 
 
-def _said(text: str, calls: list[Json], answers: set[Any]) -> Json:
+def _said(text: str, calls: list[Json], answers: set[str]) -> Json:
     """Content and tool calls of an assistant's message. The ids of calls that were answers are added to `answers`."""
     said = {index: answer for index, call in enumerate(calls) if (answer := _answer(call)) is not None}
-    answers.update(calls[index].get("id") for index in said)
+    answers.update(call_id for index in said if (call_id := as_text(calls[index].get("id"))))
     steps = [call for index, call in enumerate(calls) if index not in said]
     # What an agent of MemGPT's kind thinks is the content beside its answer.
     content = "\n".join(said.values()) or text

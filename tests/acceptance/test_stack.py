@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import sqlite3
 import subprocess
+import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -14,6 +16,7 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+from harness import exports
 from harness.stack import KEY, NAMES, ROOT, EmbeddedStack, environment, memorybase, processes_of, run_memorybase
 from harness.waiting import wait_until
 
@@ -153,6 +156,22 @@ class TestCommands:
         words = ("search", "a greyhound that steals", "--memory", "imported", "--url", warm.url, "--key", KEY)
         found = run_memorybase(*words)
         assert "Biscuit" in found.stdout.splitlines()[1], found.stdout + found.stderr
+
+    def test_an_archive_of_another_system_is_ingested_and_searched(self, warm: EmbeddedStack, tmp_path: Path) -> None:
+        archive = tmp_path / "export.zip"
+        with zipfile.ZipFile(archive, "w") as opened:
+            opened.writestr("conversations.json", json.dumps(exports.chatgpt()))
+        words = ("import", str(archive), "--from", "chatgpt", "--url", warm.url, "--key", KEY)
+        first, second = run_memorybase(*words), run_memorybase(*words)
+        ingested = "memory base chatgpt: 8 ingested, 0 dead letters"
+        assert first.stdout.splitlines()[:2] == [
+            "1 flow, 2 sessions, 3 runs, 9 messages: 9 new, 0 already there", ingested,
+        ]  # fmt: skip
+        assert second.stdout.splitlines()[:2] == [
+            "1 flow, 2 sessions, 3 runs, 9 messages: 0 new, 9 already there", ingested,
+        ]  # fmt: skip
+        words = ("search", "how much water", "--memory", "chatgpt", "--url", warm.url, "--key", KEY)
+        assert "flour" in run_memorybase(*words).stdout
 
     def test_an_error_for_an_unknown_memory_base_lists_the_existing_ones(self, warm: EmbeddedStack) -> None:
         result = run_memorybase("search", "q", "--memory", "missing", "--url", warm.url, "--key", KEY)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,18 @@ class TestBrokenFiles:
         ((problem,),) = report.examples.values()
         assert (problem.limit, problem.reason) == (10, "a record must have at most 10 bytes")
 
+    def test_a_large_record_is_not_held_in_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(files, "MAX_RECORD_BYTES", 1_000_000)
+        file, report = io.BytesIO(b'["' + b"x" * 20_000_000 + b'", 2]'), Report()
+        tracemalloc.start()
+        try:
+            found = list(records_of_file(file, "f.json", report))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert [record.value for record in found] == [2]
+        assert peak < 5_000_000
+
     def test_one_large_object_is_reported(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(files, "MAX_RECORD_BYTES", 10)
         report = Report()
@@ -124,11 +137,13 @@ class TestArchivesAndFolders:
         assert len(list(read_records(file, ("*.json",), report))) <= 4
         assert report.broken is not None
 
-    def test_a_damaged_archive_gives_what_comes_before(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("damage", [b"\x55", b"\xff" * 400])  # a wrong checksum, and what cannot be unpacked
+    def test_a_damaged_archive_gives_what_comes_before(self, tmp_path: Path, damage: bytes) -> None:
         words = ", ".join(str(n * 7919) for n in range(200_000))
         file = self.archive(tmp_path, conversations=f"[{words}]")
         raw = bytearray(file.read_bytes())
-        raw[len(raw) - 300_000] ^= 0xFF
+        at = len(raw) - 300_000
+        raw[at : at + len(damage)] = damage
         file.write_bytes(raw)
         report = Report()
         assert 0 < len(list(read_records(file, ("*.json",), report))) < 200_000
