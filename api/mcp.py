@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import httpx
@@ -21,6 +20,7 @@ from api.admission import Work, admission_of
 from api.deps import authenticate, check_query
 from api.middleware import REQUEST_ID, path_text
 from memorybase import errors
+from memorybase.integrations.mcp import is_installed
 from memorybase.settings import Settings
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _KEY_HEADERS = ("authorization", "x-api-key")
 
 
 def is_served(settings: Settings) -> bool:
-    return settings.mcp and find_spec("mcp") is not None
+    return settings.mcp and is_installed()
 
 
 def mount(app: FastAPI) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
 from memorybase import errors
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, address
+from memorybase.integrations.mcp import is_installed
 
 
 def mcp(
@@ -24,7 +24,7 @@ def mcp(
     key: KeyOption = None,
 ) -> None:
     """Serve MCP on standard input and output, for agents that start a program."""
-    if find_spec("mcp") is None:
+    if not is_installed():
         raise errors.NotReady("The MCP server is an extra. Install it with: pip install 'memorybase[mcp]'")
     # Imported here: the library takes half a second, and is an extra.
     from memorybase.integrations.mcp import server

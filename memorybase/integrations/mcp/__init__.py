@@ -9,3 +9,13 @@ prompts     recall and catch_up
 """
 
 from __future__ import annotations
+
+from importlib import metadata
+from importlib.util import find_spec
+
+OLDEST = 2  # an earlier SDK, which another package may have brought, has no MCPServer
+
+
+def is_installed() -> bool:
+    """Whether the extra is installed. Importing this package alone loads nothing of it."""
+    return find_spec("mcp") is not None and int(metadata.version("mcp").split(".")[0]) >= OLDEST

@@ -8,6 +8,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 from typing import Any
 
 import httpx
@@ -347,6 +348,12 @@ with open_api(Settings(data_dir=Path(sys.argv[1]), embedding_model="fake", api_k
         )
 
     assert done.stdout.strip() == "404", done.stderr
+
+
+def test_an_sdk_that_is_too_old_counts_as_none(api_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "version", lambda _: "1.28.1")
+    with serve_mcp(api_settings) as served:
+        assert post(served).status_code == 404
 
 
 def test_the_setting_turns_it_off(api_settings: Settings) -> None:
