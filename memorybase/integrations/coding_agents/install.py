@@ -108,8 +108,15 @@ def uninstall(agent: Agent) -> bool:
 
 def forget_configuration() -> None:
     """Delete the configuration with its key, once no agent uses it any more."""
-    if not any(has_hooks(_readable(agent)) for agent in agents().values()):
+    if not any(_may_have_hooks(agent) for agent in agents().values()):
         config_file().unlink(missing_ok=True)
+
+
+def _may_have_hooks(agent: Agent) -> bool:
+    try:
+        return has_hooks(read_settings(agent.settings))
+    except errors.InvalidRequest:
+        return True
 
 
 def _original(agent: Agent) -> Path:

@@ -324,6 +324,29 @@ def test_recall_can_be_switched_off(machine: Machine, served: Served) -> None:
     assert "6543" in machine.run("codex", "UserPromptSubmit", **now)
 
 
+def test_without_the_vector_store_words_are_recalled(machine: Machine, served: Served) -> None:
+    served.api.capture("The staging port is 6543", flow=FLOW, session="s-old")
+    machine.install("codex", served.url, served.api.secret)
+    served.api.vectors.away = True
+
+    assert "6543" in machine.run("codex", "UserPromptSubmit", session_id="s-new", cwd=PROJECT, prompt="staging port")
+
+
+def test_an_edit_made_in_memory_stays(machine: Machine, served: Served) -> None:
+    transcript = session_of(machine, served, "claude-code")
+    transcript.user("My password is hunter2")
+    stop(machine, transcript, "PreCompact", trigger="auto")
+    machine.settle()
+    (message,) = messages(served, "s-1")
+    served.api.patch(f"/messages/{message['id']}", {"content": "My password is [removed]"})
+    shutil.rmtree(machine.state / "transcripts")
+    transcript.assistant("Change it.")
+    stop(machine, transcript, last_assistant_message="Change it.")
+    machine.settle()
+
+    assert stored(served, "s-1") == [("user", "My password is [removed]"), ("assistant", "Change it.")]
+
+
 def test_recall_is_limited_to_the_end_user(machine: Machine, served: Served) -> None:
     served.api.capture("The staging port is 6543", flow=FLOW, session="s-old", end_user_id="bob")
     machine.install("codex", served.url, served.api.secret, end_user="ann")

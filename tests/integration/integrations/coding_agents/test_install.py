@@ -178,6 +178,16 @@ def test_the_configuration_is_private_and_goes_with_the_last_agent() -> None:
     assert not path.exists()
 
 
+def test_the_configuration_stays_while_an_agents_settings_cannot_be_read() -> None:
+    put("codex")
+    put("cursor")
+    settings_of("cursor").write_text("{")
+    install.uninstall(install.find_agent("codex"))
+    install.forget_configuration()
+
+    assert install.config_file().exists()
+
+
 def test_agents_and_configuration_are_found_where_their_variables_say(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
