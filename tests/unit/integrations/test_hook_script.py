@@ -49,30 +49,92 @@ def test_a_line_that_is_too_long_is_skipped_whole(monkeypatch: pytest.MonkeyPatc
     assert [line["n"] for line in hook.lines(file)] == [0, 2, 3]
 
 
-def test_a_turn_is_posted_in_bounded_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    posted: list[list[Any]] = []
+@pytest.fixture
+def posted(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
+    """The messages of each request to a memory that takes everything."""
+    requests: list[list[Any]] = []
 
     def call(_: Any, path: str, body: Any) -> tuple[int, Any]:
         assert path == "/v1/flows/a%20flow/runs"
-        posted.append(body["messages"])
+        requests.append(body["messages"])
         return 201, {"messages": [{"created": True}] * len(body["messages"])}
 
     monkeypatch.setattr(hook, "call", call)
-    answers = [*["short"] * 120, *["long " * 6_000] * 10]
-    lines = [
-        {"type": "assistant", "uuid": f"u-{number}", "message": {"content": [{"type": "text", "text": text}]}}
-        for number, text in enumerate(answers)
-    ]
-    transcript = tmp_path / "t.jsonl"
-    transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    event = {
-        "agent": "claude-code", "session": "s", "transcript": str(transcript), "said": "", "turn": "", "cwd": "",
-        "project": "", "branch": "", "model": "", "at": hook.now(),
+    return requests
+
+
+def configured(folder: Path) -> dict[str, Any]:
+    return {"flow": "a flow", "state_dir": str(folder), "spool": str(folder / "spool")}
+
+
+def event_of(transcript: Path, said: str = "") -> dict[str, Any]:
+    named = dict.fromkeys(("turn", "cwd", "project", "branch", "model"), "")
+    return {
+        **named, "agent": "claude-code", "session": "s", "transcript": str(transcript), "said": said, "at": hook.now(),
     }  # fmt: skip
 
-    assert hook.send_transcript({"flow": "a flow", "state_dir": str(tmp_path)}, event, float("inf")) == 130
+
+def write(transcript: Path, *answers: str) -> None:
+    with transcript.open("a") as file:
+        for number, text in enumerate(answers):
+            message = {"content": [{"type": "text", "text": text}]}
+            file.write(json.dumps({"type": "assistant", "uuid": f"{number} {text[:9]}", "message": message}) + "\n")
+
+
+def test_a_turn_is_posted_in_bounded_parts(tmp_path: Path, posted: list[list[Any]]) -> None:
+    transcript = tmp_path / "t.jsonl"
+    write(transcript, *["short"] * 120, *["long " * 6_000] * 10)
+
+    assert hook.send_transcript(configured(tmp_path), event_of(transcript), float("inf")) == 130
     assert max(len(part) for part in posted) <= hook.BATCH_MESSAGES
     assert max(sum(len(each["content"]) for each in part) for part in posted) <= hook.BATCH_CHARS + hook.MAX_TEXT
+
+
+def test_the_answer_of_a_stop_is_awaited_although_a_later_event_names_none(
+    tmp_path: Path, posted: list[list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transcript = tmp_path / "t.jsonl"
+    write(transcript, "I look.")
+    for said in ("Late", ""):  # the turn's end, and at once the session's
+        hook.spool(configured(tmp_path), event_of(transcript, said))
+    monkeypatch.setattr(hook.time, "sleep", lambda _: write(transcript, "Late"))
+    hook.drain(configured(tmp_path))
+
+    assert [message["content"] for part in posted for message in part] == ["I look.", "Late"]
+
+
+def test_a_second_process_sends_nothing(tmp_path: Path, posted: list[list[Any]]) -> None:
+    write(tmp_path / "t.jsonl", "One")
+    hook.spool(configured(tmp_path), event_of(tmp_path / "t.jsonl"))
+    with hook.locked(str(tmp_path / "lock")):
+        hook.drain(configured(tmp_path))
+
+    assert posted == []
+    assert len(list((tmp_path / "spool").iterdir())) == 1
+
+
+def test_what_comes_while_a_process_sends_is_sent_by_it(
+    tmp_path: Path, posted: list[list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
+    write(first, "One")
+    write(second, "Two")
+    config = configured(tmp_path)
+    hook.spool(config, event_of(first))
+    call = hook.call
+
+    def call_while_another_hook_runs(*arguments: Any) -> tuple[int, Any]:
+        if not posted:
+            hook.spool(config, event_of(second))
+            with hook.locked(str(tmp_path / "lock")) as held:
+                assert not held  # so the process that this hook starts ends at once
+        return call(*arguments)
+
+    monkeypatch.setattr(hook, "call", call_while_another_hook_runs)
+    hook.drain(config)
+
+    assert [message["content"] for part in posted for message in part] == ["One", "Two"]
+    assert list((tmp_path / "spool").iterdir()) == []
 
 
 def test_places_of_the_oldest_transcripts_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -30,6 +32,7 @@ from memorybase.integrations.coding_agents.install import FLOW
 
 SECRET = "AKIAIOSFODNN7EXAMPLE"
 AGENTS = list(TRANSCRIPTS)
+OWN_IDS = {"claude-code": "00000000-0000-4000-8000-", "codex": "item-", "codex before 0.149": ""}
 
 
 def stored(served: Served, session: str) -> list[tuple[str, str]]:
@@ -80,6 +83,8 @@ def test_a_session_is_captured_turn_by_turn(machine: Machine, served: Served, ki
     assert stored(served, "s-1")[4:] == [("assistant", "Fixed.")]
     runs = [message["run_id"] for message in messages(served, "s-1")]
     assert [runs.index(run) for run in runs] == [0, 0, 2, 2, 2]  # a run is a turn
+    ids = [message["external_id"] for message in messages(served, "s-1")]
+    assert all(name.startswith(f"{agent}:s-1:{OWN_IDS[kind]}") for name in ids)
     told = messages(served, "s-1")[1]["metadata"]
     assert (told["agent"], told["cwd"], told["tools"]) == (agent, PROJECT, ["Bash"])
     assert told["model"] in ("claude-opus-4-7", "gpt-5.5")
@@ -249,6 +254,24 @@ def test_an_answer_is_captured_that_the_agent_writes_after_the_stop_hook(
     assert stored(served, "s-1")[1:] == [("assistant", "Late, but here")]
 
 
+def test_capturing_outlives_the_agent(machine: Machine, served: Served) -> None:
+    """An agent that ends kills what it started: its process group."""
+    machine.config = {"flush_seconds": PATIENCE}
+    transcript = session_of(machine, served, "claude-code")
+    transcript.user("Hello")
+    event = {"hook_event_name": "Stop", **shared_fields(transcript), "last_assistant_message": "Bye"}
+    command = ["/bin/sh", "-c", machine.command("claude-code", "Stop")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as agent:
+        agent.communicate(json.dumps(event).encode(), timeout=PATIENCE)
+    wait_until(lambda: stored(served, "s-1") == [("user", "Hello")], PATIENCE, "the background process has begun")
+    with suppress(ProcessLookupError):
+        os.killpg(agent.pid, signal.SIGKILL)
+    transcript.assistant("Bye")
+    machine.settle()
+
+    assert stored(served, "s-1")[1:] == [("assistant", "Bye")]
+
+
 def test_a_huge_transcript_is_sent_in_bounded_parts(machine: Machine, served: Served) -> None:
     """The API of this test takes 50 messages and 200,000 bytes at once."""
     transcript = session_of(machine, served, "claude-code")
@@ -345,6 +368,21 @@ def test_an_edit_made_in_memory_stays(machine: Machine, served: Served) -> None:
     machine.settle()
 
     assert stored(served, "s-1") == [("user", "My password is [removed]"), ("assistant", "Change it.")]
+
+
+def test_a_line_that_reads_otherwise_later_is_no_conflict(machine: Machine, served: Served) -> None:
+    """As when another version of the hooks cuts a text elsewhere."""
+    transcript = session_of(machine, served, "claude-code")
+    transcript.user("Hello")
+    stop(machine, transcript, "PreCompact", trigger="auto")
+    machine.settle()
+    shutil.rmtree(machine.state / "transcripts")
+    transcript.path.write_text(transcript.path.read_text().replace("Hello", "Hello there"))
+    transcript.assistant("Hi")
+    stop(machine, transcript, last_assistant_message="Hi")
+    machine.settle()
+
+    assert stored(served, "s-1") == [("user", "Hello"), ("assistant", "Hi")]
 
 
 def test_recall_is_limited_to_the_end_user(machine: Machine, served: Served) -> None:
