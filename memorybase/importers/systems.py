@@ -49,6 +49,9 @@ def read_runs(
 
 
 def _records(name: str, system: System, source: str, table: str | None, report: Report) -> Iterator[Record]:
+    if source.startswith(("http://", "https://")):
+        text = "FILE must not be an address of HTTP: save its answers in a file or a folder, and import that"
+        raise errors.InvalidRequest(text, field="FILE")
     if is_database(source):
         if system.table is None:
             raise errors.InvalidRequest(f"FILE must be a file of {name}, not a database", field="FILE")

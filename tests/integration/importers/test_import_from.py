@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from typer.testing import CliRunner
 from memorybase import cli, errors
 from memorybase.cli import import_file
 from memorybase.client import Client
+from memorybase.importers.records import Report
+from memorybase.importers.systems import read_runs
 
 SAMPLES: dict[str, Callable[[Path], Path]] = {
     "chatgpt": lambda folder: write_json(folder, "conversations.json", exports.chatgpt()),
@@ -210,6 +213,28 @@ class TestWhatIsKept:
         assert (failed["status"], failed["metadata"]) == ("failed", {"category": "error"})
         assert {each["session_id"] for each in stored(api)} == {"talk", exports.LANGFLOW_OTHER}
 
+    def test_langflows_tables_in_postgresql_give_the_same(
+        self, tmp_path: Path, postgres_server: PostgresServer
+    ) -> None:
+        run(exports.langflow(tmp_path), "--from", "langflow")
+        url = postgres_server.url(postgres_server.create_database())
+        types: dict[str, sa.types.TypeEngine[Any]] = dict.fromkeys(("id", "flow_id", "run_id"), sa.Uuid(as_uuid=False))
+        types |= dict.fromkeys(("files", "properties", "content_blocks", "session_metadata"), sa.JSON())
+        types |= {"timestamp": sa.DateTime(), "error": sa.Boolean(), "edit": sa.Boolean(), "is_output": sa.Boolean()}
+        rows = exports.langflow_rows()
+        for row in rows:
+            row["timestamp"] = datetime.fromisoformat(row["timestamp"].removesuffix(" UTC"))
+        tables = sa.MetaData()
+        message = sa.Table("message", tables, *(sa.Column(name, types.get(name, sa.Text())) for name in rows[0]))
+        engine = sa.create_engine(url)
+        with engine.begin() as db:
+            tables.create_all(db)
+            db.execute(message.insert(), rows)
+        engine.dispose()
+        assert run(url, "--from", "langflow").output.splitlines()[0].endswith("0 new, 6 already there")
+        part = next(read_runs("langflow", url, Report()))
+        assert part.messages[0]["timestamp"] == "2026-03-01T10:00:01"
+
     def test_langflows_answers_give_the_same_as_its_table(self, api: Api, tmp_path: Path) -> None:
         run(exports.langflow(tmp_path), "--from", "langflow")
         saved = write_json(tmp_path, "messages.json", exports.langflow_rows())
@@ -309,6 +334,7 @@ class TestWhatDoesNotFit:
         assert "--table needs --from" in str(run(file, "--table", "t").exception)
         assert "--table needs a database" in str(run(file, "--from", "langchain", "--table", "t").exception)
         assert "--memory needs --flow" in str(run(file, "--from", "langflow", "--memory", "m").exception)
+        assert "save its answers" in str(run("http://127.0.0.1:7860/api", "--from", "langflow").exception)
         assert "not a database" in str(run(exports.langchain(tmp_path), "--from", "claude").exception)
 
     def test_the_memory_base_of_another_flow_is_refused(self, api: Api, tmp_path: Path) -> None:
