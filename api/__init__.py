@@ -15,9 +15,12 @@ limits         rate limits by key and address
 routes         the endpoints, one module per resource
 schemas        request bodies and responses (chat_schemas: those of chat memories; dify_schemas: Dify's)
 failures       errors as JSON
+locations      where a request finds what it created
 dify_errors    errors in Dify's form
 waiting        waiting for jobs, and their event streams
+contract       completes the OpenAPI document: descriptions, types, headers, examples
 openapi        writes docs/reference/openapi.json
+docs_page      the reference page at /docs
 mcp            the MCP server at /mcp
 web            the web page
 """

@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from api import contract, failures, mcp, waiting
+from api import contract, docs_page, failures, mcp, waiting
 from api.admission import Admission, admission_of
 from api.bodies import BodyBound
 from api.file_limit import raise_file_limit
@@ -74,6 +74,7 @@ def create_app(services: Services | None = None) -> FastAPI:
         app.include_router(router, include_in_schema=False)
     if mcp.is_served(settings):
         mcp.mount(app)
+    app.include_router(docs_page.router)
     _surround(app, settings)
     return app
 

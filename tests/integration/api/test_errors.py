@@ -11,7 +11,7 @@ import pytest
 from harness.api import Api
 from harness.contract import CONTRACT
 
-from api import chat_schemas, failures, schemas
+from api import chat_schemas, docs_page, failures, schemas
 from api.app import create_app
 from memorybase.errors import MemorybaseError
 from memorybase.validation import Sent
@@ -320,8 +320,23 @@ class TestHealth:
 
 class TestDocuments:
     def test_fastapis_pages_are_off(self, api: Api) -> None:
-        for path in ("/docs", "/redoc", "/v1/docs"):
+        for path in ("/redoc", "/v1/docs"):
             assert api.client.get(path).status_code == 404
+
+    def test_the_reference_page_loads_nothing_from_elsewhere(self, api: Api) -> None:
+        page = api.client.get("/docs")
+        assert page.status_code == 200
+        assert "//" not in page.text
+        assert "script-src 'self';" in page.headers["content-security-policy"]
+
+    def test_without_its_package_the_reference_page_says_what_to_install(
+        self, api: Api, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        docs_page._resources.cache_clear()
+        monkeypatch.setattr("api.docs_page.PACKAGE", "no_such_package")
+        for path in ("/docs", "/docs/swagger-ui.css"):
+            assert "memorybase[docs]" in api.client.get(path).json()["detail"]
+        docs_page._resources.cache_clear()
 
     def test_openapi_needs_no_key(self, api: Api) -> None:
         assert json.loads(api.client.get("/v1/openapi.json").text)["info"]["title"] == "memorybase"
