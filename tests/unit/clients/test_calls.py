@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import ssl
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 import httpx
 import pytest
-from memorybase_client import errors, models
+from memorybase_client import Client, errors, models
 from memorybase_client._calls import Call, encoded, error_of, json_of, key_of, pause_before_retry, segment, url_of
 from memorybase_client._ids import with_message_ids, with_run_id
 from memorybase_client._lines import PART_LINES, Events, Lines, parts_of
@@ -164,3 +165,21 @@ def test_an_import_is_sent_in_parts_of_whole_lines() -> None:
     assert [before for before, _ in parts] == [0, PART_LINES]
     assert b"".join(part for _, part in parts).count(b"\n") == PART_LINES + 1
     assert [before for before, _ in parts_of(["x" * 600_000, "y" * 600_000, "z"])] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "mode"),
+    [
+        ("https://memory.example", {}, ssl.CERT_REQUIRED),
+        ("https://memory.example", {"verify": False}, ssl.CERT_NONE),
+        ("http://127.0.0.1:8000", {"proxy": "https://proxy.example"}, ssl.CERT_REQUIRED),
+        ("http://127.0.0.1:8000", {}, ssl.CERT_NONE),  # no TLS: the certificates are not even read
+    ],
+)
+def test_certificates_are_checked_wherever_there_is_tls(
+    url: str, options: dict[str, Any], mode: ssl.VerifyMode
+) -> None:
+    with Client(url, "k", **options) as client:
+        routes = [transport for transport in client._http._mounts.values() if transport is not None]
+        for transport in routes or [client._http._transport]:
+            assert transport._pool._ssl_context.verify_mode == mode  # type: ignore[attr-defined]
