@@ -6,6 +6,7 @@ checks, the bounds and the admission of its endpoint, and its searches run in th
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ PATH = "/mcp"
 END_USER = "end_user_id"
 # Headers of the protocol that a page of an allowed origin sends.
 HEADERS = ("Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name")
+_LOCAL = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")  # of clients on the user's machine
 _KEY_HEADERS = ("authorization", "x-api-key")
 
 
@@ -76,7 +78,7 @@ def _check_origin(request: Request) -> None:
     """The protocol demands this check. A page of any other site has no key, so this is a second lock."""
     origin = request.headers.get("origin")
     allowed = request.app.state.settings.cors_origins
-    if origin is not None and origin not in allowed and "*" not in allowed:
+    if origin is not None and not (_LOCAL.fullmatch(origin) or origin in allowed or "*" in allowed):
         raise errors.Forbidden(
             "Pages of this origin may not use MCP. Add it to MEMORYBASE_CORS_ORIGINS", field="Origin", value=origin
         )

@@ -227,9 +227,15 @@ def test_there_are_no_streams_and_no_sessions(served: Served, method: str) -> No
 def test_a_reverse_proxys_host_is_accepted_and_a_foreign_origin_is_not(served: Served) -> None:
     assert post(served, Host="memory.example.com").status_code == 200
 
-    refused = post(served, Origin="http://evil.example")
-    assert refused.status_code == 403
-    assert "MEMORYBASE_CORS_ORIGINS" in refused.json()["error"]["message"]
+    for origin in ("http://evil.example", "http://localhost.evil.example", "http://localhost:80@evil.example", "null"):
+        refused = post(served, Origin=origin)
+        assert refused.status_code == 403
+        assert "MEMORYBASE_CORS_ORIGINS" in refused.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("origin", ["http://localhost:6274", "http://127.0.0.1", "https://[::1]:8443"])
+def test_clients_on_the_users_machine_need_no_setting(served: Served, origin: str) -> None:
+    assert post(served, Origin=origin).status_code == 200
 
 
 def test_an_allowed_origin_may_ask(api_settings: Settings) -> None:
