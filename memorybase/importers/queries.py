@@ -51,14 +51,14 @@ def read_rows(source: str, table: Table, report: Report) -> Iterator[Record]:
         with engine.connect() as connection:
             columns = _columns(connection, table.name, shown)
             names = _flow_names(connection, table.flows) if table.flows else {}
-            result = connection.execution_options(stream_results=True, yield_per=ROWS_AT_ONCE).execute(
-                _select(table.name, columns, [name for name in table.order if name in columns])
-            )
-            for number, row in enumerate(result.mappings(), start=1):
-                started = True
-                value = {name: _value(each) for name, each in row.items()}
-                place = f"{table.name}.id={value['id']}" if "id" in value else f"{table.name} row {number}"
-                yield Record(place, {**value, "flow_name": names.get(str(value.get("flow_id")))}, table.name)
+            statement = _select(table.name, columns, [name for name in table.order if name in columns])
+            streaming = connection.execution_options(stream_results=True, yield_per=ROWS_AT_ONCE)
+            with streaming.execute(statement) as result:  # an import that stops early closes the cursor too
+                for number, row in enumerate(result.mappings(), start=1):
+                    started = True
+                    value = {name: _value(each) for name, each in row.items()}
+                    place = f"{table.name}.id={value['id']}" if "id" in value else f"{table.name} row {number}"
+                    yield Record(place, {**value, "flow_name": names.get(str(value.get("flow_id")))}, table.name)
     except (SQLAlchemyError, ImportError) as exc:
         reason = str(getattr(exc, "orig", None) or exc).strip().partition("\n")[0]
         if not started:
