@@ -27,6 +27,7 @@ ARGS ?=
 
 VENV := .venv
 PEERS := .venv-peers
+DIFY := .venv-dify
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 	$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
@@ -35,7 +36,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 GENERATORS := .generators
 INSTALLED_GENERATORS := $(GENERATORS)/.installed
 
-.PHONY: help demo test test-slow chaos up doctor generators lint types format soak bench bench-appends bench-bulkheads bench-context bench-history bench-peers bench-recall bench-scores bench-tokens migrate pictures clean
+.PHONY: help demo test test-slow check-dify chaos up doctor generators lint types format soak bench bench-appends bench-bulkheads bench-context bench-history bench-peers bench-recall bench-scores bench-tokens migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +56,11 @@ test: $(INSTALLED_DEV) ## run all tests except the slow ones, in five minutes; T
 
 test-slow: $(INSTALLED_DEV) $(INSTALLED_GENERATORS) ## run the slow tests, in half an hour: faults in real processes, long property runs, fuzzing
 	$(BIN)/python -m pytest -m slow $(T)
+
+check-dify: $(INSTALLED_DEV) ## test the Dify plugin with Dify's SDK, installed in a separate environment
+	$(BIN)/python -m venv $(DIFY)
+	$(DIFY)/bin/python -m pip install --quiet --disable-pip-version-check -r clients/dify/requirements.txt
+	$(BIN)/python -m pytest -n0 tests/integration/clients/test_dify_plugin.py --dify-python=$(DIFY)/bin/python
 
 chaos: $(INSTALLED_DEV) ## kill, freeze and restart everything at random, then count lost messages: DURATION=600 SEED=7
 	PYTHONPATH=tests $(BIN)/python -m harness.chaos --duration $(DURATION) $(if $(SEED),--seed $(SEED)) --database $(DATABASE) --rate $(RATE)

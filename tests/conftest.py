@@ -36,6 +36,13 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--dify-python",
+        help="An interpreter with dify_plugin: test the Dify plugin with Dify's SDK; see make check-dify",
+    )
+
+
 def pytest_collection_finish() -> None:
     """What was imported stays to the end: the collector need not look through it again and again."""
     gc.collect()

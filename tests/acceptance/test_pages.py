@@ -24,6 +24,7 @@ NOT_RUN = {
     "pip install": "changes the environment of the tests",
     "claude mcp add": "needs Claude Code",
     "memorybase up": "the stack of the test runs already",
+    "clients/dify/package.py": "a file of the repository; tests/integration/clients runs it",
     "iptables": "changes the machine",
     "MEMORYBASE_DATABASE_URL=postgresql": "settings of services elsewhere",
     "memorybase doctor --data-dir /srv/memory": "a directory of the reader's",
