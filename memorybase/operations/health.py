@@ -199,11 +199,10 @@ def why_degraded(services: Services) -> str | None:
 def _is_stalled(db: OrmSession, active: queries.Jobs, now: datetime) -> bool:
     """Whether jobs are overdue and no session's position advances: jobs that start again and again are no progress.
 
-    In a long queue jobs wait for a minute too; while others end, it is not stalled.
+    In a long queue jobs wait for a minute too; while others end, it is not stalled. A job that takes minutes stalls those
+    that wait for it.
     """
-    # A job may take minutes; only its first attempt is worth waiting for.
-    is_overdue = active.retried > 0 or (active.stuck > 0 and not active.first_attempts)
-    if not is_overdue:
+    if not active.retried and not active.stuck:
         return False
     last = jobs.last_done(db, now)
     return last is None or last <= now - STUCK_AFTER

@@ -43,14 +43,12 @@ class Jobs(NamedTuple):
     """Active jobs.
 
     stuck: queued, and due since before a given time. retried: created before that time, and postponed by an outage.
-    first_attempts: running, and never ended before by an outage or a lost worker.
     """
 
     queued: int
     running: int
     stuck: int
     retried: int
-    first_attempts: int
     oldest: datetime | None
 
 
@@ -100,7 +98,7 @@ def oldest_pending(db: OrmSession, user_id: UUID | None = None) -> datetime | No
 
 def active_jobs(db: OrmSession, due_before: datetime) -> Jobs:
     """Active jobs by what they wait for, and when the oldest was created."""
-    columns = (Job.state, Job.created_at, Job.available_at, Job.outages, Job.attempts)
+    columns = (Job.state, Job.created_at, Job.available_at, Job.outages)
     found = sa.select(*columns).where(IS_ACTIVE).limit(COUNT_TO).subquery()
     queued, running = found.c.state == JobState.QUEUED, found.c.state == JobState.RUNNING
     statement = sa.select(
@@ -108,7 +106,6 @@ def active_jobs(db: OrmSession, due_before: datetime) -> Jobs:
         _count_if(running),
         _count_if(sa.and_(queued, found.c.available_at <= due_before)),
         _count_if(sa.and_(found.c.outages > 0, found.c.created_at <= due_before, found.c.available_at > due_before)),
-        _count_if(sa.and_(running, found.c.outages == 0, found.c.attempts == 1)),
         sa.func.min(found.c.created_at),
     )
     return Jobs(*db.execute(statement).one())
