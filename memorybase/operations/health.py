@@ -199,8 +199,8 @@ def why_degraded(services: Services) -> str | None:
 def _is_stalled(db: OrmSession, active: queries.Jobs, now: datetime) -> bool:
     """Whether jobs are overdue and no session's position advances: jobs that start again and again are no progress.
 
-    In a long queue jobs wait for a minute too; while others end, it is not stalled. A job that takes minutes stalls those
-    that wait for it.
+    In a long queue jobs wait for a minute too; while others end, it is not stalled. A job that takes minutes stalls
+    those that wait for it.
     """
     if not active.retried and not active.stuck:
         return False
