@@ -437,6 +437,18 @@ def test_closing_does_not_wait_for_a_server_that_is_away(folder: Path) -> None:
         client._http.close()
 
 
+def test_what_is_captured_after_closing_waits_for_the_next_client(served: Served, folder: Path) -> None:
+    with Client(served.url, served.api.secret, outbox=folder) as client:
+        pass
+    client.capture("f", session_id="s", messages=said("late"))
+    assert client.outbox is not None
+    assert (client.outbox.waiting, client.outbox.lost) == (1, 0)
+    with Client(served.url, served.api.secret, outbox=folder) as following:
+        assert following.outbox is not None
+        assert following.outbox.flush(20) == 0
+    assert stored(served.api) == ["late"]
+
+
 def test_an_outbox_belongs_to_one_client(folder: Path) -> None:
     outbox = Outbox(folder)
     with Client("http://127.0.0.1:1", "k", outbox=outbox), pytest.raises(ValueError, match="belongs to one client"):

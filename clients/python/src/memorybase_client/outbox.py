@@ -85,6 +85,7 @@ class Outbox:
         """Everything that a forked child must not share with its parent."""
         self._pid = os.getpid()
         self._store = Store(self.directory, **self._bounds)
+        self._is_store_open = True
         self._sender = SenderLock(self.directory)
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -169,6 +170,7 @@ class Outbox:
             self._thread.join(1.0)
         if self._thread is None or not self._thread.is_alive():
             self._store.close()
+            self._is_store_open = False
 
     # Sending
 
@@ -178,6 +180,9 @@ class Outbox:
             # Closing what the parent opened could remove what the parent is writing.
             self._forked.append((self._store, self._sender))
             self._open()
+        if not self._is_store_open:  # a caller counts or captures after close()
+            self._store = Store(self.directory, **self._bounds)
+            self._is_store_open = True
         return self._store
 
     def _start(self) -> None:
