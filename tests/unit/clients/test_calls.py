@@ -50,6 +50,12 @@ def test_bodies_leave_out_none_and_write_ids_and_times() -> None:
         encoded({"score": float("nan")})
 
 
+def test_a_call_that_waits_is_given_the_time_for_it() -> None:
+    assert Call("GET", "/jobs/1").options(5)["timeout"].read == 5
+    timeout = Call("GET", "/jobs/1", wait_seconds=60).options(5)["timeout"]
+    assert (timeout.read, timeout.connect) == (70, 5)
+
+
 def test_the_environment_names_server_and_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MEMORYBASE_URL", raising=False)
     monkeypatch.delenv("MEMORYBASE_API_KEY", raising=False)
