@@ -55,6 +55,11 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
+def test_the_document_is_valid_openapi() -> None:
+    printed = run(TOOLS / "python" / "bin" / "openapi-spec-validator", COMMITTED, cwd=ROOT, env={"PYTHONPATH": ""})
+    assert printed.strip().endswith("OK")
+
+
 def test_openapi_typescript_and_a_program_that_uses_its_types(served: Served, tmp_path: Path) -> None:
     for name in ("check.ts", "globals.d.ts", "tsconfig.json", "package.json"):
         shutil.copy(PROGRAMS / name, tmp_path)
