@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import httpx2
@@ -91,13 +91,10 @@ class Served:
         """A client of /mcp and this path below it."""
         return McpClient(f"{self.url}/mcp{path}", self.api.secret if key is None else key, era)
 
-    def as_user(self, api: Api) -> Served:
-        return replace(self, api=api)
-
 
 @contextmanager
 def serve_mcp(settings: Settings) -> Iterator[Served]:
-    """The API with doubles on a real port, with a flow and a memory base of all messages."""
+    """The API with doubles on a real port."""
     with open_api(settings) as api:
         app = create_app(api.services)  # of its own: the sessions of the protocol belong to the server's event loop
         with serve_app(app, lifespan="on") as (port, _):

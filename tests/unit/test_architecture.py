@@ -418,6 +418,7 @@ PLANTED = [
         "libraries stay behind their adapters",
         "from langchain_core import messages",
     ),
+    ("api.mcp", "libraries stay behind their adapters", "from mcp.server import MCPServer"),
     ("memorybase.embedding.onnx", "libraries stay behind their adapters", "import onnxruntime"),
     ("memorybase.embedding.chunking", "libraries stay behind their adapters", "import tokenizers"),
     ("memorybase.auth.api_keys", "libraries stay behind their adapters", "from fastapi import HTTPException"),
