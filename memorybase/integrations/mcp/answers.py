@@ -192,9 +192,16 @@ def hit(found: Json) -> Hit:
 
 
 def stored_message(message: Json) -> StoredMessage:
-    content, truncated = shortened(message_text(message["content"]))
+    content, truncated = shortened(text_of(message))
     named = {name: message[name] for name in ("id", "role", "sender_name")}
     return StoredMessage(time=message["timestamp"], content=content, truncated=truncated, **named)
+
+
+def text_of(message: Json) -> str:
+    """The text of a message, and the tools that it calls."""
+    names = [call.get("function", {}).get("name", "") for call in message["tool_calls"] or () if isinstance(call, dict)]
+    calls = f"[calls {', '.join(names)}]" if names else ""
+    return "\n".join(part for part in (message_text(message["content"]), calls) if part)
 
 
 def _line(turn: Json) -> Line:

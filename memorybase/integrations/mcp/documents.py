@@ -11,6 +11,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.server.mcpserver.resources import ResourceSecurity
 from pydantic import Field
 
+from memorybase.integrations.mcp.answers import text_of
 from memorybase.integrations.mcp.scope import Call, NotHere, scope_of
 from memorybase.messages import message_text
 
@@ -35,7 +36,7 @@ async def read_session(call: Call, session_id: Annotated[str, Field(description=
         scope = scope_of(call)
         await scope.require_session(session_id)
         page = await scope.messages(session_id, size=TRANSCRIPT_MESSAGES)
-    lines = [f"{_who(message)}: {message_text(message['content'])}" for message in reversed(page["items"])]
+    lines = [f"{_who(message)}: {text_of(message)}" for message in reversed(page["items"])]
     left_out = page["total"] - len(lines)
     return "\n\n".join([f"({left_out} earlier messages are left out)", *lines] if left_out else lines)
 

@@ -158,6 +158,20 @@ class TestReading:
         assert newest["total"] == 7
         assert first["before"] is None
 
+    def test_calls_of_tools_are_named(self, api: Api, memory: McpClient) -> None:
+        asked = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+        said = [
+            {"role": "assistant", "content": None, "tool_calls": [asked]},
+            {"role": "tool", "tool_call_id": "c1", "content": "Rain."},
+        ]
+        api.post("/flows/support/runs", {"session_id": "s1", "messages": said}, expect=201)
+
+        messages = memory.call("get_session", session_id="s1")["messages"]
+
+        assert [(each["role"], each["content"]) for each in messages] == [
+            ("assistant", "[calls weather]"), ("tool", "Rain."),
+        ]  # fmt: skip
+
     def test_a_session_that_does_not_exist_is_an_error(self, memory: McpClient) -> None:
         assert "no session 'gone'" in memory.refused("get_session", session_id="gone")
 
