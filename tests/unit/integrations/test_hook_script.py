@@ -56,6 +56,7 @@ def posted(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
 
     def call(_: Any, path: str, body: Any) -> tuple[int, Any]:
         assert path == "/v1/flows/a%20flow/runs"
+        assert body["on_conflict"] == "keep"  # otherwise each message of the request would be sent alone
         requests.append(body["messages"])
         return 201, {"messages": [{"created": True}] * len(body["messages"])}
 
@@ -64,7 +65,7 @@ def posted(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
 
 
 def configured(folder: Path) -> dict[str, Any]:
-    return {"flow": "a flow", "state_dir": str(folder), "spool": str(folder / "spool")}
+    return {"url": "http://none", "flow": "a flow", "state_dir": str(folder), "spool": str(folder / "spool")}
 
 
 def event_of(transcript: Path, said: str = "") -> dict[str, Any]:

@@ -77,7 +77,8 @@ def test_hooks_of_others_stay_and_uninstalling_restores_the_file(name: str) -> N
     path.parent.mkdir()
     path.write_text(others(name))
     path.chmod(0o644)
-    settings = put(name)
+    put(name)
+    settings = put(name)  # again, which must not take our entries for the original
     before = json.loads(others(name))
     event = EVENTS[name][2]
 
