@@ -102,17 +102,19 @@ def test_what_was_captured_is_found_once_it_is_searchable(client: Any) -> None:
     assert client.search_flow(flow_id="support/é", query="rope", mode="keyword").results[0].session_id == "anna"
 
 
-def test_waiting_includes_a_job_that_covers_all_that_is_pending(client: Any, served: Served) -> None:
+def test_waiting_includes_the_repair_after_an_edit(client: Any, served: Served) -> None:
     client.put_flow("f", name="f")
     memory = client.create_memory_base(name="notes", flow_id="f")
-    client.capture_run("f", session_id="s", messages=said("one"))
+    (message,) = client.capture_run("f", session_id="s", messages=said("one")).messages
     client.flush_memory_base(memory.id)
-    with pytest.raises(errors.NotSearchable):
+    served.api.work()
+    assert client.edit_message(message.id, content="two").job_ids
+    with pytest.raises(errors.NotSearchable, match="had not ended after 1 s"):
         client.wait_until_searchable(memory.id, timeout_seconds=1)
 
     served.api.work()
 
-    assert client.wait_until_searchable(memory.id, timeout_seconds=30).total_processed == 1
+    assert client.wait_until_searchable(memory.id, timeout_seconds=30).pending_messages == 0
 
 
 @pytest.mark.usefixtures("worker")
@@ -133,7 +135,7 @@ def test_waiting_ends_with_an_error_if_nobody_ingests(client: Any) -> None:
     memory = client.create_memory_base(name="notes", flow_id="f")
     client.capture_run("f", session_id="s", messages=said("one"))
 
-    with pytest.raises(errors.NotSearchable, match=r"still pending after 1 s.*memorybase doctor"):
+    with pytest.raises(errors.NotSearchable, match=r"1 messages are pending.*after 1 s.*memorybase doctor"):
         client.wait_until_searchable(memory.id, timeout_seconds=1)
 
 

@@ -69,7 +69,7 @@ class UnexpectedAnswer(MemorybaseError):
 
 
 class NotSearchable(MemorybaseError):
-    """Messages were still pending when the time was over."""
+    """Messages were pending or jobs active when the time was over."""
 
     code = "not_searchable"
 

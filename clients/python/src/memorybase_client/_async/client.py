@@ -102,8 +102,8 @@ class AsyncClient(AsyncOperations):
     ) -> models.MemoryBaseView:
         """Ingest all pending messages, of one session or of all, and wait until every job has ended.
 
-        Searches find pending messages too, but only by their words unless `include_pending` is false. Raises
-        NotSearchable when the time is over.
+        Searches find pending messages too, unless `include_pending` is false. Raises NotSearchable when the time is
+        over.
         """
         deadline = time.monotonic() + timeout_seconds
         while True:
@@ -123,7 +123,7 @@ class AsyncClient(AsyncOperations):
         else:
             if result.jobs:
                 return False
-            # A job that covers all that is pending is no conflict.
+            # The repair of an edited message is no conflict of a flush.
             active = await self._active_jobs(memory_base_id, session_id)
         if active:
             await self._wait_for_job(active[0], wait)
@@ -145,7 +145,7 @@ class AsyncClient(AsyncOperations):
     async def _not_searchable(self, memory_base_id: str | UUID, timeout_seconds: float) -> errors.NotSearchable:
         memory_base = await self.get_memory_base(memory_base_id)
         text = (
-            f"{memory_base.pending_messages} messages were still pending after {timeout_seconds:g} s "
-            f"(status {memory_base.status}). On the server, run `memorybase doctor` for fixes."
+            f"{memory_base.pending_messages} messages are pending, and the jobs had not ended after "
+            f"{timeout_seconds:g} s (status {memory_base.status}). On the server, run `memorybase doctor` for fixes."
         )
         return errors.NotSearchable(text, retryable=True, details={"pending_messages": memory_base.pending_messages})
