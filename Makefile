@@ -36,7 +36,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 GENERATORS := .generators
 INSTALLED_GENERATORS := $(GENERATORS)/.installed
 
-.PHONY: help demo test test-slow check-dify chaos up doctor generators lint types format soak bench bench-appends bench-bulkheads bench-context bench-history bench-peers bench-recall bench-scores bench-tokens migrate pictures clean
+.PHONY: help demo test test-slow check-dify check-generators chaos up doctor lint types format soak bench bench-appends bench-bulkheads bench-context bench-history bench-peers bench-recall bench-scores bench-tokens migrate pictures clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,8 +54,11 @@ doctor: $(INSTALLED) ## check every part; failed checks show the command that fi
 test: $(INSTALLED_DEV) ## run all tests except the slow ones, in five minutes; T=tests/unit: all tests of that path
 	$(BIN)/python -m pytest $(if $(T),$(T),-m "not slow")
 
-test-slow: $(INSTALLED_DEV) $(INSTALLED_GENERATORS) ## run the slow tests, in half an hour: faults in real processes, long property runs, fuzzing
-	$(BIN)/python -m pytest -m slow $(T)
+test-slow: $(INSTALLED_DEV) ## run the slow tests, in half an hour: faults in real processes, long property runs, fuzzing
+	$(BIN)/python -m pytest -m "slow and not tools" $(T)
+
+check-generators: $(INSTALLED_DEV) $(INSTALLED_GENERATORS) ## generate clients in TypeScript and Python and use them (needs npm of Node 20 or later)
+	$(BIN)/python -m pytest -n0 tests/acceptance/test_generators.py
 
 check-dify: $(INSTALLED_DEV) ## test the Dify plugin with Dify's SDK, installed in a separate environment
 	$(BIN)/python -m venv $(DIFY)
@@ -111,8 +114,6 @@ bench-tokens: $(INSTALLED_DEV) ## compare the token estimate with a real tokeniz
 
 bench-history: $(INSTALLED) ## measure the cost of a view for histories of several lengths: ARGS="--sizes 100,10000"
 	$(BIN)/python bench/history.py $(ARGS)
-
-generators: $(INSTALLED_GENERATORS) ## install the generators of clients, for the slow tests (needs npm of Node 20 or later)
 
 migrate: $(INSTALLED) ## migrate the database to this version's schema
 	$(BIN)/memorybase migrate --data-dir $(DATA_DIR)

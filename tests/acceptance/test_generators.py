@@ -1,6 +1,6 @@
 """Generators make clients from the OpenAPI document without a warning, and programs that use those work.
 
-`make generators` installs the generators, as `make test-slow` does first: nothing here is downloaded.
+`make check-generators` installs the generators and runs these tests; nothing here is downloaded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.served import Served, serve_api
 
 from memorybase.settings import Settings
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.tools]
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "tests" / "generators"
@@ -30,7 +30,7 @@ PAGE = ROOT / "docs" / "howto" / "generate-a-client.md"
 
 @pytest.fixture(scope="module", autouse=True)
 def _tools() -> None:
-    assert (TOOLS / ".installed").exists(), "run: make generators"
+    assert (TOOLS / ".installed").exists(), "run: make check-generators"
 
 
 @pytest.fixture
