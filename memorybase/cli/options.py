@@ -59,13 +59,15 @@ def address(data_dir: Path | None, url: str | None, key: str | None) -> tuple[st
     """The URL and the key of the stack that the options name. Raises NotReady or Unauthorized with what to do."""
     settings = Settings()
     data = DataDir(data_dir or settings.data_dir)
+    running = data.running()
     if url is None:
-        running = data.running()
         if running is None:
             option = f" --data-dir {data_dir}" if data_dir else ""
             raise errors.NotReady(f"No stack is running in {data.path}. Start it with: memorybase up{option}")
         url = running.url
-    key = key or data.known_api_key(settings)
+    # The key of a data directory is for its own stack: another address must not learn it.
+    is_own = running is not None and running.url == url.rstrip("/")
+    key = key or (data.known_api_key(settings) if is_own else settings.api_key)
     if key is None:
         raise errors.Unauthorized(f"{url} requires an API key. Pass it with --key or MEMORYBASE_API_KEY.")
     return url, key

@@ -15,6 +15,7 @@ from memorybase.cli import doctor, options
 from memorybase.cli.demo import MARKER, _fresh
 from memorybase.cli.search import table_of
 from memorybase.settings import Settings
+from memorybase.stack.state import DataDir, RunningStack
 
 COMMANDS = (
     "up", "demo", "doctor", "export", "import", "search", "migrate", "prepare", "sweep", "reconcile", "dead-letters",
@@ -82,6 +83,18 @@ class TestCommands:
     def test_a_url_without_a_key_asks_for_one(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         words = ("search", "what", "--memory", "m", "--data-dir", str(tmp_path), "--url", "http://x")
         assert "MEMORYBASE_API_KEY" in str(run_main(monkeypatch, *words))
+
+    def test_the_key_of_a_data_directory_is_sent_to_no_other_address(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        own = DataDir(tmp_path)
+        own.api_key(Settings())
+        monkeypatch.setattr(DataDir, "running", lambda _: RunningStack(1, "http://127.0.0.1:1", "", ""))
+        key = own.known_api_key(Settings())
+        assert options.address(tmp_path, None, None) == ("http://127.0.0.1:1", key)
+        assert options.address(tmp_path, "http://127.0.0.1:1/", None) == ("http://127.0.0.1:1/", key)
+        words = ("search", "what", "--memory", "m", "--data-dir", str(tmp_path), "--url", "http://x")
+        assert "http://x requires an API key" in str(run_main(monkeypatch, *words))
 
     def test_a_missing_file_is_a_one_line_error(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         missing = tmp_path / "missing.jsonl"
