@@ -107,7 +107,9 @@ async def _events(request: Request, first: JobView, check_key: Callable[[], obje
     yield _event("job", shown)
     while not shown.ended:
         try:
-            job = await watched_by(request).jobs.changed(first.id, shown, seconds=KEEP_ALIVE_SECONDS)
+            job = await watched_by(request).jobs.changed(
+                first.id, shown, seconds=min(KEEP_ALIVE_SECONDS, CHECK_KEY_SECONDS)
+            )
             if time.monotonic() - checked_at >= CHECK_KEY_SECONDS:
                 await admission_of(request)[Work.KEY].run(check_key)
                 checked_at = time.monotonic()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -350,8 +351,10 @@ with open_api(Settings(data_dir=Path(sys.argv[1]), embedding_model="fake", api_k
 """
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [sys.executable, "-c", script, folder], capture_output=True, text=True, timeout=120, check=False
-        )
+            [sys.executable, "-c", script, folder],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
 
     assert done.stdout.strip() == "404", done.stderr
 
