@@ -15,6 +15,8 @@ from mcp import StdioServerParameters
 
 from memorybase.settings import Settings
 
+pytestmark = pytest.mark.slow  # each test starts a process, which imports the SDK
+
 
 @pytest.fixture
 def served(api_settings: Settings) -> Iterator[Served]:
