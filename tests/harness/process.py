@@ -96,8 +96,10 @@ class Server(ABC):
         self._wait(STOP_SECONDS)
 
     def freeze(self) -> None:
-        """Stop it where it stands: connections stay open and nothing answers."""
+        """Stop it where it stands: connections stay open and nothing answers. Returns when all of its threads stand."""
         self._signal(signal.SIGSTOP)
+        # A thread that still runs would answer a call that comes right after the signal.
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
     def thaw(self) -> None:
         self._signal(signal.SIGCONT)
