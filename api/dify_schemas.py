@@ -1,6 +1,6 @@
 """Request and answer of Dify's External Knowledge API, in Dify's names.
 
-Unlike other bodies these ignore unknown fields: Dify defines the request and adds fields to it, and nobody could mend a
+Unlike other bodies these ignore unknown fields: Dify defines the request and adds fields to it, and nobody could fix a
 request that its new version sends. What a field of today means is checked as strictly as elsewhere.
 """
 

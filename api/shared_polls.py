@@ -46,6 +46,12 @@ class _Watched(Generic[Result]):
             if not each.answer.done():
                 each.answer.set_exception(error)
 
+    def let_go(self) -> None:
+        """Answer all with what they have seen."""
+        for each in self.waiting:
+            if not each.answer.done():
+                each.answer.set_result(each.seen)
+
 
 class SharedPolls(Generic[Key, Result]):
     """`read` takes keys, in a thread, and leaves out those that are gone; `ending` says whether the server stops."""
@@ -79,7 +85,8 @@ class SharedPolls(Generic[Key, Result]):
         while self._watched:
             await asyncio.sleep(FIRST_PAUSE_SECONDS)
             if self._ending():
-                self._let_go()
+                for watched in self._watched.values():
+                    watched.let_go()
                 continue
             now = loop.time()
             due = {key: watched for key, watched in self._watched.items() if watched.due <= now}
@@ -100,9 +107,3 @@ class SharedPolls(Generic[Key, Result]):
             return
         for key, watched in due.items():
             watched.show(found.get(key), asking[key])
-
-    def _let_go(self) -> None:
-        for watched in self._watched.values():
-            for each in watched.waiting:
-                if not each.answer.done():
-                    each.answer.set_result(each.seen)

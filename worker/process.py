@@ -89,7 +89,7 @@ class Watchdog:
             self._job = None
 
     def restart(self) -> None:
-        """The running job has made progress: its deadline begins anew."""
+        """The running job has made progress: its deadline starts again."""
         if self._job is not None:
             self._job = (self._job[0], time.monotonic())
 

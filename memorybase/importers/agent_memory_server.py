@@ -23,7 +23,9 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
         yield from _memories(record, document, report)
         for name in ("context", "data"):
             if document.get(name):
-                report.skip(f"{record.where}.{name}", f"{name} is not imported: summaries are written anew", field=name)
+                report.skip(
+                    f"{record.where}.{name}", f"{name} is not imported: summaries are generated again", field=name
+                )
 
 
 def _messages(record: Record, document: Json, report: Report) -> Iterator[Found]:

@@ -81,7 +81,7 @@ class _ValidationError(Exception):
 
 
 class StandIn:
-    """The plugin's own code, loaded anew, on stand-ins for Dify's classes."""
+    """The plugin's own code, loaded again, on stand-ins for Dify's classes."""
 
     def __init__(self) -> None:
         self._tools = {

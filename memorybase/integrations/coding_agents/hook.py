@@ -459,14 +459,14 @@ def lines(file: BinaryIO) -> Iterator[Json]:
 
 def message_of(event: Json, entry: Json, tools: list[str]) -> Json:
     """An entry of a transcript as a message of the API."""
-    told = {
+    metadata = {
         "agent": event["agent"], "cwd": entry.get("cwd") or event["cwd"], "project": event["project"],
         "branch": entry.get("branch") or event["branch"], "model": entry.get("model") or event["model"],
         "tools": tools,
     }  # fmt: skip
     message = {
         "id": identity(event, entry["id"]), "role": entry["role"], "content": clean(entry["text"], MAX_TEXT),
-        "metadata": {name: value for name, value in told.items() if value},
+        "metadata": {name: value for name, value in metadata.items() if value},
     }  # fmt: skip
     if _MOMENT.fullmatch(_text(entry.get("timestamp"))):
         message["timestamp"] = entry["timestamp"]

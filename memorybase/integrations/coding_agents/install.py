@@ -58,10 +58,7 @@ def find_agent(name: str) -> Agent:
 
 def stored_config() -> Json:
     """What an earlier installation configured; empty if there was none."""
-    with suppress(OSError, ValueError):
-        stored = json.loads(config_file().read_text(encoding="utf-8"))
-        return stored if isinstance(stored, dict) else {}
-    return {}
+    return _object_in(config_file())
 
 
 def prepare_flow(client: Client, flow: str) -> None:
@@ -155,13 +152,15 @@ def machine_status() -> MachineStatus:
     """Which agents have hooks, when each captured last from this machine, and what is wrong."""
     installed = [agent.name for agent in agents().values() if has_hooks(_readable(agent))]
     lines, problems = [], []
-    known = _status()
+    known = {
+        name: each for name, each in _object_in(state_directory() / "status.json").items() if isinstance(each, dict)
+    }
     for name in installed:
-        told = known.get(name) if isinstance(known.get(name), dict) else {}
-        at = (told or {}).get("captured_at")
+        status = known.get(name, {})
+        at = status.get("captured_at")
         lines.append(f"{name}: last capture from this machine {_ago(at)}" if at else f"{name}: no capture yet")
-        if told and told.get("error"):
-            problems.append(f"{name}: {told['error']}, {_ago(told.get('error_at'))}")
+        if status.get("error"):
+            problems.append(f"{name}: {status['error']}, {_ago(status.get('error_at'))}")
         if any(not Path(word).exists() for word in _paths(_readable(agents()[name]) or {})):
             problems.append(f"{name}: its hooks name files of an installation that is gone")
     if installed and not stored_config():
@@ -176,10 +175,11 @@ def _paths(settings: Json) -> Iterator[str]:
         yield from (words[0], words[3])
 
 
-def _status() -> Json:
+def _object_in(path: Path) -> Json:
+    """The JSON object in a file; empty if there is none."""
     with suppress(OSError, ValueError):
-        status = json.loads((state_directory() / "status.json").read_text(encoding="utf-8"))
-        return status if isinstance(status, dict) else {}
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return found if isinstance(found, dict) else {}
     return {}
 
 

@@ -161,10 +161,10 @@ async def remember(
     if (content is None) == (messages is None):
         raise ToolError("Pass either content or messages")
     # A memory base ingests outputs by default, so a note is the assistant's.
-    told: list[Json] = messages or [{"role": "assistant", "content": content}]
+    remembered: list[Json] = messages or [{"role": "assistant", "content": content}]
     session = session_id or (NOTES if scope.end_user is None else f"{NOTES}:{scope.end_user}"[:ID_LENGTH])
-    run = run_id or _run_id(session, told)
-    body = {"session_id": session, "run_id": run, "messages": told, "end_user_id": scope.end_user}
+    run = run_id or _run_id(session, remembered)
+    body = {"session_id": session, "run_id": run, "messages": remembered, "end_user_id": scope.end_user}
     stored = await scope.call("POST", f"/flows/{quoted(await scope.flow_id())}/runs", json=body)
     return Remembered(
         session_id=session,

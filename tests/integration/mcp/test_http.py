@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from typing import Any
@@ -29,17 +28,6 @@ CALL = {
     "params": {"name": "search_memory", "arguments": {"query": "fence"}},
 }
 ACCEPT = {"Accept": "application/json, text/event-stream"}
-
-
-@pytest.fixture
-def served(api_settings: Settings) -> Iterator[Served]:
-    """A flow with a memory base and two sessions, one of them of an end user."""
-    with serve_mcp(api_settings) as served:
-        served.api.flow()
-        served.api.memory(capture="all")
-        served.api.capture("The fence is green.", "The roof is blue.", session="house")
-        served.api.capture("Anna's fence is white.", session="anna-1", end_user_id="anna")
-        yield served
 
 
 def post(served: Served, path: str = "/mcp", body: Any = None, **headers: str) -> httpx.Response:

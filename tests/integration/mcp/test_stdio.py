@@ -4,28 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness.mcp import ERAS, McpClient, Served, serve_mcp
+from harness.mcp import ERAS, McpClient, Served
 from harness.process import claim_port
 from harness.stack import environment, memorybase, run_memorybase
 from mcp import StdioServerParameters
 
-from memorybase.settings import Settings
-
 pytestmark = pytest.mark.slow  # each test starts a process, which imports the SDK
-
-
-@pytest.fixture
-def served(api_settings: Settings) -> Iterator[Served]:
-    with serve_mcp(api_settings) as served:
-        served.api.flow()
-        served.api.memory(capture="all")
-        served.api.capture("The fence is green.", session="house")
-        served.api.capture("Anna's fence is white.", session="anna-1", end_user_id="anna")
-        yield served
 
 
 def started(url: str, key: str, *options: str, era: str = ERAS[0]) -> McpClient:

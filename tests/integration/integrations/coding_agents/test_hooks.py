@@ -85,9 +85,9 @@ def test_a_session_is_captured_turn_by_turn(machine: Machine, served: Served, ki
     assert [runs.index(run) for run in runs] == [0, 0, 2, 2, 2]  # a run is a turn
     ids = [message["external_id"] for message in messages(served, "s-1")]
     assert all(name.startswith(f"{agent}:s-1:{OWN_IDS[kind]}") for name in ids)
-    told = messages(served, "s-1")[1]["metadata"]
-    assert (told["agent"], told["cwd"], told["tools"]) == (agent, PROJECT, ["Bash"])
-    assert told["model"] in ("claude-opus-4-7", "gpt-5.5")
+    metadata = messages(served, "s-1")[1]["metadata"]
+    assert (metadata["agent"], metadata["cwd"], metadata["tools"]) == (agent, PROJECT, ["Bash"])
+    assert metadata["model"] in ("claude-opus-4-7", "gpt-5.5")
     assert machine.status()[agent]["messages"] == 5
 
 
@@ -247,7 +247,7 @@ def test_an_answer_is_captured_that_the_agent_writes_after_the_stop_hook(
     transcript = session_of(machine, served, kind)
     transcript.user("Hello")
     stop(machine, transcript, last_assistant_message="Late, but here")
-    wait_until(lambda: stored(served, "s-1") == [("user", "Hello")], PATIENCE, "the background process has begun")
+    wait_until(lambda: stored(served, "s-1") == [("user", "Hello")], PATIENCE, "the background process has started")
     transcript.assistant("Late, but here")
     machine.settle()
 
@@ -263,7 +263,7 @@ def test_capturing_outlives_the_agent(machine: Machine, served: Served) -> None:
     command = ["/bin/sh", "-c", machine.command("claude-code", "Stop")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as agent:
         agent.communicate(json.dumps(event).encode(), timeout=PATIENCE)
-    wait_until(lambda: stored(served, "s-1") == [("user", "Hello")], PATIENCE, "the background process has begun")
+    wait_until(lambda: stored(served, "s-1") == [("user", "Hello")], PATIENCE, "the background process has started")
     with suppress(ProcessLookupError):
         os.killpg(agent.pid, signal.SIGKILL)
     transcript.assistant("Bye")
