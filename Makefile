@@ -51,7 +51,7 @@ up: $(INSTALLED) ## run the whole stack on this machine until Ctrl-C
 doctor: $(INSTALLED) ## check every part; failed checks show the command that fixes them
 	$(BIN)/memorybase doctor --data-dir $(DATA_DIR)
 
-test: $(INSTALLED_DEV) ## run all tests except the slow ones, in five minutes; T=tests/unit: all tests of that path
+test: $(INSTALLED_DEV) ## run all tests except the slow ones, in about six minutes; T=tests/unit: all tests of that path
 	$(BIN)/python -m pytest $(if $(T),$(T),-m "not slow")
 
 test-slow: $(INSTALLED_DEV) ## run the slow tests, in half an hour: faults in real processes, long property runs, fuzzing
