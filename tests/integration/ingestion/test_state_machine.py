@@ -38,7 +38,7 @@ from memorybase.memory_bases import regenerate as regeneration
 from memorybase.models import Capture, Generation, JobKind, MemoryBase
 from memorybase.operations import sweeper
 from memorybase.services import JobMessage
-from memorybase.sessions import edits
+from memorybase.sessions import edits, restoring
 from memorybase.vectors import chunk_ids
 from memorybase.vectors.store import CollectionRef
 
@@ -103,6 +103,7 @@ class Protocol(RuleBasedStateMachine):
         self.alive: dict[UUID, Known] = {}
         self.bases: dict[UUID, set[UUID]] = {}  # each with the messages that it skips
         self.kept_out: dict[UUID, str] = {}  # deleted one by one out of this session
+        self.restorable: dict[UUID, Known] = {}
         self.requests: list[Request] = []
         self.marks = Marks()
         self.texts = self.made = 0
@@ -152,10 +153,28 @@ class Protocol(RuleBasedStateMachine):
             edits.delete_session(self.world.services, self.world.user_id, self.world.flow_id, gone)
             self.alive = {key: known for key, known in self.alive.items() if known.session != gone}
             self.kept_out = {key: session for key, session in self.kept_out.items() if session != gone}
+            self.restorable = {key: known for key, known in self.restorable.items() if known.session != gone}
         else:
             edits.delete_message(self.world.services, self.world.user_id, message_id)
             self.kept_out[message_id] = gone
-            del self.alive[message_id]
+            self.restorable[message_id] = self.alive.pop(message_id)
+
+    @precondition(lambda self: self.restorable)
+    @rule(which=pick)
+    def restore(self, which: int) -> None:
+        """A message that was deleted by itself, unless its id was captured again in another session."""
+        message_id = one_of(list(self.restorable), which)
+        with refused(errors.MessageConflict):
+            restoring.restore_message(self.world.services, self.world.user_id, message_id)
+            self.alive[message_id] = self.restorable.pop(message_id)
+            self.kept_out.pop(message_id, None)
+
+    @precondition(lambda self: self.alive)
+    @rule(which=pick, changes=st.fixed_dictionaries({}, optional={"muted": st.booleans(), "pinned": st.booleans()}))
+    def mute_or_pin(self, which: int, changes: dict[str, bool]) -> None:
+        if changes:
+            message_id = one_of(list(self.alive), which)
+            edits.edit_message(self.world.services, self.world.user_id, message_id, changes)
 
     @precondition(lambda self: self.alive)
     @rule(which=pick, new=sessions)
@@ -164,9 +183,10 @@ class Protocol(RuleBasedStateMachine):
         with refused(errors.SessionConflict):
             services, user, flow = self.world.services, self.world.user_id, self.world.flow_id
             edits.update_session(services, user, flow, old, new_session_id=new)
-            for key, known in self.alive.items():
-                if known.session == old:
-                    self.alive[key] = replace(known, session=new)
+            for messages in (self.alive, self.restorable):
+                for key, known in messages.items():
+                    if known.session == old:
+                        messages[key] = replace(known, session=new)
             self.kept_out = {key: new if session == old else session for key, session in self.kept_out.items()}
 
     # Workers, and what happens to them.
@@ -289,7 +309,7 @@ class Protocol(RuleBasedStateMachine):
     def create_base(self, threshold: int, capture: Capture, now: bool) -> None:
         with refused(errors.VectorStoreUnavailable):
             base = self.world.new_base(threshold=threshold, capture=capture, start="now" if now else "beginning")
-            self.bases[base] = set(self.alive) if now else set()
+            self.bases[base] = {*self.alive, *self.restorable} if now else set()
 
     @precondition(lambda self: len(self.bases) > 1)
     @rule(which=pick)

@@ -1,0 +1,208 @@
+"""The header Idempotency-Key: a request is carried out once, and its repetitions get the first answer.
+
+Of a request without the header, only its absence is looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import UUID
+
+from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from pydantic import TypeAdapter
+from sqlalchemy.orm import Session as OrmSession
+from starlette.exceptions import HTTPException
+
+from api.locations import PREFIX
+from memorybase import errors
+from memorybase.idempotency import claims
+from memorybase.idempotency.claims import KEY_LENGTH, Answer, Claim
+from memorybase.services import Services
+from memorybase.telemetry import get_logger
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+Result = TypeVar("Result")
+
+HEADER, REPLAYED = claims.FIELD, "Idempotency-Replayed"
+
+# The operations that take the header, with the scope that each needs: a replay needs it too. What a repetition of each
+# would do, and how each is carried out once, is in docs/reference/api.md.
+OPERATIONS = {
+    "create_flow": "write",
+    "capture_run": "write",
+    "create_memory_base": "write",
+    "regenerate_memory_base": "write",
+    "create_knowledge_base": "write",
+    "rebuild_knowledge_base": "write",
+    "post_chat_messages": "write",
+    "delete_chat_messages": "write",
+    "summarize_chat": "write",
+    "create_key": "admin",
+}
+# Fields of answers that are stored nowhere else in clear, or whose text a deletion must find. Their routes complete or
+# refuse a replay.
+LEFT_OUT = {"create_key": "secret", "summarize_chat": "summary"}
+
+log = get_logger(__name__)
+
+_types: dict[type[Any], TypeAdapter[Any]] = {}  # of answers: making one takes a millisecond
+
+
+@dataclass(slots=True)
+class Once:
+    """A request that is carried out under its key."""
+
+    operation: str
+    claim: Claim
+    kept: Answer | None = None
+
+    def keep(self, db: OrmSession, status: int, answer: Any, headers: Mapping[str, str]) -> None:
+        """Store the answer in the operation's transaction. Raises IdempotencyInProgress if the claim is lost."""
+        kind = type(answer)
+        if kind not in _types:
+            _types[kind] = TypeAdapter(kind)
+        body = _types[kind].dump_json(answer)
+        self.kept = _stored(self.operation, status, body, headers.get("Location"))
+        claims.keep(db, self.claim, self.kept)
+
+
+def once(operation: str, handler: Handler) -> Handler:
+    """The handler of an operation, which looks for the header."""
+
+    async def answered(request: Request) -> Response:
+        if HEADER not in request.headers:
+            return await handler(request)
+        return await _answered(operation, handler, request)
+
+    return answered
+
+
+def keeping(
+    request: Request, status: int, answer_of: Callable[[OrmSession, Result], tuple[Any, Mapping[str, str]]]
+) -> Callable[[OrmSession, Result], None] | None:
+    """What an operation calls before it commits: it stores the answer and headers that `answer_of` returns. None for a
+    request without a key."""
+    running: Once | None = getattr(request.state, "once", None)
+    if running is None:
+        return None
+
+    def keep(db: OrmSession, result: Result) -> None:
+        running.keep(db, status, *answer_of(db, result))
+
+    return keep
+
+
+def operation_id(request: Request) -> UUID | None:
+    """An id that is the same in each attempt at a request with a key, to derive ids from."""
+    running: Once | None = getattr(request.state, "once", None)
+    return None if running is None else running.claim.operation_id
+
+
+def replayed(request: Request) -> dict[str, Any] | None:
+    """The first answer, without what is LEFT_OUT, if this request repeats one."""
+    found: dict[str, Any] | None = getattr(request.state, "replayed", None)
+    return found
+
+
+async def _answered(operation: str, handler: Handler, request: Request) -> Response:
+    request.state.principal.require(OPERATIONS[operation])
+    services: Services = request.app.state.services
+    user_id, key, fingerprint = request.state.principal.user_id, _key_of(request), await _fingerprint(request)
+    claimed = await run_in_threadpool(claims.claim, services, user_id, key, fingerprint)
+    if isinstance(claimed, Answer):
+        return await _replay(operation, handler, request, claimed)
+    running = request.state.once = Once(operation, claimed)
+    renewing = asyncio.create_task(_renew(services, claimed))
+    try:
+        response = await handler(request)
+    except Exception as error:
+        await _release(services, claimed, was_rejected=_is_rejection(error))
+        raise
+    finally:
+        renewing.cancel()
+    if running.kept is None:
+        location = response.headers.get("location")
+        running.kept = _stored(operation, response.status_code, bytes(response.body), location)
+        await _keep_afterwards(services, running)
+    return response if operation in LEFT_OUT else _response(running.kept)
+
+
+async def _replay(operation: str, handler: Handler, request: Request, answer: Answer) -> Response:
+    if operation in LEFT_OUT:
+        request.state.replayed = json.loads(answer.body)
+        response = await handler(request)
+    else:
+        response = _response(answer)
+    response.headers[REPLAYED] = "true"
+    return response
+
+
+def _key_of(request: Request) -> str:
+    """The key, a string with or without the quotes of a structured field. Raises InvalidRequest."""
+    sent = request.headers.getlist(HEADER)
+    if len(sent) > 1:
+        raise errors.InvalidRequest(f"{HEADER} must be sent once", field=HEADER, value=len(sent), limit=1)
+    key = sent[0].strip()
+    if len(key) >= 2 and key[0] == key[-1] == '"':
+        key = key[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+    if not key or len(key) > KEY_LENGTH:
+        message = f"{HEADER} must have 1 to {KEY_LENGTH} characters (got {len(key)})"
+        raise errors.InvalidRequest(message, field=HEADER, value=len(key), limit=[1, KEY_LENGTH])
+    if not (key.isascii() and key.isprintable()):
+        raise errors.InvalidRequest(f"{HEADER} must have printable ASCII characters only", field=HEADER)
+    return key
+
+
+async def _fingerprint(request: Request) -> bytes:
+    path = request.scope["path"].removeprefix(PREFIX)  # the bare paths are the same operations
+    target = json.dumps([request.method, path, request.scope["query_string"].decode("latin-1")])
+    return hashlib.sha256(target.encode() + b"\n" + await request.body()).digest()
+
+
+def _stored(operation: str, status: int, body: bytes, location: str | None) -> Answer:
+    """The answer as it is stored."""
+    left_out = LEFT_OUT.get(operation)
+    if left_out is None:
+        return Answer(status, body.decode(), location)
+    return Answer(status, json.dumps({**json.loads(body), left_out: None}), location)
+
+
+def _response(answer: Answer) -> Response:
+    headers = {} if answer.location is None else {"Location": answer.location}
+    return Response(answer.body, status_code=answer.status, headers=headers, media_type="application/json")
+
+
+def _is_rejection(error: Exception) -> bool:
+    if isinstance(error, errors.MemorybaseError):
+        return error.status_code < 500
+    return isinstance(error, RequestValidationError | HTTPException)
+
+
+async def _renew(services: Services, claimed: Claim) -> None:
+    while True:
+        await asyncio.sleep(claims.RENEW_SECONDS)
+        with suppress(errors.EnvironmentFailure):  # if that lasts, the lease expires, and `keep` fails
+            await run_in_threadpool(claims.renew, services, claimed)
+
+
+async def _release(services: Services, claimed: Claim, *, was_rejected: bool) -> None:
+    # The caller gets the operation's own error. Without the release, its lease expires.
+    with suppress(errors.EnvironmentFailure):
+        await run_in_threadpool(claims.release, services, claimed, was_rejected=was_rejected)
+
+
+async def _keep_afterwards(services: Services, running: Once) -> None:
+    if running.kept is None:
+        return
+    try:
+        await run_in_threadpool(claims.keep_afterwards, services, running.claim, running.kept)
+    except errors.EnvironmentFailure as error:  # what was asked for is done
+        log.warning("answer_not_kept", operation=running.operation, error_code=error.code)

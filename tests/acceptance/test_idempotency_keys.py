@@ -1,0 +1,90 @@
+"""The API killed during a request with an Idempotency-Key. A trigger in PostgreSQL stops it where its answer is stored:
+with the work in one transaction, or after the commit of the work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from harness import PostgresServer, wait_until
+from harness.gates import Change, gate
+from harness.pieces import KEY, PATIENCE, ApiServer
+from memorybase_client import Client
+
+from memorybase.database import migrate
+from memorybase.settings import embedded
+
+pytestmark = pytest.mark.slow
+
+ANSWER = Change("idempotency_keys", "NEW.status IS NOT NULL")
+SAID = [{"role": "user", "content": "Is berth 12 free?"}]
+
+
+@pytest.fixture
+def dbname(postgres_server: PostgresServer) -> Iterator[str]:
+    name = postgres_server.create_database()
+    yield name
+    postgres_server.drop_database(name)
+
+
+@pytest.fixture
+def server(tmp_path: Path, postgres_server: PostgresServer, dbname: str) -> Iterator[ApiServer]:
+    settings = embedded(tmp_path, database_url=postgres_server.url(dbname), api_key=KEY)
+    migrate.upgrade(settings.resolved_database_url)
+    opened = ApiServer(settings)
+    try:
+        opened.start()
+        yield opened
+    finally:
+        opened.close()
+
+
+def create_flow(client: Client) -> Any:
+    return client.create_flow(name="generated", idempotency_key="the key")
+
+
+def capture_run(client: Client) -> Any:
+    # The client would choose a run_id.
+    answer = client._http.post(
+        "/flows/harbour/runs",
+        json={"session_id": "s", "messages": SAID},
+        headers={"Idempotency-Key": "the key"},
+    )
+    return answer.raise_for_status()
+
+
+@pytest.mark.parametrize("call", [create_flow, capture_run])
+def test_a_request_whose_api_was_killed_is_done_once_by_its_repetition(
+    call: Any, server: ApiServer, postgres_server: PostgresServer, dbname: str
+) -> None:
+    url = f"http://127.0.0.1:{server.port}"
+    with Client(url, KEY) as client, Client(url, KEY, tries=1) as impatient, ThreadPoolExecutor(1) as pool:
+        client.put_flow("harbour", name="Harbour")
+        with gate(postgres_server, dbname, ANSWER) as held:
+            first = pool.submit(call, impatient)
+            wait_until(held.reached, PATIENCE, "the answer is being stored")
+            stored = client.list_messages().page().total
+            server.kill()
+            held.open()
+        assert first.exception(PATIENCE) is not None
+        assert stored == (1 if call is capture_run else 0)
+        server.start()
+
+        wait_until(lambda: _is_done(call, client), PATIENCE, "the lease has expired")
+
+        assert client.list_flows().page().total == (1 if call is capture_run else 2)
+        assert client.list_messages().page().total == stored
+
+
+def _is_done(call: Any, client: Client) -> bool:
+    try:
+        call(client)
+    except httpx.HTTPStatusError as error:
+        if error.response.json()["error"]["code"] != "idempotency_in_progress":
+            raise
+        return False
+    return True
