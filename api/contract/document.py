@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from api.contract import descriptions
+from api.contract.errors import add_errors
 from api.contract.examples import add_examples
 from api.contract.headers import add_headers
 from api.contract.typed import add_types
@@ -17,6 +18,7 @@ SERVERS: list[dict[str, Any]] = [
 # In the order of a reader who starts with a flow.
 TAGS: list[dict[str, Any]] = [
     {"name": "flows", "description": "Flows, and the capture of their runs."},
+    {"name": "traces", "description": "OpenTelemetry spans of model calls, whose conversations are captured."},
     {"name": "messages", "description": "Stored messages: list, read, edit, delete."},
     {"name": "sessions", "description": "Sessions: list, rename, delete, and erase an end user."},
     {"name": "history", "description": "The history that a model reads, node executions, and what each run received."},
@@ -24,10 +26,13 @@ TAGS: list[dict[str, Any]] = [
     {"name": "summaries", "description": "Summaries of sessions."},
     {"name": "chat memories", "description": "Memory of a flow's Chat Memory nodes, with a log for each chat."},
     {"name": "memories", "description": "Memory bases: their settings, progress, dead letters and search weights."},
-    {"name": "search", "description": "Search in one memory base, or in all of a flow."},
+    {"name": "search", "description": "Search in one memory base, in several, in all of a flow, or in all."},
+    {"name": "labels", "description": "Which results are right or wrong for a question, to measure searches on."},
     {"name": "dify", "description": "Dify's External Knowledge API."},
     {"name": "knowledge bases", "description": "Named collections of documents, and those of memory bases."},
+    {"name": "overview", "description": "Everything in one look, and what needs a person."},
     {"name": "jobs", "description": "Jobs that ingest, repair and regenerate: list, wait, watch, cancel."},
+    {"name": "dead letters", "description": "Messages that could not be embedded: list, group, retry, discard."},
     {"name": "portability", "description": "Export and import of everything captured, as JSON lines."},
     {"name": "keys", "description": "API keys and their scopes."},
     {"name": "sign-in", "description": "Links that sign a browser in to the web page."},
@@ -43,6 +48,7 @@ def completed(document: dict[str, Any]) -> dict[str, Any]:
     add_headers(document)
     descriptions.describe(document)
     add_examples(document)
+    add_errors(document)
     return document
 
 

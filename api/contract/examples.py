@@ -1,4 +1,4 @@
-"""An example of each operation, recorded from a live API by tests/harness/examples.py."""
+"""Examples of each operation and of errors, recorded from a live API by tests/harness/examples.py."""
 
 from __future__ import annotations
 
@@ -13,10 +13,19 @@ FILE = Path(__file__).with_name("examples.json")
 
 
 @cache
-def examples() -> dict[str, dict[str, Any]]:
-    """By operation id: parameters, body, status and answer, each if there is one."""
-    read: dict[str, dict[str, Any]] = json.loads(FILE.read_text(encoding="utf-8"))
+def _recorded() -> dict[str, dict[str, dict[str, Any]]]:
+    read: dict[str, dict[str, dict[str, Any]]] = json.loads(FILE.read_text(encoding="utf-8"))
     return read
+
+
+def examples() -> dict[str, dict[str, Any]]:
+    """By operation id: parameters, body, status and answer, each if there is one, and the names of its errors."""
+    return _recorded()["operations"]
+
+
+def errors() -> dict[str, dict[str, Any]]:
+    """By name: status and answer."""
+    return _recorded()["errors"]
 
 
 def add_examples(document: dict[str, Any]) -> None:

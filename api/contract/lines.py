@@ -71,6 +71,8 @@ _MESSAGE: dict[str, Schema] = {
     "timestamp": said("When it was written.", _TIME),
     "captured_at": said("When it was stored.", _TIME),
     "edited_at": said("When it was last edited.", nullable(_TIME)),
+    "muted": said("Whether no search recalls it.", {"type": "boolean"}),
+    "pinned": said("Whether searches return it first where it is relevant.", {"type": "boolean"}),
 }
 _CHAT_MESSAGE: dict[str, Schema] = {
     **_CHAT,
@@ -104,6 +106,7 @@ _USE: dict[str, Schema] = {
     "messages": said("The messages as they were sent.", array(ref("ViewMessage"))),
     "sources": said("Where each message comes from.", array(ref("Source"))),
     "report": said("The report of the view.", FREE),
+    "query": said("What was looked for; null if nothing was.", nullable(TEXT)),
     "memory_use_summary": said("What session memory showed.", nullable(ref("MemoryUseSummary"))),
     "recorded_at": said("When the memory was read.", _TIME),
     "external_ids": said("Ids of its sources as the caller chose them, by kind and UUID.", FREE),

@@ -7,7 +7,7 @@ from typing import Any
 
 from api import failures
 from api.contract import lines, messages
-from api.contract.messages import CONTENT, TEXT, TOOL_CALLS, Schema, array, nullable, opened, ref, said
+from api.contract.messages import CONTENT, TEXT, TOOL_CALLS, Schema, array, closed, nullable, opened, ref, said
 
 _UUID: Schema = {"type": "string", "format": "uuid"}
 _TIME: Schema = {"type": "string", "format": "date-time"}
@@ -72,6 +72,68 @@ _SCHEMAS: dict[str, Schema] = {
         },
         "id", "external_id",
     ),
+    "TracesExport": closed(
+        "Spans as OTLP's JSON has them: an ExportTraceServiceRequest.",
+        {"resourceSpans": said("Spans, by the resource that they come from.", array(ref("ResourceSpans")))},
+        "resourceSpans",
+    ),
+    "ResourceSpans": opened(
+        "Spans of one resource.",
+        {"scopeSpans": said("Spans, by the instrumentation that made them.", array(ref("ScopeSpans")))},
+    ),
+    "ScopeSpans": opened("Spans of one instrumentation.", {"spans": said("The spans.", array(ref("Span")))}),
+    "Span": opened(
+        "A span. Its other fields are ignored.",
+        {
+            "traceId": said("The trace, in hexadecimal digits: the run.", TEXT),
+            "spanId": said("The span, in hexadecimal digits.", TEXT),
+            "startTimeUnixNano": said("When it began: nanoseconds since 1970, as text.", TEXT),
+            "endTimeUnixNano": said("When it ended: nanoseconds since 1970, as text.", TEXT),
+            "attributes": said("Messages, session and end user, by their names.", array(ref("SpanAttribute"))),
+        },
+    ),
+    "SpanAttribute": opened(
+        "An attribute.",
+        {"key": said("Its name.", TEXT), "value": said("Its value.", ref("SpanValue"))},
+    ),
+    "SpanValue": opened(
+        "A value: a string, or a list or an object as OTLP has them.", {"stringValue": said("The string.", TEXT)}
+    ),
+    "TracesAnswer": opened(
+        "OTLP's ExportTraceServiceResponse: empty if every message is stored.",
+        {"partialSuccess": said("How many spans have messages that are not stored, and why.", ref("PartialSuccess"))},
+    ),
+    "PartialSuccess": opened(
+        "Spans whose messages are not stored.",
+        {
+            "rejectedSpans": said("Their number, as text.", TEXT),
+            "errorMessage": said("Why the first of them was refused.", TEXT),
+        },
+    ),
+    "FixBody": closed(
+        "The body of a call that ends a problem.",
+        {
+            "action": said("`retry`: the dead letters of the memory base.", TEXT),
+            "memory_base_id": said("The memory base.", _UUID),
+            "auto_capture": said("Captures trigger ingestion again.", {"type": "boolean"}),
+        },
+    ),
+    "FormerFields": opened(
+        "The fields of a message that an edit replaced, as they were.",
+        {
+            "content": said("The former content.", CONTENT),
+            "files": said("The former files.", array({})),
+            "metadata": said("The former metadata.", messages.FREE),
+            "tool_calls": said("The former tool calls, replaced by a capture.", TOOL_CALLS),
+            "tool_call_id": said("The former tool call that it answered.", nullable(TEXT)),
+            "name": said("The former name.", nullable(TEXT)),
+        },
+    ),
+    "ActionError": opened(
+        "Why an action was not done with a message.",
+        {"code": said("The error's code.", TEXT), "message": said("For people; may change.", TEXT)},
+        "code", "message",
+    ),
     "InvalidField": opened(
         "An invalid field of a request.",
         {"field": said("Where in the request.", TEXT), "message": said("For people; may change.", TEXT)},
@@ -80,7 +142,7 @@ _SCHEMAS: dict[str, Schema] = {
     "ErrorDetails": opened(
         "More about an error, by its code.",
         {
-            "existing_id": said("`name_taken`: what has the name.", _UUID),
+            "existing_id": said("`name_taken`: what has the name. `secret_not_stored`: the created API key.", _UUID),
             "conflicts": said("`ingestion_active`: the active jobs.", array(ref("JobConflict"))),
             "failing": said("`not_ready`: the parts that do not respond.", array(TEXT)),
             "flows": said("`ambiguous_id`: the flows that have the id.", array(ref("FlowRef"))),
@@ -103,7 +165,12 @@ PROPERTIES: dict[str, Schema] = {
     "NodeExecutionBody.few_shots": nullable(_SENT),
     "ReportedExecutionBody.few_shots": nullable(_SENT),
     "MessageChanges.content": {"anyOf": [TEXT, array({"anyOf": [ref("ContentPart"), TEXT]})]},
+    "LabelBody.settings": messages.FREE,
+    "LabelView.settings": messages.FREE,
     "MessageView.content": CONTENT,
+    "DeletedMessageView.content": CONTENT,
+    "ChangeView.former": nullable(ref("FormerFields")),
+    "ActionResult.error": nullable(ref("ActionError")),
     "MessageView.tool_calls": TOOL_CALLS,
     "ChatMessageView.content": CONTENT,
     "ChatMessageView.tool_calls": TOOL_CALLS,
@@ -115,6 +182,7 @@ PROPERTIES: dict[str, Schema] = {
     "NodeUse.messages": array(ref("ViewMessage")),
     "NodeUse.sources": array(ref("Source")),
     "NodeUse.memoryUseSummary": nullable(ref("MemoryUseSummary")),
+    "Fix.body": nullable(ref("FixBody")),
     "Hit.content": CONTENT,
     "Hit.before": array(ref("Turn")),
     "Hit.after": array(ref("Turn")),

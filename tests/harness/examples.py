@@ -1,9 +1,11 @@
-"""The example of every operation: a conversation with the API, recorded for the OpenAPI document.
+"""The example of every operation and of its typical errors: a conversation with the API, recorded for the OpenAPI
+document.
 
     python -m harness.examples > examples.json && mv examples.json api/contract/
 
-The calls are those below, in order; the answers are those of a live API, with ids, times and secrets replaced by fixed
-ones, so that recording again gives the same file. tests/integration/api/test_examples.py compares them.
+The calls are those below, in order, each followed by its failing variants of harness/failing_calls.py; the answers are
+those of a live API, with ids, times and secrets replaced by fixed ones, so that recording again gives the same file.
+tests/integration/api/test_examples.py compares them.
 """
 
 from __future__ import annotations
@@ -14,28 +16,36 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import httpx
 
+from api.limits import Gate
 from harness.api import Api, Json, open_api
 from harness.contract import CONTRACT
+from harness.failing_calls import UNKNOWN_ID, changed, failing
+from memorybase.database.engine import Database
 from memorybase.operations import heartbeats
 from memorybase.settings import Settings
 
 FILE = Path(__file__).parents[2] / "api" / "contract" / "examples.json"
 MAX_ITEMS = 2  # of a recorded list
+DIFY = "retrieve_knowledge"  # its errors have a form of their own
 METRIC = "memorybase_runs_captured_total"  # the one that is shown
 SCORE_DIGITS = 3
 TIME, MINUTE = "2026-01-15T09:30:00Z", "2026-01-15 09:30 UTC"
 # Values that differ at every call, by name.
 FIXED: Json = {
-    "took_ms": 3.2, "secret": "mb_EXAMPLE-secret-that-is-shown-once", "prefix": "mb_EXAMP", "request_id": "4f1c8e2a",
-    "memorybase": "1.0.0", "url_path": "/ui/enter?token=EXAMPLE",
+    "took_ms": 3.2,
+    "secret": "mb_EXAMPLE-secret-that-is-shown-once", "prefix": "mb_EXAMP", "request_id": "4f1c8e2a",
+    "memorybase": "1.0.0", "url_path": "/ui/enter?token=EXAMPLE", "retry_after_seconds": 0.2,
+    "searchable_after_ms": 840, "delay_median_seconds": 0.8, "delay_p95_seconds": 1.4, "searchable_after_seconds": 0.8,
 }  # fmt: skip
+OUTAGE: Json = {"operation": "query", "reason": "ConnectError"}  # of Chroma's adapter
+OVERVIEW_BUCKET: Json = {"searchable": 2, "waiting": 1, "failed": 0, "other": 1}
 BUCKET: Json = {"captured": 2, "ingested": 2, "delay_mean_seconds": 0.8, "delay_max_seconds": 1.4}
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -60,6 +70,20 @@ def said(role: str, content: str, **more: Any) -> Json:
     return {"role": role, "content": content, **more}
 
 
+def export_of_span(session_id: str, question: str, answer: str) -> Json:
+    """A span of a model call in OTLP's JSON."""
+    values = {
+        "gen_ai.conversation.id": session_id,
+        "gen_ai.input.messages": json.dumps([{"role": "user", "parts": [{"type": "text", "content": question}]}]),
+        "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": answer}]}]),
+    }
+    attributes = [{"key": name, "value": {"stringValue": value}} for name, value in values.items()]
+    span = {"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "name": "chat",
+            "startTimeUnixNano": "1768469400000000000", "endTimeUnixNano": "1768469401000000000",
+            "attributes": attributes}  # fmt: skip
+    return {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
+
+
 ANNA: Json = {"flow_id": "support", "session_id": "anna-1"}
 BASE: Json = {"memory_base_id": "$create_memory_base.id"}
 NODE: Json = {"flow_id": "support", "node_id": "chat-memory-1"}
@@ -69,6 +93,14 @@ HANDBOOK: Json = {"name": "handbook"}
 QUESTION = "Which food must I avoid?"
 REPLY = "Avoid peanuts: you are allergic to them."
 CONTEXT = [said("user", QUESTION), said("assistant", REPLY)]
+HARBOUR_TALK = [
+    message
+    for berth in range(1, 11)
+    for message in (
+        said("user", f"Is berth {berth} free for a boat of {6 + berth} meters?"),
+        said("assistant", f"Pump {berth} on the pontoon takes cards."),
+    )
+]
 
 CALLS = [
     Call("health_live"),
@@ -117,7 +149,7 @@ CALLS = [
     Call("get_summary", parameters=ANNA),
     Call("delete_summary", parameters=ANNA),
     Call("list_jobs", parameters={**BASE, "session_id": "anna-1"}),
-    Call("list_all_jobs", parameters={"state": "done"}),
+    Call("list_all_jobs", parameters={**BASE, "state": "done"}),
     Call("get_job", parameters={"job_id": "$list_jobs.items.0.id"}),
     Call("watch_job", parameters={"job_id": "$list_jobs.items.0.id"}),
     Call("capture_run", {"session_id": "anna-1", "run_id": "run-4", "messages": [said("user", "Thanks!")]},
@@ -130,6 +162,11 @@ CALLS = [
     Call("capture_run", {"session_id": "ben-1", "end_user_id": "ben", "messages": [
         said("assistant", "poison"), said("assistant", "Good morning.")]}, {"flow_id": "support"}, record=False),
     Call("list_dead_letters", parameters=BASE),
+    Call("list_problems"),
+    Call("get_overview", parameters={"window": "24h"}),
+    Call("list_all_dead_letters", parameters=BASE),
+    Call("group_dead_letters", parameters=BASE),
+    Call("act_on_dead_letters", {"action": "retry", **BASE}),
     Call("retry_dead_letter", parameters=DEAD_LETTER),
     Call("discard_dead_letter", parameters=DEAD_LETTER),
     Call("get_activity", parameters={**BASE, "since": TIME, "buckets": 24}),
@@ -172,6 +209,45 @@ CALLS = [
     Call("erase_end_user", parameters={"end_user_id": "ben"}),
     Call("delete_memory_base", parameters=BASE),
     Call("delete_flow", parameters={"flow_id": "archive"}),
+    Call("put_flow", {"name": "Harbour"}, {"flow_id": "harbour"}, record=False),
+    Call("receive_traces", export_of_span("anna-1", "Where is my boat?", "At berth 12."), {"flow_id": "harbour"}),
+    Call("create_memory_base", {"name": "harbour notes", "flow_id": "harbour", "threshold": 1}, record=False),
+    Call("capture_run", {"session_id": "ben-1", "run_id": "berth-1", "end_user_id": "ben", "messages": [
+        said("user", "Where is my boat?"), said("assistant", "Your boat is at berth 12.", id="berth-answer")]},
+         {"flow_id": "harbour"}, record=False),
+    Call("build_context", {
+        "flow_id": "harbour", "session_id": "ben-2", "end_user_id": "ben", "query": "Where is my boat?",
+        "token_budget": 600, "run_id": "berth-2", "node_id": "answer"}, record=False),
+    Call("capture_run", {"session_id": "ben-2", "run_id": "berth-2", "end_user_id": "ben", "messages": [
+        said("user", "Where is my boat?"), said("assistant", "Still at berth 12.")]},
+         {"flow_id": "harbour"}, record=False),
+    Call("get_run_story", parameters={"flow_id": "harbour", "run_id": "berth-2"}),
+    Call("list_message_uses", parameters={"message_id": "berth-answer"}),
+    Call("find_runs", parameters={"q": "berth"}),
+    Call("list_end_users", parameters={"q": "be"}),
+    Call("get_end_user", parameters={"end_user_id": "ben"}),
+    Call("get_message_ingestion", parameters={"message_id": "berth-answer"}),
+    Call("put_flow", {"name": "Pontoon"}, {"flow_id": "pontoon"}, record=False),
+    Call("create_memory_base", {"name": "pontoon notes", "flow_id": "pontoon", "threshold": 20, "capture": "all"},
+         record=False),
+    Call("capture_run", {"session_id": "anna-2", "messages": HARBOUR_TALK}, {"flow_id": "pontoon"}, record=False),
+    Call("request_memory_map", parameters=BASE),
+    Call("get_memory_map", parameters={**BASE, "question": "Which berth has shore power?"}),
+    Call("mark_result", {"flow_id": "support", "query": "Is Anna allergic to peanuts?", "message_id": "m-2",
+                         "right": True, "settings": {"mode": "hybrid"}}),
+    Call("list_labels", parameters={"flow_id": "support"}),
+    Call("export_labels", parameters={"flow_id": "support"}),
+    Call("delete_label", parameters={"label_id": "$mark_result.id"}),
+    Call("capture_run", {"session_id": "dora-1", "run_id": "run-20", "messages": [
+        said("assistant", "Berth 12 has no shore power.", id="m-20"), said("assistant", "Good morning.", id="m-21")]},
+         {"flow_id": "harbour"}, record=False),
+    Call("edit_message", {"content": "Berth 12 has 16 A shore power.", "reason": "It was wired in May."},
+         {"message_id": "m-20"}, record=False),
+    Call("get_message_history", parameters={"message_id": "m-20"}),
+    Call("act_on_messages", {"action": "delete", "ids": ["m-20", "m-21"], "reason": "Sent by mistake."}),
+    Call("list_deleted_messages", parameters={"flow_id": "harbour"}),
+    Call("restore_message", {"reason": "It was right."}, {"message_id": "m-20"}),
+    Call("purge_message", parameters={"message_id": "m-21"}),
 ]  # fmt: skip
 
 
@@ -198,6 +274,8 @@ class Fixed:
         return _MINUTE.sub(MINUTE, _TIME.sub(TIME, _UUID.sub(self._id, value)))
 
     def _id(self, found: re.Match[str]) -> str:
+        if found[0] == UNKNOWN_ID:
+            return UNKNOWN_ID
         return self._ids.setdefault(found[0], str(uuid5(NAMESPACE_URL, f"example-{len(self._ids) + 1}")))
 
 
@@ -209,30 +287,99 @@ class Recorder:
         self.fixed = Fixed()
         self.answers: dict[str, Any] = {}
         self.examples: Json = {}
+        self.errors: Json = {}
 
     def record(self, calls: Sequence[Call] = tuple(CALLS)) -> Json:
+        """The examples of the operations, and the errors that they name."""
         for call in calls:
             self._make(call)
             if call.work:
                 self.api.work()
-        return self.examples
+        self._add_common()
+        named = {name for example in self.examples.values() for name in example["errors"]}
+        return {"operations": self.examples, "errors": {name: self.errors[name] for name in sorted(named)}}
 
     def _make(self, call: Call) -> None:
-        method, path, operation = OPERATIONS[call.operation]
         parameters, body = self._resolved(call.parameters), self._resolved(call.body)
         if call.operation == "get_activity":
             parameters["since"] = self.answers["create_memory_base"]["created_at"]
-        query = {name: value for name, value in parameters.items() if f"{{{name}}}" not in path}
-        sent: Json = {"content": body} if isinstance(body, str) else {"json": body} if body is not None else {}
-        where = path.format(**parameters).removeprefix("/v1")
-        expected = tuple(int(status) for status in operation["responses"] if status.isdigit())
-        answer = self.api.call(method, where, expect=expected, params=query, **sent)
+        responses = OPERATIONS[call.operation][2]["responses"]
+        expected = tuple(int(status) for status in responses if status.startswith("2"))
+        answer = self._call(call.operation, parameters, body, expected)
         content = self._content(answer)
         if call.operation == "get_activity":  # how many buckets there are depends on the clock
             content |= {"bucket_seconds": 60, "buckets": [each | BUCKET for each in content["buckets"]]}
+        if call.operation == "get_overview":  # the last hours only
+            content["buckets"] = [each | OVERVIEW_BUCKET for each in content["buckets"][-2:]]
+            for flow in content["flows"]:
+                flow["runs_by_bucket"] = [0, flow["runs"]]
+        self.answers[call.operation] = content
         if call.record:
-            self.answers[call.operation] = content
-            self.examples[call.operation] = self._example(parameters, body, answer, content)
+            example = self._example(parameters, body, answer, content)
+            self.examples[call.operation] = example | {"errors": self._failures(call.operation, parameters, body)}
+
+    def _call(self, operation: str, parameters: Json, body: Any, expected: int | tuple[int, ...]) -> httpx.Response:
+        method, path, _ = OPERATIONS[operation]
+        query = {name: value for name, value in parameters.items() if f"{{{name}}}" not in path}
+        sent: Json = {"content": body} if isinstance(body, str) else {"json": body} if body is not None else {}
+        where = path.format(**parameters).removeprefix("/v1")
+        return self.api.call(method, where, expect=expected, params=query, **sent)
+
+    def _failures(self, operation: str, parameters: Json, body: Any) -> list[str]:
+        """The names of the errors of the call's failing variants."""
+        names = []
+        _, path, described = OPERATIONS[operation]
+        has_pages = any(each["name"] == "size" for each in described.get("parameters", ()))
+        for each in failing(operation, path, parameters, body, has_pages=has_pages):
+            self.api.vectors.away = each.needs_store
+            answer = self._call(operation, *changed(path, parameters, body, each.changes), each.status)
+            self.api.vectors.away = False
+            names.append(self._named(operation, answer))
+        return names
+
+    def _add_common(self) -> None:
+        """Name the errors that every call with a key can get, unless it has one of that status."""
+        common = {is_dify: self._common(name) for is_dify, name in ((False, "list_flows"), (True, DIFY))}
+        for operation, example in self.examples.items():
+            if OPERATIONS[operation][2].get("security"):
+                taken = {self.errors[name]["status"] for name in example["errors"]}
+                names = common[operation == DIFY]
+                example["errors"] += [name for name in names if self.errors[name]["status"] not in taken]
+            example["errors"].sort(key=lambda name: (self.errors[name]["status"], name))
+
+    def _common(self, operation: str) -> list[str]:
+        """The names of the errors of this call without a key, with too many calls, and without a database."""
+        method, path, _ = OPERATIONS[operation]
+        body = None if method == "GET" else {}
+        state, services = self.api.client.app.state, self.api.services  # type: ignore[attr-defined]
+        answers = [self.api.client.request(method, path, json=body)]
+        limited = services.settings.model_copy(update={"rate_limit_per_second": 200, "rate_limit_burst": 1})
+        state.gate = Gate(limited, clock=lambda: 0.0)
+        self._call(operation, {}, body, (200, 422))
+        answers.append(self._call(operation, {}, body, 429))
+        state.gate = Gate(services.settings)
+        nowhere = Database(f"sqlite:///{services.settings.data_dir}/missing/memorybase.db")
+        state.services = replace(services, database=nowhere)
+        answers.append(self._call(operation, {}, body, 503))
+        state.services = services
+        nowhere.dispose()
+        return [self._named(operation, answer) for answer in answers]
+
+    def _named(self, operation: str, answer: httpx.Response) -> str:
+        """The name of an error, by its code and field; equal ones have one name."""
+        body = answer.json()
+        if body.get("error", {}).get("code") == "vector_store_unavailable":
+            body["error"]["details"] = OUTAGE
+        entry = {"status": str(answer.status_code), "answer": self.fixed.value(body)}
+        error = entry["answer"].get("error")
+        name = f"Retrieval{answer.status_code}" if error is None else camel(error["code"], error.get("field", ""))
+        equal = [each for each, known in self.errors.items() if known == entry and each.startswith(name)]
+        if equal:
+            return equal[0]
+        if name in self.errors:
+            name += camel("of", operation)
+        self.errors[name] = entry
+        return name
 
     def _example(self, parameters: Json, body: Any, answer: httpx.Response, content: Any) -> Json:
         example: Json = {"status": str(answer.status_code)}
@@ -277,6 +424,11 @@ class Recorder:
                 answer = answer[int(step) if step.isdigit() else step]
             return answer
         return value
+
+
+def camel(*texts: str) -> str:
+    """NotFoundFlowId for not_found and flow_id."""
+    return "".join(word.capitalize() for text in texts for word in re.findall("[a-z]+", text))
 
 
 def short(value: Any) -> Any:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.contract import CONTRACT
+from harness.contract import CONTRACT, resolved
 from harness.examples import CALLS, FILE, OPERATIONS, as_text, recorder
 from jsonschema import Draft202012Validator
 
-EXAMPLES: dict[str, dict[str, Any]] = json.loads(FILE.read_text(encoding="utf-8"))
+COMMITTED: dict[str, dict[str, dict[str, Any]]] = json.loads(FILE.read_text(encoding="utf-8"))
+EXAMPLES, ERRORS = COMMITTED["operations"], COMMITTED["errors"]
 RECORD = "run: PYTHONPATH=tests python -m harness.examples > examples.json && mv examples.json api/contract/"
 LINES, EVENTS = "application/x-ndjson", "text/event-stream"
 
@@ -41,7 +42,28 @@ def test_every_operation_has_an_example() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_example_is_what_the_api_answers(recorded: dict[str, Any], name: str) -> None:
-    assert recorded[name] == EXAMPLES[name], RECORD
+    assert recorded["operations"][name] == EXAMPLES[name], RECORD
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_the_error_is_what_the_api_answers(recorded: dict[str, Any], name: str) -> None:
+    assert recorded["errors"][name] == ERRORS[name], RECORD
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_errors_of_an_operation_are_in_the_document(name: str) -> None:
+    answers = OPERATIONS[name][2]["responses"]
+    for each in EXAMPLES[name]["errors"]:
+        shown = resolved(answers[ERRORS[each]["status"]])["content"]["application/json"]["example"]
+        assert shown == ERRORS[each]["answer"]
+    statuses = [ERRORS[each]["status"] for each in EXAMPLES[name]["errors"]]
+    assert len(set(statuses)) == len(statuses)
+
+
+@pytest.mark.parametrize("name", [name for name in ERRORS if "error" in ERRORS[name]["answer"]])
+def test_an_error_says_its_status_and_its_code(name: str) -> None:
+    status, answer = ERRORS[name]["status"], ERRORS[name]["answer"]
+    assert (str(answer["status"]), answer["detail"]) == (status, answer["error"]["message"])
 
 
 def test_recording_gives_the_file(recorded: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from fastapi import FastAPI
-from harness.contract import CONTRACT
+from harness.contract import CONTRACT, resolved
 from jsonschema import Draft202012Validator
 
 from api.app import create_app
@@ -20,7 +20,7 @@ TABLE = "api/contract/descriptions.toml"
 COMPONENTS: dict[str, dict[str, Any]] = CONTRACT["components"]["schemas"]
 OPERATIONS = list(descriptions.operations(CONTRACT))
 # What callers may fill with any JSON object: their own metadata, values for templates, and arguments of tools.
-FREE = {"metadata", "variables", "report", "external_ids", "args"}
+FREE = {"metadata", "variables", "report", "external_ids", "args", "settings"}
 FREE_SCHEMAS = {"OtherCall", "NoData"}
 # Any JSON value: files, and fields of messages that are only kept or dropped.
 ANY_VALUE = {"files", "refusal", "annotations", "audio", "function_call", "example", "additional_kwargs", "artifact",
@@ -146,7 +146,42 @@ def test_every_created_answer_has_its_location() -> None:
 
 
 def test_every_answer_has_the_request_id() -> None:
-    assert all("X-Request-Id" in answer["headers"] for each in OPERATIONS for answer in each["responses"].values())
+    answers = [resolved(answer) for each in OPERATIONS for answer in each["responses"].values()]
+    assert all("X-Request-Id" in answer["headers"] for answer in answers)
+
+
+def test_every_error_is_described_once() -> None:
+    """Else the document would be twice as large."""
+    inline = {
+        operation["operationId"] for operation in OPERATIONS for status, answer in operation["responses"].items()
+        if status[0] in "45" and "$ref" not in answer
+    }  # fmt: skip
+    assert inline == {"health_live", "health_ready", "retrieve_knowledge"}
+    referred = {target.rpartition("/")[2] for target in references(CONTRACT) if "/responses/" in target}
+    assert referred == CONTRACT["components"]["responses"].keys()
+
+
+def test_every_operation_has_its_typical_errors() -> None:
+    for operation in OPERATIONS:
+        if operation.get("security"):
+            refused = "403" if operation["operationId"] == "retrieve_knowledge" else "401"
+            lacking = {refused, "422", "429", "503"} - operation["responses"].keys()
+            assert lacking == set(), operation["operationId"]
+    without = {
+        operation["operationId"] for operation in OPERATIONS
+        if "404" not in operation["responses"] and any(each["in"] == "path" for each in operation.get("parameters", ()))
+    }  # fmt: skip
+    assert without == {"put_flow"}
+
+
+@pytest.mark.parametrize("name", CONTRACT["components"]["responses"])
+def test_an_error_has_an_example_of_its_schema(name: str) -> None:
+    content = CONTRACT["components"]["responses"][name]["content"]["application/json"]
+    if name in {"Failed", "Rejected"}:
+        assert "example" not in content
+        return
+    validator = Draft202012Validator({**content["schema"], "components": CONTRACT["components"]})
+    assert [error.message for error in validator.iter_errors(content["example"])] == []
 
 
 @pytest.mark.parametrize(("operation", "media_type", "item"), [
