@@ -1,7 +1,7 @@
 """The MCP server at /mcp, if the extra `mcp` is installed.
 
-A tool calls the endpoints of this application with the caller's own key, without a network. So each call passes the
-checks, the bounds and the admission of its endpoint, and its searches run in threads.
+The server is memorybase_client.mcp. A tool calls the endpoints of this application with the caller's own key, without a
+network. So each call passes the checks, the bounds and the admission of its endpoint, and its searches run in threads.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from typing import TYPE_CHECKING
 
 import httpx
 from fastapi import FastAPI, Request
+from memorybase_client import AsyncClient
+from memorybase_client.mcp import is_installed
 from starlette.routing import Route
 from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from api.admission import Work, admission_of
-from api.deps import authenticate, check_query
+from api.deps import authenticate, check_query, secret_of
 from api.middleware import REQUEST_ID, path_text
 from memorybase import errors
-from memorybase.integrations.mcp import is_installed
 from memorybase.settings import Settings
 
 if TYPE_CHECKING:
-    from memorybase.integrations.mcp.scope import Scope
+    from memorybase_client.mcp.scope import Scope
 
 PATH = "/mcp"
 END_USER = "end_user_id"
 # Headers of the protocol that a page of an allowed origin sends.
 HEADERS = ("Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name")
 _LOCAL = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")  # of clients on the user's machine
-_KEY_HEADERS = ("authorization", "x-api-key")
 
 
 def is_served(settings: Settings) -> bool:
@@ -52,7 +52,7 @@ async def running(app: FastAPI) -> AsyncIterator[None]:
         yield
         return
     # Imported here: the library takes half a second, and is an extra.
-    from memorybase.integrations.mcp import server
+    from memorybase_client.mcp import server
 
     async with server.http_sessions() as sessions:
         app.state.mcp = sessions
@@ -63,7 +63,7 @@ class _Endpoint:
     """Checks key, origin and address, and hands the request on with its scope."""
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        from memorybase.integrations.mcp.scope import SCOPE
+        from memorybase_client.mcp.scope import SCOPE
 
         request = Request(scope, receive)
         await authenticate(request, admission_of(request).key_check(Work.READ))
@@ -84,8 +84,8 @@ def _check_origin(request: Request) -> None:
         )
 
 
-def _scope(request: Request, client: httpx.AsyncClient) -> Scope:
-    from memorybase.integrations.mcp.scope import Scope
+def _scope(request: Request, client: AsyncClient) -> Scope:
+    from memorybase_client.mcp.scope import Scope
 
     flow_id = request.path_params.get("flow_id")
     end_users = request.query_params.getlist(END_USER)
@@ -96,10 +96,21 @@ def _scope(request: Request, client: httpx.AsyncClient) -> Scope:
     )
 
 
-def _client(request: Request) -> httpx.AsyncClient:
-    """A client of this application with the request's key, address and id."""
-    headers = [(name, value) for name, value in request.headers.raw if name.decode("latin-1") in _KEY_HEADERS]
-    headers.append((REQUEST_ID.encode(), str(request.scope.get("request_id", "")).encode()))
-    address = (request.client.host, request.client.port) if request.client else ("127.0.0.1", 0)
-    transport = httpx.ASGITransport(request.app, client=address)
-    return httpx.AsyncClient(transport=transport, base_url="http://memorybase/v1", headers=headers, trust_env=False)
+def _client(request: Request) -> AsyncClient:
+    """A client of this application with the request's key."""
+    from memorybase_client.mcp.scope import TRIES
+
+    return AsyncClient("http://memorybase", secret_of(request), tries=TRIES, transport=_WithinApp(request))
+
+
+class _WithinApp(httpx.ASGITransport):
+    """Calls this application, with the address and the id of the request that needs it."""
+
+    def __init__(self, request: Request) -> None:
+        address = (request.client.host, request.client.port) if request.client else ("127.0.0.1", 0)
+        super().__init__(request.app, client=address)
+        self._request_id = str(request.scope.get("request_id", ""))
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        request.headers[REQUEST_ID] = self._request_id
+        return await super().handle_async_request(request)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from memorybase_client.mcp import is_installed, serve_stdio
 
 from memorybase import errors
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, address
-from memorybase.integrations.mcp import is_installed
 
 
 def mcp(
@@ -26,8 +26,5 @@ def mcp(
     """Serve MCP on standard input and output, for agents that start a program."""
     if not is_installed():
         raise errors.NotReady("The MCP server is an extra. Install it with: pip install 'memorybase[mcp]'")
-    # Imported here: the library takes half a second, and is an extra.
-    from memorybase.integrations.mcp import server
-
     api, secret = address(data_dir, url, key)
-    server.serve_stdio(api, secret, flow=flow or None, end_user=end_user or None)
+    serve_stdio(api, secret, flow=flow or None, end_user=end_user or None)

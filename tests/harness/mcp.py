@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import httpx2
+from fastapi import FastAPI
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server import MCPServer
+from starlette.types import Receive, Scope, Send
 
 from api.app import create_app
 from harness.api import Api, Json, open_api
@@ -93,9 +95,23 @@ class Served:
 
 
 @contextmanager
-def serve_mcp(settings: Settings) -> Iterator[Served]:
-    """The API with doubles on a real port."""
+def serve_mcp(settings: Settings, *, adds_key: bool = False) -> Iterator[Served]:
+    """The API with doubles on a real port; `adds_key`: for clients that cannot send one."""
     with open_api(settings) as api:
         app = create_app(api.services)  # of its own: the sessions of the protocol belong to the server's event loop
-        with serve_app(app, lifespan="on") as (port, _):
+        with serve_app(_WithKey(app, api.secret) if adds_key else app, lifespan="on") as (port, _):
             yield Served(api, f"http://127.0.0.1:{port}")
+
+
+class _WithKey:
+    """The application behind a proxy that adds the key to each request."""
+
+    def __init__(self, app: FastAPI, key: str) -> None:
+        self.state = app.state
+        self._app = app
+        self._header = (b"authorization", f"Bearer {key}".encode())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            scope = {**scope, "headers": [*scope["headers"], self._header]}
+        await self._app(scope, receive, send)

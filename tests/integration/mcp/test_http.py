@@ -45,6 +45,59 @@ def test_a_search_finds_messages_in_both_eras(served: Served, era: str) -> None:
     assert found[0]["after"] == [{"role": "assistant", "content": "The roof is blue."}]
 
 
+def test_claude_codes_handshake_of_the_older_protocol_is_answered(served: Served) -> None:
+    """What version 2.0.76 sends, recorded."""
+    greeting = (
+        b'{"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},'
+        b'"clientInfo":{"name":"claude-code","version":"2.0.76"}},"jsonrpc":"2.0","id":0}'
+    )
+    sent = {
+        "user-agent": "claude-code/2.0.76", "authorization": f"Bearer {served.api.secret}",
+        "content-type": "application/json", "accept": "application/json, text/event-stream", "accept-language": "*",
+        "sec-fetch-mode": "cors", "accept-encoding": "gzip, deflate",
+    }  # fmt: skip
+    later = sent | {"mcp-protocol-version": "2025-11-25"}
+    with httpx.Client(base_url=served.url, trust_env=False) as client:
+        greeted = client.post("/mcp/flows/support", content=greeting, headers=sent)
+        noted = client.post(
+            "/mcp/flows/support", content=b'{"method":"notifications/initialized","jsonrpc":"2.0"}', headers=later
+        )
+        stream = client.get("/mcp/flows/support", headers=later | {"accept": "text/event-stream"})
+
+    assert greeted.json()["result"]["protocolVersion"] == "2025-11-25"
+    assert greeted.json()["result"]["serverInfo"]["name"] == "memorybase"
+    assert {"tools", "resources", "prompts"} <= greeted.json()["result"]["capabilities"].keys()
+    assert "mcp-session-id" not in greeted.headers
+    assert (noted.status_code, noted.content) == (202, b"")
+    assert stream.status_code == 405  # by which a client learns that there is no stream
+
+
+def test_claude_codes_handshake_of_the_new_protocol_is_answered(served: Served) -> None:
+    """What version 2.1.330 sends, recorded."""
+    about = (
+        b'"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":'
+        b'{"name":"claude-code","title":"Claude Code","version":"2.1.330","description":'
+        b'"Anthropic\'s agentic coding tool","websiteUrl":"https://claude.com/claude-code"},'
+        b'"io.modelcontextprotocol/clientCapabilities":{"roots":{"listChanged":true},"elicitation":{"form":{},"url":{}}}}'
+    )
+    probe = b'{"jsonrpc":"2.0","id":"server-discover-probe-1","method":"server/discover","params":{%s}}' % about
+    listing = b'{"method":"tools/list","params":{%s},"jsonrpc":"2.0","id":0}' % about
+    sent = {
+        "accept": "application/json, text/event-stream", "accept-encoding": "identity",
+        "authorization": f"Bearer {served.api.secret}", "content-type": "application/json",
+        "user-agent": "claude-code/2.1.330 (sdk-cli)", "mcp-protocol-version": "2026-07-28",
+    }  # fmt: skip
+    with httpx.Client(base_url=served.url, trust_env=False) as client:
+        discovered, listed = (
+            client.post("/mcp/flows/support", content=body, headers=sent | {"mcp-method": method}).json()
+            for method, body in (("server/discover", probe), ("tools/list", listing))
+        )
+
+    assert discovered["id"] == "server-discover-probe-1"
+    assert discovered["result"]["instructions"].startswith("memorybase keeps")
+    assert len(listed["result"]["tools"]) == 8
+
+
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Authorization": "Basic a2V5"}])
 def test_without_a_valid_key_every_request_is_401_and_says_how(served: Served, headers: dict[str, str]) -> None:
     for body in (CALL, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, []):
@@ -326,6 +379,7 @@ def test_the_rate_of_a_key_is_limited(api_settings: Settings) -> None:
     assert "retry-after" in answer.headers
 
 
+@pytest.mark.slow
 def test_without_the_extra_the_api_works_and_has_no_mcp() -> None:
     script = """
 import sys

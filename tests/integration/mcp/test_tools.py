@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 from urllib.parse import quote
@@ -10,12 +11,12 @@ from uuid import uuid4
 import httpx
 import pytest
 from fastapi import FastAPI
-from harness.api import Api
+from harness.api import Api, open_api, settings_in
 from harness.mcp import ERAS, McpClient
 from mcp import MCPError
-
-from memorybase.integrations.mcp.scope import Scope
-from memorybase.integrations.mcp.server import INSTRUCTIONS, build_server
+from memorybase_client import AsyncClient
+from memorybase_client.mcp.scope import TRIES, Scope
+from memorybase_client.mcp.server import INSTRUCTIONS, build_server
 
 READING = {"search_memory", "get_context", "get_session", "list_sessions", "memory_status"}
 WRITING = {"remember", "correct_memory", "forget_memory"}
@@ -23,9 +24,22 @@ WRITING = {"remember", "correct_memory", "forget_memory"}
 
 def client_of(api: Api, *, flow: str | None = "support", end_user: str | None = None, era: str = ERAS[0]) -> McpClient:
     transport = httpx.ASGITransport(cast(FastAPI, api.client.app))
-    headers = {"Authorization": f"Bearer {api.secret}"}
-    http = httpx.AsyncClient(transport=transport, base_url="http://memorybase/v1", headers=headers)
-    return McpClient(build_server(Scope(http, flow, end_user)), era=era)
+    client = AsyncClient("http://memorybase", api.secret, tries=TRIES, transport=transport)
+    return McpClient(build_server(Scope(client, flow, end_user)), era=era)
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """One application for all tests of this module."""
+    with open_api(settings_in(tmp_path_factory.mktemp("mcp"))) as api:
+        yield api
+
+
+@pytest.fixture
+def api(opened: Api) -> Iterator[Api]:
+    """The application for a new user."""
+    yield opened.of_new_user()
+    opened.vectors.away = False
 
 
 @pytest.fixture
@@ -47,6 +61,7 @@ def test_a_client_learns_tools_hints_schemas_and_when_to_search(api: Api, era: s
     assert {tool.name for tool in tools} == READING | WRITING
     for tool in tools:
         assert tool.description
+        assert "  " not in tool.description
         assert tool.output_schema["properties"]
         assert tool.annotations.read_only_hint == (tool.name in READING)
         assert tool.annotations.destructive_hint in {None, tool.name in {"correct_memory", "forget_memory"}}
@@ -263,6 +278,23 @@ class TestWriting:
         found = memory.call("search_memory", query="fence", top_k=50)["results"]
         assert [hit["content"] for hit in found] == ["The fence is white."]
 
+    def test_a_muted_message_is_not_found_and_a_pinned_one_comes_first(self, api: Api, memory: McpClient) -> None:
+        green, old = (each["id"] for each in api.capture("The fence is green.", "The fence is old.")["messages"])
+
+        memory.call("correct_memory", message_id=green, muted=True, reason="painted over")
+        assert [hit["content"] for hit in memory.call("search_memory", query="fence")["results"]] == [
+            "The fence is old."
+        ]
+        memory.call("correct_memory", message_id=green, muted=False, pinned=True)
+        assert len(memory.call("search_memory", query="fence")["results"]) == 2
+        assert api.get(f"/messages/{green}")["pinned"] is True
+        assert [each["reason"] for each in api.get(f"/messages/{green}/history")["items"]] == [
+            None,
+            None,
+            "painted over",
+        ]
+        assert "content, muted or pinned" in memory.refused("correct_memory", message_id=old)
+
     def test_nothing_is_forgotten_without_confirmation(self, api: Api, memory: McpClient) -> None:
         message = api.capture("The fence is green.")["messages"][0]["id"]
 
@@ -277,11 +309,13 @@ class TestWriting:
     def test_a_message_and_a_session_are_forgotten_with_a_receipt(self, api: Api, memory: McpClient) -> None:
         message = api.capture("The fence is green.", "The fence is old.")["messages"][0]["id"]
 
-        one = memory.call("forget_memory", message_id=message, confirm=True)
+        one = memory.call("forget_memory", message_id=message, confirm=True, reason="sold")
+        (kept,) = api.get("/deleted-messages")["items"]
         left = memory.call("search_memory", query="fence", top_k=50)["results"]
         all_of_it = memory.call("forget_memory", session_id="s1", confirm=True)
 
-        assert (one["messages"], one["sessions"]) == (1, 0)
+        assert (one["messages"], one["sessions"], one["restorable_until"]) == (1, 0, kept["restorable_until"])
+        assert (kept["id"], kept["reason"]) == (message, "sold")
         assert [hit["content"] for hit in left] == ["The fence is old."]
         assert (all_of_it["messages"], all_of_it["sessions"]) == (1, 1)
         assert memory.call("search_memory", query="fence")["results"] == []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import uuid4
 
 from mcp.server import MCPServer
@@ -14,8 +14,9 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
-from memorybase.integrations.mcp import answers
-from memorybase.integrations.mcp.answers import (
+from memorybase_client import errors
+from memorybase_client.mcp import answers
+from memorybase_client.mcp.answers import (
     BuiltContext,
     ContextReport,
     Corrected,
@@ -26,18 +27,21 @@ from memorybase.integrations.mcp.answers import (
     SessionItem,
     Sessions,
     Status,
-    StoredMessage,
     Transcript,
 )
-from memorybase.integrations.mcp.scope import Call, Json, Scope, quoted, scope_of
-from memorybase.models import ID_LENGTH
+from memorybase_client.mcp.scope import Call, Scope, error_text, reporting, scope_of
 
+if TYPE_CHECKING:
+    from memorybase_client import models
+
+ID_LENGTH = 128  # the API's
 NOTES = "notes"  # the session of what a model remembers without naming one
 CANDIDATES = 50  # hits from which list_sessions takes its sessions
 BASES = 10  # memory bases that memory_status shows
 DELAY_WINDOW = timedelta(hours=24)
 
 SessionId = Annotated[str, Field(min_length=1, max_length=ID_LENGTH, description="The id of a session.")]
+Reason = Annotated[str | None, Field(max_length=500, description="Why, for people who read the history.")]
 Role = Literal["user", "assistant", "system", "tool"]
 
 READ = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
@@ -46,7 +50,7 @@ REPLACE = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempoten
 
 
 def add_tools(server: MCPServer[Any]) -> None:
-    hints: dict[Callable[..., Any], ToolAnnotations] = {
+    hints: dict[Callable[..., Coroutine[Any, Any, Any]], ToolAnnotations] = {
         search_memory: READ,
         get_context: READ,
         get_session: READ,
@@ -58,7 +62,10 @@ def add_tools(server: MCPServer[Any]) -> None:
     }
     for tool, hint in hints.items():
         title = tool.__name__.replace("_", " ").capitalize()
-        server.add_tool(tool, title=title, annotations=hint, structured_output=True)
+        described = " ".join((tool.__doc__ or "").split())
+        server.add_tool(
+            reporting(tool, _tool_error), title=title, description=described, annotations=hint, structured_output=True
+        )
 
 
 async def search_memory(
@@ -73,12 +80,11 @@ async def search_memory(
 ) -> Found:
     """Search the messages of earlier conversations, best first. Use it before you say that you do not know something
     that may have been said before."""
-    scope = scope_of(call)
-    given = {
-        "query": query, "top_k": top_k, "session_id": session_id, "roles": None if role is None else [role],
-        "since": _time(after), "until": _time(before), "neighbors": neighbors,
-    }  # fmt: skip
-    return Found(results=[answers.hit(found) for found in await _search(scope, given)])
+    hits = await _search(
+        scope_of(call), query, top_k=top_k, session_id=session_id, roles=None if role is None else [role],
+        since=after, until=before, neighbors=neighbors,
+    )  # fmt: skip
+    return Found(results=[answers.hit(found) for found in hits])
 
 
 async def get_context(
@@ -92,14 +98,8 @@ async def get_context(
     """Get all that memory has on a subject as one text within a token budget: passages of earlier conversations, and
     of one session its summary and latest messages. It is cheaper than several searches."""
     view = await build_context(scope_of(call), session_id, token_budget, query)
-    report: Json = view["report"]
-    return BuiltContext(
-        text=view["text"],
-        report=ContextReport(
-            tokens=report["tokens_after"],
-            **{name: report[name] for name in ("budget", "over_budget", "counter", "degraded", "spent", "further")},
-        ),
-    )
+    report = {**dict(view.report), "tokens": view.report.tokens_after}
+    return BuiltContext(text=view.text, report=ContextReport.model_validate(report, from_attributes=True))
 
 
 async def get_session(
@@ -111,10 +111,10 @@ async def get_session(
     """Read the latest messages of a session, oldest first: what was said around a hit."""
     scope = scope_of(call)
     page = await scope.messages(session_id, size=limit, cursor=before)
-    if not page["items"] and before is None:
+    if not page.items and before is None:
         await scope.require_session(session_id)
-    messages: list[StoredMessage] = [answers.stored_message(message) for message in reversed(page["items"])]
-    return Transcript(session_id=session_id, total=page["total"], messages=messages, before=page.get("next_cursor"))
+    messages = [answers.stored_message(message) for message in reversed(page.items)]
+    return Transcript(session_id=session_id, total=page.total, messages=messages, before=page.next_cursor)
 
 
 async def list_sessions(
@@ -126,18 +126,20 @@ async def list_sessions(
     """List sessions, latest first; with a query those that have messages about it, best first."""
     scope = scope_of(call)
     if query is not None:
-        hits = await _search(scope, {"query": query, "top_k": CANDIDATES})
-        best = {hit["session_id"]: hit for hit in reversed(hits)}
-        ranked = sorted(best.values(), key=lambda hit: -float(hit["score"]))[:limit]
+        hits = await _search(scope, query, top_k=CANDIDATES)
+        best = {hit.session_id: hit for hit in reversed(hits)}
+        ranked = sorted(best.values(), key=lambda hit: -hit.score)[:limit]
         items = [
-            SessionItem(session_id=hit["session_id"], score=hit["score"], passage=answers.shortened(hit["snippet"])[0])
+            SessionItem(session_id=hit.session_id, score=hit.score, passage=answers.shortened(hit.snippet)[0])
             for hit in ranked
         ]
         return Sessions(sessions=items, cursor=None)
     page = await recent_sessions(scope, size=limit, cursor=cursor)
-    named = ("session_id", "messages", "last_captured_at")
-    items = [SessionItem(**{name: session[name] for name in named}) for session in page["items"]]
-    return Sessions(sessions=items, cursor=page.get("next_cursor"))
+    items = [
+        SessionItem(session_id=session.session_id, messages=session.messages, last_captured_at=session.last_captured_at)
+        for session in page.items
+    ]
+    return Sessions(sessions=items, cursor=page.next_cursor)
 
 
 async def remember(
@@ -146,7 +148,7 @@ async def remember(
         str | None, Field(min_length=1, description="A fact, decision or preference, in a sentence that stands alone.")
     ] = None,
     messages: Annotated[
-        list[Json] | None,
+        list[dict[str, Any]] | None,
         Field(min_length=1, description="Or messages of a conversation: {role, content}, and id if they have one."),
     ] = None,
     session_id: Annotated[SessionId | None, Field(description=f"The session to append to. Default: {NOTES}.")] = None,
@@ -159,33 +161,45 @@ async def remember(
     or keys."""
     scope = scope_of(call)
     if (content is None) == (messages is None):
-        raise ToolError("Pass either content or messages")
+        raise errors.InvalidRequest("Pass either content or messages")
     # A memory base ingests outputs by default, so a note is the assistant's.
-    remembered: list[Json] = messages or [{"role": "assistant", "content": content}]
+    remembered = messages or [{"role": "assistant", "content": content}]
     session = session_id or (NOTES if scope.end_user is None else f"{NOTES}:{scope.end_user}"[:ID_LENGTH])
     run = run_id or _run_id(session, remembered)
-    body = {"session_id": session, "run_id": run, "messages": remembered, "end_user_id": scope.end_user}
-    stored = await scope.call("POST", f"/flows/{quoted(await scope.flow_id())}/runs", json=body)
+    stored = await scope.client.capture_run(
+        await scope.flow_id(), session_id=session, run_id=run, messages=remembered, end_user_id=scope.end_user
+    )
     return Remembered(
         session_id=session,
         run_id=run,
-        stored=sum(message["created"] for message in stored["messages"]),
-        message_ids=[message["id"] for message in stored["messages"]],
-        searchable=bool(stored["ingestion"]),
+        stored=sum(message.created for message in stored.messages),
+        message_ids=[str(message.id) for message in stored.messages],
+        searchable=bool(stored.ingestion),
     )
 
 
 async def correct_memory(
     call: Call,
     message_id: Annotated[str, Field(min_length=1, max_length=ID_LENGTH, description="The id of a message.")],
-    content: Annotated[str, Field(min_length=1, description="Its new text, which replaces the old one.")],
+    content: Annotated[
+        str | None, Field(min_length=1, description="Its new text; memory finds only this one from now on.")
+    ] = None,
+    muted: Annotated[bool | None, Field(description="True: never recall it; false: recall it again.")] = None,
+    pinned: Annotated[
+        bool | None, Field(description="True: recall it first where it is relevant; false: as usual.")
+    ] = None,
+    reason: Reason = None,
 ) -> Corrected:
-    """Replace the text of a message that is wrong or out of date. The old text is gone."""
+    """Correct a message that is wrong or out of date: replace its text, or mute it, which keeps it in its conversation
+    and out of memory. Pin one that matters. The former text stays in the message's history."""
+    changes: dict[str, Any] = {"content": content, "muted": muted, "pinned": pinned}
+    given = {name: value for name, value in changes.items() if value is not None}
+    if not given:
+        raise errors.InvalidRequest("Pass content, muted or pinned")
     scope = scope_of(call)
     message = await scope.require_message(message_id)
-    path = f"/messages/{message['id']}"
-    repairs = await scope.call("PATCH", path, params={"flow_id": await scope.flow_id()}, json={"content": content})
-    return Corrected(message_id=message["id"], jobs=len(repairs["job_ids"]))
+    repairs = await scope.client.edit_message(message.id, flow_id=message.flow_id, reason=reason, **given)
+    return Corrected(message_id=str(message.id), jobs=len(repairs.job_ids))
 
 
 async def forget_memory(
@@ -195,22 +209,29 @@ async def forget_memory(
     ] = None,
     session_id: Annotated[SessionId | None, Field(description="Or the session to delete, with all messages.")] = None,
     confirm: Annotated[bool, Field(description="Must be true. Ask the user before you delete.")] = False,
+    reason: Reason = None,
 ) -> Receipt:
-    """Delete a message, or a session with all of its messages, permanently."""
+    """Delete a message, or a session with all of its messages. A message can be restored for some time
+    (`restorable_until`), a session cannot."""
     scope = scope_of(call)
     if (message_id is None) == (session_id is None):
-        raise ToolError("Pass either message_id or session_id")
+        raise errors.InvalidRequest("Pass either message_id or session_id")
     what = f"session {session_id!r} with all of its messages" if message_id is None else f"message {message_id!r}"
     if not confirm:
-        raise ToolError(f"Nothing was deleted: confirm must be true. This deletes {what} permanently: ask the user")
-    flow_id = await scope.flow_id()
+        text = f"Nothing was deleted: confirm must be true. This deletes {what}: ask the user"
+        raise errors.InvalidRequest(text)
     if session_id is not None:
         await scope.require_session(session_id)
-        erased = await scope.call("DELETE", "/sessions", params={"flow_id": flow_id, "session_id": session_id})
-        return Receipt(**{name: erased[name] for name in Receipt.model_fields})
+        erased = await scope.client.delete_session(flow_id=await scope.flow_id(), session_id=session_id)
+        return Receipt.model_validate(erased, from_attributes=True)
     message = await scope.require_message(str(message_id))
-    repairs = await scope.call("DELETE", f"/messages/{message['id']}", params={"flow_id": flow_id})
-    return Receipt(messages=1, pending_repairs=len(repairs["job_ids"]))
+    deleted = await scope.client.delete_message(message.id, flow_id=message.flow_id, reason=reason)
+    return Receipt(
+        messages=1,
+        chunks=sum(each.chunks for each in deleted.removed),
+        pending_repairs=len(deleted.job_ids),
+        restorable_until=deleted.restorable_until,
+    )
 
 
 async def memory_status(call: Call) -> Status:
@@ -218,77 +239,82 @@ async def memory_status(call: Call) -> Status:
     scope = scope_of(call)
     flow_id = await scope.flow_id()
     latest = await recent_sessions(scope, size=1)
-    page = await scope.get("/memories", flow_id=flow_id, size=BASES)
-    bases = [await _base_status(scope, base) for base in page["items"]]
-    ready: Json = await scope.call("GET", "/health/ready", allow=(503,))
-    error: Json = ready.get("error", {})
+    page = await scope.client.list_memory_bases(flow_id=flow_id, size=BASES).page()
+    bases = [await _base_status(scope, base) for base in page.items]
+    state, reason = await _readiness(scope)
     return Status(
-        state="unavailable" if error else ready["status"],
-        reason=error.get("message") or ready.get("reason") or _no_base(bases),
-        last_captured_at=latest["items"][0]["last_captured_at"] if latest["items"] else None,
+        state=state,
+        reason=reason or (None if bases else NO_BASE),
+        last_captured_at=latest.items[0].last_captured_at if latest.items else None,
         pending_messages=sum(base.pending_messages for base in bases),
         dead_letters=sum(base.dead_letters for base in bases),
         memory_bases=bases,
     )
 
 
-async def build_context(scope: Scope, session_id: str | None, token_budget: int, query: str | None) -> Json:
+async def build_context(
+    scope: Scope, session_id: str | None, token_budget: int, query: str | None
+) -> models.ContextAnswer:
     """The view of a context. Memories come from the whole flow, or from all sessions of the scope's end user."""
-    body = {
-        "flow_id": await scope.flow_id(),
-        "session_id": session_id or uuid4().hex,  # a session that does not exist has no history
-        "end_user_id": scope.end_user,
-        "token_budget": token_budget,
-        "query": query,
-        "recall": {"scope": "flow"},
-        "config": {"format": "text", "align": "none"},  # a text may begin with an answer, such as a note
-    }
-    view: Json = await scope.call("POST", "/context", json=body)
-    return view
-
-
-async def recent_sessions(scope: Scope, *, size: int, cursor: str | None = None) -> Json:
-    """A page of sessions, latest capture first."""
-    page: Json = await scope.get(
-        "/sessions", flow_id=await scope.flow_id(), end_user_id=scope.end_user, order="recent", size=size, cursor=cursor
+    return await scope.client.build_context(
+        flow_id=await scope.flow_id(),
+        session_id=session_id or uuid4().hex,  # a session that does not exist has no history
+        end_user_id=scope.end_user,
+        token_budget=token_budget,
+        query=query,
+        recall={"scope": "flow"},
+        config={"format": "text", "align": "none"},  # a text may begin with an answer, such as a note
     )
-    return page
 
 
-async def _search(scope: Scope, request: Json) -> list[Json]:
-    """Hits, best first. Raises ToolError if there is none because nothing is ingested: that is not an empty memory."""
+async def recent_sessions(scope: Scope, *, size: int, cursor: str | None = None) -> models.Page[models.SessionView]:
+    """A page of sessions, latest capture first."""
+    return await scope.client.list_sessions(
+        flow_id=await scope.flow_id(), end_user_id=scope.end_user, order="recent", size=size, cursor=cursor
+    ).page()
+
+
+async def _search(scope: Scope, query: str, **options: Any) -> list[models.Hit]:
+    """Hits, best first. Raises CallerError if there is none because nothing is ingested: memory is not empty then."""
     flow_id = await scope.flow_id()
-    body = {"flow_id": flow_id, "end_user_id": scope.end_user, **request}
-    results: list[Json] = (await scope.call("POST", "/search", json=body))["results"]
-    if not results and not (await scope.get("/memories", flow_id=flow_id, size=1))["total"]:
-        raise ToolError(f"{NO_BASE}. Messages are stored and cannot be searched; get_session reads them")
-    return results
+    found = await scope.client.search_flow(query=query, flow_id=flow_id, end_user_id=scope.end_user, **options)
+    if not found.results and not (await scope.client.list_memory_bases(flow_id=flow_id, size=1).page()).total:
+        raise errors.CallerError(f"{NO_BASE}. Messages are stored and cannot be searched; get_session reads them")
+    return found.results
 
 
 NO_BASE = "No memory base ingests this flow: create one with POST /v1/memories"
 
 
-def _no_base(bases: list[MemoryBaseStatus]) -> str | None:
-    return None if bases else NO_BASE
+async def _readiness(scope: Scope) -> tuple[str, str | None]:
+    """The state of the server's parts, and what is wrong with them."""
+    try:
+        ready = await scope.client.health_ready()
+    except errors.EnvironmentFailure as error:
+        return "unavailable", error.message
+    return ready.status, ready.reason
 
 
-async def _base_status(scope: Scope, base: Json) -> MemoryBaseStatus:
-    since = datetime.now(UTC) - DELAY_WINDOW
-    activity = await scope.get(f"/memories/{base['id']}/activity", since=since.isoformat(), buckets=1)
-    ingested = [each for each in activity["buckets"] if each["ingested"]]
-    total = sum(each["ingested"] for each in ingested)
-    delay = sum(each["ingested"] * each["delay_mean_seconds"] for each in ingested) / total if total else None
-    named = ("name", "status", "pending_messages", "dead_letters", "last_sync_at")
+async def _base_status(scope: Scope, base: models.MemoryBaseView) -> MemoryBaseStatus:
+    activity = await scope.client.get_activity(base.id, since=datetime.now(UTC) - DELAY_WINDOW, buckets=1)
+    total = sum(bucket.ingested for bucket in activity.buckets)
+    delays = sum(bucket.ingested * (bucket.delay_mean_seconds or 0.0) for bucket in activity.buckets)
     return MemoryBaseStatus(
-        processed_messages=base["total_processed"], delay_seconds=delay, **{name: base[name] for name in named}
+        name=base.name,
+        status=base.status,
+        pending_messages=base.pending_messages,
+        processed_messages=base.total_processed,
+        dead_letters=base.dead_letters,
+        last_sync_at=base.last_sync_at,
+        delay_seconds=delays / total if total else None,
     )
 
 
-def _run_id(session_id: str, messages: list[Json]) -> str:
+def _run_id(session_id: str, messages: list[dict[str, Any]]) -> str:
     """The same for the same messages in the same session, so that a repeated call stores nothing twice."""
     same = json.dumps([session_id, messages], sort_keys=True, ensure_ascii=False)
     return f"mcp-{hashlib.sha256(same.encode(errors='replace')).hexdigest()[:32]}"
 
 
-def _time(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()
+def _tool_error(error: errors.MemorybaseError) -> ToolError:
+    return ToolError(error_text(error))

@@ -9,21 +9,19 @@ from functools import cache
 from typing import Any
 
 import anyio
-import httpx
 from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 
-from memorybase import __version__
-from memorybase.integrations.mcp.documents import add_resources
-from memorybase.integrations.mcp.prompts import add_prompts
-from memorybase.integrations.mcp.scope import Scope
-from memorybase.integrations.mcp.tools import add_tools
+from memorybase_client import AsyncClient, __version__
+from memorybase_client.mcp.documents import add_resources
+from memorybase_client.mcp.prompts import add_prompts
+from memorybase_client.mcp.scope import TRIES, Scope
+from memorybase_client.mcp.tools import add_tools
 
 # An ASGI application.
 Message = MutableMapping[str, Any]
 App = Callable[[Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
 
-TIMEOUT_SECONDS = 60.0  # a search may wait for others, and load the model
 INSTRUCTIONS = """\
 memorybase keeps the messages of earlier conversations.
 
@@ -65,11 +63,8 @@ def serve_stdio(url: str, key: str, *, flow: str | None, end_user: str | None) -
     """Serve one scope of the API at this address on standard input and output, until the input ends."""
 
     async def serve() -> None:
-        headers = {b"Authorization": f"Bearer {key}".encode()}  # a key may contain non-ASCII characters
-        base = f"{url.rstrip('/')}/v1"
-        # Like memorybase.client: the stack is on this machine or network, so no proxy.
-        async with httpx.AsyncClient(base_url=base, headers=headers, timeout=TIMEOUT_SECONDS, trust_env=False) as http:
-            await build_server(Scope(http, flow=flow, end_user=end_user)).run_stdio_async()
+        async with AsyncClient(url, key, tries=TRIES) as client:
+            await build_server(Scope(client, flow=flow, end_user=end_user)).run_stdio_async()
 
     anyio.run(serve)
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
-from memorybase.messages import message_text
+if TYPE_CHECKING:
+    from memorybase_client import models
 
+TEXT_PARTS = ("text", "input_text", "output_text")  # in which formats of messages keep their text
 MAX_CHARS = 4_000  # of a message in an answer: a longer one would fill the context of the model
-
-Json = dict[str, Any]
 
 
 class Line(BaseModel):
@@ -131,7 +131,7 @@ class Remembered(BaseModel):
 
 
 class Corrected(BaseModel):
-    """The corrected message. Searches find the new text at once; `jobs` update the knowledge bases."""
+    """The changed message. Searches find the new text at once; `jobs` update the knowledge bases."""
 
     message_id: str
     jobs: int
@@ -144,8 +144,9 @@ class Receipt(BaseModel):
     runs: int = 0
     messages: int = 0
     summaries: int = 0
-    chunks: int | None = Field(default=None, description="Chunks in the stores; null for a single message.")
+    chunks: int | None = Field(default=None, description="Chunks in the stores.")
     pending_repairs: int = 0
+    restorable_until: datetime | None = Field(default=None, description="Of a message; null if it cannot be restored.")
 
 
 class MemoryBaseStatus(BaseModel):
@@ -177,32 +178,49 @@ def shortened(text: str) -> tuple[str, bool]:
     return (text, False) if len(text) <= MAX_CHARS else (text[:MAX_CHARS] + "…", True)
 
 
-def hit(found: Json) -> Hit:
-    text = message_text(found["content"])
-    content, truncated = (text, False) if len(text) <= MAX_CHARS else (shortened(found["snippet"])[0], True)
+def hit(found: models.Hit) -> Hit:
+    text = content_text(found.content)
+    content, truncated = (text, False) if len(text) <= MAX_CHARS else (shortened(found.snippet)[0], True)
     return Hit(
-        id=found["message_id"],
-        time=found["timestamp"],
+        id=str(found.message_id),
+        session_id=found.session_id,
+        role=found.role,
+        sender_name=found.sender_name,
+        time=found.timestamp,
+        score=found.score,
+        pending=found.pending,
         content=content,
         truncated=truncated,
-        before=[_line(turn) for turn in found["before"]],
-        after=[_line(turn) for turn in found["after"]],
-        **{name: found[name] for name in ("session_id", "role", "sender_name", "score", "pending")},
+        before=[_line(turn) for turn in found.before],
+        after=[_line(turn) for turn in found.after],
     )
 
 
-def stored_message(message: Json) -> StoredMessage:
+def stored_message(message: models.MessageView) -> StoredMessage:
     content, truncated = shortened(text_of(message))
-    named = {name: message[name] for name in ("id", "role", "sender_name")}
-    return StoredMessage(time=message["timestamp"], content=content, truncated=truncated, **named)
+    return StoredMessage(
+        id=str(message.id),
+        role=message.role,
+        sender_name=message.sender_name,
+        time=message.timestamp,
+        content=content,
+        truncated=truncated,
+    )
 
 
-def text_of(message: Json) -> str:
+def text_of(message: models.MessageView) -> str:
     """The text of a message, and the tools that it calls."""
-    names = [call.get("function", {}).get("name", "") for call in message["tool_calls"] or () if isinstance(call, dict)]
+    names = [call.get("function", {}).get("name", "") for call in message.tool_calls or ()]
     calls = f"[calls {', '.join(names)}]" if names else ""
-    return "\n".join(part for part in (message_text(message["content"]), calls) if part)
+    return "\n".join(part for part in (content_text(message.content), calls) if part)
 
 
-def _line(turn: Json) -> Line:
-    return Line(role=turn["role"], content=shortened(message_text(turn["content"]))[0])
+def content_text(content: str | list[dict[str, Any]] | None) -> str:
+    """A content's text, or its text parts, one per line."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content or () if part.get("type") in TEXT_PARTS)
+
+
+def _line(turn: models.Turn) -> Line:
+    return Line(role=turn.role, content=shortened(content_text(turn.content))[0])

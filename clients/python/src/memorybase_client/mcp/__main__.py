@@ -1,0 +1,80 @@
+"""`memorybase-mcp`, or `python -m memorybase_client.mcp`: the MCP server on standard input and output."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from memorybase_client import __version__
+from memorybase_client._calls import DEFAULT_URL, key_of, url_of
+from memorybase_client.mcp import is_installed, serve_stdio
+
+INTERRUPTED = 130  # as shells do it
+
+
+def main() -> None:
+    """Serve until the input ends. There is no option for the key: every user of the machine can read options."""
+    options = _options()
+    url = url_of(options.url)
+    if not url.startswith(("http://", "https://")):
+        _fail(f"The URL must begin with http:// or https:// (got {url!r})")
+    key = _key(options.key_file)
+    if not is_installed():
+        _fail("The MCP server is an extra. Install it with: pip install 'memorybase-client[mcp]'")
+    try:
+        serve_stdio(url, key, flow=options.flow or None, end_user=options.end_user or None)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        "memorybase-mcp",
+        description="Serve MCP on standard input and output, for agents that start a program. The API key is read "
+        "from MEMORYBASE_API_KEY.",
+        allow_abbrev=False,  # --key would be --key-file
+    )
+    parser.add_argument("--url", help=f"the API's URL (default: MEMORYBASE_URL, else {DEFAULT_URL})")
+    parser.add_argument("--key-file", type=Path, metavar="FILE", help="a file that holds the API key")
+    parser.add_argument(
+        "--flow",
+        default=os.environ.get("MEMORYBASE_FLOW"),
+        help="the id of the flow to serve (default: MEMORYBASE_FLOW, else the key's only flow)",
+    )
+    parser.add_argument(
+        "--end-user",
+        default=os.environ.get("MEMORYBASE_END_USER"),
+        help="serve only the sessions of this end user (default: MEMORYBASE_END_USER, else all sessions)",
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    return parser.parse_args()
+
+
+def _key(file: Path | None) -> str:
+    key = os.environ.get("MEMORYBASE_API_KEY", "") if file is None else _content(file)
+    if not key.strip():
+        _fail("An API key is required: set MEMORYBASE_API_KEY, or pass --key-file with a file that holds the key")
+    try:
+        return key_of(key)
+    except ValueError as error:
+        _fail(str(error))
+
+
+def _content(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        _fail(f"{file} cannot be read: {reason}")
+
+
+def _fail(reason: str) -> NoReturn:
+    sys.stderr.write(f"error: {reason}\n")
+    sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
