@@ -26,8 +26,8 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from memorybase_client import Client
 
-from memorybase.client import Client
 from memorybase.integrations.flow_memory import FlowMemory, OverHttp
 from memorybase.integrations.langgraph import Agent, RunHook
 
@@ -149,15 +149,14 @@ def main() -> None:
         models = Models(ChatOpenAI(model=arguments.model), ChatOpenAI(model=arguments.model))
 
     with Client(arguments.url, arguments.key) as client:
-        client.put_flow(FLOW)
-        named = {"name": f"slogans {uuid4()}", "flow_id": FLOW, "threshold": 2}
-        base = client.call("POST", "/memories", json=named)
+        client.put_flow(FLOW, name=FLOW)
+        base = client.create_memory_base(name=f"slogans {uuid4()}", flow_id=FLOW, threshold=2)
         memory = OverHttp(client, FLOW)
         show(run_all(memory, f"session {uuid4()}", models))
-        ingested = client.settle(base["id"], lambda _: None)
-        print(f"the memory base holds {ingested['total_processed']} outputs; a search for cellos finds")
-        for hit in client.search(base["id"], "cello", top_k=1):
-            print(f"  {hit['content']}")
+        ingested = client.wait_until_searchable(base.id)
+        print(f"the memory base holds {ingested.total_processed} outputs; a search for cellos finds")
+        for hit in client.search_memory_base(base.id, query="cello", top_k=1).results:
+            print(f"  {hit.content}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,29 @@
+"""A LlamaIndex chat engine whose memory is memorybase, and another session that recalls what was said there.
+
+    memorybase up                                                        # prints where the key is
+    MEMORYBASE_API_KEY=... python examples/llama_index_chat.py           # with MEMORYBASE_URL for another address
+
+The model is LlamaIndex's mock, which repeats its prompt; no service is called. Needs memorybase-client[llama-index].
+"""
+
+from __future__ import annotations
+
+from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.llms import MockLLM
+from memorybase_client import AgentMemory
+from memorybase_client.integrations.llama_index import MemorybaseMemory, MemorybaseRetriever
+
+
+def main() -> None:
+    with AgentMemory("llama-index-example", outbox="memorybase-outbox") as memory:
+        for said in ("My boat lies at berth 12.", "Where is my boat?"):
+            # A new engine each time: all that it knows comes from memorybase.
+            session = MemorybaseMemory(memory=memory, session_id="anna")
+            engine = SimpleChatEngine.from_defaults(llm=MockLLM(), memory=session)
+            print(f"anna: {said}\nmodel read: {engine.chat(said)}")
+        for found in MemorybaseRetriever(memory, top_k=4).retrieve("Where is the boat?"):
+            print(f"bob's session recalls: {found.node.get_content()}")
+
+
+if __name__ == "__main__":
+    main()
