@@ -24,13 +24,8 @@ PACKAGE = HERE / "src" / "memorybase_client"
 METHODS = ("get", "post", "put", "patch", "delete")
 WRITTEN = '"""%s\n\nWritten by clients/python/generate.py: do not edit.\n"""\n\nfrom __future__ import annotations\n\n'
 
-# A repetition after a lost answer would create a second object, embed everything again, delete one request more, or
-# ask a language model twice.
-MUST_NOT_REPEAT = frozenset(
-    {"create_flow", "create_key", "delete_chat_messages", "regenerate_memory_base", "rebuild_knowledge_base",
-     "summarize_chat"}
-)  # fmt: skip
-# Calls whose repetition is harmless only because the client chooses the ids that the caller left out.
+KEY = "idempotency_key"
+# Calls that need no Idempotency-Key, because the client chooses the ids that the caller left out.
 IDS_CHOSEN = {"capture_run": "with_run_id", "post_chat_messages": "with_message_ids"}
 
 # In answers these stay plain JSON: they go to a model, or back to the server, unchanged.
@@ -40,7 +35,7 @@ PLAIN = frozenset(
      "TextPart"}
 )  # fmt: skip
 
-PAGE_FIELDS = {"items", "total", "page", "size", "next_cursor"}
+PAGE_FIELDS = {"items", "total", "page", "size", "next_cursor", "total_capped"}
 SCALARS = {"integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
 Json = dict[str, Any]
@@ -251,13 +246,14 @@ class Answer(BaseModel):
 
 
 class Page(Answer, Generic[Item]):
-    """A page of a list."""
+    """A page of a list. `total_capped`: `total` is a lower bound."""
 
     items: list[Item]
     total: int
     page: int
     size: int
     next_cursor: str | None = None
+    total_capped: bool = False
 
 
 '''
@@ -311,7 +307,13 @@ class Argument:
     annotation: str
     is_required: bool
     description: str
-    place: str  # path, query, body or special
+    place: str  # path, query, header or body
+
+
+def argument_name(parameter: Json) -> str:
+    """idempotency_key for Idempotency-Key."""
+    name = str(parameter["name"])
+    return name.lower().replace("-", "_") if parameter["in"] == "header" else name
 
 
 @dataclass
@@ -331,9 +333,12 @@ class Operation:
         types = Types(self.contract, is_sent=True, prefix="models.")
         found = []
         for each in self.source.get("parameters", []):
-            annotation = "str | UUID" if each["in"] == "path" else types.of(each["schema"], each["name"])
+            name = argument_name(each)
+            annotation = "str | UUID" if each["in"] == "path" else types.of(each["schema"], name)
             description = each.get("description", "")
-            found.append(Argument(each["name"], annotation, each.get("required", False), description, each["in"]))
+            if name == KEY and self.name not in IDS_CHOSEN:
+                description += " Default: a new one for each call."
+            found.append(Argument(name, annotation, each.get("required", False), description, each["in"]))
         body = self.contract.body_of(self.source)
         for name, schema in (body or {}).get("properties", {}).items():
             is_required = name in (body or {}).get("required", [])
@@ -427,8 +432,8 @@ class Operation:
                 fields = f"{IDS_CHOSEN[self.name]}({fields})"
             optional = "" if self.source["requestBody"].get("required") else ", is_optional=True"
             given.append(f"content=json_of({fields}{optional})")
-        if self.name in MUST_NOT_REPEAT:
-            given.append("may_repeat=False")
+        if any(each.name == KEY for each in arguments):
+            given.append(f"{KEY}={KEY}" + ("" if self.name in IDS_CHOSEN else " or new_key()"))
         lines += [f"        call = Call({', '.join(given)})\n", f"        {call}\n\n"]
         return lines
 
@@ -443,7 +448,7 @@ from memorybase_client._async.listing import AsyncListing
 from memorybase_client._async.streams import AsyncStream
 from memorybase_client._async.transport import AsyncTransport
 from memorybase_client._calls import Call, json_of, segment
-from memorybase_client._ids import with_message_ids, with_run_id
+from memorybase_client._ids import new_key, with_message_ids, with_run_id
 from memorybase_client._lines import Line
 
 if TYPE_CHECKING:
@@ -475,7 +480,8 @@ WORDS = {
     "__aenter__": "__enter__", "__aexit__": "__exit__", "__aiter__": "__iter__", "__anext__": "__next__",
     "aclose": "close", "aread": "read", "aiter_bytes": "iter_bytes", "AsyncListing": "Listing",
     "AsyncStream": "Stream", "AsyncTransport": "Transport", "AsyncOperations": "Operations",
-    "AsyncClient": "Client", "_async": "_sync", "async client": "sync client",
+    "AsyncBaseTransport": "BaseTransport", "AsyncClient": "Client", "AsyncAgentMemory": "AgentMemory",
+    "_async": "_sync", "async client": "sync client",
 }  # fmt: skip
 
 

@@ -1,6 +1,11 @@
 """Writes that wait in this process while memory is away, so that a flow neither fails nor waits for it.
 
 Every write must be safe to repeat: one whose answer was lost is sent again. What waits is lost with the process.
+
+The Python client's outbox on disk cannot take its place. It holds captures, by HTTP. What waits here are calls: of the
+domain too (InProcess has no HTTP), of chats and node executions, and captures that first read what memory has, to send
+only what is new. Reads go through here as well, so that they see the writes before them and do not wait for memory
+that hangs.
 """
 
 from __future__ import annotations
@@ -10,7 +15,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import TypeVar
 
 from memorybase import errors
@@ -159,22 +163,12 @@ class Outbox:
 
 def is_away(error: Exception) -> bool:
     """Whether a repetition may succeed: memory is unreachable, fails or is busy."""
-    if isinstance(error, errors.EnvironmentFailure | OSError):
-        return True
-    return isinstance(error, errors.CallerError) and status_of(error) == HTTPStatus.TOO_MANY_REQUESTS
-
-
-def status_of(error: errors.MemorybaseError) -> int:
-    """The HTTP status, also of an error that the client made from an answer."""
-    status = error.details.get("status")
-    return status if isinstance(status, int) else error.status_code
+    return isinstance(error, errors.EnvironmentFailure | errors.RateLimited | OSError)
 
 
 def code_of(error: Exception) -> str:
     """The error's code, or its class if it is not ours."""
-    if not isinstance(error, errors.MemorybaseError):
-        return type(error).__name__
-    return str(error.details.get("code", error.code))
+    return error.code if isinstance(error, errors.MemorybaseError) else type(error).__name__
 
 
 def reason_of(error: Exception) -> str | None:

@@ -1,25 +1,38 @@
-"""The Python client as it is installed: its wheel beside httpx and pydantic, and nothing of the server."""
+"""The Python client as it is installed: its wheel beside what it requires, and nothing of the server; and as part of
+the server's wheel."""
 
 from __future__ import annotations
 
-import re
+import json
 import shutil
 import subprocess
 import sys
 import zipfile
-from importlib.metadata import distribution
+from collections.abc import Iterable
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import pytest
+from harness.api import settings_in
+from harness.mcp import McpClient, serve_mcp
+from mcp import StdioServerParameters
+from packaging.requirements import Requirement
 
-PROJECT = Path(__file__).parents[3] / "clients" / "python"
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[3]
+PROJECT = ROOT / "clients" / "python"
+# What the Dockerfile copies.
+OF_THE_SERVER = (
+    "pyproject.toml", "README.md", "LICENSE", "memorybase", "worker", "api", "migrations", "clients/python/src",
+)  # fmt: skip
 MAX_BYTES = 2_000_000
 # The client with SQLite and the models; httpx and pydantic alone load 450 modules.
 MAX_MODULES = 700
 MAX_MODULES_BEFORE_USE = 100
+MODULES_OF_THE_SERVER = {"memorybase", "fastapi", "sqlalchemy", "numpy", "torch", "celery"}
 
 USE = """
-import sys
 import memorybase_client
 before = len(sys.modules)
 assert before < {before}, f"{{before}} modules at import"
@@ -28,45 +41,121 @@ with Client("http://127.0.0.1:9", "k", outbox=sys.argv[1]) as client:
     assert client.outbox.waiting == 0
 models.Page[models.MessageView].model_validate({{"items": [], "total": 0, "page": 1, "size": 50}})
 assert len(sys.modules) < {modules}, f"{{len(sys.modules)}} modules"
-foreign = {{"memorybase", "fastapi", "sqlalchemy", "numpy", "torch", "celery"}} & sys.modules.keys()
+foreign = {foreign} & sys.modules.keys()
 assert not foreign, foreign
 """
 
-
-def requirements(name: str, found: set[str]) -> set[str]:
-    """The distribution and all that it needs here, extras aside."""
-    if name in found:
-        return found
-    found.add(name)
-    for requirement in distribution(name).requires or []:
-        needed, _, marker = requirement.partition(";")
-        if "extra ==" not in marker and not re.search(r"python_version\s*<", marker):
-            requirements(re.split(r"[^\w.-]", needed.strip(), maxsplit=1)[0].lower(), found)
-    return found
+SERVE = """
+import json, runpy
+loaded = sys.argv.pop(1)
+try:
+    runpy.run_module("memorybase_client.mcp", run_name="__main__", alter_sys=True)
+finally:
+    with open(loaded, "w") as file:
+        json.dump(sorted(name for name in sys.modules if "." not in name), file)
+"""
 
 
-@pytest.mark.slow
-def test_the_wheel_is_small_and_works_with_its_requirements_alone(tmp_path: Path) -> None:
-    project = shutil.copytree(PROJECT, tmp_path / "project", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
-    subprocess.run([*build, "--wheel-dir", str(tmp_path), str(project)], check=True)
-    (wheel,) = tmp_path.glob("memorybase_client-*.whl")
-    installed = tmp_path / "installed"
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The client's."""
+    return built(PROJECT, tmp_path_factory.mktemp("client") / "project")
+
+
+def test_the_wheel_is_small_and_works_with_its_requirements_alone(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(installed)
         assert sum(entry.file_size for entry in archive.infolist()) < MAX_BYTES
         names = set(archive.namelist())
     assert {"memorybase_client/py.typed", "memorybase_client/models.py", "memorybase_client/_sync/client.py"} <= names
     assert not [name for name in names if not name.startswith("memorybase_client")]
 
-    (info,) = installed.glob("*.dist-info")
-    needed = re.findall(r"^Requires-Dist: ([\w-]+)", (info / "METADATA").read_text(), flags=re.MULTILINE)
-    assert sorted(needed) == ["anyio", "httpx", "pydantic"]
-    for name in set().union(*(requirements(name, set()) for name in needed)):
-        link_files(name, installed)
-    code = USE.format(before=MAX_MODULES_BEFORE_USE, modules=MAX_MODULES)
-    command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.append({str(installed)!r})\n{code}"]
-    subprocess.run([*command, str(tmp_path / "outbox")], check=True)
+    installed = install(wheel, tmp_path / "installed")
+    assert sorted(wanted(installed)) == ["anyio", "httpx", "pydantic"]
+    code = USE.format(before=MAX_MODULES_BEFORE_USE, modules=MAX_MODULES, foreign=MODULES_OF_THE_SERVER)
+    subprocess.run([*isolated(installed, code), str(tmp_path / "outbox")], check=True)
+
+
+def test_the_mcp_server_needs_the_wheel_and_its_extra_alone(wheel: Path, tmp_path: Path) -> None:
+    installed = install(wheel, tmp_path / "installed", "mcp")
+    loaded = tmp_path / "loaded"
+    with serve_mcp(settings_in(tmp_path)) as served:
+        served.api.flow()
+        served.api.memory()
+        command, *words = [*isolated(installed, SERVE), str(loaded), "--url", served.url]
+        variables = {"MEMORYBASE_API_KEY": served.api.secret}
+        client = McpClient(StdioServerParameters(command=command, args=words, env=variables))
+        stored = client.call("remember", content="The fence is green.")
+        assert client.call("search_memory", query="fence")["results"][0]["id"] == stored["message_ids"][0]
+
+    modules = set(json.loads(loaded.read_text()))
+    assert "memorybase_client" in modules
+    assert not MODULES_OF_THE_SERVER & modules
+
+
+def test_the_servers_wheel_has_the_same_files_of_the_client(wheel: Path, tmp_path: Path) -> None:
+    """So installing both in one environment, in any order, leaves one whole client."""
+    server = built(ROOT, tmp_path / "server", *OF_THE_SERVER)
+    assert files_of(server) == files_of(wheel)
+    assert len(files_of(server)) > 20
+
+
+def files_of(wheel: Path) -> dict[str, int]:
+    """The client's files in a wheel, with their checksums."""
+    with zipfile.ZipFile(wheel) as archive:
+        entries = archive.infolist()
+    return {each.filename: each.CRC for each in entries if each.filename.startswith("memorybase_client/")}
+
+
+def built(project: Path, folder: Path, *names: str) -> Path:
+    """The wheel of a copy of the project, or of these files of it."""
+    ignore = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    if not names:
+        shutil.copytree(project, folder, ignore=ignore)
+    for name in names:
+        copy = folder / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if (project / name).is_dir():
+            shutil.copytree(project / name, copy, ignore=ignore)
+        else:
+            shutil.copy(project / name, copy)
+    wheels = folder.with_name(f"{folder.name}-wheel")
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*build, "--wheel-dir", str(wheels), str(folder)], check=True)
+    (wheel,) = wheels.glob("*.whl")
+    return wheel
+
+
+def install(wheel: Path, folder: Path, *extras: str) -> Path:
+    """The wheel, and links to the installed files of all that it requires with these extras."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    found: set[tuple[str, str]] = set()
+    for name in wanted(folder, *extras):
+        require(Requirement(name), found)
+    for name, _ in found:
+        link_files(name, folder)
+    return folder
+
+
+def wanted(installed: Path, *extras: str) -> list[str]:
+    """The requirements of the wheel that need no extra or one of these, without versions."""
+    (info,) = installed.glob("memorybase_client-*.dist-info")
+    requirements = [Requirement(text) for text in Distribution.at(info).requires or []]
+    return [each.name for each in requirements if applies(each, ["", *extras])]
+
+
+def applies(requirement: Requirement, extras: Iterable[str]) -> bool:
+    return requirement.marker is None or any(requirement.marker.evaluate({"extra": extra}) for extra in extras)
+
+
+def require(requirement: Requirement, found: set[tuple[str, str]]) -> None:
+    """Adds the distribution and all that it needs here, each with its extra."""
+    for extra in ("", *requirement.extras):
+        if (requirement.name, extra) not in found:
+            found.add((requirement.name, extra))
+            for text in distribution(requirement.name).requires or []:
+                if applies(Requirement(text), [extra]):
+                    require(Requirement(text), found)
 
 
 def link_files(name: str, folder: Path) -> None:
@@ -75,3 +164,8 @@ def link_files(name: str, folder: Path) -> None:
     for top in {path.parts[0] for path in found.files or []} - {"..", "__pycache__"}:
         if not (folder / top).exists():
             (folder / top).symlink_to(Path(str(found.locate_file(top))))
+
+
+def isolated(installed: Path, code: str) -> list[str]:
+    """A command that runs the code with these packages and the standard library alone."""
+    return [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.append({str(installed)!r})\n{code}"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import sqlite3
 import stat
@@ -294,6 +293,31 @@ def test_a_server_that_always_fails_at_one_run_does_not_stop_the_others(folder: 
         assert [refused.code for refused in client.outbox.refused()] == ["internal_error"]
 
 
+def test_an_outage_before_such_a_failure_does_not_count_against_the_run(folder: Path) -> None:
+    away = refusal("503 Service Unavailable", "database_unavailable", retryable=True)
+    broken = refusal("500 Internal Server Error", "internal_error")
+    answers = [*[away] * outbox_module.MAX_ATTEMPTS, broken, ACCEPTED]
+    with scripted(answers) as server, Client(server.url, "k", outbox=folder) as client:
+        assert client.outbox is not None
+        client.capture("f", session_id="s", messages=said("one"))
+        assert client.outbox.flush(20) == 0
+        assert client.outbox.refused() == []
+
+
+def test_settling_does_not_wait_for_what_is_captured_meanwhile(folder: Path) -> None:
+    with scripted([]) as server, Client(server.url, "k", outbox=folder) as client:
+
+        def answer(_request: bytes) -> bytes:
+            client.capture("f", session_id="s", messages=said("more"))
+            return ACCEPTED
+
+        server.answer = answer
+        client.capture("f", session_id="s", messages=said("one"))
+        assert client.outbox is not None
+        assert client.outbox.settle(20) == 0
+        assert client.outbox.waiting > 0
+
+
 def test_an_answer_that_is_not_memorybases_is_no_delivery(folder: Path) -> None:
     portal = http_answer("200 OK", b"<html>Please sign in</html>")
     busy = refusal("503 Service Unavailable", "overloaded", retryable=True)
@@ -343,19 +367,25 @@ def test_two_processes_share_a_directory(served: Served, folder: Path) -> None:
 
 def test_another_process_takes_over_when_the_sender_is_killed(served: Served, folder: Path) -> None:
     with silent_server() as (silent, was_asked):
-        script = WRITER.replace("client.outbox.flush(60)", "time.sleep(60)").replace("range(25)", "range(2)")
+        script = WRITER.replace("client.outbox.flush(60)", "open(folder + '/both', 'w').close(); time.sleep(600)")
+        script = script.replace("range(25)", "range(2)")
         environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
         holder = subprocess.Popen(
             [sys.executable, "-c", script, silent, served.api.secret, str(folder), "held"], env=environment
         )
-        assert was_asked.wait(30)
-        with Client(served.url, served.api.secret, outbox=folder) as client:
-            assert client.outbox is not None
-            client.outbox.adopt()
-            assert client.outbox.flush(0.5) == 2, "the other process sends"
-            holder.send_signal(signal.SIGKILL)
-            holder.wait(10)
-            assert client.outbox.flush(20) == 0
+        try:
+            assert was_asked.wait(60)
+            wait_until((folder / "both").exists, 60, "both captures")
+            with Client(served.url, served.api.secret, outbox=folder) as client:
+                assert client.outbox is not None
+                client.outbox.adopt()
+                assert client.outbox.flush(0.5) == 2, "the other process sends"
+                holder.kill()
+                holder.wait(60)
+                assert client.outbox.flush(60) == 0
+        finally:
+            holder.kill()
+            holder.wait(60)
     assert stored(served.api, session="held") == ["0", "1"]
 
 
@@ -388,22 +418,23 @@ def silent_server() -> Iterator[tuple[str, threading.Event]]:
 
 
 FORKING = """
-import os, signal, sys, threading
+import os, signal, sys, threading, time
 from memorybase_client import Client
 url, key, folder = sys.argv[1:]
+importing = threading.Event()
+class Slow:  # what another thread is importing at a fork can never be imported in the child
+    def find_spec(name, path, target=None):
+        if name == "memorybase_client.models":
+            importing.set()
+            time.sleep(0.5)
+sys.meta_path.insert(0, Slow)
 client = Client(url, key, outbox=folder)
 client.capture("f", session_id="parent", messages=[{"role": "user", "content": "parent"}])
-held, released = threading.Event(), threading.Event()
-def hold():  # what another thread holds at a fork is held in the child for ever
-    with client.outbox._store._lock:
-        held.set()
-        released.wait()
-threading.Thread(target=hold).start()
-held.wait()
+importing.wait()
 child = os.fork()
 signal.alarm(60)
-released.set()
 name = "parent" if child else "child"
+import memorybase_client.models
 client.capture("f", session_id=name, messages=[{"role": "user", "content": f"{name} again"}])
 left = client.outbox.flush(30)
 if child:
@@ -412,16 +443,85 @@ if child:
 os._exit(left)
 """
 
+# The child goes on when its parent has closed what both use.
+CLOSED_BY_THE_PARENT = """
+import os, signal, sys
+from memorybase_client import Client
+url, key, folder = sys.argv[1:]
+def capture(text):
+    client.capture("f", session_id="s", messages=[{"role": "user", "content": text}])
+client = Client(url, key, outbox=folder)
+capture("before")
+is_ready, is_closed = os.pipe(), os.pipe()
+child = os.fork()
+signal.alarm(60)
+if child:
+    os.read(is_ready[0], 1)
+    client.outbox.close(0)
+    os.write(is_closed[1], b"x")
+    _, status = os.waitpid(child, 0)
+    sys.exit(os.waitstatus_to_exitcode(status))
+capture("beside the parent")
+os.write(is_ready[1], b"x")
+os.read(is_closed[0], 1)
+capture("after the parent")
+os._exit(client.outbox.lost)
+"""
+
+SENDING_AT_A_FORK = """
+import os, sys, time
+from pathlib import Path
+from memorybase_client._outbox_store import SenderLock
+lock = SenderLock(Path(sys.argv[3]))
+assert lock.take()
+was_seen, is_released = os.pipe(), os.pipe()
+child = os.fork()
+if child:
+    os.read(was_seen[0], 1)
+    if "and dies" in sys.argv[1]:
+        os._exit(0)
+    lock.release()
+    os.write(is_released[1], b"x")
+    _, status = os.waitpid(child, 0)
+    sys.exit(os.waitstatus_to_exitcode(status))
+os.close(is_released[1])
+assert not lock.take()  # the parent sends
+os.write(was_seen[1], b"x")
+os.read(is_released[0], 1)  # also the end of the parent
+until = time.monotonic() + 30
+while not lock.take():  # a process that ends may close its pipe before its lock
+    if time.monotonic() > until:
+        os._exit(1)
+    time.sleep(0.01)
+Path(sys.argv[3], "taken").touch()
+os._exit(0)
+"""
+
+
+def run_in_a_process(script: str, *arguments: object) -> int:
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, "-W", "ignore", "-c", script, *map(str, arguments)]
+    return subprocess.run(command, env=environment, check=False, timeout=90, stdin=subprocess.DEVNULL).returncode
+
 
 def test_a_forked_process_sends_what_it_captures(served: Served, folder: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORKING, served.url, served.api.secret, str(folder)],
-        env=environment, check=False, timeout=90,
-    )  # fmt: skip
-    assert done.returncode == 0
+    assert run_in_a_process(FORKING, served.url, served.api.secret, folder) == 0
     assert stored(served.api, session="parent") == ["parent", "parent again"]
     assert stored(served.api, session="child") == ["child again"]
+
+
+def test_a_child_loses_nothing_when_its_parent_closes_the_outbox(folder: Path) -> None:
+    assert run_in_a_process(CLOSED_BY_THE_PARENT, "http://127.0.0.1:1", "k", folder) == 0
+    with Client("http://127.0.0.1:1", "k", outbox=folder) as client:
+        assert client.outbox is not None
+        assert client.outbox.waiting == 3
+
+
+@pytest.mark.parametrize("parent", ["ends its sending", "sends and dies"])
+def test_a_child_sends_after_its_parent(folder: Path, parent: str) -> None:
+    folder.mkdir()
+    assert run_in_a_process(SENDING_AT_A_FORK, parent, "", folder) == 0
+    wait_until((folder / "taken").exists, 60, "the child's turn")
 
 
 def test_closing_does_not_wait_for_a_server_that_is_away(folder: Path) -> None:
@@ -453,3 +553,27 @@ def test_an_outbox_belongs_to_one_client(folder: Path) -> None:
     outbox = Outbox(folder)
     with Client("http://127.0.0.1:1", "k", outbox=outbox), pytest.raises(ValueError, match="belongs to one client"):
         Client("http://127.0.0.1:1", "k", outbox=outbox)
+
+
+def path_of(request: bytes) -> str:
+    method, path, _ = request.split(b"\r\n")[0].split(b" ")
+    return f"{method.decode()} {path.decode()}"
+
+
+def test_a_new_flow_gets_its_memory_base_also_if_the_server_goes_away_in_between(folder: Path) -> None:
+    missing = refusal("404 Not Found", "not_found")
+    made = {"id": str(uuid4()), "external_id": "f", "name": "f", "created_at": "2026-01-01T00:00:00Z"}
+    flow = http_answer("201 Created", json.dumps(made).encode())
+    away = refusal("503 Service Unavailable", "database_unavailable", retryable=True)
+    taken = refusal("409 Conflict", "name_taken")
+    with (
+        scripted([missing, missing, flow, away, taken, ACCEPTED]) as server,
+        Client(server.url, "k", outbox=folder) as client,
+    ):
+        client.capture("f", session_id="s", messages=said("one"))
+        assert client.outbox is not None
+        assert client.outbox.flush(20) == 0
+        assert [path_of(each) for each in server.requests] == [
+            "POST /v1/flows/f/runs", "GET /v1/flows/f", "PUT /v1/flows/f", "POST /v1/memories",
+            "POST /v1/memories", "POST /v1/flows/f/runs",
+        ]  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from harness.clients import connected, http_answer, scripted
+from harness.clients import connected, http_answer, losing_answers, scripted
 from harness.served import Served, serve_api
 from harness.waiting import wait_until
 from memorybase_client import errors, models
@@ -18,6 +18,7 @@ from memorybase_client import errors, models
 from memorybase.settings import Settings
 
 KINDS = ("sync", "async")
+CHAT = "/flows/support/chat-memories/llm"
 JOB = {
     "id": str(uuid4()), "kind": "ingest", "memory_base_id": str(uuid4()), "memory_base_name": "m", "session_id": "s",
     "state": "running", "from_seq": 0, "to_seq": 1, "processed": 0, "total": 1, "attempts": 1, "error": None,
@@ -218,7 +219,9 @@ def test_an_export_can_be_imported_by_another_user(client: Any, served: Served, 
 
 
 def test_the_line_of_an_imports_error_counts_from_the_first_of_all(kind: str) -> None:
-    error = {"code": "message_conflict", "message": "m", "retryable": False, "details": {"line": 5}}
+    error = {
+        "code": "message_conflict", "message": "m", "retryable": False, "field": "line 5.id", "details": {"line": 5}
+    }  # fmt: skip
     answers = [found({"lines": 1_000}), http_answer("409 Conflict", json.dumps({"error": error}).encode())]
     with (
         scripted(answers) as server,
@@ -226,7 +229,7 @@ def test_the_line_of_an_imports_error_counts_from_the_first_of_all(kind: str) ->
         pytest.raises(errors.MessageConflict) as conflict,
     ):
         client.import_lines([{"type": "flow"}] * 1_200)
-    assert conflict.value.details["line"] == 1_005
+    assert (conflict.value.details["line"], conflict.value.field) == (1_005, "line 1005.id")
     sizes = [request.partition(b"\r\n\r\n")[2].count(b"\n") for request in server.requests]
     assert sizes == [1_000, 200]
 
@@ -287,14 +290,56 @@ def test_a_server_that_does_not_listen_is_connection_failed(kind: str, pauses: l
     assert len(pauses) == 1
 
 
-def test_a_call_that_would_create_a_second_object_is_not_repeated(kind: str, pauses: list[float]) -> None:
-    with (
-        scripted([b"", b""]) as server,
-        connected(kind, server.url, "k") as client,
-        pytest.raises(errors.ConnectionFailed),
-    ):
-        client.create_key(name="n", scopes=["read"])
-    assert (len(server.requests), pauses) == (1, [])
+def test_a_call_that_would_create_a_second_object_is_repeated_with_its_key(kind: str, pauses: list[float]) -> None:
+    running = failed("409 Conflict", "idempotency_in_progress", retryable=True, Retry_After="3")
+    with scripted([b"", running, found(FLOW), found(FLOW)]) as server, connected(kind, server.url, "k") as client:
+        client.create_flow(name="n")
+        client.create_flow(name="n")
+    first, second, third, other = [key_sent(request) for request in server.requests]
+    assert first == second == third != other
+    assert UUID(first)
+    assert pauses[1:] == [3]
+
+
+def test_a_caller_may_choose_the_key(kind: str) -> None:
+    done = {"run_id": str(uuid4()), "run_external_id": None, "session_id": "s", "created": True, "messages": [],
+            "ingestion": []}  # fmt: skip
+    with scripted([found(FLOW), found(done), found(done)]) as server, connected(kind, server.url, "k") as client:
+        client.create_flow(name="n", idempotency_key="mine")
+        client.capture_run("f", session_id="s", messages=said("one"), idempotency_key="mine too")
+        client.capture_run("f", session_id="s", messages=said("one"))
+    assert [key_sent(request) for request in server.requests] == ["mine", "mine too", ""]
+
+
+def key_sent(request: bytes) -> str:
+    lines = request.partition(b"\r\n\r\n")[0].decode().splitlines()
+    return next((line.partition(": ")[2] for line in lines if line.lower().startswith("idempotency-key")), "")
+
+
+@pytest.mark.usefixtures("pauses")
+def test_what_was_done_although_its_answer_was_lost_is_not_done_again(kind: str, served: Served) -> None:
+    served.api.flow()
+    served.api.call("PUT", CHAT, json={"name": "Chat", "chat_id": "{{ user }}"}, expect=201)
+    for line in ("one", "two", "three"):
+        messages = [{"role": "user", "content": line}]
+        served.api.post(f"{CHAT}/messages", {"chat_id": "c", "messages": messages}, expect=201)
+    with losing_answers(served.url) as url, connected(kind, url, served.api.secret) as client:
+        flow = client.create_flow(name="generated")
+        memory = client.create_memory_base(name="notes", flow_id="support")
+        build = client.regenerate_memory_base(memory.id)
+        client.create_knowledge_base(name="handbook")
+        client.rebuild_knowledge_base("handbook")
+        deleted = client.delete_chat_messages("support", "llm", chat_id="c", mode="latest_request", roles=["user"])
+        summary = client.summarize_chat("support", "llm", chat_id="c", keep_last_n=1)
+        with pytest.raises(errors.SecretNotStored) as shown_once:
+            client.create_key(name="ci", scopes=["read"])
+    assert [each["id"] for each in served.api.get("/flows")["items"]][1:] == [str(flow.id)]
+    assert [each["id"] for each in served.api.get("/memories")["items"]] == [str(memory.id)]
+    assert build.generation == 2
+    assert (deleted.remaining_count, summary.deleted_count) == (2, 1)
+    keys = {each["id"]: each["name"] for each in served.api.get("/keys")["items"]}
+    assert keys[shown_once.value.details["existing_id"]] == "ci"
+    assert list(keys.values()).count("ci") == 1
 
 
 @pytest.mark.usefixtures("pauses")

@@ -15,12 +15,9 @@ from memorybase_client._calls import Call, encoded, error_of, json_of, key_of, p
 from memorybase_client._ids import with_message_ids, with_run_id
 from memorybase_client._lines import PART_LINES, Events, Lines, parts_of
 
-CALL = Call("POST", "/flows/f/runs")
-ONCE = Call("POST", "/keys", may_repeat=False)
 
-
-def pause(error: errors.MemorybaseError, call: Call = CALL, cause: Exception | None = None, attempt: int = 1) -> Any:
-    return pause_before_retry(call, error, cause, attempt=attempt, tries=5)
+def pause(error: errors.MemorybaseError, attempt: int = 1) -> Any:
+    return pause_before_retry(error, attempt=attempt, tries=5)
 
 
 @pytest.mark.parametrize(
@@ -69,6 +66,14 @@ def test_the_environment_names_server_and_key(monkeypatch: pytest.MonkeyPatch) -
     )  # fmt: skip
 
 
+def test_a_key_that_cannot_be_a_header_is_refused_and_not_shown() -> None:
+    assert key_of("a key from a file\n") == "a key from a file"
+    for broken in ("secret\nline", "secret\x00", "secret\x7f"):
+        with pytest.raises(ValueError, match="control characters") as refused:
+            key_of(broken)
+        assert "secret" not in str(refused.value)
+
+
 def test_a_retryable_answer_is_repeated_after_what_it_asks_for() -> None:
     assert pause(errors.RateLimited("", status=429, retryable=True, retry_after=3)) == 3
     assert pause(errors.DatabaseUnavailable("", status=503, retryable=True, retry_after=31)) is None
@@ -88,13 +93,15 @@ def test_what_a_repetition_cannot_change_is_not_repeated(error: errors.Memorybas
     assert pause(error) is None
 
 
-def test_a_call_that_must_not_be_repeated_is_sent_again_only_if_nothing_was_done() -> None:
-    lost = errors.ConnectionFailed("", retryable=True)
-    assert pause(lost, CALL, httpx.ReadError("")) is not None
-    assert pause(lost, ONCE, httpx.ReadError("")) is None
-    assert pause(lost, ONCE, httpx.ConnectError("")) is not None
-    assert pause(errors.Overloaded("", status=503, retryable=True), ONCE) is not None
-    assert pause(errors.DatabaseUnavailable("", status=503, retryable=True), ONCE) is None
+def test_the_answer_to_the_call_itself_is_worth_a_wait() -> None:
+    assert pause(errors.IdempotencyInProgress("", status=409, retryable=True, retry_after=3)) == 3
+    assert pause(errors.SecretNotStored("", status=409)) is None
+
+
+def test_a_call_sends_its_key() -> None:
+    headers = Call("POST", "/keys", content=b"{}", idempotency_key="k").options(5)["headers"]
+    assert headers == {"Content-Type": "application/json", "Idempotency-Key": "k"}
+    assert "Idempotency-Key" not in Call("POST", "/search", content=b"{}").options(5)["headers"]
 
 
 def test_the_last_try_is_the_last() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import re
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import requires
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -55,14 +57,14 @@ def test_every_operation_has_a_method_with_its_arguments(client: type[Any], gene
     for name, operation in OPERATIONS.items():
         method = getattr(client, name, None)
         assert method is not None, f"{client.__name__}.{name}: run python clients/python/generate.py"
-        wanted = {each["name"] for each in operation.get("parameters", [])}
+        wanted = {generate.argument_name(each) for each in operation.get("parameters", [])}
         wanted |= set((contract.body_of(operation) or {}).get("properties", {}))
         assert wanted <= set(inspect.signature(method).parameters), name
         assert inspect.getdoc(method), name
 
 
-def test_calls_that_must_not_be_repeated_exist(generate: ModuleType) -> None:
-    assert (generate.MUST_NOT_REPEAT | generate.IDS_CHOSEN.keys()) <= OPERATIONS.keys()
+def test_calls_whose_ids_the_client_chooses_exist(generate: ModuleType) -> None:
+    assert generate.IDS_CHOSEN.keys() <= OPERATIONS.keys()
 
 
 def server_errors(kind: type[errors.MemorybaseError] = errors.MemorybaseError) -> Iterator[type[Any]]:
@@ -84,6 +86,18 @@ def test_every_error_of_the_server_has_its_class(kind: type[errors.MemorybaseErr
 def test_the_version_is_the_servers() -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     assert project["version"] == memorybase_client.__version__ == memorybase.__version__
+
+
+def test_the_server_which_contains_the_client_has_its_requirements() -> None:
+    def names(requirements: list[str]) -> set[str]:
+        return {re.split(r"[^\w-]", each, maxsplit=1)[0] for each in requirements}
+
+    client, server = (
+        names(tomllib.loads((folder / "pyproject.toml").read_text())["project"]["dependencies"])
+        for folder in (PROJECT, PROJECT.parents[1])
+    )
+    assert client <= server | names(requires("httpx") or [])
+    assert "httpx" in client
 
 
 def test_the_import_loads_neither_httpx_nor_pydantic_and_a_client_no_pydantic() -> None:

@@ -8,7 +8,7 @@
             print(hit.snippet)
 
 Reading order: _calls (what is sent, errors, retries), _async/transport, _async/operations (generated), _async/client,
-models (generated), outbox. _sync is written from _async by clients/python/generate.py.
+models (generated), outbox, _async/agent_memory, integrations. clients/python/generate.py writes _sync from _async.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memorybase_client import errors, models
+    from memorybase_client._async.agent_memory import AsyncAgentMemory
     from memorybase_client._async.client import AsyncClient
     from memorybase_client._async.listing import AsyncListing
     from memorybase_client._async.streams import AsyncStream
+    from memorybase_client._sync.agent_memory import AgentMemory
     from memorybase_client._sync.client import Client
     from memorybase_client._sync.listing import Listing
     from memorybase_client._sync.streams import Stream
@@ -29,12 +31,14 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "AsyncClient", "AsyncListing", "AsyncStream", "Client", "Listing", "MemorybaseError", "Outbox", "Stream",
-    "__version__", "errors", "models",
+    "AgentMemory", "AsyncAgentMemory", "AsyncClient", "AsyncListing", "AsyncStream", "Client", "Listing",
+    "MemorybaseError", "Outbox", "Stream", "__version__", "errors", "models",
 ]  # fmt: skip
 
 # Imported when first used, because httpx and pydantic take a tenth of a second.
 _WHERE = {
+    "AgentMemory": "_sync.agent_memory",
+    "AsyncAgentMemory": "_async.agent_memory",
     "AsyncClient": "_async.client",
     "AsyncListing": "_async.listing",
     "AsyncStream": "_async.streams",

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -29,29 +30,31 @@ WAIT_MARGIN_SECONDS = 10.0
 
 # Without a body of ours: a proxy's answer.
 _PROXY_STATUS = frozenset({502, 503, 504})
-# The server's word that it did nothing: even a call that must not be repeated may be sent again.
-_NOTHING_DONE = frozenset({"rate_limited", "overloaded", "too_many_connections", "too_many_bodies"})
-# A state that only another job changes, which takes as long as it takes: the caller decides.
+# A state that only another job changes, which takes as long as it takes: the caller decides. The answer to the call
+# itself is worth a wait.
 _STATE = 409
+_OWN_CALL = "idempotency_in_progress"
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`may_repeat`: whether a repetition does no harm if the first was carried out and its answer was lost. Its repr
-    shows no text."""
+    """A repetition does no harm if the first was carried out and its answer was lost: by its nature, by ids of the
+    client, or by the `idempotency_key`. Its repr shows no text."""
 
     method: str
     path: str
     params: Mapping[str, Any] = field(default_factory=dict, repr=False)
     content: bytes | None = field(default=None, repr=False)
     content_type: str = JSON
-    may_repeat: bool = True
+    idempotency_key: str | None = None
     wait_seconds: float = 0.0  # how long the server may wait before it answers
 
     def options(self, timeout_seconds: float) -> dict[str, Any]:
         """What httpx takes beside method and path."""
         read = max(timeout_seconds, self.wait_seconds + WAIT_MARGIN_SECONDS if self.wait_seconds else 0.0)
         headers = {} if self.content is None else {"Content-Type": self.content_type}
+        if self.idempotency_key is not None:
+            headers["Idempotency-Key"] = self.idempotency_key
         return {
             "params": _given(self.params),
             "content": self.content,
@@ -66,10 +69,13 @@ def url_of(url: str | None) -> str:
 
 
 def key_of(key: str | None) -> str:
-    """The API key: the argument, else MEMORYBASE_API_KEY. Raises ValueError if there is none."""
-    found = key or os.environ.get("MEMORYBASE_API_KEY")
+    """The API key: the argument, else MEMORYBASE_API_KEY. Raises ValueError if there is none, or none that can be a
+    header: the HTTP library's own error would show it."""
+    found = (key or os.environ.get("MEMORYBASE_API_KEY") or "").strip()
     if not found:
         raise ValueError("An API key is required: pass key=, or set MEMORYBASE_API_KEY")
+    if re.search(r"[\x00-\x1f\x7f]", found):
+        raise ValueError("The API key must have no control characters, such as a line break")
     return found
 
 
@@ -156,17 +162,9 @@ def _retry_after(answer: httpx.Response) -> float | None:
     return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
-# What failed before anything was sent.
-NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-
-
-def pause_before_retry(
-    call: Call, error: errors.MemorybaseError, cause: Exception | None, *, attempt: int, tries: int
-) -> float | None:
+def pause_before_retry(error: errors.MemorybaseError, *, attempt: int, tries: int) -> float | None:
     """Seconds to wait before the call is sent again; None if it is not."""
-    if attempt >= tries or not error.retryable or error.status == _STATE:
-        return None
-    if not (call.may_repeat or error.code in _NOTHING_DONE or isinstance(cause, NEVER_SENT)):
+    if attempt >= tries or not error.retryable or (error.status == _STATE and error.code != _OWN_CALL):
         return None
     if error.retry_after is not None:
         return error.retry_after if error.retry_after <= LONGEST_RETRY_AFTER_SECONDS else None

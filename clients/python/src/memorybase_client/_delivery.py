@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
+import logging
+from importlib import import_module
 from typing import Any
 
 from memorybase_client import errors
@@ -9,23 +12,34 @@ from memorybase_client._calls import Call, segment
 from memorybase_client._lazy import models
 from memorybase_client._sync.operations import Operations
 
+log = logging.getLogger("memorybase_client")
+
 TIMEOUT_SECONDS = 30.0
 
 
 class Sender(Operations):
-    """Sends captures over a connection of its own. Creates flows that do not exist yet."""
+    """Sends captures over a connection of its own. Creates flows that do not exist yet, each with a memory base that
+    holds all of its messages: without one, nothing of the flow could be found."""
 
     def __init__(self, url: str, key: str, **connecting: Any) -> None:
+        # Now, and not by the first call: the outbox lets no fork happen meanwhile.
+        import_module("memorybase_client.models")
+        codecs.lookup("idna")
         super().__init__(url, key, tries=1, timeout_seconds=TIMEOUT_SECONDS, **connecting)
+        self._without_memory_base: set[str] = set()  # flows that were created here, and memorybase then went away
 
     def __call__(self, flow_id: str, body: bytes) -> None:
         call = Call("POST", f"/flows/{segment(flow_id, 'flow_id')}/runs", content=body)
+        if flow_id in self._without_memory_base:
+            self._create_memory_base(flow_id)
         try:
             self._call(call, models.CaptureAnswer)
         except errors.NotFound:
             if self._has(flow_id):
                 raise
             self.put_flow(flow_id, name=flow_id)
+            self._without_memory_base.add(flow_id)
+            self._create_memory_base(flow_id)
             self._call(call, models.CaptureAnswer)
 
     def _has(self, flow_id: str) -> bool:
@@ -35,3 +49,10 @@ class Sender(Operations):
         except errors.NotFound:
             return False
         return True
+
+    def _create_memory_base(self, flow_id: str) -> None:
+        try:
+            self.create_memory_base(name=f"{flow_id} memory", flow_id=flow_id, capture="all")
+        except errors.CallerError as error:  # the name is in use, or the key may capture only
+            log.warning("the new flow has no memory base of its own: %s", error.code)
+        self._without_memory_base.discard(flow_id)

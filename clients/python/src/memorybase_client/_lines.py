@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from memorybase_client import errors
 from memorybase_client._calls import encoded
 
 PART_BYTES = 1_000_000
@@ -67,6 +69,14 @@ def parts_of(lines: Iterable[Line]) -> Iterator[tuple[int, bytes]]:
         size += len(raw)
     if part:
         yield before, b"".join(part)
+
+
+def count_lines_of_all(error: errors.MemorybaseError, before: int) -> None:
+    """Count the lines in an error of a part from the first line of all: in `field` and `details["line"]`."""
+    if isinstance(error.details.get("line"), int):
+        error.details["line"] += before
+    if error.field:
+        error.field = re.sub(r"^line (\d+)", lambda found: f"line {int(found[1]) + before}", error.field)
 
 
 def _raw(line: Line) -> bytes:

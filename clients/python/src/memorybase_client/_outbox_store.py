@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakSet
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 BUSY_SECONDS = 5.0
 MAX_REFUSED = 1_000
@@ -50,14 +57,10 @@ class Store:
         self._path = directory / "outbox.db"
         self._max_captures = max_captures
         self._max_bytes = max_bytes
-        self._lock = threading.Lock()
-        self._connection = _connect(self._path, BUSY_SECONDS)
-        with self._lock:
-            # No fsync at each capture: what was stored survives the process, not a power cut.
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.execute("PRAGMA secure_delete = ON")  # delivered messages leave no text behind
-            self._connection.executescript(_SCHEMA)
+        self._connection: sqlite3.Connection | None = None
+        _stores.add(self)
+        with self._opened():
+            pass
 
     def put(self, target: str, flow_id: str, body: bytes) -> int:
         """Store a capture; returns how many of the oldest were deleted to make room."""
@@ -112,8 +115,8 @@ class Store:
 
     def refused(self, target: str) -> list[tuple[str, str, str, str, str]]:
         query = "SELECT flow_id, code, message, at, body FROM refused WHERE target = ? ORDER BY id"
-        with self._lock:
-            return self._connection.execute(query, (target,)).fetchall()
+        with self._opened() as db:
+            return db.execute(query, (target,)).fetchall()
 
     def adopt(self, target: str) -> None:
         with self._transaction() as db:
@@ -123,6 +126,12 @@ class Store:
     def waiting(self, target: str) -> int:
         return self._number("SELECT count(*) FROM captures WHERE target = ?", target)
 
+    def waiting_up_to(self, target: str, newest: int) -> int:
+        return self._number("SELECT count(*) FROM captures WHERE target = ? AND id <= ?", target, newest)
+
+    def newest(self, target: str) -> int:
+        return self._number("SELECT coalesce(max(id), 0) FROM captures WHERE target = ?", target)
+
     def of_others(self, target: str) -> int:
         return self._number("SELECT count(*) FROM captures WHERE target <> ?", target)
 
@@ -131,12 +140,18 @@ class Store:
 
     def tidy(self) -> None:
         """Empty the write-ahead log, which has the text of what was delivered."""
-        with self._lock:
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with self._opened() as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        with self._lock:
+        """Until the next use."""
+        with _in_use:
+            self.disconnect()
+
+    def disconnect(self) -> None:
+        if self._connection is not None:
             self._connection.close()
+            self._connection = None
 
     def _delete(self, db: sqlite3.Connection, capture_id: int) -> None:
         row = db.execute("DELETE FROM captures WHERE id = ? RETURNING bytes", (capture_id,)).fetchone()
@@ -144,54 +159,126 @@ class Store:
             db.execute("UPDATE totals SET captures = captures - 1, bytes = bytes - ?", row)
 
     def _row(self, query: str, *values: object) -> tuple[int, str, int, str] | None:
-        with self._lock:
-            row: tuple[int, str, int, str] | None = self._connection.execute(query, values).fetchone()
+        with self._opened() as db:
+            row: tuple[int, str, int, str] | None = db.execute(query, values).fetchone()
         return row
 
     def _number(self, query: str, *values: object) -> int:
-        with self._lock:
-            return int(self._connection.execute(query, values).fetchone()[0])
+        with self._opened() as db:
+            return int(db.execute(query, values).fetchone()[0])
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
+        with self._opened() as db:
+            db.execute("BEGIN IMMEDIATE")
             try:
-                yield self._connection
+                yield db
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                db.execute("ROLLBACK")
                 raise
-            self._connection.execute("COMMIT")
+            db.execute("COMMIT")
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        with _in_use:
+            if self._connection is None:
+                self._connection = _connect(self._path)
+            yield self._connection
 
 
-class SenderLock:
-    """Held by the one process that sends what waits, so that it goes in order. The system releases it with the process:
-    SQLite's own lock of an empty file works alike on every platform."""
-
-    def __init__(self, directory: Path) -> None:
-        self._path = directory / "sender.lock"
-        self._connection: sqlite3.Connection | None = None
-
-    def take(self) -> bool:
-        """Whether this process may send now."""
-        if self._connection is None:
-            connection = _connect(self._path, 0.0)
-            try:
-                connection.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError:
-                connection.close()
-                return False
-            self._connection = connection
-        return True
-
-    def release(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-
-def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     # Never open an existing file beside SQLite: closing it would release the locks of this process.
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # SQLite gives its other files this mode
-    return sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        # No fsync at each capture: what was stored survives the process, not a power cut.
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA secure_delete = ON")  # delivered messages leave no text behind
+        db.executescript(_SCHEMA)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+class SenderLock:
+    """Held by the one process that sends what waits, so that it goes in order. The system releases it with the
+    process."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / "sender.lock"
+        self._file: int | None = None
+        _sender_locks.add(self)
+
+    def take(self) -> bool:
+        """Whether this process may send now."""
+        with _in_use:
+            if self._file is None:
+                self._file = _locked(self._path)
+            return self._file is not None
+
+    def release(self) -> None:
+        with _in_use:
+            if self._file is not None:
+                _unlock(self._file)
+                self.forget()
+
+    def forget(self) -> None:
+        """The lock stays with the process that took it."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def _locked(path: Path) -> int | None:
+    """The open file, or None if another process has locked it."""
+    file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(file)
+        return None
+    return file
+
+
+def _unlock(file: int) -> None:
+    """Also where a child was forked that did not close its copy yet."""
+    if sys.platform == "win32":
+        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+    else:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+# What a thread holds while its process is forked, the child holds for ever, in Python as in SQLite; and SQLite takes
+# the files that the parent had open, with their locks, for the child's own. So no store is open over a fork.
+_stores: WeakSet[Store] = WeakSet()
+_sender_locks: WeakSet[SenderLock] = WeakSet()
+_in_use = threading.Lock()
+
+
+@contextmanager
+def no_fork() -> Iterator[None]:
+    """A fork of this process waits until this has ended."""
+    with _in_use:
+        yield
+
+
+def _before_fork() -> None:
+    _in_use.acquire()
+    for store in list(_stores):
+        store.disconnect()
+
+
+def _in_child() -> None:
+    for lock in list(_sender_locks):
+        lock.forget()
+    _in_use.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_in_use.release, after_in_child=_in_child)

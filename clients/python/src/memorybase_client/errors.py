@@ -218,6 +218,12 @@ class InvalidRequest(CallerError):
     code = "invalid_request"
 
 
+class IdempotencyKeyReused(InvalidRequest):
+    """This Idempotency-Key was sent with another request. Use a new key for each request."""
+
+    code = "idempotency_key_reused"
+
+
 class Unauthorized(CallerError):
     """A valid API key is required. Send it as 'Authorization: Bearer KEY' or 'X-API-Key: KEY'."""
 
@@ -288,6 +294,18 @@ class BuildActive(Conflict):
     """A regenerate is already running for this memory base. Wait for it, or cancel one of its jobs."""
 
     code = "build_active"
+
+
+class IdempotencyInProgress(Conflict):
+    """The first request with this Idempotency-Key is still running. Send it again for its answer."""
+
+    code = "idempotency_in_progress"
+
+
+class SecretNotStored(Conflict):
+    """This request has created the API key in details.existing_id, and its secret is not stored. Revoke that key."""
+
+    code = "secret_not_stored"
 
 
 class MemoryBaseOnly(Conflict):

@@ -22,20 +22,31 @@ class Answer(BaseModel):
 
 
 class Page(Answer, Generic[Item]):
-    """A page of a list."""
+    """A page of a list. `total_capped`: `total` is a lower bound."""
 
     items: list[Item]
     total: int
     page: int
     size: int
     next_cursor: str | None = None
+    total_capped: bool = False
 
 
 Capture = Literal["outputs", "all"]
+ConditionName = Literal["lost", "failed", "unreachable", "building", "working", "waiting", "paused", "ok"]
+Coverage = Literal["searchable", "updating", "ingesting", "waiting", "failed", "lost", "skipped", "not_counted"]
+DeadLetterAction = Literal["retry", "discard"]
+DeadLetterOutcome = Literal["retrying", "discarded", "not_found"]
+FixAction = Literal["rebuild", "retry", "sync", "turn_on", "run_command"]
 JobKind = Literal["ingest", "regenerate", "repair"]
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
+MapState = Literal["too_few", "unavailable", "computing", "none", "stale", "ready"]
 MemoryBaseStatus = Literal["ready", "pending", "ingesting", "regenerating", "unavailable", "deleting"]
+ProblemKind = Literal["part", "lost", "failed", "overdue", "paused"]
+RunState = Literal["searchable", "working", "waiting", "failed", "history"]
+SearchState = Literal["no_memory", "searchable", "waiting", "ingesting", "failed", "lost"]
 SessionState = Literal["synced", "pending", "ingesting", "failed"]
+Window = Literal["1h", "24h", "7d"]
 
 
 class Accepted(Answer):
@@ -43,6 +54,30 @@ class Accepted(Answer):
 
     status: Literal["deleting"] | str = "deleting"
     """Always `deleting`."""
+
+
+class ActionError(Answer):
+    """Why an action was not done with a message."""
+
+    code: str
+    """The error's code."""
+    message: str
+    """For people; may change."""
+
+
+class ActionResult(Answer):
+    """What an action did with one message. `id` is the one that was sent; `error` has the error's code and text."""
+
+    id: str
+    """The id, as it was sent."""
+    message_id: UUID | None
+    """The message; null if there is none."""
+    done: bool
+    """Whether it was done."""
+    error: ActionError | None
+    """Code and text of the error; null without one."""
+    job_ids: list[UUID]
+    """The repairs that update the knowledge bases."""
 
 
 class Activity(Answer):
@@ -65,6 +100,10 @@ class BaseSessionView(Answer):
     """The UUID of the tracked session; null if it is not tracked yet."""
     session_id: str
     """The session's id, chosen by the caller."""
+    end_user_id: str | None
+    """The person that the session or chat belongs to; null if unknown."""
+    last_captured_at: datetime
+    """When its latest message was captured."""
     cursor_id: UUID | None
     """The message at the cursor; null before the first one is ingested."""
     cursor_seq: int
@@ -94,6 +133,21 @@ class Bucket(Answer):
     """Mean time from capture to ingestion; null if nothing was ingested."""
     delay_max_seconds: float | None
     """Longest time from capture to ingestion; null if nothing was ingested."""
+
+
+class BulkAnswer(Answer):
+    """The result for each message, in order. `batch_id` names the changes that were made together."""
+
+    action: Literal["mute", "unmute", "pin", "unpin", "delete", "restore"] | str
+    """The action."""
+    batch_id: UUID
+    """Names the changes that were made together; history shows it."""
+    done: int
+    """For how many messages it was done."""
+    failed: int
+    """For how many messages it failed."""
+    results: list[ActionResult]
+    """The result for each message, in order."""
 
 
 class CalledFunction(TypedDict):
@@ -137,6 +191,33 @@ class CapturedMessage(Answer):
     """Whether it is new; false for a repeat."""
     deleted: bool
     """Whether the message was deleted earlier and therefore stays deleted."""
+
+
+class ChangeView(Answer):
+    """One change of a message. `former` and `difference` only of an edit: the fields that it replaced, and what it
+    did to the text.
+    """
+
+    id: UUID
+    """The UUID."""
+    message_id: UUID
+    """The message."""
+    action: Literal["edit", "mute", "unmute", "pin", "unpin", "delete", "restore"] | str
+    """What was done: `edit`, `mute`, `unmute`, `pin`, `unpin`, `delete` or `restore`."""
+    at: datetime
+    """When."""
+    by: str | None
+    """The name of the API key; null if unknown."""
+    reason: str | None
+    """Why; null if no reason was given."""
+    version: int
+    """The message's version after the change."""
+    former: FormerFields | None
+    """The fields that an edit replaced, as they were; null of other changes."""
+    difference: list[Piece] | None
+    """What an edit did to the text, in reading order; null if it changed no text."""
+    batch_id: UUID | None
+    """The same for changes that were made together; null if it was made alone."""
 
 
 class ChatMemoryView(Answer):
@@ -267,6 +348,21 @@ class ChatView(Answer):
     """When it last changed."""
 
 
+class ChatsView(Answer):
+    """A chat memory, and the person's chats in it."""
+
+    flow_id: UUID
+    """The flow: its UUID."""
+    node_id: str
+    """The node of the flow, named by the caller."""
+    name: str
+    """The name of the chat memory."""
+    chats: int
+    """Number of the person's chats."""
+    messages: int
+    """Number of messages in these chats."""
+
+
 class ContextAnswer(Answer):
     """A view with a report of how the budget was spent and what a larger budget would add."""
 
@@ -312,7 +408,7 @@ class ContextConfig(TypedDict):
 
 
 class ContextReport(Answer):
-    """The report of a view, how its budget was spent, and what a larger one would add."""
+    """The report of a view, its memories in order, how its budget was spent, and what a larger one would add."""
 
     kept: list[str]
     """Ids of the messages in the view."""
@@ -334,6 +430,8 @@ class ContextReport(Answer):
     """Parts that were unavailable, such as `recall`; the rest is complete."""
     summary: SummaryUse | None = None
     """What the summary of the view covers; null without one."""
+    recalled: list[Recalled]
+    """The memories in the view, in its order."""
     spent: Spent
     """How the budget was spent."""
     further: Further
@@ -349,6 +447,27 @@ class Covers(Answer):
     """The seq of the last message."""
 
 
+class DeadLetterCause(Answer):
+    """Dead letters of one cause. `texts`: the most frequent ones; `distinct_texts` is how many there are."""
+
+    cause: str
+    """The error code."""
+    messages: int
+    """Number of dead letters of this cause."""
+    retrying: int
+    """How many of them a job tries again."""
+    sessions: int
+    """Number of sessions, counted for each memory base."""
+    memory_bases: int
+    """Number of memory bases."""
+    since: datetime
+    """When the oldest was written."""
+    distinct_texts: int
+    """Number of different texts."""
+    texts: list[DeadLetterText]
+    """The most frequent texts."""
+
+
 class DeadLetterError(Answer):
     """Why the message could not be embedded."""
 
@@ -358,6 +477,58 @@ class DeadLetterError(Answer):
     """For people; may change."""
 
 
+class DeadLetterGroups(Answer):
+    """Every dead letter that is not discarded, by cause."""
+
+    causes: list[DeadLetterCause]
+    """The causes, most messages first."""
+    messages: int
+    """Number of dead letters of all causes."""
+
+
+class DeadLetterResult(Answer):
+    """What happened to one dead letter. `job_id` is null if the session's active job comes first."""
+
+    id: UUID
+    """The dead letter."""
+    outcome: DeadLetterOutcome | str
+    """`retrying`, `discarded`, or `not_found` if there is no such dead letter."""
+    memory_base_id: UUID | None = None
+    """Its memory base; null if there is no such dead letter."""
+    session_id: str | None = None
+    """Its session; null if there is no such dead letter."""
+    message_id: UUID | None = None
+    """Its message; null if there is no such dead letter."""
+    job_id: UUID | None = None
+    """The job that tries again; null if none was started, because the session's active job comes first."""
+
+
+class DeadLetterResults(Answer):
+    """A result for each dead letter; `remaining` more match the filter."""
+
+    action: DeadLetterAction | str
+    """The action."""
+    results: list[DeadLetterResult]
+    """A result for each dead letter."""
+    remaining: int
+    """How many more match. 0 if the request named ids."""
+
+
+class DeadLetterText(Answer):
+    """Dead letters of one cause whose messages have the same text. `example` is one of them."""
+
+    example: DeadLetterView
+    """One of the dead letters."""
+    messages: int
+    """Number of dead letters with this text."""
+    retrying: int
+    """How many of them a job tries again."""
+    sessions: int
+    """Number of sessions, counted for each memory base."""
+    since: datetime
+    """When the oldest was written."""
+
+
 class DeadLetterView(Answer):
     """A message that could not be embedded; `message` is null if it was deleted since."""
 
@@ -365,6 +536,8 @@ class DeadLetterView(Answer):
     """The UUID."""
     memory_base_id: UUID
     """The memory base."""
+    memory_base_name: str
+    """The name of the memory base."""
     session_id: str
     """The session's id, chosen by the caller."""
     message_id: UUID
@@ -390,6 +563,64 @@ class Deleted(Answer):
     """Ids of the deleted messages."""
     remaining_count: int
     """Number of messages left in the log."""
+
+
+class DeletedMessageView(Answer):
+    """A deleted message that can be restored until `restorable_until`, or captured again by then."""
+
+    id: UUID
+    """The UUID."""
+    external_id: str | None
+    """The id that the caller chose; null if that is a UUID."""
+    flow_id: UUID
+    """The flow: its UUID."""
+    session_id: str
+    """The session's id, chosen by the caller."""
+    run_id: UUID
+    """The run: its UUID."""
+    end_user_id: str | None
+    """The person that the session or chat belongs to; null if unknown."""
+    seq: int
+    """Number of the message in its session or chat, in commit order."""
+    role: str
+    """Who speaks."""
+    content: str | list[dict[str, Any]] | None
+    """Text, a list of content parts, or null beside tool calls."""
+    sender_name: str | None
+    """The speaker's name, for display."""
+    version: int
+    """The version that was deleted."""
+    timestamp: datetime
+    """When the message was written, for display and filters. `seq` decides the order."""
+    deleted_at: datetime
+    """When it was deleted."""
+    by: str | None
+    """The name of the API key; null if unknown."""
+    reason: str | None
+    """Why; null if no reason was given."""
+    restorable_until: datetime
+    """Until when it can be restored; null if it cannot be."""
+    removed: list[RemovedFrom]
+    """The memory bases that held it; repairs delete its chunks there."""
+
+
+class DeletionReceipt(Answer):
+    """A deleted message: by whom and why, what it is removed from, and until when it can be restored."""
+
+    message_id: UUID
+    """The message."""
+    deleted_at: datetime
+    """When it was deleted."""
+    by: str | None
+    """The name of the API key; null if unknown."""
+    reason: str | None
+    """Why; null if no reason was given."""
+    restorable_until: datetime | None
+    """Until when it can be restored; null if it cannot be."""
+    removed: list[RemovedFrom]
+    """The memory bases that held it; repairs delete its chunks there."""
+    job_ids: list[UUID]
+    """The repairs that update the knowledge bases."""
 
 
 class DocumentAnswer(Answer):
@@ -453,13 +684,62 @@ class DocumentsAnswer(Answer):
     """The result of each document, in order."""
 
 
+class EndUserDetails(Answer):
+    """Everything that is stored of a person. `summaries`: of sessions and of chats."""
+
+    end_user_id: str
+    """The person, by the id that captures named."""
+    first_seen: datetime
+    """When the first session or chat was created."""
+    last_seen: datetime
+    """When a message was last captured in a session or a chat."""
+    flows: int
+    """Number of flows with a session or a chat of the person."""
+    sessions: int
+    """Number of sessions."""
+    runs: int
+    """Number of runs in the sessions."""
+    messages: int
+    """Number of messages in the sessions."""
+    chats: int
+    """Number of chats."""
+    chat_messages: int
+    """Number of messages in the chats."""
+    summaries: int
+    """Number of summaries of sessions and chats."""
+    node_executions: int
+    """Number of node executions in the sessions."""
+    memory_uses: int
+    """Number of recorded memory uses in the sessions."""
+    memories: list[HeldView]
+    """The memory bases that hold messages of the person."""
+    chat_memories: list[ChatsView]
+    """The chat memories that have chats of the person."""
+
+
+class EndUserView(Answer):
+    """A person. `messages`: in sessions."""
+
+    end_user_id: str
+    """The person, by the id that captures named."""
+    sessions: int
+    """Number of sessions."""
+    chats: int
+    """Number of chats."""
+    messages: int
+    """Number of messages in the sessions."""
+    last_seen: datetime
+    """When a message was last captured in a session or a chat."""
+
+
 class Erasure(Answer):
     """A receipt: what was deleted from SQL, and how many chunks of it the stores hold according to the ledgers.
 
     `context_messages` were in contexts of node executions; `memory_uses` record what models received;
     `summaries` are those of sessions and of chats. `pending_repairs` repairs delete the chunks, one for each
     memory base and session; those in `job_ids` are queued, the others follow the active jobs. No search returns
-    any of this from now on.
+    any of this from now on. `message_changes` had the former versions of messages; `restorable_messages` were
+    deleted earlier, one by one.
     """
 
     sessions: int = 0
@@ -486,6 +766,10 @@ class Erasure(Answer):
     """Number of deleted chats."""
     chat_messages: int = 0
     """Number of deleted messages of chats."""
+    message_changes: int = 0
+    """Number of deleted records of changes, with former versions of messages."""
+    restorable_messages: int = 0
+    """Number of messages that had been deleted one by one and could still be restored."""
 
 
 class ExecutionOutputs(TypedDict):
@@ -505,6 +789,75 @@ class ExecutionOutputs(TypedDict):
     """
 
 
+class Fix(Answer):
+    """An action, and the call that takes it: `method`, `path` and `body`, or a `command` to run on the host.
+
+    `available`: false while it runs already.
+    """
+
+    action: FixAction | str
+    """What it does."""
+    label: str
+    """The text of a button."""
+    method: Literal["POST", "PATCH"] | str | None = None
+    """The method of the call; null for a command."""
+    path: str | None = None
+    """The path of the call; null for a command."""
+    body: FixBody | None = None
+    """The body of the call; null without one."""
+    command: str | None = None
+    """A command to run on the host."""
+    available: bool = True
+    """Whether it can be done now."""
+
+
+class FixBody(Answer):
+    """The body of a call that ends a problem."""
+
+    action: str | None = None
+    """`retry`: the dead letters of the memory base."""
+    memory_base_id: UUID | None = None
+    """The memory base."""
+    auto_capture: bool | None = None
+    """Captures trigger ingestion again."""
+
+
+class FlowMemory(Answer):
+    """A memory base of a flow, with its condition in words."""
+
+    id: UUID
+    """The UUID."""
+    name: str
+    """The name of the memory base."""
+    condition: ConditionName | str
+    """The same as in the memory base."""
+    words: str
+    """The condition in words."""
+
+
+class FlowOverview(Answer):
+    """A flow in the window. `delay_median_seconds`: of its latest messages; null if none was ingested."""
+
+    id: UUID
+    """The UUID."""
+    external_id: str | None
+    """The id that the caller chose; null if that is a UUID."""
+    name: str
+    """The name of the flow."""
+    runs: int
+    """Number of runs."""
+    runs_by_bucket: list[int]
+    """Number of runs in each bucket."""
+    sessions: int
+    """Number of sessions with captures."""
+    memories: list[FlowMemory]
+    """Its memory bases."""
+    delay_median_seconds: float | None
+    """Median time until its latest messages were searchable; null if none was ingested."""
+    last_captured_at: datetime | None
+    """When a message was last captured; null if never."""
+
+
 class FlowView(Answer):
     """A flow. `external_id` is the id that the caller chose; null if that is a UUID."""
 
@@ -519,12 +872,31 @@ class FlowView(Answer):
 
 
 class FlushResult(Answer):
-    """The jobs that a flush queued, and the sessions that have one already."""
+    """The jobs that a flush queued, the sessions that have one already, and of a list of sessions the others."""
 
     jobs: list[JobBrief]
     """The queued jobs."""
     conflicts: list[JobConflict]
     """Sessions that already have an active job."""
+    skipped: list[SkippedSession] = Field(default_factory=list)
+    """Of the sessions in `session_ids`: those that need no job."""
+
+
+class FormerFields(Answer):
+    """The fields of a message that an edit replaced, as they were."""
+
+    content: str | list[dict[str, Any]] | None = None
+    """The former content."""
+    files: list[Any] = Field(default_factory=list)
+    """The former files."""
+    metadata: dict[str, Any] | None = None
+    """The former metadata."""
+    tool_calls: list[dict[str, Any]] | None = None
+    """The former tool calls, replaced by a capture."""
+    tool_call_id: str | None = None
+    """The former tool call that it answered."""
+    name: str | None = None
+    """The former name."""
 
 
 class FunctionCall(TypedDict):
@@ -553,6 +925,61 @@ class Further(Answer):
     """Tokens of those."""
 
 
+class GivenMemory(Answer):
+    """A memory that a model was given. `message` is null if it was deleted; `score` if it was not recorded."""
+
+    message_id: UUID
+    """The message."""
+    score: float | None
+    """The score of the memory; null if it was not recorded, or for a message that is shown beside a better one."""
+    edited: bool
+    """Whether the message was edited since: the model received other text."""
+    message: MessageView | None
+    """The message as it is now; null if it was deleted."""
+
+
+class GivenView(Answer):
+    """The memory that a node's model was given, best memories first."""
+
+    at: datetime
+    """When the memory was read."""
+    query: str | None
+    """What was looked for; null if nothing was."""
+    verdict: Literal["not_asked", "nothing_found", "did_not_help", "may_help", "fits"] | str
+    """What recall brought: `not_asked`, nothing was looked for; `nothing_found`; or by the best score
+    `did_not_help`, `may_help` or `fits`.
+    """
+    best_score: float | None
+    """The best score of the memories; null without one."""
+    tokens: TokensByKind
+    """Tokens of the view, by where they come from."""
+    total_tokens: int
+    """Tokens of the view."""
+    budget: int | None
+    """Maximum tokens of the view; null without a limit."""
+    memories: list[GivenMemory]
+    """The recalled memories, best first."""
+    left_out: list[LeftOut]
+    """Messages that the view left out, by reason."""
+    flags: list[str]
+    """What else there is to know, such as `gap` or `broken_link`."""
+    degraded: list[str]
+    """Parts that were unavailable, such as `recall`; the rest is complete."""
+
+
+class HeldView(Answer):
+    """A memory base and how many of the person's messages it holds."""
+
+    memory_base_id: UUID
+    """The memory base."""
+    name: str
+    """The name of the memory base."""
+    flow_id: UUID
+    """The flow: its UUID."""
+    messages: int
+    """Number of the person's messages that it holds."""
+
+
 class HistoryAnswer(Answer):
     """A view; in mode node with the execution that it was read from."""
 
@@ -571,9 +998,10 @@ class HistoryAnswer(Answer):
 class Hit(Answer):
     """A found message. `pending`: the serving generation does not hold it yet, or holds an older version.
 
-    `snippet` is the passage that matched, `text[snippet_start:snippet_end]` of the message. `before` and
-    `after` are the turns around it as dicts, in conversation order. `parts` explains the score; null unless
-    requested.
+    `alike`: how many other messages with the same text it stands for, if the request folds them. `snippet` is
+    the passage that matched, `text[snippet_start:snippet_end]` of the message. `before` and `after` are the
+    turns around it as dicts, in conversation order. `parts` explains the score; null unless requested. `pinned`
+    results come first if they are relevant.
     """
 
     message_id: UUID
@@ -612,6 +1040,10 @@ class Hit(Answer):
     """The turns after the message, in conversation order."""
     parts: ScoreParts | None = None
     """How the score was computed; null unless `explain` was set."""
+    alike: int = 0
+    """Number of other messages with the same text that this result stands for, with `fold_alike`."""
+    pinned: bool = False
+    """Whether the message is pinned: it comes first if it is relevant."""
 
 
 class ImportAnswer(Answer):
@@ -635,6 +1067,57 @@ class ImportAnswer(Answer):
     """Node executions that were new or known."""
     memory_uses: Tally | None = None
     """Records of memory use that were new or known."""
+
+
+class Ingestion(Answer):
+    """Messages in one memory base. The times are of the jobs that ingested them; null for a step that has not
+    ended, or whose job is not known.
+    """
+
+    memory_base_id: UUID
+    """The memory base."""
+    memory_base_name: str
+    """The name of the memory base."""
+    state: Coverage | str
+    """Whether searches by meaning find the messages: `searchable`; `updating`, they find them and edits follow;
+    `ingesting`, a job runs or is due; `waiting`, below the threshold; `failed`, at least one cannot be
+    embedded; `lost`, the memory base lost vectors; `skipped`, older than the memory base; `not_counted`, it
+    captures others.
+    """
+    messages: int
+    """Number of messages that the memory base counts."""
+    searchable: int
+    """How many of them it holds."""
+    failed: int
+    """How many of them could not be embedded."""
+    chunks: int
+    """Number of chunks."""
+    error: str | None
+    """Why the last of those could not be embedded; null without one."""
+    pending: int
+    """While they wait: counted messages of the session toward the threshold."""
+    threshold: int
+    """Counted messages of a session that start an ingestion."""
+    job_id: UUID | None
+    """The last job that ingested them; null without one."""
+    attempts: int
+    """How many attempts were made."""
+    captured_at: datetime | None
+    """When the last of them was stored. Searches by words find them from then on."""
+    queued_at: datetime | None
+    """When the first job was inserted."""
+    started_at: datetime | None
+    """When a worker claimed it."""
+    embedding_at: datetime | None
+    """When embedding began."""
+    embedded_at: datetime | None
+    """When embedding ended."""
+    written_at: datetime | None
+    """When the chunks were written and read back."""
+    searchable_at: datetime | None
+    """When searches by meaning found all of them; null before."""
+    searchable_after_ms: int | None
+    """Milliseconds from `captured_at` to `searchable_at`."""
 
 
 class IngestionState(Answer):
@@ -748,6 +1231,40 @@ class KnowledgeBaseView(Answer):
     """Whether it is ready, being built or being deleted."""
     created_at: datetime
     """When it was created."""
+
+
+class LabelView(Answer):
+    """A message marked as right or wrong for a question.
+
+    `message_version` was judged, `current_version` is the message's now. `marked_by`: the name of the API key.
+    """
+
+    id: UUID
+    """The UUID."""
+    flow_id: UUID
+    """The flow: its UUID."""
+    message_id: UUID
+    """The message."""
+    message_external_id: str | None
+    """The message's id that the caller chose; null if that is a UUID."""
+    message_version: int
+    """The version of the message that was judged."""
+    current_version: int
+    """The version of the message now."""
+    query: str
+    """The question, as it was searched."""
+    session_id: str | None
+    """The question was asked of this session only; null: of all."""
+    end_user_id: str | None
+    """The question was asked of this end user's sessions only; null: of all."""
+    settings: dict[str, Any]
+    """Settings of the search that found the message: any JSON object."""
+    right: bool
+    """Whether the message answers the question."""
+    marked_by: str | None
+    """The name of the API key; null if it was deleted."""
+    marked_at: datetime
+    """When it was marked."""
 
 
 class LangChainData(TypedDict):
@@ -870,6 +1387,54 @@ class LangflowMessage(TypedDict):
     """By default `completed`."""
 
 
+class LatestRun(Answer):
+    """A run. `question` and `answer`: the last ones, shortened.
+
+    `memories` and `tokens`: recalled for its nodes, null if nothing was recorded. `pending` of `threshold`
+    messages of its session are captured while it waits.
+    """
+
+    run_id: UUID
+    """The run: its UUID."""
+    external_id: str | None
+    """The id that the caller chose; null if that is a UUID."""
+    flow_id: UUID
+    """The flow: its UUID."""
+    flow_name: str
+    """The name of the flow."""
+    session_id: str
+    """The session's id, chosen by the caller."""
+    question: str | None
+    """The user's last message in it, shortened; null without one."""
+    answer: str | None
+    """The assistant's last message in it, shortened; null without one."""
+    created_at: datetime
+    """When it was created."""
+    state: RunState | str
+    """Whether searches by meaning find its messages. `failed`: one could not be embedded. `working`: ingestion is
+    due. `waiting`: its session is below the threshold. `history`: no memory base counts them.
+    """
+    searchable_after_seconds: float | None
+    """Time from the run until all its messages were searchable; null before."""
+    pending: int | None
+    """Pending messages of its session while it waits."""
+    threshold: int | None
+    """The threshold that they wait for; null if only a flush ingests them."""
+    memories: int | None
+    """Number of memories that its nodes were given; null if nothing was recorded."""
+    tokens: int | None
+    """Number of tokens of these memories."""
+
+
+class LeftOut(Answer):
+    """How many messages a view left out for one reason."""
+
+    reason: str
+    """Why, such as `limit` or `summarised`."""
+    messages: int
+    """Number of messages."""
+
+
 class Liveness(Answer):
     """The process answers."""
 
@@ -877,6 +1442,95 @@ class Liveness(Answer):
     """Always `ok`."""
     version: str
     """The version of the server."""
+
+
+class MapClusterView(Answer):
+    """A group of near messages. `label`: the words that set it apart; empty if none does."""
+
+    cluster: int
+    """The number of the cluster, the largest first."""
+    label: str
+    """Up to three words that its messages have and others do not; empty if no word stands out."""
+    points: int
+    """How many of the points it has."""
+
+
+class MapPointView(Answer):
+    """A message on the map. `speaker`: its sender's name, else its role."""
+
+    message_id: UUID
+    """The message."""
+    x: float
+    """Along the direction in which the messages differ most."""
+    y: float
+    """Along the next direction."""
+    cluster: int
+    """The cluster that it belongs to."""
+    session_id: str
+    """The session's id, chosen by the caller."""
+    role: str
+    """Who speaks."""
+    speaker: str
+    """Who speaks: the sender's name, else the role."""
+    timestamp: datetime
+    """When the message was written, for display and filters. `seq` decides the order."""
+
+
+class MapQuestionView(Answer):
+    """Where a question is."""
+
+    x: float
+    """As of a point."""
+    y: float
+    """As of a point."""
+
+
+class MapView(Answer):
+    """A memory base's map. While another one is computed, or fails, the last one is shown.
+
+    `added`, `removed`, `edited`: messages that changed since `as_of`. `messages`: what the memory base holds
+    now. `shown`: how many of them have a point, also where the points themselves are left out.
+    """
+
+    memory_base_id: UUID
+    """The memory base."""
+    state: MapState | str
+    """`too_few`: fewer than `min_messages` are ingested; `unavailable`: the last attempt failed and is repeated;
+    `computing`; `none`: not computed yet, or the memory base was regenerated since; `stale`: messages changed
+    since; `ready`.
+    """
+    progress: int | None
+    """While it is computed: percent."""
+    error: str | None
+    """If it is unavailable: the code of the error."""
+    failing_since: datetime | None
+    """If it is unavailable: when the first of the failed attempts was."""
+    messages: int
+    """How many messages the memory base holds now."""
+    min_messages: int
+    """So many messages are needed for a map."""
+    computed_at: datetime | None
+    """When the map was computed; null without one."""
+    as_of: datetime | None
+    """Messages that were ingested later are not on the map."""
+    mapped_messages: int
+    """How many messages the memory base held then. Of more than 5,000 a sample is on the map."""
+    added: int
+    """How many messages were ingested since."""
+    removed: int
+    """How many messages were removed since."""
+    edited: int
+    """How many messages on the map were edited since. They keep their places until the next map."""
+    explained: float | None
+    """The share of all differences between the messages that two dimensions show, from 0 to 1."""
+    shown: int
+    """How many messages have a point."""
+    points: list[MapPointView]
+    """The messages on the map, by cluster, from the middle of a cluster outwards."""
+    clusters: list[MapClusterView]
+    """The clusters of near messages."""
+    question: MapQuestionView | None
+    """Where the question is; null without a question or a map."""
 
 
 class MemoryBaseView(Answer):
@@ -920,8 +1574,19 @@ class MemoryBaseView(Answer):
     """Result of the last comparison with the vector store; null if there was none."""
     mismatch_checked_at: datetime | None
     """When it was last compared; null if never."""
+    mismatch_since: datetime | None
+    """When a comparison first found the mismatch; null without one."""
+    chunks_missing: int | None
+    """Chunks that the vector store lacked then; null if not known, as without a collection."""
     dead_letters: int
     """Number of dead letters."""
+    sessions_near_threshold: int
+    """Sessions with at least 80 % of the threshold pending, counted up to 1,000."""
+    condition: ConditionName | str
+    """What the web page shows: the first of these that holds. `lost`: vectors are missing. `failed`: it has dead
+    letters. `unreachable`: the vector store fails. `building`: a regenerate runs. `working`: it ingests.
+    `waiting`: it has pending messages. `paused`: auto_capture is off. `ok`: everything is searchable.
+    """
 
 
 class MemoryUseSummary(Answer):
@@ -933,6 +1598,17 @@ class MemoryUseSummary(Answer):
     """The pairs of question and reply, newest first."""
 
 
+class MessageIngestion(Answer):
+    """A message in each memory base of its flow. `runs`: in how many runs a model was given it."""
+
+    message_id: UUID
+    """The message."""
+    memories: list[Ingestion]
+    """The message in each memory base of its flow, oldest first."""
+    runs: int
+    """In how many runs a model received the message."""
+
+
 class MessageTally(Answer):
     """`deleted`: messages that were deleted from an existing session and stay deleted."""
 
@@ -942,6 +1618,27 @@ class MessageTally(Answer):
     """How many were stored already."""
     deleted: int = 0
     """How many were deleted earlier and stay deleted."""
+
+
+class MessageUse(Answer):
+    """A run whose model was given a message: as part of the history, in a summary, or recalled."""
+
+    run_id: UUID
+    """The run: its UUID. It may not be captured."""
+    external_id: str | None
+    """The id that the caller chose; null if that is a UUID."""
+    session_id: str | None
+    """The session of the run; null if it is unknown."""
+    node_id: str
+    """The node whose model received it."""
+    kind: Literal["history", "summary", "recall", "predefined"] | str
+    """How it was given: as `history`, in a `summary`, by `recall`, or `predefined`."""
+    score: float | None
+    """The score of the memory; null for other kinds."""
+    query: str | None
+    """What was looked for; null if nothing was."""
+    at: datetime
+    """When the memory was read."""
 
 
 class MessageView(Answer):
@@ -991,6 +1688,10 @@ class MessageView(Answer):
     """When the message was stored."""
     edited_at: datetime | None
     """When the message was last edited; null if never."""
+    muted: bool
+    """Whether no search recalls it; its conversation still shows it."""
+    pinned: bool
+    """Whether searches return it first where it is relevant."""
     ingested: bool | None = None
     """Whether the memory base that the request named holds this version."""
 
@@ -1095,6 +1796,19 @@ class NodeExecutionView(Answer):
     """When it last changed."""
 
 
+class NodeStory(Answer):
+    """A node of a run: what its model was given, and the text that it returned, if they were recorded."""
+
+    node_id: str
+    """The node of the flow, named by the caller."""
+    given: GivenView | None
+    """The memory that the model of the node received; null if none was recorded."""
+    status: str | None
+    """How the last recorded execution of the node ended; null without one."""
+    answer: str | None
+    """The text that it returned; null without one."""
+
+
 class NodeUse(Answer):
     """What the model of one node was given, as it was sent; `memoryUseSummary` for session memory only."""
 
@@ -1108,6 +1822,8 @@ class NodeUse(Answer):
     """Where each message comes from, parallel to `messages`."""
     report: dict[str, Any]
     """The report of the view at that time."""
+    query: str | None
+    """What was looked for in the memory bases; null if nothing was. Text deleted since reads `[deleted]`."""
     at: datetime
     """When the memory was read."""
 
@@ -1160,6 +1876,100 @@ class OtherPart(TypedDict):
     """What the part is, such as `image_url`."""
 
 
+class Overview(Answer):
+    """Everything that was captured in the window.
+
+    `searchable`, `waiting` and `failed` count messages that a memory base counts. Delays are from capture until
+    a message was searchable, of the latest messages of each flow; null without any.
+    """
+
+    window: Window | str
+    """The last hour, day or week."""
+    since: datetime
+    """Start of the first bucket."""
+    until: datetime
+    """End of the last bucket."""
+    bucket_seconds: int
+    """Length of a bucket."""
+    captured: int
+    """Number of messages captured."""
+    searchable: int
+    """Number of counted messages that every memory base of their flow holds."""
+    waiting: int
+    """Number of counted messages that a memory base does not hold yet, up to 10,000."""
+    waiting_capped: bool
+    """Whether more than that are waiting."""
+    failed: int
+    """Number of messages that could not be embedded."""
+    runs: int
+    """Number of runs."""
+    sessions: int
+    """Number of sessions with captures."""
+    recalls: int
+    """Number of views recorded for nodes of runs."""
+    delay_median_seconds: float | None
+    """Median time from capture until a message was searchable; null if none was ingested."""
+    delay_p95_seconds: float | None
+    """The time within which 95 % of them were searchable; null if none was ingested."""
+    buckets: list[OverviewBucket]
+    """The window in buckets, oldest first."""
+    flows: list[FlowOverview]
+    """The flows with the latest captures, latest first."""
+    flows_total: int
+    """Number of flows."""
+    latest_runs: list[LatestRun]
+    """The latest runs, newest first."""
+
+
+class OverviewBucket(Answer):
+    """The messages captured from `at` on, until the next bucket, by what has become of them.
+
+    other: no memory base counts them; they are history only.
+    """
+
+    at: datetime
+    """Start of the bucket."""
+    searchable: int
+    """Captured then, and searchable now."""
+    waiting: int
+    """Captured then, and not searchable yet."""
+    failed: int
+    """Captured then, and could not be embedded."""
+    other: int
+    """Captured then, and counted by no memory base."""
+
+
+class PartWeightsBody(TypedDict):
+    """Factors for the parts of a score, on top of the weights. They have no effect in mode `dense`."""
+
+    meaning: NotRequired[float]
+    """How close the message is in meaning to the question."""
+    words: NotRequired[float]
+    """The question's words, in the message or next to it."""
+    around: NotRequired[float]
+    """What the conversation around the message is about."""
+    kind: NotRequired[float]
+    """Length, speaker, dates, times and numbers."""
+
+
+class PartialSuccess(Answer):
+    """Spans whose messages are not stored."""
+
+    rejectedSpans: str | None = None
+    """Their number, as text."""
+    errorMessage: str | None = None
+    """Why the first of them was refused."""
+
+
+class Piece(Answer):
+    """A part of a difference: in both texts, only in the new one (`added`), or only in the former one (`removed`)."""
+
+    kind: Literal["same", "added", "removed"] | str
+    """`same`: in both texts; `added`: only in the new one; `removed`: only in the former one."""
+    text: str
+    """The text."""
+
+
 class Posted(Answer):
     """The result of a post. A view of the chat now has `tokens` and leaves out `trimmed` messages."""
 
@@ -1204,6 +2014,47 @@ class PredefinedMessageInput(TypedDict):
     """The text."""
 
 
+class Problem(Answer):
+    """Something that needs a person. Counts are null where they do not apply, and stop at 1,000."""
+
+    kind: ProblemKind | str
+    """`part`: a part of the stack does not answer. `lost`: a memory base has lost vectors. `failed`: it has dead
+    letters. `overdue`: due messages wait for more than ten minutes. `paused`: auto_capture is off and messages
+    wait.
+    """
+    title: str
+    """The problem in a few words."""
+    text: str
+    """What it means."""
+    since: datetime | None
+    """Since when; null if not known."""
+    part: str | None = None
+    """The part that does not answer: `database`, `redis`, `chroma`, `worker` or `sweeper`."""
+    memory_base_id: UUID | None = None
+    """The memory base; null if all are concerned."""
+    memory_base_name: str | None = None
+    """The name of the memory base."""
+    messages: int | None = None
+    """Number of messages concerned."""
+    texts: int | None = None
+    """Number of different texts among them."""
+    sessions: int | None = None
+    """Number of sessions with such messages."""
+    fixes: list[Fix] = Field(default_factory=list)
+    """What ends it."""
+
+
+class Problems(Answer):
+    """The problems of the user's memory bases and of the stack, the worst first. `total` counts those left out
+    too.
+    """
+
+    problems: list[Problem]
+    """What needs a person, the worst first."""
+    total: int
+    """Number of problems, with those left out."""
+
+
 class Readiness(Answer):
     """Every part responds. `degraded`: jobs are still not processed; `reason` says why."""
 
@@ -1231,6 +2082,40 @@ class RecallBody(TypedDict):
     """Minimum score of a result, from 0 to 1."""
     scope: NotRequired[Literal["session", "flow"]]
     """Where a session without an end user recalls from."""
+    mode: NotRequired[Literal["hybrid", "dense", "keyword"]]
+    """`hybrid`; `dense`, vectors alone; or `keyword`, words alone."""
+    weights: NotRequired[PartWeightsBody | Mapping[str, Any] | None]
+    """Factors for the parts of each score; null: 1 for each."""
+    half_life_days: NotRequired[float | None]
+    """After this many days a message has lost a quarter of its score, in the end half; 0: age does not count.
+    Default: as the memory base's own weights say.
+    """
+    roles: NotRequired[Sequence[Literal["user", "assistant", "system", "tool"]] | None]
+    """Only messages with one of these roles."""
+    since: NotRequired[datetime | str | None]
+    """Only messages with a `timestamp` from this time on."""
+    until: NotRequired[datetime | str | None]
+    """Only messages with a `timestamp` up to this time."""
+
+
+class Recalled(Answer):
+    """A recalled memory. `score` is null for a message that is shown because it is beside a better one."""
+
+    message_id: str
+    """The message."""
+    score: float | None
+    """Its score; null for a message that is shown beside a better one."""
+
+
+class RecalledView(Answer):
+    """What the models of a run's nodes were given from memory."""
+
+    nodes: int
+    """Number of nodes with a recorded memory use."""
+    memories: int
+    """Number of different messages that were recalled."""
+    tokens: int
+    """Tokens of the recalled messages, over all nodes."""
 
 
 class Regeneration(Answer):
@@ -1249,6 +2134,17 @@ class Removed(Answer):
     """The message."""
     reason: str
     """Why it is not in the view, such as `limit`."""
+
+
+class RemovedFrom(Answer):
+    """A memory base that held a deleted message, and in how many chunks; a repair deletes them."""
+
+    memory_base_id: UUID
+    """The memory base."""
+    kb_name: str
+    """The name of its knowledge base; unique for the user."""
+    chunks: int
+    """Number of its chunks there, in all generations."""
 
 
 class Repairs(Answer):
@@ -1319,6 +2215,13 @@ class ReportedExecutionBody(TypedDict):
     """The id of the execution: a UUID or any string; generated by default."""
 
 
+class ResourceSpans(TypedDict):
+    """Spans of one resource."""
+
+    scopeSpans: NotRequired[Sequence[ScopeSpans | Mapping[str, Any]]]
+    """Spans, by the instrumentation that made them."""
+
+
 class RetrievalAnswer(Answer):
     """The found messages, best first."""
 
@@ -1368,8 +2271,50 @@ class RunMemory(Answer):
     """What each node received, oldest first."""
 
 
+class RunRef(Answer):
+    """A run by both of its ids."""
+
+    run_id: UUID
+    """The run: its UUID."""
+    external_id: str | None
+    """The id that the caller chose; null if that is a UUID."""
+
+
+class RunStory(Answer):
+    """A run from its question to the moment when searches find it. Without `captured_at` the run is not captured
+    yet.
+
+    `previous` and `next` are the runs of the session captured before and after it.
+    """
+
+    run_id: UUID
+    """The run: its UUID."""
+    external_id: str | None
+    """The id that the caller chose; null if that is a UUID."""
+    flow_id: UUID
+    """The flow: its UUID."""
+    session_id: str | None
+    """The session's id, chosen by the caller."""
+    end_user_id: str | None
+    """The person that the session or chat belongs to; null if unknown."""
+    captured_at: datetime | None
+    """When the run was captured; null if only its memory is recorded."""
+    question: str | None
+    """The text of its first user message; null without one."""
+    answer: str | None
+    """The text of its last assistant message; null without one."""
+    nodes: list[NodeStory]
+    """The nodes whose memory or execution is recorded, in the order of time."""
+    memories: list[Ingestion]
+    """Its messages in each memory base of the flow, oldest first."""
+    previous: RunRef | None
+    """The run of the session captured before it; null for the first."""
+    next: RunRef | None
+    """The run of the session captured after it; null for the last."""
+
+
 class RunView(Answer):
-    """One run of a flow. `messages`: number of messages."""
+    """One run of a flow: its messages, its last question and answer, and whether its messages are searchable."""
 
     run_id: UUID
     """The run: its UUID."""
@@ -1385,6 +2330,26 @@ class RunView(Answer):
     """Number of messages."""
     created_at: datetime
     """When it was created."""
+    question: str | None
+    """The beginning of its last message of a user; null without text."""
+    answer: str | None
+    """The beginning of its last message of the assistant; null without text."""
+    state: SearchState | str
+    """The worst state of its messages in the flow's memory bases: `lost` (the memory base has lost vectors,
+    perhaps theirs), `failed`, `ingesting`, `waiting` or `searchable`; `no_memory` if none holds them. What
+    waits or is being ingested is found by its words.
+    """
+    searchable_after_seconds: float | None
+    """Time from its capture until its last message was ingested; null unless `searchable`."""
+    given: RecalledView | None
+    """What the models of its nodes were given from memory; null if nothing is recorded."""
+
+
+class ScopeSpans(TypedDict):
+    """Spans of one instrumentation."""
+
+    spans: NotRequired[Sequence[Span | Mapping[str, Any]]]
+    """The spans."""
 
 
 class ScoreParts(Answer):
@@ -1420,7 +2385,7 @@ class SearchAnswer(Answer):
 
 
 class SessionView(Answer):
-    """A session of a flow. `messages`: number of messages."""
+    """A session of a flow. `messages`: number of messages. `title`: of its metadata, else its first question."""
 
     id: UUID
     """The UUID of the session."""
@@ -1430,8 +2395,15 @@ class SessionView(Answer):
     """The session's id, chosen by the caller."""
     end_user_id: str | None
     """The person that the session or chat belongs to; null if unknown."""
+    title: str | None
+    """`title` of its metadata, else the beginning of its first question; null without either."""
     messages: int
     """Number of messages."""
+    state: SearchState | str
+    """The worst state of its messages in the flow's memory bases: `lost` (the memory base has lost vectors,
+    perhaps theirs), `failed`, `ingesting`, `waiting` or `searchable`; `no_memory` if none holds them. What
+    waits or is being ingested is found by its words.
+    """
     metadata: dict[str, Any]
     """Any JSON object of the caller."""
     created_at: datetime
@@ -1469,6 +2441,15 @@ class SignalPart(Answer):
     """Its weight times the value."""
 
 
+class SkippedSession(Answer):
+    """A session that a flush named and that needs no job."""
+
+    session_id: str
+    """The session."""
+    reason: Literal["nothing_pending", "not_found"] | str
+    """`nothing_pending`, or `not_found` if there is no such session."""
+
+
 class Source(Answer):
     """Where a message of the view comes from; `message_ids` are the stored messages that it stands for.
 
@@ -1485,6 +2466,37 @@ class Source(Answer):
     """The score of a memory; null for other messages."""
 
 
+class Span(TypedDict):
+    """A span. Its other fields are ignored."""
+
+    traceId: NotRequired[str]
+    """The trace, in hexadecimal digits: the run."""
+    spanId: NotRequired[str]
+    """The span, in hexadecimal digits."""
+    startTimeUnixNano: NotRequired[str]
+    """When it began: nanoseconds since 1970, as text."""
+    endTimeUnixNano: NotRequired[str]
+    """When it ended: nanoseconds since 1970, as text."""
+    attributes: NotRequired[Sequence[SpanAttribute | Mapping[str, Any]]]
+    """Messages, session and end user, by their names."""
+
+
+class SpanAttribute(TypedDict):
+    """An attribute."""
+
+    key: NotRequired[str]
+    """Its name."""
+    value: NotRequired[SpanValue | Mapping[str, Any]]
+    """Its value."""
+
+
+class SpanValue(TypedDict):
+    """A value: a string, or a list or an object as OTLP has them."""
+
+    stringValue: NotRequired[str]
+    """The string."""
+
+
 class Spent(Answer):
     """The tokens of the budget that each part of a context uses."""
 
@@ -1499,7 +2511,7 @@ class Spent(Answer):
 
 
 class StoredWeights(Answer):
-    """A memory base's own weights: sets by name, each replacing the default set of that name."""
+    """A memory base's own weights: sets by name, each replacing the default set of that name, and a half-life."""
 
     sets: dict[str, WeightSet]
     """Weights by the name of the default set that each replaces."""
@@ -1509,6 +2521,8 @@ class StoredWeights(Answer):
     """Number of questions that the weights were fitted on."""
     note: str | None = None
     """A note for people."""
+    half_life_days: float | None = None
+    """The half-life of searches that set none; null: age does not count."""
 
 
 class SummaryUse(Answer):
@@ -1563,6 +2577,26 @@ class TextPart(TypedDict):
     """What kind of text it is."""
     text: str
     """The text."""
+
+
+class TokensByKind(Answer):
+    """The tokens of a view, by where its messages come from."""
+
+    recall: int = 0
+    """Tokens of memories."""
+    history: int = 0
+    """Tokens of history."""
+    summary: int = 0
+    """Tokens of the summary."""
+    predefined: int = 0
+    """Tokens of predefined messages."""
+
+
+class TracesAnswer(Answer):
+    """OTLP's ExportTraceServiceResponse: empty if every message is stored."""
+
+    partialSuccess: PartialSuccess | None = None
+    """How many spans have messages that are not stored, and why."""
 
 
 class Trimmed(Answer):

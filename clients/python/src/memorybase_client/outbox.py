@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 from memorybase_client import errors
 from memorybase_client._calls import encoded, jittered, segment
-from memorybase_client._outbox_store import SenderLock, Store, Waiting
+from memorybase_client._outbox_store import SenderLock, Store, Waiting, no_fork
 
 log = logging.getLogger("memorybase_client")
 
@@ -69,24 +69,21 @@ class Outbox:
     `lost`. Raises OSError or sqlite3.Error if the directory cannot be used."""
 
     def __init__(self, directory: str | Path, *, max_captures: int = MAX_CAPTURES, max_bytes: int = MAX_BYTES) -> None:
-        self.directory = Path(directory)
+        self.directory = Path(directory).absolute()  # the process may change its own
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._bounds = {"max_captures": max_captures, "max_bytes": max_bytes}
+        self._store = Store(self.directory, max_captures=max_captures, max_bytes=max_bytes)
+        self._sender = SenderLock(self.directory)
         self._target = ""
         self._make_send: Callable[[], Send] | None = None
         self._lost_here = 0
-        self._forked: list[object] = []
-        self._open()
+        self._reset()
 
     def __repr__(self) -> str:
         return f"Outbox({str(self.directory)!r})"
 
-    def _open(self) -> None:
-        """Everything that a forked child must not share with its parent."""
+    def _reset(self) -> None:
+        """Everything that a forked child must not have from its parent."""
         self._pid = os.getpid()
-        self._store = Store(self.directory, **self._bounds)
-        self._is_store_open = True
-        self._sender = SenderLock(self.directory)
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._wake = threading.Event()
@@ -154,9 +151,13 @@ class Outbox:
         self._start()
 
     def flush(self, timeout_seconds: float = 10.0) -> int:
-        """Send what waits, until nothing does or the time is over; returns how many still wait. Raises nothing of the
-        server's."""
+        """Send what waits now, until the server has it or the time is over; returns how much of it still waits. Raises
+        nothing of the server's."""
         return self._flush(timeout_seconds, is_patient=True)
+
+    def settle(self, timeout_seconds: float = 1.0) -> int:
+        """The same, but without waiting for memorybase to come back: ends with the first attempt that fails."""
+        return self._flush(timeout_seconds, is_patient=False)
 
     def close(self, flush_seconds: float = CLOSE_SECONDS) -> None:
         """Send what waits unless memorybase is away, and stop. What remains is sent by the next client with this
@@ -170,19 +171,13 @@ class Outbox:
             self._thread.join(1.0)
         if self._thread is None or not self._thread.is_alive():
             self._store.close()
-            self._is_store_open = False
 
     # Sending
 
     def _own(self) -> Store:
         """The store as this process may use it."""
         if self._pid != os.getpid():
-            # Closing what the parent opened could remove what the parent is writing.
-            self._forked.append((self._store, self._sender))
-            self._open()
-        if not self._is_store_open:  # a caller counts or captures after close()
-            self._store = Store(self.directory, **self._bounds)
-            self._is_store_open = True
+            self._reset()
         return self._store
 
     def _start(self) -> None:
@@ -202,7 +197,8 @@ class Outbox:
     def _flush(self, timeout_seconds: float, *, is_patient: bool) -> int:
         deadline = time.monotonic() + timeout_seconds
         store, failures = self._own(), self._failures
-        while (waiting := store.waiting(self._target)) and (is_patient or failures == self._failures):
+        newest = store.newest(self._target)  # others capture meanwhile, and need not be waited for
+        while (waiting := store.waiting_up_to(self._target, newest)) and (is_patient or failures == self._failures):
             left = deadline - time.monotonic()
             if left <= 0:
                 break
@@ -215,7 +211,8 @@ class Outbox:
     def _run(self) -> None:
         if self._make_send is None:
             return
-        send = self._make_send()
+        with no_fork():  # a module that is being imported at a fork could never be imported in the child
+            send = self._make_send()
         while not self._closing.is_set():
             self._wake.clear()
             try:
@@ -259,8 +256,9 @@ class Outbox:
             send(capture.flow_id, capture.body.encode())
         except errors.MemorybaseError as error:
             if not _is_final(error, capture.attempts + 1):
-                self._store.attempted(capture.id)
-                log.warning("the outbox waits: %s (attempt %d)", error.code, capture.attempts + 1)
+                if error.status == 500:  # an outage says nothing about the run
+                    self._store.attempted(capture.id)
+                log.warning("the outbox waits: %s", error.code)
                 return False
             self._store.refuse(capture.id, error.code, error.message)
             log.error("a capture was refused: %s; see Outbox.refused", error.code)  # noqa: TRY400 - no news in it
@@ -269,10 +267,10 @@ class Outbox:
         return True
 
 
-def _is_final(error: errors.MemorybaseError, attempts: int) -> bool:
+def _is_final(error: errors.MemorybaseError, failures_inside: int) -> bool:
     """Whether no repetition can succeed."""
     if error.retryable or isinstance(error, errors.ConnectionFailed | errors.UnexpectedAnswer):
         return False
     if isinstance(error, errors.CallerError | errors.MessageFailure):
         return error.status not in _OF_THE_KEY
-    return error.status == 500 and attempts >= MAX_ATTEMPTS
+    return error.status == 500 and failures_inside >= MAX_ATTEMPTS

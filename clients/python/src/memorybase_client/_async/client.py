@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
+import httpx
+
 from memorybase_client import errors
 from memorybase_client._async.operations import AsyncOperations
 from memorybase_client._async.transport import TIMEOUT_SECONDS, TRIES
@@ -29,7 +31,7 @@ class AsyncClient(AsyncOperations):
 
     `url` and `key` default to the environment's MEMORYBASE_URL and MEMORYBASE_API_KEY. A call that fails for the moment
     is tried up to `tries` times. Methods raise the errors of memorybase_client.errors. `outbox`, for capture(), is a
-    directory or an Outbox.
+    directory or an Outbox. `transport` is httpx's, for calls without a network; the outbox does not use it.
     """
 
     def __init__(
@@ -42,8 +44,11 @@ class AsyncClient(AsyncOperations):
         tries: int = TRIES,
         verify: ssl.SSLContext | bool = True,
         proxy: str | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        super().__init__(url, key, timeout_seconds=timeout_seconds, tries=tries, verify=verify, proxy=proxy)
+        super().__init__(
+            url, key, timeout_seconds=timeout_seconds, tries=tries, verify=verify, proxy=proxy, transport=transport
+        )
         self.outbox = None if outbox is None else self._bound(outbox)
 
     def _bound(self, outbox: Outbox | str | Path) -> Outbox:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyio import sleep
+from anyio import fail_after, sleep
 from anyio.to_thread import run_sync as in_thread
 
-__all__ = ["in_thread", "sleep"]
+__all__ = ["fail_after", "in_thread", "sleep"]

@@ -26,7 +26,7 @@ from memorybase_client._calls import (
     url_of,
 )
 from memorybase_client._lazy import models as lazy
-from memorybase_client._lines import Events, Line, Lines, loaded, parts_of, plus
+from memorybase_client._lines import Events, Line, Lines, count_lines_of_all, loaded, parts_of, plus
 from memorybase_client._sync.listing import Listing
 from memorybase_client._sync.streams import Stream
 from memorybase_client._sync.waiting import sleep
@@ -54,6 +54,7 @@ class Transport:
         tries: int = TRIES,
         verify: ssl.SSLContext | bool = True,
         proxy: str | None = None,
+        transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.url = url_of(url)
         self._key = key_of(key)
@@ -67,6 +68,7 @@ class Transport:
             # Reading the certificates takes longer than a call, and a server on this machine has none.
             verify=verify if proxy or self.url.startswith("https:") else False,
             proxy=proxy,
+            transport=transport,
             # Proxies of the environment are for the internet, and memorybase is mostly beside its caller.
             trust_env=False,
             limits=httpx.Limits(max_keepalive_connections=20, max_connections=100),
@@ -102,7 +104,7 @@ class Transport:
             self._pause_or_raise(call, error, cause, attempt)
 
     def _pause_or_raise(self, call: Call, error: errors.MemorybaseError, cause: Exception | None, attempt: int) -> None:
-        pause = pause_before_retry(call, error, cause, attempt=attempt, tries=self._tries)
+        pause = pause_before_retry(error, attempt=attempt, tries=self._tries)
         if pause is None:
             raise error from cause
         log.warning("%s failed with %s (attempt %d of %d)", call.method, error.code, attempt, self._tries)
@@ -204,8 +206,7 @@ class Transport:
             try:
                 answer = self._send(replace(call, content=content, content_type=JSON_LINES))
             except errors.MemorybaseError as error:
-                if isinstance(error.details.get("line"), int):
-                    error.details["line"] += before
+                count_lines_of_all(error, before)
                 raise
             total = plus(total, answer.json())
         parsed: models.ImportAnswer = lazy.ImportAnswer.model_validate(total or {})

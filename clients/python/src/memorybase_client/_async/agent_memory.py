@@ -1,0 +1,227 @@
+"""Memory for an agent that must run on without it. The adapters in memorybase_client.integrations are built on this."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from memorybase_client import errors
+from memorybase_client._async.client import AsyncClient
+from memorybase_client._async.listing import LARGEST_PAGE
+from memorybase_client._async.waiting import fail_after, in_thread
+
+if TYPE_CHECKING:
+    from memorybase_client import models
+    from memorybase_client.outbox import Outbox
+
+log = logging.getLogger("memorybase_client")
+
+Answer = TypeVar("Answer")
+
+TIMEOUT_SECONDS = 2.0
+SETTLE_SECONDS = 1.0
+AWAY_SECONDS = 5.0  # without another attempt, after one that failed
+MAX_QUERY_CHARS = 8_000  # the server's default
+
+
+class AsyncAgentMemory:
+    """Captures and recalls for one flow, and never fails or holds up its caller because memorybase is away.
+
+    Captures go through the outbox, a directory or an Outbox. A read takes `timeout_seconds` at most. If memorybase is
+    away, it returns None, `failure` says why, and for five seconds further reads return None at once. A deletion
+    raises, and so do the calls of `client`.
+    """
+
+    def __init__(
+        self,
+        flow_id: str,
+        *,
+        outbox: Outbox | str | Path,
+        url: str | None = None,
+        key: str | None = None,
+        end_user_id: str | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        **connecting: Any,
+    ) -> None:
+        if not flow_id:
+            raise ValueError("flow_id must not be empty")
+        self.flow_id = flow_id
+        self.end_user_id = end_user_id
+        self.failure: errors.MemorybaseError | None = None
+        self.client = AsyncClient(url, key, outbox=outbox, timeout_seconds=timeout_seconds, tries=1, **connecting)
+        self._timeout_seconds = timeout_seconds
+        self._away_until = 0.0
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.flow_id!r}, url={self.client.url!r})"
+
+    async def aclose(self) -> None:
+        """Send what waits in the outbox, for two seconds at most, and close the connections."""
+        await self.client.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def capture(
+        self,
+        session_id: str,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        run_id: str | None = None,
+        end_user_id: str | None = None,
+    ) -> str:
+        """Store a run's messages, now or when memorybase is back, and return the run's id. Messages with ids can be
+        captured again and are stored once."""
+        return await self.client.capture(
+            self.flow_id,
+            session_id=session_id,
+            messages=messages,
+            run_id=run_id,
+            end_user_id=end_user_id or self.end_user_id,
+            on_conflict="keep",
+        )
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        top_k: int = 8,
+        session_id: str | None = None,
+        end_user_id: str | None = None,
+        min_score: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> list[models.Hit] | None:
+        """Messages of the flow that fit the query, best first; only those with this metadata, if it is given. None if
+        memorybase is away."""
+        if not query.strip():
+            return []
+        await self._settle()
+
+        async def search() -> list[models.Hit]:
+            answer = await self.client.search_flow(
+                query=query[-MAX_QUERY_CHARS:],  # a prompt's question is mostly at its end
+                flow_id=self.flow_id,
+                top_k=top_k,
+                session_id=session_id,
+                end_user_id=end_user_id or self.end_user_id,
+                min_score=min_score,
+                metadata=metadata,
+            )
+            return answer.results
+
+        nothing: list[models.Hit] = []
+        return await self._read(search, nothing)
+
+    async def context(
+        self, session_id: str, *, query: str | None = None, token_budget: int = 2000, end_user_id: str | None = None
+    ) -> models.ContextAnswer | None:
+        """The session's history, summary and recalled memories within the budget. None if there is none, or if
+        memorybase is away."""
+        await self._settle()
+
+        async def build() -> models.ContextAnswer | None:
+            return await self.client.build_context(
+                flow_id=self.flow_id,
+                session_id=session_id,
+                query=None if query is None else query[-MAX_QUERY_CHARS:],
+                token_budget=token_budget,
+                end_user_id=end_user_id or self.end_user_id,
+            )
+
+        return await self._read(build, None)
+
+    async def messages(
+        self, session_id: str, *, limit: int | None = None, end_user_id: str | None = None
+    ) -> list[models.MessageView] | None:
+        """The session's messages, or the latest of them, oldest first; none if the session is another end user's. None
+        if memorybase is away."""
+        if limit is not None and limit <= 0:
+            return []
+        await self._settle()
+
+        async def read() -> list[models.MessageView]:
+            found: list[models.MessageView] = []
+            size = None if limit is None else min(limit, LARGEST_PAGE)
+            newest_first = self.client.list_messages(
+                flow_id=self.flow_id,
+                session_id=session_id,
+                end_user_id=end_user_id or self.end_user_id,
+                order="desc",
+                size=size,
+            )
+            async for message in newest_first:
+                found.append(message)
+                if len(found) == limit:
+                    break
+            return found[::-1]
+
+        nothing: list[models.MessageView] = []
+        return await self._read(read, nothing)
+
+    async def delete_session(self, session_id: str, *, end_user_id: str | None = None) -> None:
+        """Delete a session with its messages, unless it is another end user's. Raises MemorybaseError if memorybase is
+        away."""
+        await self.flush()
+        owner = end_user_id or self.end_user_id
+        with suppress(errors.NotFound):  # nothing was captured
+            if owner is not None:
+                listed = self.client.list_messages(
+                    flow_id=self.flow_id, session_id=session_id, end_user_id=owner, size=1
+                )
+                page = await listed.page()
+                if not page.items:
+                    return
+            await self.client.delete_session(session_id=session_id, flow_id=self.flow_id)
+
+    async def flush(self) -> None:
+        """Return when the server has what was captured, so that it can be deleted. Raises ConnectionFailed if some
+        still waits after `timeout_seconds`."""
+        outbox = self.client.outbox
+        if outbox is None:
+            return
+        waiting = await in_thread(lambda: outbox.settle(self._timeout_seconds))
+        if waiting:
+            text = f"{waiting} captures wait to be sent to {self.client.url}. Try again when memorybase is back"
+            raise errors.ConnectionFailed(text, retryable=True)
+
+    async def _settle(self) -> None:
+        """What was captured a moment ago shall be read too."""
+        outbox = self.client.outbox
+        if outbox is not None and not self._is_away():
+            seconds = min(SETTLE_SECONDS, self._timeout_seconds)
+            await in_thread(lambda: outbox.settle(seconds))
+
+    def _is_away(self) -> bool:
+        return time.monotonic() < self._away_until
+
+    async def _read(self, call: Callable[[], Awaitable[Answer]], without: Answer) -> Answer | None:
+        """The answer; `without` if the flow does not exist yet; None if the call fails."""
+        if self._is_away():
+            return None
+        try:
+            with fail_after(self._timeout_seconds):
+                answer = await call()
+        except errors.NotFound:
+            answer = without  # the first capture creates the flow
+        except errors.MemorybaseError as error:
+            self._note(error)
+            return None
+        except TimeoutError:
+            text = f"No answer from {self.client.url} within {self._timeout_seconds:g} s"
+            self._note(errors.ConnectionFailed(text, retryable=True))
+            return None
+        self.failure = None
+        return answer
+
+    def _note(self, error: errors.MemorybaseError) -> None:
+        self.failure = error
+        log.warning("memory is left out: %s", error.code)
+        if not isinstance(error, errors.CallerError):
+            self._away_until = time.monotonic() + AWAY_SECONDS
