@@ -11,6 +11,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -74,21 +75,23 @@ class Memory:
     def capture(self, flow: str, run: Json) -> None:
         """Store a run. The flow and its memory base are created with their first run."""
         path = f"/flows/{quote(flow, safe='')}"
+        if (self, flow) in _without_memory_base:
+            self._create_memory_base(flow)
         try:
             self._call("POST", f"{path}/runs", run)
         except Refused as error:
             if error.status != httpx.codes.NOT_FOUND:
                 raise
             self._call("PUT", path, {"name": f"Dify {flow}"})
+            _without_memory_base.add((self, flow))
             self._create_memory_base(flow)
             self._call("POST", f"{path}/runs", run)
 
     def _create_memory_base(self, flow: str) -> None:
-        try:
+        # Another process was faster, or the key may capture only: the run is stored all the same.
+        with suppress(Refused):
             self._call("POST", "/memories", {"name": f"Dify {flow}", "flow_id": flow, "capture": "all"})
-        except Refused as error:
-            if error.status != httpx.codes.CONFLICT:  # another process was faster
-                raise
+        _without_memory_base.discard((self, flow))
 
     def _call(self, method: str, path: str, body: Json | None = None) -> Json:
         headers = {"Authorization": f"Bearer {self.key}"}
@@ -105,11 +108,16 @@ class Memory:
         raise _error(answer, said)
 
 
+# Flows that were created here when memorybase went away, before they had a memory base.
+_without_memory_base: set[tuple[Memory, str]] = set()
+
+
 def _error(answer: httpx.Response, said: Any) -> CallFailed:
     details = said.get("error") if isinstance(said, dict) else None
     if not isinstance(details, dict):
         text = f"{answer.url.host} answers {answer.status_code}, and not as memorybase does. Check the address"
-        return Unavailable(text) if answer.is_server_error or answer.is_success else Refused(text, answer.status_code)
+        # Without the status: a 404 of another server says nothing about a flow.
+        return Unavailable(text) if answer.is_server_error or answer.is_success else Refused(text, 0)
     where = f"{details['field']}: " if details.get("field") else ""
     text = f"{where}{details.get('message')}"
     return Unavailable(text) if details.get("retryable") else Refused(text, answer.status_code)

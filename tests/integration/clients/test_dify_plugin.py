@@ -13,7 +13,6 @@ import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,28 +20,10 @@ import yaml
 from harness.api import Api
 from harness.clients import http_answer, scripted
 from harness.dify_plugin import PLUGIN, Asker, Plugin, Said, stand_in, with_sdk
-from harness.served import serve_app
+from harness.served import Door, serve_app
 from harness.waiting import wait_until
 
 BOB = Asker(user="bob", conversation="talk-2")
-
-
-class Door:
-    """The API, or while it is shut the answer of an overloaded one."""
-
-    def __init__(self, app: Any) -> None:
-        self._app, self.state = app, SimpleNamespace(settings=app.state.settings)
-        self.is_shut = False
-        self.refused = 0
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if not self.is_shut or scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        self.refused += 1
-        body = {"error": {"code": "overloaded", "message": "Too much work", "retryable": True, "request_id": "r"}}
-        await send({"type": "http.response.start", "status": 503, "headers": []})
-        await send({"type": "http.response.body", "body": json.dumps(body).encode()})
 
 
 class Dify:
@@ -161,6 +142,7 @@ def test_the_same_text_in_two_calls_is_two_messages(dify: Dify) -> None:
     assert dify.api.get("/messages")["total"] == 2
 
 
+@pytest.mark.slow
 def test_while_memorybase_is_away_runs_wait_and_come_in_order(dify: Dify) -> None:
     dify.remember("Boat zero.")
     dify.door.is_shut = True
@@ -256,3 +238,27 @@ def test_the_package_has_every_file_and_no_other(tmp_path: Path) -> None:
         packed = {name: archive.read(name) for name in archive.namelist()}
     tracked = subprocess.run(["git", "ls-files"], cwd=PLUGIN, capture_output=True, text=True, check=True)
     assert packed == {name: (PLUGIN / name).read_bytes() for name in tracked.stdout.split() if name != "package.py"}
+
+
+def test_a_new_flow_gets_its_memory_base_also_if_memorybase_goes_away_in_between() -> None:
+    def error(status: str, *, retryable: bool) -> bytes:
+        return http_answer(status, json.dumps({"error": {"message": "no", "retryable": retryable}}).encode())
+
+    missing, away = error("404 Not Found", retryable=False), error("503 Service Unavailable", retryable=True)
+    done = http_answer("201 Created", b"{}")
+    with stand_in(), scripted([missing, done, away, done, done]) as server:
+        api = sys.modules["memorybase_api"]
+        memory = api.Memory(server.url, "k")
+        with pytest.raises(api.Unavailable):
+            memory.capture("app-1", {})
+        memory.capture("app-1", {})
+        assert [each.split(b" ")[1].decode() for each in server.requests] == [
+            "/v1/flows/app-1/runs", "/v1/flows/app-1", "/v1/memories", "/v1/memories", "/v1/flows/app-1/runs",
+        ]  # fmt: skip
+
+
+def test_a_404_of_another_server_is_no_empty_search() -> None:
+    with stand_in(), scripted([http_answer("404 Not Found", b"<html>")]) as other:
+        api = sys.modules["memorybase_api"]
+        with pytest.raises(api.Refused, match="not as memorybase does"):
+            api.Memory(other.url, "k").search("app-1", "boat", top_k=3, end_user="anna", session=None)
