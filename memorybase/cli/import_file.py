@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memorybase import errors
 from memorybase.cli.export_file import import_export, is_export
-from memorybase.cli.import_system import Options, import_system
 from memorybase.cli.import_target import Capture, find_or_create, ingest
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, progress, read_text
-from memorybase.client import Client
 from memorybase.import_export.conversation_files import ImportedRun, read_runs
+
+if TYPE_CHECKING:
+    from memorybase_client import Client
 
 MESSAGES_PER_POST = 200  # a longer run is posted in parts: new ids append to a known run
 
@@ -39,7 +40,7 @@ def import_file(
         typer.Argument(
             metavar="FILE",
             help="JSON lines of messages, a LoCoMo file, or an export; with --from what that system keeps, also a "
-            "database.",
+            "database or an address.",
             show_default=False,
         ),
     ],
@@ -55,6 +56,13 @@ def import_file(
         str | None,
         typer.Option(help="With --from and a database: the table. (default: the system's)", show_default=False),
     ] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --from and an address: a header as 'Name: value', such as a key; @FILE: lines of a file.",
+            show_default=False,
+        ),
+    ] = None,
     flow: Annotated[
         str | None,
         typer.Option(
@@ -63,18 +71,21 @@ def import_file(
         ),
     ] = None,
     memory: Annotated[str | None, typer.Option(help="The memory base. (default: the flow)", show_default=False)] = None,
-    capture: Annotated[Capture, typer.Option(help="Which messages a new memory base counts.")] = Capture.all,
+    capture: Annotated[Capture, typer.Option(help="Which messages a new memory base counts.")] = "all",
     data_dir: DataDirOption = None,
     url: UrlOption = None,
     key: KeyOption = None,
 ) -> None:
     """Import a file of conversations. Running it again continues and does not change existing data."""
     if system is not None:
+        # Its readers of other systems load databases and HTTP, which --help does not need.
+        from memorybase.cli.import_system import Options, import_system
+
         with ExitStack() as stack:
             client = None if dry_run else stack.enter_context(connect(data_dir, url, key))
-            import_system(system.value, file, Options(flow, memory, capture, report, table), client)
+            import_system(system.value, file, Options(flow, memory, capture, report, table, header or []), client)
         return
-    for option, value in (("--report", report), ("--table", table)):
+    for option, value in (("--report", report), ("--table", table), ("--header", header)):
         if value is not None:
             raise errors.InvalidRequest(f"{option} needs --from", field=option)
     _import_own(Path(file), flow, memory, capture, lambda: connect(data_dir, url, key), dry_run=dry_run)
@@ -107,7 +118,7 @@ def _import_own(
         typer.echo(f"{sessions} sessions, {len(runs)} runs, {messages} messages would be imported; nothing was stored")
         return
     with connected() as client:
-        client.put_flow(flow)
+        client.put_flow(flow, name=flow)
         base = find_or_create(client, memory or flow, flow, capture)
         posted = _post(client, flow, runs)
         base = ingest(client, base)
@@ -115,7 +126,7 @@ def _import_own(
         f"{sessions} sessions, {len(runs)} runs, {posted.total()} messages: {posted[True]} new, "
         f"{posted[False]} already there"
     )
-    typer.echo(f"memory base {base['name']}: {base['total_processed']} ingested, {base['dead_letters']} dead letters")
+    typer.echo(f"memory base {base.name}: {base.total_processed} ingested, {base.dead_letters} dead letters")
 
 
 def _post(client: Client, flow: str, runs: Sequence[ImportedRun]) -> Counter[bool]:
@@ -124,14 +135,13 @@ def _post(client: Client, flow: str, runs: Sequence[ImportedRun]) -> Counter[boo
     with progress() as bar:
         task = bar.add_task("capturing", total=sum(len(run.messages) for run in runs))
         for run in runs:
-            for part in _parts(run):
-                answer = client.post_run(flow, part)
-                posted.update(message["created"] for message in answer["messages"])
-                bar.advance(task, len(part["messages"]))
+            for messages in _parts(run):
+                answer = client.capture_run(flow, session_id=run.session_id, run_id=run.run_id, messages=messages)
+                posted.update(message.created for message in answer.messages)
+                bar.advance(task, len(messages))
     return posted
 
 
-def _parts(run: ImportedRun) -> Iterator[dict[str, Any]]:
+def _parts(run: ImportedRun) -> Iterator[list[dict[str, Any]]]:
     for start in range(0, len(run.messages), MESSAGES_PER_POST):
-        messages = list(run.messages[start : start + MESSAGES_PER_POST])
-        yield {"session_id": run.session_id, "run_id": run.run_id, "messages": messages}
+        yield list(run.messages[start : start + MESSAGES_PER_POST])

@@ -8,22 +8,23 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
+from memorybase_client import errors as client_errors
 
 from memorybase import errors
 from memorybase.cli.import_target import Capture, ingest, of_flow
-from memorybase.cli.options import plural, progress
-from memorybase.client import Client
+from memorybase.cli.options import plural, progress, read_text
 from memorybase.importers.records import Problem, Report
 from memorybase.importers.runs import Part
-from memorybase.importers.systems import SYSTEMS, read_runs
+from memorybase.importers.systems import SYSTEMS, Source, read_runs
 
-REFUSED = (409, 413, 422)  # of the request's content: what is in smaller parts may be accepted
-OF_THE_WHOLE_RUN = ("session_conflict", "run_conflict")
+if TYPE_CHECKING:
+    from memorybase_client import Client, models
 
-Json = dict[str, Any]
+REFUSED = (409, 413, 422)  # statuses of the request's content: what is in smaller parts may be accepted
+OF_THE_WHOLE_RUN = (client_errors.SessionConflict, client_errors.RunConflict)
 
 
 @dataclass
@@ -56,6 +57,7 @@ class Options:
     capture: Capture
     report: Path | None
     table: str | None
+    headers: list[str]
 
 
 def import_system(system: str, source: str, options: Options, client: Client | None) -> None:
@@ -65,7 +67,8 @@ def import_system(system: str, source: str, options: Options, client: Client | N
         raise errors.InvalidRequest(text, field="--memory", value=options.memory)
     totals = Totals()
     with _report(options.report) as report:
-        parts = read_runs(system, source, report, flow=options.flow, table=options.table)
+        headers = dict(line for given in options.headers for line in header_lines(given))
+        parts = read_runs(system, Source(source, options.table, headers), report, flow=options.flow)
         bases = _import(parts, totals, report, options, client)
         if client is None:
             typer.echo(f"{totals.shown()} would be imported; nothing was stored")
@@ -73,8 +76,8 @@ def import_system(system: str, source: str, options: Options, client: Client | N
             typer.echo(f"{totals.shown()}: {_answers(totals.answers)}")
             for base in bases:
                 done = ingest(client, base)
-                counts = f"{done['total_processed']} ingested, {done['dead_letters']} dead letters"
-                typer.echo(f"memory base {done['name']}: {counts}")
+                counts = f"{done.total_processed} ingested, {done.dead_letters} dead letters"
+                typer.echo(f"memory base {done.name}: {counts}")
     _print(report, options.report)
     if report.broken:
         raise errors.InvalidRequest(f"{report.broken}. What was read before it is counted above.")
@@ -84,9 +87,9 @@ def import_system(system: str, source: str, options: Options, client: Client | N
 
 def _import(
     parts: Iterator[Part], totals: Totals, report: Report, options: Options, client: Client | None
-) -> list[Json]:
+) -> list[models.MemoryBaseView]:
     """Post every part, unless there is no client; returns the memory bases."""
-    bases: dict[str, Json] = {}
+    bases: dict[str, models.MemoryBaseView] = {}
     with progress() as bar:
         task = bar.add_task("reading messages" if client is None else "capturing messages", total=None)
         for part in parts:
@@ -101,6 +104,16 @@ def _import(
                 _post(client, part, 0, len(part.messages), report, totals.answers)
             bar.advance(task, len(part.messages))
     return list(bases.values())
+
+
+def header_lines(given: str) -> Iterator[tuple[str, str]]:
+    """`Name: value`, or `@FILE` with such lines: a key on a command line can be seen by other users of the machine."""
+    lines = read_text(Path(given[1:])).splitlines() if given.startswith("@") else [given]
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon or not name.strip():
+            raise errors.InvalidRequest("--header must be 'Name: value', or @FILE with such lines", field="--header")
+        yield name.strip(), value.strip()
 
 
 @contextmanager
@@ -127,22 +140,25 @@ def _add_session(client: Client, part: Part) -> None:
         "type": "session", "flow_id": part.flow, "session_id": part.session_id, "end_user_id": part.end_user_id,
         "metadata": part.session_metadata,
     }  # fmt: skip
-    headers = {"Content-Type": "application/x-ndjson"}
-    # A refusal, such as another end user's session, comes again with the messages and is reported there.
-    client.call("POST", "/import", content=json.dumps(line).encode(), headers=headers, allow=REFUSED)
+    try:
+        client.import_lines([line])
+    except client_errors.MemorybaseError as exc:
+        # A refusal, such as another end user's session, comes again with the messages and is reported there.
+        if exc.status not in REFUSED:
+            raise
 
 
 def _post(client: Client, part: Part, start: int, end: int, report: Report, answers: Counter[str]) -> None:
     """Post these messages. If the API refuses them, halve until those are found that it refuses."""
-    body: Json = {"session_id": part.session_id, "run_id": part.run_id, "messages": part.messages[start:end]}
-    if part.end_user_id is not None:
-        body["end_user_id"] = part.end_user_id
     try:
-        answer = client.post_run(part.flow, body)
-    except errors.CallerError as exc:
-        if exc.details.get("status") not in REFUSED:
+        answer = client.capture_run(
+            part.flow, session_id=part.session_id, run_id=part.run_id, end_user_id=part.end_user_id,
+            messages=part.messages[start:end],
+        )  # fmt: skip
+    except client_errors.MemorybaseError as exc:
+        if exc.status not in REFUSED:
             raise
-        if end - start > 1 and exc.details.get("code") not in OF_THE_WHOLE_RUN:
+        if end - start > 1 and not isinstance(exc, OF_THE_WHOLE_RUN):
             middle = (start + end) // 2
             _post(client, part, start, middle, report, answers)
             _post(client, part, middle, end, report, answers)
@@ -151,9 +167,9 @@ def _post(client: Client, part: Part, start: int, end: int, report: Report, answ
         for where in part.places[start:end]:
             report.skip(where, f"refused: {exc.message}", field=exc.field)
     else:
-        answers["known"] += end - start - len(answer["messages"])  # the same message twice in this request
-        for message in answer["messages"]:
-            answers["new" if message["created"] else "deleted" if message["deleted"] else "known"] += 1
+        answers["known"] += end - start - len(answer.messages)  # the same message twice in this request
+        for message in answer.messages:
+            answers["new" if message.created else "deleted" if message.deleted else "known"] += 1
 
 
 def _answers(answers: Counter[str]) -> str:

@@ -1,14 +1,15 @@
-"""What other systems keep, as runs of flows. Pure but for reading the source: no database of ours, no HTTP.
+"""What other systems keep, as runs of flows. Pure but for reading the source: no database of ours, no API of ours.
 
 Records in, runs out, one at a time, so memory does not grow with the file:
 
 records    `Record`, `Found`, and the `Report` of what did not fit
 files      `read_records`: JSON files, folders and ZIP archives as records
 queries    `read_rows`: the rows of a table as records
+addresses  `read_answers`: the answers of an HTTP API as records
 chatgpt    `read`: a system's records as messages; so do the other modules that are named after a system
 claude, langchain, langflow, mem0, letta, zep, agent_memory_server
 runs       `runs_of`: messages checked, repaired and grouped into runs that the API accepts
-systems    `SYSTEMS`, and `read_runs`: a source to the runs in it
+systems    `SYSTEMS`, `Source`, and `read_runs`: a source to the runs in it
 
 Message ids come from the system, so importing a source again stores nothing twice.
 """

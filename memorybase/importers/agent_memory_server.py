@@ -6,6 +6,10 @@ A namespace is a flow. Memories are messages of a session of their own beside th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+import httpx
 
 from memorybase.importers.records import Found, Json, Record, Report, as_list, as_object, as_text, given
 
@@ -16,6 +20,8 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
     """The messages of working memories, then what is remembered."""
     for record in records:
         document = as_object(record.value)
+        if isinstance(document.get("sessions"), list):  # the list of sessions, which links() follows
+            continue
         if not any(isinstance(document.get(name), list) for name in ("messages", "memories")):
             report.skip(record.where, "a working memory must have messages, and an answer of a search memories")
             continue
@@ -26,6 +32,22 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
                 report.skip(
                     f"{record.where}.{name}", f"{name} is not imported: summaries are generated again", field=name
                 )
+
+
+def links(url: httpx.URL, value: Any) -> list[httpx.URL]:
+    """The sessions of a list, and its next page."""
+    document = as_object(value)
+    sessions = [as_text(each) for each in as_list(document.get("sessions"))]
+    if not sessions:
+        return []
+    folder = str(url.copy_with(query=None)).rstrip("/")
+    params = {name: text for name, text in url.params.items() if name not in {"limit", "offset"}}
+    found = [httpx.URL(f"{folder}/{quote(each, safe='')}", params=params) for each in sessions if each]
+    offset, total = url.params.get("offset", "0"), document.get("total")
+    seen = (int(offset) if offset.isdecimal() else 0) + len(sessions)
+    if isinstance(total, int) and seen < total:
+        found.append(url.copy_set_param("offset", seen))
+    return found
 
 
 def _messages(record: Record, document: Json, report: Report) -> Iterator[Found]:

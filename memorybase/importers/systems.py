@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from memorybase import errors
 from memorybase.importers import agent_memory_server, chatgpt, claude, langchain, langflow, letta, mem0, zep
+from memorybase.importers.addresses import Links, no_links, read_answers
 from memorybase.importers.files import read_records
 from memorybase.importers.queries import Table, is_database, read_rows
 from memorybase.importers.records import Found, Record, Report
@@ -17,12 +18,23 @@ from memorybase.importers.runs import Part, runs_of
 @dataclass(frozen=True, slots=True)
 class System:
     """One system. `members` are the names of its files in a folder or an archive; `table`, where it keeps messages in a
-    database; `has_flows`, whether they belong to flows of their own."""
+    database; `has_flows`, whether they belong to flows of their own; `links`, which answers of its API lead to others.
+    """
 
     read: Callable[[Iterable[Record], Report], Iterator[Found]]
     members: tuple[str, ...] = ("*.json", "*.jsonl")
     table: Table | None = None
     has_flows: bool = False
+    links: Links = no_links
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file, folder, archive, database or address; the table of the database, the headers for the address."""
+
+    name: str
+    table: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 SYSTEMS = {
@@ -34,28 +46,27 @@ SYSTEMS = {
     ),
     "mem0": System(mem0.read),
     "letta": System(letta.read, ("*.af", "*.json"), has_flows=True),
-    "zep": System(zep.read),
-    "agent-memory-server": System(agent_memory_server.read, has_flows=True),
+    "zep": System(zep.read, links=zep.links),
+    "agent-memory-server": System(agent_memory_server.read, has_flows=True, links=agent_memory_server.links),
 }
 
 
-def read_runs(
-    name: str, source: str, report: Report, *, flow: str | None = None, table: str | None = None
-) -> Iterator[Part]:
+def read_runs(name: str, source: Source, report: Report, *, flow: str | None = None) -> Iterator[Part]:
     """The runs of a source, as one flow if it is named. Raises InvalidRequest if the source cannot be opened."""
     system = SYSTEMS[name]
-    records = _records(name, system, source, table, report)
+    records = _records(name, system, source, report)
     return runs_of(system.read(records, report), flow=flow or name, into_one_flow=flow is not None, report=report)
 
 
-def _records(name: str, system: System, source: str, table: str | None, report: Report) -> Iterator[Record]:
-    if source.startswith(("http://", "https://")):
-        text = "FILE must not be an address of HTTP: save its answers in a file or a folder, and import that"
-        raise errors.InvalidRequest(text, field="FILE")
-    if is_database(source):
+def _records(name: str, system: System, source: Source, report: Report) -> Iterator[Record]:
+    if source.name.startswith(("http://", "https://")):
+        return read_answers(source.name, source.headers, system.links, report)
+    if source.headers:
+        raise errors.InvalidRequest("--header needs an address as FILE", field="--header")
+    if is_database(source.name):
         if system.table is None:
             raise errors.InvalidRequest(f"FILE must be a file of {name}, not a database", field="FILE")
-        return read_rows(source, replace(system.table, name=table or system.table.name), report)
-    if table is not None:
-        raise errors.InvalidRequest("--table needs a database as FILE", field="--table", value=table)
-    return read_records(Path(source), system.members, report)
+        return read_rows(source.name, replace(system.table, name=source.table or system.table.name), report)
+    if source.table is not None:
+        raise errors.InvalidRequest("--table needs a database as FILE", field="--table", value=source.table)
+    return read_records(Path(source.name), system.members, report)

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import httpx
+
 from memorybase.importers.records import Found, Json, Record, Report, as_object, as_text, given, items_of
 
 _ROLES = {"user": "user", "assistant": "assistant", "ai": "assistant", "human": "user", "system": "system",
@@ -37,6 +39,12 @@ def read(records: Iterable[Record], report: Report) -> Iterator[Found]:
             body = {"id": message_id, "role": known, "content": text, **_more(item, is_episode=is_episode)}
             session_id = _first(item, *_SESSIONS) or _first(thread, *_SESSIONS, "uuid") or record.source
             yield Found(where, session_id, body, end_user_id=_first(thread, "user_id"))
+
+
+def links(url: httpx.URL, value: Any) -> list[httpx.URL]:
+    """The next page."""
+    cursor = as_text(as_object(value).get("next_cursor"))
+    return [] if cursor is None else [url.copy_set_param("cursor", cursor)]
 
 
 def _more(item: Json, *, is_episode: bool) -> Json:

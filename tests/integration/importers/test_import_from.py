@@ -11,17 +11,18 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from click.testing import Result
-from fastapi.testclient import TestClient
 from harness import PostgresServer, exports
 from harness.api import Api
+from harness.clients import client_of
 from harness.exports import Json, write_json
+from memorybase_client import Client, models
+from memorybase_client import errors as client_errors
 from typer.testing import CliRunner
 
 from memorybase import cli, errors
 from memorybase.cli import import_file
-from memorybase.client import Client
 from memorybase.importers.records import Report
-from memorybase.importers.systems import read_runs
+from memorybase.importers.systems import Source, read_runs
 
 SAMPLES: dict[str, Callable[[Path], Path]] = {
     "chatgpt": lambda folder: write_json(folder, "conversations.json", exports.chatgpt()),
@@ -49,28 +50,22 @@ FOUND = {
 def _connected(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command talks to the API of the test, and a worker does what it enqueues."""
 
-    def connect(*_: object) -> Client:
-        client = Client("http://testserver", api.secret)
-        headers = {"Authorization": f"Bearer {api.secret}"}
-        monkeypatch.setattr(
-            client, "_http", TestClient(api.client.app, base_url="http://testserver/v1", headers=headers)
-        )
-        settle = client.settle
+    flush = Client.flush_memory_base
 
-        def settled(memory_id: str, progress: Any) -> Json:
-            client.call("POST", f"/memories/{memory_id}/flush", allow=(409,))
+    def flushed(client: Client, base_id: Any, **options: Any) -> models.FlushResult:
+        try:
+            return flush(client, base_id, **options)
+        finally:
             api.work()
-            return settle(memory_id, progress)
 
-        monkeypatch.setattr(client, "settle", settled)
-        return client
-
-    monkeypatch.setattr(import_file, "connect", connect)
+    monkeypatch.setattr(Client, "flush_memory_base", flushed)
+    monkeypatch.setattr(import_file, "connect", lambda *_: client_of(api))
 
 
 def run(*words: str | Path) -> Result:
     result = CliRunner().invoke(cli.app, ["import", *map(str, words)])
-    if result.exception is not None and not isinstance(result.exception, SystemExit | errors.MemorybaseError):
+    expected = SystemExit | errors.MemorybaseError | client_errors.MemorybaseError
+    if result.exception is not None and not isinstance(result.exception, expected):
         raise result.exception
     return result
 
@@ -107,17 +102,17 @@ class TestEverySystem:
         self, system: str, api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         sample = SAMPLES[system](tmp_path)
-        post, posted = Client.post_run, []
+        capture, captured = Client.capture_run, []
 
-        def broken(client: Client, flow: str, body: Json) -> Json:
-            if len(posted) == 1:
-                raise errors.NotReady("The connection broke.")
-            posted.append(body)
-            return post(client, flow, body)
+        def broken(client: Client, flow: str, **run: Any) -> models.CaptureAnswer:
+            if len(captured) == 1:
+                raise client_errors.ConnectionFailed("The connection broke")
+            captured.append(run)
+            return capture(client, flow, **run)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Client, "post_run", broken)
-            assert isinstance(run(sample, "--from", system).exception, errors.NotReady)
+            patch.setattr(Client, "capture_run", broken)
+            assert isinstance(run(sample, "--from", system).exception, client_errors.ConnectionFailed)
         part = len(stored(api))
         said = run(sample, "--from", system).output.splitlines()[0]
         assert said.endswith(f"{len(stored(api)) - part} new, {part} already there")
@@ -232,7 +227,7 @@ class TestWhatIsKept:
             db.execute(message.insert(), rows)
         engine.dispose()
         assert run(url, "--from", "langflow").output.splitlines()[0].endswith("0 new, 6 already there")
-        part = next(read_runs("langflow", url, Report()))
+        part = next(read_runs("langflow", Source(url), Report()))
         assert part.messages[0]["timestamp"] == "2026-03-01T10:00:01"
 
     def test_langflows_answers_give_the_same_as_its_table(self, api: Api, tmp_path: Path) -> None:
@@ -334,7 +329,8 @@ class TestWhatDoesNotFit:
         assert "--table needs --from" in str(run(file, "--table", "t").exception)
         assert "--table needs a database" in str(run(file, "--from", "langchain", "--table", "t").exception)
         assert "--memory needs --flow" in str(run(file, "--from", "langflow", "--memory", "m").exception)
-        assert "save its answers" in str(run("http://127.0.0.1:7860/api", "--from", "langflow").exception)
+        assert "--header needs --from" in str(run(file, "--header", "X-API-Key: k").exception)
+        assert "--header needs an address" in str(run(file, "--from", "langchain", "--header", "X: k").exception)
         assert "not a database" in str(run(exports.langchain(tmp_path), "--from", "claude").exception)
 
     def test_the_memory_base_of_another_flow_is_refused(self, api: Api, tmp_path: Path) -> None:
