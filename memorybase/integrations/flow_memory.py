@@ -1,20 +1,24 @@
 """A flow's memory for the integrations: over HTTP, or in the process that has the services.
 
-Both take and return JSON, with the runtime's own ids. The flow must exist: PUT /flows/{flow_id} creates it.
+Both take and return JSON, with the runtime's own ids, and raise the errors of memorybase.errors. The flow must exist:
+PUT /flows/{flow_id} creates it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, Protocol, Self, cast, runtime_checkable
-from urllib.parse import quote
 from uuid import UUID
 
+from memorybase_client import Client
+from memorybase_client import errors as client_errors
+from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-from memorybase import ids
-from memorybase.client import Client, Json
+from memorybase import errors, ids
 from memorybase.conversation import context
 from memorybase.conversation.chat_memory import memories, message_log, summaries, views
 from memorybase.conversation.chat_memory.config import ChatMemoryConfig
@@ -36,6 +40,8 @@ from memorybase.read_models.session_queries import MessageQuery
 from memorybase.search import request as search_request
 from memorybase.search import search as answer
 from memorybase.services import Services
+
+Json = dict[str, Any]
 
 NEWEST = 100  # messages of a session that a hook compares a state with
 TRIES = 2  # of a call: a flow must not wait as long for memory as a command may
@@ -116,50 +122,65 @@ class OverHttp:
         *,
         on_conflict: OnConflict = "error",
     ) -> Json:
-        run = {"session_id": session_id, "run_id": run_id, "messages": messages, "end_user_id": end_user_id}
-        return self._call("POST", f"/flows/{_quoted(self.flow)}/runs", {**run, "on_conflict": on_conflict})
+        with _domain_errors():
+            answer = self.client.capture_run(
+                self.flow,
+                session_id=session_id,
+                run_id=run_id,
+                messages=messages,
+                end_user_id=end_user_id,
+                on_conflict=on_conflict,
+            )
+        return _sent(answer)
 
     def newest(self, session_id: str) -> list[Json]:
-        params = {"flow_id": self.flow, "session_id": session_id, "order": "desc", "size": NEWEST}
-        page = self.client.call("GET", "/messages", tries=TRIES, params=params)
-        return cast("list[Json]", page["items"][::-1])
+        with _domain_errors():
+            listed = self.client.list_messages(
+                flow_id=self.flow, session_id=session_id, order="desc", size=NEWEST
+            ).page()
+        return [_sent(message) for message in reversed(listed.items)]
 
     def report(self, execution_id: str, execution: Json) -> Json:
-        return self._call("PUT", f"/node-executions/{_quoted(execution_id)}", {"flow_id": self.flow, **execution})
+        with _domain_errors():
+            return _sent(self.client.put_node_execution(execution_id, flow_id=self.flow, **execution))
 
     def node_history(self, request: Json) -> Json:
-        return self._call("POST", "/history", {"flow_id": self.flow, "mode": "node", **request})
+        with _domain_errors():
+            return _sent(self.client.get_history(flow_id=self.flow, mode="node", **request))
 
     def context(self, request: Json) -> Json:
-        return self._call("POST", "/context", {"flow_id": self.flow, **request})
+        with _domain_errors():
+            return _sent(self.client.build_context(flow_id=self.flow, **request))
 
     def search(self, query: str, *, top_k: int, session_id: str | None = None) -> list[Json]:
-        body = {"flow_id": self.flow, "query": query, "top_k": top_k, "session_id": session_id}
-        return cast("list[Json]", self._call("POST", "/search", body)["results"])
+        with _domain_errors():
+            answer = self.client.search_flow(flow_id=self.flow, query=query, top_k=top_k, session_id=session_id)
+        return [_sent(hit) for hit in answer.results]
 
     def put_chat_memory(self, node_id: str, fields: Json) -> Json:
-        return self._call("PUT", self._path(node_id), fields)
+        ChatMemoryConfig.of(fields)  # names what is invalid; an unknown field would be a TypeError of the client's
+        with _domain_errors():
+            return _sent(self.client.put_chat_memory(self.flow, node_id, **fields))
 
     def post_chat(self, node_id: str, chat_id: str, messages: Sequence[Json], run_id: str | None = None) -> Json:
-        body = {"chat_id": chat_id, "messages": messages, "run_id": run_id}
-        return self._call("POST", f"{self._path(node_id)}/messages", body)
+        with _domain_errors():
+            answer = self.client.post_chat_messages(
+                self.flow, node_id, chat_id=chat_id, messages=messages, run_id=run_id
+            )
+        return _sent(answer)
 
     def view_chat(self, node_id: str, chat_id: str, run_id: str | None = None) -> Json:
-        return self._call("POST", f"{self._path(node_id)}/view", {"chat_id": chat_id, "run_id": run_id})
+        with _domain_errors():
+            return _sent(self.client.view_chat(self.flow, node_id, chat_id=chat_id, run_id=run_id))
 
     def read_chat(self, node_id: str, chat_id: str, *, limit: int = 50, offset: int | None = None) -> Json:
-        params = {"chat_id": chat_id, "limit": limit} | ({} if offset is None else {"offset": offset})
-        return cast("Json", self.client.call("GET", f"{self._path(node_id)}/messages", tries=TRIES, params=params))
+        with _domain_errors():
+            listed = self.client.list_chat_messages(self.flow, node_id, chat_id=chat_id, limit=limit, offset=offset)
+            return _sent(listed.page())
 
     def delete_chat(self, node_id: str, chat_id: str, *, mode: DeleteMode, roles: Sequence[DeletedRole]) -> Json:
-        params = {"chat_id": chat_id, "mode": mode, "roles": list(roles)}
-        return cast("Json", self.client.call("DELETE", f"{self._path(node_id)}/messages", tries=1, params=params))
-
-    def _call(self, method: str, path: str, body: Json) -> Json:
-        return cast("Json", self.client.call(method, path, tries=TRIES, json=body))
-
-    def _path(self, node_id: str) -> str:
-        return f"/flows/{_quoted(self.flow)}/chat-memories/{_quoted(node_id)}"
+        with _domain_errors():
+            return _sent(self.client.delete_chat_messages(self.flow, node_id, chat_id=chat_id, mode=mode, roles=roles))
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,5 +291,37 @@ def _json(value: Any) -> Json:
     return cast("Json", to_jsonable_python(value))
 
 
-def _quoted(value: str) -> str:
-    return quote(value, safe="")
+def _sent(answer: BaseModel) -> Json:
+    """The JSON that the server sent."""
+    return answer.model_dump(mode="json", exclude_unset=True)
+
+
+@contextmanager
+def _domain_errors() -> Iterator[None]:
+    """Raise the client's errors as the domain raises them."""
+    try:
+        yield
+    except client_errors.MemorybaseError as error:
+        own = _kind_of(error)(error.message, field=error.field, value=error.value, limit=error.limit)
+        own.details = dict(error.details)
+        raise own from error
+
+
+def _kind_of(error: client_errors.MemorybaseError) -> type[errors.MemorybaseError]:
+    """The class with the error's code. For codes that only the API or the client has: the class of what is away or of
+    what is refused."""
+    known = _BY_CODE.get(error.code)
+    if error.status is not None and error.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        return known or (errors.EnvironmentFailure if error.retryable else errors.CallerError)
+    # Without an answer, or if the server failed, a repetition may succeed.
+    return known if known is not None and issubclass(known, errors.EnvironmentFailure) else errors.EnvironmentFailure
+
+
+def _kinds(kind: type[errors.MemorybaseError]) -> Iterator[type[errors.MemorybaseError]]:
+    yield kind
+    for below in kind.__subclasses__():
+        if below.__module__ == errors.__name__:
+            yield from _kinds(below)
+
+
+_BY_CODE = {kind.code: kind for kind in _kinds(errors.MemorybaseError)}

@@ -1,20 +1,15 @@
-"""For LangChain: a chat's history, a retriever, and conversion of messages. Needs the extra `langgraph`."""
+"""For LangChain: the history of a Chat Memory node, and conversion of messages. Needs the extra `langgraph`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, MessageLikeRepresentation, convert_to_messages
 from langchain_core.messages.utils import convert_to_openai_messages
-from langchain_core.retrievers import BaseRetriever
 
-from memorybase.client import Json
-from memorybase.integrations.flow_memory import FlowMemory
-from memorybase.messages import message_text
+from memorybase.integrations.flow_memory import FlowMemory, Json
 
 
 def to_dicts(messages: Sequence[MessageLikeRepresentation]) -> list[Json]:
@@ -59,22 +54,3 @@ class ChatHistory(BaseChatMessageHistory):
     def clear(self) -> None:
         """Delete every message of the chat."""
         self._memory.delete_chat(self._node_id, self._chat_id, mode="all", roles=("user", "assistant"))
-
-
-class MemoryRetriever(BaseRetriever):
-    """Searches the memory bases of a flow, or one session."""
-
-    memory: FlowMemory
-    top_k: int = 8
-    session_id: str | None = None
-
-    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-        del run_manager
-        return [_document(hit) for hit in self.memory.search(query, top_k=self.top_k, session_id=self.session_id)]
-
-
-def _document(hit: Json) -> Document:
-    """The message's text, with its origin as metadata."""
-    names = ("message_id", "memory_base_id", "session_id", "run_id", "role", "timestamp", "score", "pending")
-    text = message_text(hit["content"]) or hit["snippet"]
-    return Document(page_content=text, id=hit["message_id"], metadata={name: hit[name] for name in names})

@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
-import httpx
 from langchain_core.language_models.fake_chat_models import FakeListChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from two_llm_nodes import FLOW
 
 from harness.api import Api
-from memorybase.client import Client
+from harness.clients import Wire, client_of
 from memorybase.integrations.flow_memory import OverHttp
-
-
-class Wire:
-    """An HTTP connection to the API of the test, which can break."""
-
-    def __init__(self, api: Api) -> None:
-        self._api = api
-        self.is_broken = False
-        self.paths: list[str] = []
-
-    def request(self, method: str, path: str, **options: Any) -> Any:
-        if self.is_broken:
-            raise httpx.ConnectError("refused")
-        self.paths.append(path)
-        headers = {"Authorization": f"Bearer {self._api.secret}"}
-        return self._api.client.request(method, f"/v1{path}", headers=headers, **options)
 
 
 def over_http(api: Api) -> tuple[OverHttp, Wire]:
     wire = Wire(api)
-    client = Client("http://memorybase", api.secret, tries=1)
-    client._http.close()
-    client._http = cast("httpx.Client", wire)
-    return OverHttp(client, FLOW), wire
+    return OverHttp(client_of(api, wire, tries=1), FLOW), wire
 
 
 class Spy(GenericFakeChatModel):

@@ -10,9 +10,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memorybase import errors
-from memorybase.client import Client
 from memorybase.integrations.coding_agents.agents import Agent, Json, agents
 from memorybase.integrations.coding_agents.settings import (
     as_text,
@@ -24,6 +24,9 @@ from memorybase.integrations.coding_agents.settings import (
     write_private,
 )
 from memorybase.settings import user_directory
+
+if TYPE_CHECKING:
+    from memorybase_client import Client
 
 FLOW = "coding-agent"
 
@@ -62,11 +65,13 @@ def stored_config() -> Json:
 
 
 def prepare_flow(client: Client, flow: str) -> None:
-    """Create the flow, and a memory base that makes it searchable, unless they exist. Raises MemorybaseError if memory
-    is away or refuses the key: hooks that are installed then would store nothing, and nobody would notice."""
-    client.put_flow(flow)
-    if not client.get("/memories", flow_id=flow)["items"]:
-        client.call("POST", "/memories", json={"name": flow, "flow_id": flow, "capture": "all"})
+    """Create the flow, and a memory base that makes it searchable, unless they exist. Raises an error of the client if
+    memory is away or refuses the key: hooks that are installed then would store nothing, and nobody would notice."""
+    if not flow:
+        raise errors.InvalidRequest("flow must not be empty", field="flow")
+    client.put_flow(flow, name=flow)
+    if not client.list_memory_bases(flow_id=flow).page().items:
+        client.create_memory_base(name=flow, flow_id=flow, capture="all")
 
 
 def install(agent: Agent, config: HookConfig) -> Path:

@@ -9,10 +9,9 @@ from typing import Any, Literal
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
-from memorybase.client import Json
 from memorybase.conversation.chat_memory.message_log import DeletedRole, DeleteMode, check_deletion
 from memorybase.conversation.chat_memory.templates import check_template
-from memorybase.integrations.flow_memory import FlowMemory
+from memorybase.integrations.flow_memory import FlowMemory, Json
 from memorybase.integrations.langchain import to_messages
 from memorybase.integrations.langgraph.calls import NodeCall, State
 from memorybase.integrations.langgraph.prompts import LATEST_MESSAGE, Variables

@@ -13,11 +13,9 @@ from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 
 from memorybase import errors
-from memorybase.client import Json
-from memorybase.integrations.flow_memory import FlowMemory
+from memorybase.integrations.flow_memory import FlowMemory, Json
 from memorybase.integrations.langgraph.calls import session_of
 from memorybase.integrations.langgraph.run_messages import SessionLog, StateMessage, state_messages
-from memorybase.integrations.outbox import code_of, is_away
 from memorybase.messages import canonical
 from memorybase.telemetry import get_logger
 
@@ -30,7 +28,7 @@ PIECE_MESSAGES = 100
 PIECE_BYTES = 4_000_000
 
 # Errors that may be of one message alone; the others of the run are then captured without it.
-OF_ONE_MESSAGE = ("message_conflict", "invalid_request", "too_large")
+OF_ONE_MESSAGE = (errors.MessageConflict, errors.InvalidRequest, errors.TooLarge)
 
 
 def messages_of_run(inputs: Any, outputs: Any) -> list[BaseMessage]:
@@ -166,14 +164,12 @@ class RunHook(BaseCallbackHandler):
         sent = [session.sent(body) for body in piece]
         try:
             answer = self._memory.capture(run.session_id, run.run_id, sent, run.end_user_id, on_conflict="update")
-        except errors.CallerError as error:
-            if is_away(error) or code_of(error) not in OF_ONE_MESSAGE:
-                raise
+        except OF_ONE_MESSAGE as error:
             if len(piece) > 1:
                 half = len(piece) // 2
                 self._post(run, session, piece[:half])
                 self._post(run, session, piece[half:])
-            elif code_of(error) == "message_conflict" and sent[0]["id"] == piece[0]["id"]:
+            elif isinstance(error, errors.MessageConflict) and sent[0]["id"] == piece[0]["id"]:
                 session.take_own_id(piece[0]["id"])
                 self._post(run, session, piece)
             else:

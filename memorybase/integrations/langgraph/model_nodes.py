@@ -11,10 +11,9 @@ from typing import Any, Literal
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from memorybase.client import Json
 from memorybase.conversation.chat_memory.templates import check_template
 from memorybase.errors import InvalidRequest
-from memorybase.integrations.flow_memory import FlowMemory
+from memorybase.integrations.flow_memory import FlowMemory, Json
 from memorybase.integrations.langchain import to_dict, to_messages
 from memorybase.integrations.langgraph.calls import NodeCall, State
 from memorybase.integrations.langgraph.chat_nodes import context_request

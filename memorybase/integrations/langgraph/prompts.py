@@ -15,8 +15,8 @@ from langchain_core.messages import (
     convert_to_messages,
 )
 
-from memorybase.client import Json
 from memorybase.conversation.chat_memory.templates import render
+from memorybase.integrations.flow_memory import Json
 from memorybase.integrations.langchain import to_dicts
 from memorybase.integrations.langgraph.calls import NodeCall, State
 from memorybase.messages import message_text

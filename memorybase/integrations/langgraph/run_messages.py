@@ -15,9 +15,8 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from memorybase.client import Json
 from memorybase.conversation.view.records import UUID_NIL
-from memorybase.integrations.flow_memory import NEWEST
+from memorybase.integrations.flow_memory import NEWEST, Json
 from memorybase.integrations.langchain import to_dict
 from memorybase.messages import canonical, message_text
 from memorybase.models import ID_LENGTH

@@ -19,7 +19,7 @@ from two_llm_nodes import FLOW, QUESTIONS, REVIEWER, WRITER, run_all, scripted
 
 from memorybase.errors import CallerError, InvalidRequest
 from memorybase.integrations.flow_memory import FlowMemory
-from memorybase.integrations.langchain import ChatHistory, MemoryRetriever
+from memorybase.integrations.langchain import ChatHistory
 from memorybase.integrations.langgraph import (
     AddMemory,
     Agent,
@@ -248,18 +248,9 @@ def test_a_node_without_a_session_raises(memory: FlowMemory) -> None:
         node({"messages": [HumanMessage("Hm?")]}, {})
 
 
-def test_langchains_chat_history_and_retriever(api: Api, memory: FlowMemory) -> None:
+def test_langchains_history_of_a_chat_memory_node(memory: FlowMemory) -> None:
     history = ChatHistory(memory, "chat", "c1", max_messages=2)
     history.add_messages([HumanMessage("One."), AIMessage("Two."), HumanMessage("Three.")])
     assert [(one.type, one.content) for one in history.messages] == [("ai", "Two."), ("human", "Three.")]
     history.clear()
     assert history.messages == []
-
-    api.memory(flow=FLOW)
-    api.capture("The shop is in Cremona.", flow=FLOW)
-    api.capture("Something else.", flow=FLOW, session="s2")
-    (found,) = MemoryRetriever(memory=memory, top_k=1).invoke("Cremona shop")
-    assert (found.page_content, found.metadata["session_id"]) == ("The shop is in Cremona.", "s1")
-    assert [one.metadata["session_id"] for one in MemoryRetriever(memory=memory, session_id="s2").invoke("shop")] == [
-        "s2"
-    ]

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from harness.api import settings_in
 from harness.coding_agents import Machine, machine_at
 from harness.served import Served, serve_api
+from memorybase_client import Client
 
-from memorybase.client import Client
 from memorybase.integrations.coding_agents import install
-from memorybase.settings import Settings
 
 
 @pytest.fixture
@@ -18,10 +19,18 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
         yield made
 
 
-@pytest.fixture
-def served(api_settings: Settings) -> Iterator[Served]:
-    """The API with the hooks' flow and its memory base."""
-    with serve_api(api_settings) as serving:
-        with Client(serving.url, serving.api.secret) as client:
-            install.prepare_flow(client, install.FLOW)
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One server for all tests of a module."""
+    with serve_api(settings_in(tmp_path_factory.mktemp("hooks"))) as serving:
         yield serving
+
+
+@pytest.fixture
+def served(server: Served) -> Iterator[Served]:
+    """The server for a new user, who has the hooks' flow and its memory base."""
+    serving = replace(server, api=server.api.of_new_user())
+    with Client(serving.url, serving.api.secret) as client:
+        install.prepare_flow(client, install.FLOW)
+    yield serving
+    serving.api.vectors.away = False

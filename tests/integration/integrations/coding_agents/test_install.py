@@ -10,6 +10,7 @@ import pytest
 from harness.coding_agents import PATIENCE, Machine
 from harness.served import Served
 from harness.waiting import wait_until
+from memorybase_client import errors as client_errors
 from typer.testing import CliRunner, Result
 
 from memorybase import cli, errors
@@ -247,7 +248,7 @@ def test_nothing_is_installed_if_memory_refuses_the_key_or_the_agent_is_unknown(
     refused = run("install", "codex", "--url", served.url)
     unknown = run("install", "vim", "--url", served.url)
 
-    assert isinstance(refused.exception, errors.CallerError)
+    assert isinstance(refused.exception, client_errors.Unauthorized)
     assert "claude-code, codex, cursor" in str(unknown.exception)
     assert not settings_of("codex").exists()
     assert not install.config_file().exists()
