@@ -1,0 +1,14 @@
+"""The map of a memory base: its messages in two dimensions, near where they say alike things.
+
+    sample      which messages are on the map, if there are too many
+    projection  vectors to two dimensions by their principal components
+    clusters    groups of near messages, and the words that name a group
+    job         a worker computes a map and stores it; the sweeper repeats a lost notification
+    read        request a map; read it, with a question projected onto it
+    queries     the statements
+
+Only numbers are stored. Who speaks, in which session, and the words that name a cluster are read from the messages, so
+what was deleted or edited does not show. Callers use `read.request_map`, `read.get_map` and `read.messages_on_map`.
+"""
+
+from __future__ import annotations

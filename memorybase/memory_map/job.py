@@ -1,0 +1,254 @@
+"""The job that computes a map, in a worker.
+
+A worker claims the map's row, reads the vectors in pages while no transaction is open, and stores the map if no other
+worker has claimed it since. The row holds the work: the sweeper notifies again if a notification or a worker is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import errors
+from memorybase.database import clock, engine
+from memorybase.memory_map import clusters, projection, queries
+from memorybase.memory_map.projection import Projection
+from memorybase.memory_map.sample import Entry, Sample
+from memorybase.models import Generation
+from memorybase.queries import memory_bases
+from memorybase.services import Services
+from memorybase.telemetry import get_logger
+from memorybase.vectors.chunk_ids import chunk_id
+from memorybase.vectors.store import READ_BATCH, CollectionRef, batches
+
+log = get_logger(__name__)
+
+MIN_MESSAGES = 20
+ENTRY_PAGE = 5_000
+SWEEP_LIMIT = 50
+# Between two pages a worker may ingest for others; this is added to what a page may take.
+BETWEEN_PAGES = timedelta(seconds=15)
+# Percent of the whole that is done once every vector is read.
+READING = 80
+
+
+class _Outdated(Exception):
+    """Another worker has claimed this map, or its memory base is deleted."""
+
+
+class _TooFew(Exception):
+    """So many messages were deleted since the request that there is nothing to show."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claim:
+    base_id: UUID
+    version: int
+    attempts: int
+    generation: Generation
+    messages: int
+    as_of: datetime
+    failing_since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Computed:
+    entries: Sequence[Entry]
+    projection: Projection
+    places: NDArray[np.float32]
+    clusters: NDArray[np.intp]
+    distances: NDArray[np.float32]
+
+
+def compute_map(services: Services, base_id: UUID, *, before_page: Callable[[], object] = lambda: None) -> bool:
+    """Compute a pending map; False if none is, another worker has claimed it, or the job failed.
+
+    `before_page` is called before each page of vectors is read.
+    """
+    claim = _claim(services, base_id)
+    if claim is None:
+        return False
+    try:
+        computed = _compute(services, claim, before_page)
+    except errors.DatabaseUnavailable:
+        raise  # the backoff cannot be stored; the lease expires
+    except errors.EnvironmentFailure as error:
+        _put_off(services, claim, error)
+        return False
+    except _Outdated:
+        return False
+    except _TooFew:
+        _end(services, claim)
+        return False
+    return _store(services, claim, computed)
+
+
+def enqueue_due(services: Services) -> int:
+    """Notify workers of maps that are still pending: a notification or a worker was lost, or a backoff is over."""
+    with services.database.transaction() as db:
+        now = clock.now(db)
+        rows = queries.due(db, now, limit=SWEEP_LIMIT)
+        for row in rows:
+            row.notify_at = now + timedelta(seconds=services.settings.notify_after_seconds)
+        enqueue_after_commit(db, services, [row.memory_base_id for row in rows])
+    return len(rows)
+
+
+def enqueue_after_commit(db: OrmSession, services: Services, base_ids: Sequence[UUID]) -> None:
+    """Notify workers of these maps once the transaction is committed."""
+
+    def enqueue() -> None:
+        services.queue.enqueue_maps(base_ids)
+
+    if base_ids:
+        engine.after_commit(db, enqueue)
+
+
+def lease(services: Services) -> timedelta:
+    return timedelta(seconds=services.settings.lease_seconds) + BETWEEN_PAGES
+
+
+def _claim(services: Services, base_id: UUID) -> _Claim | None:
+    with services.database.transaction() as db:
+        row = queries.fetch(db, base_id)
+        base = memory_bases.fetch_any_base(db, base_id)
+        now = clock.now(db)
+        if row is None or base is None or base.deleting_at is not None or row.notify_at is None:
+            return None
+        if row.lease_until is not None and row.lease_until > now:
+            return None
+        claim = _Claim(
+            base_id=base_id,
+            version=row.version + 1,
+            attempts=row.attempts + 1,
+            generation=memory_bases.fetch_generation(db, base_id, base.serving),
+            messages=queries.held_messages(db, base_id, base.serving),
+            as_of=now,
+            failing_since=row.failing_since,
+        )
+        # Should this worker be lost, and the next ones too, the sweeper waits longer each time.
+        longest = timedelta(seconds=services.settings.notify_max_seconds)
+        again = min(lease(services) * 2 ** min(row.attempts, 16), longest)
+        values = {
+            "version": claim.version, "attempts": claim.attempts, "lease_until": now + lease(services), "progress": 0,
+            "notify_at": now + again,
+        }  # fmt: skip
+        return claim if queries.write(db, base_id, version=row.version, values=values) else None
+
+
+def _compute(services: Services, claim: _Claim, before_page: Callable[[], object]) -> _Computed:
+    entries = _choose(services, claim, before_page)
+    found, vectors = _read_vectors(services, claim, entries, before_page)
+    if len(found) < MIN_MESSAGES <= claim.messages:
+        raise errors.VectorStoreUnavailable("The vector store lacks vectors of this memory base")
+    if len(found) < MIN_MESSAGES:
+        raise _TooFew
+    # By their vectors, so that equal texts give equal maps whatever the ids are.
+    order = sorted(range(len(found)), key=lambda index: vectors[index].tobytes())
+    found, vectors = [found[index] for index in order], vectors[order]
+    fitted = projection.fit(vectors)
+    groups, distances = clusters.group(vectors)
+    return _Computed(found, fitted, fitted.place(vectors), groups, distances)
+
+
+def _choose(services: Services, claim: _Claim, before_page: Callable[[], object]) -> list[Entry]:
+    """The messages that are on the map."""
+    generation = claim.generation.generation
+    with services.database.reading() as db:
+        sample = Sample(claim.base_id, queries.lengths(db, claim.base_id, generation))
+    after = None
+    while True:
+        with services.database.reading() as db:
+            page = queries.entries_after(db, claim.base_id, generation, after, limit=ENTRY_PAGE)
+        sample.add(page)
+        if len(page) < ENTRY_PAGE:
+            return sample.entries
+        after = page[-1].message_id
+        before_page()
+        _keep(services, claim, 0)
+
+
+def _read_vectors(
+    services: Services, claim: _Claim, entries: Sequence[Entry], before_page: Callable[[], object]
+) -> tuple[list[Entry], NDArray[np.float32]]:
+    """The entries whose first chunk can be read, and its vectors."""
+    ref = CollectionRef(claim.generation.collection_name, claim.generation.collection_id)
+    found: list[Entry] = []
+    vectors: list[NDArray[np.float32]] = []
+    read = 0
+    for page in batches(entries, READ_BATCH):
+        before_page()
+        _keep(services, claim, READING * read // len(entries))
+        ids = {chunk_id(claim.base_id, entry.message_id, entry.version, 0): entry for entry in page}
+        stored = services.vectors.fetch(ref, list(ids), texts=False)
+        for id_, entry in ids.items():
+            vector = stored[id_].vector if id_ in stored else None
+            if vector is not None and vector.size == claim.generation.dimension and np.isfinite(vector).all():
+                found.append(entry)
+                vectors.append(vector)
+        read += len(page)
+    _keep(services, claim, READING)
+    return found, np.stack(vectors) if vectors else np.zeros((0, claim.generation.dimension), dtype=np.float32)
+
+
+def _keep(services: Services, claim: _Claim, progress: int) -> None:
+    """Store the progress and renew the lease; raises _Outdated."""
+    with services.database.transaction(durable=False) as db:
+        values = {"progress": progress, "lease_until": clock.now(db) + lease(services)}
+        if not queries.write(db, claim.base_id, version=claim.version, values=values):
+            raise _Outdated
+
+
+def _store(services: Services, claim: _Claim, computed: _Computed) -> bool:
+    """Replace the map, unless another worker has claimed it; without messages that were deleted meanwhile."""
+    order = np.lexsort((computed.distances, computed.clusters))
+    with services.database.transaction() as db:
+        values = {
+            "version": claim.version + 1, "generation": claim.generation.generation,
+            "projection": computed.projection.to_bytes(), "explained": computed.projection.explained,
+            "messages": claim.messages, "as_of": claim.as_of, "computed_at": clock.now(db),
+            "notify_at": None, "lease_until": None, "progress": 100,
+            "attempts": 0, "error_code": None, "failing_since": None,
+        }  # fmt: skip
+        if not queries.write(db, claim.base_id, version=claim.version, values=values):
+            return False
+        held = queries.share_entries(db, computed.entries)
+        points = [
+            {
+                "memory_base_id": claim.base_id, "position": position, "generation": claim.generation.generation,
+                "progress_id": entry.progress_id, "message_id": entry.message_id,
+                "x": float(computed.places[index, 0]), "y": float(computed.places[index, 1]),
+                "cluster": int(computed.clusters[index]),
+            }
+            for position, index in enumerate(order.tolist())
+            if ((entry := computed.entries[index]).progress_id, entry.message_id) in held
+        ]  # fmt: skip
+        queries.replace_points(db, claim.base_id, points)
+    log.info("map_stored", memory_base_id=str(claim.base_id), points=len(points), messages=claim.messages)
+    return True
+
+
+def _end(services: Services, claim: _Claim) -> None:
+    with services.database.transaction() as db:
+        values = {"version": claim.version + 1, "lease_until": None, "notify_at": None, "attempts": 0}
+        queries.write(db, claim.base_id, version=claim.version, values=values)
+
+
+def _put_off(services: Services, claim: _Claim, error: errors.MemorybaseError) -> None:
+    """Back off; the sweeper notifies again."""
+    settings = services.settings
+    pause = min(settings.backoff_seconds * 2 ** min(claim.attempts, 16), settings.notify_max_seconds)
+    with services.database.transaction() as db:
+        now = clock.now(db)
+        values = {
+            "version": claim.version + 1, "lease_until": None, "error_code": error.code,
+            "notify_at": now + timedelta(seconds=pause), "failing_since": claim.failing_since or now,
+        }  # fmt: skip
+        queries.write(db, claim.base_id, version=claim.version, values=values)
+    log.warning("map_put_off", memory_base_id=str(claim.base_id), error_code=error.code, attempts=claim.attempts)

@@ -1,0 +1,268 @@
+"""Request a map, and read it with a question projected onto it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import errors
+from memorybase.database import clock
+from memorybase.embedding.compatibility import check_searchable
+from memorybase.memory_map import clusters, job, queries
+from memorybase.memory_map.projection import Projection
+from memorybase.messages import message_text
+from memorybase.models import Generation, MemoryBase, MemoryMap
+from memorybase.queries import memory_bases
+from memorybase.queries.ownership import require_memory_base
+from memorybase.services import Services
+from memorybase.validation import check_text
+from memorybase.vectors.search import check_bound
+
+LABEL_MESSAGES = 40  # of each cluster, nearest to its middle
+MAX_LISTED = 200
+EXCERPT_CHARS = 400
+
+
+class MapState(StrEnum):
+    """The first of these that is true, from the top down."""
+
+    TOO_FEW = "too_few"
+    UNAVAILABLE = "unavailable"
+    COMPUTING = "computing"
+    NONE = "none"
+    STALE = "stale"
+    READY = "ready"
+
+
+@dataclass(frozen=True, slots=True)
+class MapPointView:
+    """A message on the map. `speaker`: its sender's name, else its role."""
+
+    message_id: UUID
+    x: float
+    y: float
+    cluster: int
+    session_id: str
+    role: str
+    speaker: str
+    timestamp: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MapClusterView:
+    """A group of near messages. `label`: the words that set it apart; empty if none does."""
+
+    cluster: int
+    label: str
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
+class MapQuestionView:
+    """Where a question is."""
+
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class MapView:
+    """A memory base's map. While another one is computed, or fails, the last one is shown.
+
+    `added`, `removed`, `edited`: messages that changed since `as_of`. `messages`: what the memory base holds now.
+    `shown`: how many of them have a point, also where the points themselves are left out.
+    """
+
+    memory_base_id: UUID
+    state: MapState
+    progress: int | None
+    error: str | None
+    failing_since: datetime | None
+    messages: int
+    min_messages: int
+    computed_at: datetime | None
+    as_of: datetime | None
+    mapped_messages: int
+    added: int
+    removed: int
+    edited: int
+    explained: float | None
+    shown: int
+    points: list[MapPointView]
+    clusters: list[MapClusterView]
+    question: MapQuestionView | None
+
+
+@dataclass(frozen=True, slots=True)
+class MappedMessage:
+    """A message on the map, with the beginning of its text."""
+
+    message_id: UUID
+    session_id: str
+    seq: int
+    role: str
+    speaker: str
+    timestamp: datetime
+    muted: bool
+    pinned: bool
+    excerpt: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """The stored map as it is in one snapshot."""
+
+    row: MemoryMap | None
+    generation: Generation | None  # of the map; None: nothing to show
+    held: int
+    added: int = 0
+    counts: queries.Counts = field(default=queries.NO_POINTS)
+    points: Sequence[queries.Point] = ()
+    labels: Mapping[int, Sequence[str]] = field(default_factory=dict)
+
+
+def request_map(services: Services, user_id: UUID, base_id: UUID) -> MapView:
+    """Ask a worker for a new map, unless one is pending or there are too few messages. Raises NotFound."""
+    with services.database.transaction() as db:
+        base = require_memory_base(db, user_id, base_id)
+        is_enough = queries.held_messages(db, base_id, base.serving) >= job.MIN_MESSAGES
+        if is_enough and queries.request(db, base_id, clock.now(db)):
+            job.enqueue_after_commit(db, services, [base_id])
+    return get_map(services, user_id, base_id)
+
+
+def get_map(
+    services: Services, user_id: UUID, base_id: UUID, *, question: str | None = None, with_points: bool = True
+) -> MapView:
+    """The map as far as there is one; raises NotFound, and for a question what a search raises."""
+    if question is not None:
+        _check(services, question)
+    with services.database.reading() as db:
+        stored = _read(db, services, require_memory_base(db, user_id, base_id), with_points=with_points)
+    return _view(base_id, stored, _place(services, stored, question))
+
+
+def messages_on_map(services: Services, user_id: UUID, base_id: UUID, ids: Sequence[UUID]) -> list[MappedMessage]:
+    """Those of the messages that are on the map, in the order of the ids. Raises NotFound and InvalidRequest."""
+    check_bound("message_ids", len(ids), 1, MAX_LISTED, unit="ids")
+    with services.database.reading() as db:
+        found = queries.shown_messages(db, require_memory_base(db, user_id, base_id), ids)
+    return [
+        MappedMessage(
+            message_id=each.id, session_id=each.session_id, seq=each.seq, role=each.role,
+            speaker=each.sender_name or each.role, timestamp=each.timestamp, muted=each.muted,
+            pinned=each.pinned, excerpt=_excerpt(message_text(each.content)),
+        )
+        for each in (found[id_] for id_ in ids if id_ in found)
+    ]  # fmt: skip
+
+
+def _excerpt(text: str) -> str:
+    return text if len(text) <= EXCERPT_CHARS else text[: EXCERPT_CHARS - 1].rstrip() + "…"
+
+
+def _check(services: Services, question: str) -> None:
+    if not question.strip():
+        raise errors.InvalidRequest("question must not be empty", field="question")
+    check_bound("question", len(question), 1, services.settings.max_query_chars, unit="characters")
+    check_text(question, "question")
+
+
+def _read(db: OrmSession, services: Services, base: MemoryBase, *, with_points: bool) -> _Stored:
+    row = queries.fetch(db, base.id)
+    held = queries.held_messages(db, base.id, base.serving)
+    # The vectors of another generation may be another model's, and its entries are being deleted.
+    if row is None or row.as_of is None or row.generation != base.serving or held < job.MIN_MESSAGES:
+        return _Stored(row, None, held)
+    points = queries.points(db, base, row.generation) if with_points else []
+    return _Stored(
+        row=row,
+        generation=memory_bases.fetch_generation(db, base.id, base.serving),
+        held=held,
+        added=queries.ingested_since(db, base.id, base.serving, row.as_of),
+        counts=queries.counts(db, base, row.generation, row.as_of),
+        points=points,
+        labels=_labels(db, points, services.settings.keyword_language),
+    )
+
+
+def _labels(db: OrmSession, points: Sequence[queries.Point], language: str) -> dict[int, list[str]]:
+    chosen: dict[int, list[UUID]] = {}
+    for point in points:
+        of_cluster = chosen.setdefault(point.cluster, [])
+        if len(of_cluster) < LABEL_MESSAGES:
+            of_cluster.append(point.message_id)
+    contents = queries.contents(db, [id_ for ids in chosen.values() for id_ in ids])
+    texts = {cluster: [message_text(contents[id_]) for id_ in ids] for cluster, ids in chosen.items()}
+    return clusters.labels(texts, language)
+
+
+def _place(services: Services, stored: _Stored, question: str | None) -> MapQuestionView | None:
+    """Where the question is; None without a map. No transaction is open meanwhile."""
+    if question is None or stored.row is None or stored.generation is None or stored.row.projection is None:
+        return None
+    embedder = services.embedders.get(stored.generation.embedding_model)
+    check_searchable(embedder, stored.generation.embedder, remedy="regenerate")
+    try:
+        vector = embedder.embed_query(question)
+    except errors.TextRejected as exc:
+        raise errors.InvalidRequest("The embedding model cannot encode this question", field="question") from exc
+    x, y = Projection.from_bytes(stored.row.projection, 0.0).place(vector[None, :])[0].tolist()
+    return MapQuestionView(x, y)
+
+
+def _view(base_id: UUID, stored: _Stored, question: MapQuestionView | None) -> MapView:
+    row, shown = stored.row, stored.generation is not None
+    as_of = row.as_of if row is not None and shown else None
+    mapped = row.messages if row is not None and shown else 0
+    # What a job had begun before the map was may be committed after it: the numbers must agree all the same.
+    added = max(stored.added, stored.held - mapped) if shown else 0
+    removed = max(0, mapped + added - stored.held) + stored.counts.gone if shown else 0
+    state = _state(stored, changed=bool(added or removed or stored.counts.edited))
+    sizes = Counter(point.cluster for point in stored.points)
+    return MapView(
+        memory_base_id=base_id,
+        state=state,
+        progress=row.progress if row is not None and state is MapState.COMPUTING else None,
+        error=row.error_code if row is not None and state is MapState.UNAVAILABLE else None,
+        failing_since=row.failing_since if row is not None and state is MapState.UNAVAILABLE else None,
+        messages=stored.held,
+        min_messages=job.MIN_MESSAGES,
+        computed_at=row.computed_at if row is not None and shown else None,
+        as_of=as_of,
+        mapped_messages=mapped,
+        added=added,
+        removed=removed,
+        edited=stored.counts.edited,
+        explained=row.explained if row is not None and shown else None,
+        shown=stored.counts.shown,
+        points=[_point(point) for point in stored.points],
+        clusters=[MapClusterView(each, ", ".join(stored.labels.get(each, ())), sizes[each]) for each in sorted(sizes)],
+        question=question,
+    )
+
+
+def _point(point: queries.Point) -> MapPointView:
+    return MapPointView(
+        message_id=point.message_id, x=point.x, y=point.y, cluster=point.cluster, session_id=point.session_id,
+        role=point.role, speaker=point.sender_name or point.role, timestamp=point.timestamp,
+    )  # fmt: skip
+
+
+def _state(stored: _Stored, *, changed: bool) -> MapState:
+    is_pending = stored.row is not None and stored.row.notify_at is not None
+    has_failed = stored.row is not None and stored.row.error_code is not None and stored.row.lease_until is None
+    steps = (
+        (stored.held < job.MIN_MESSAGES, MapState.TOO_FEW),
+        (is_pending and has_failed, MapState.UNAVAILABLE),
+        (is_pending, MapState.COMPUTING),
+        (stored.generation is None, MapState.NONE),
+        (changed, MapState.STALE),
+    )
+    return next((state for holds, state in steps if holds), MapState.READY)
