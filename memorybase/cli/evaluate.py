@@ -15,11 +15,13 @@ import typer
 from rich.table import Table
 
 from memorybase import errors
+from memorybase.cli.memory_bases import find_memory_base
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, table_console
-from memorybase.cli.questions import ResolvedQuestion, ask_all, load
-from memorybase.client import Client, Json
+from memorybase.cli.questions import ResolvedQuestion, ask_all, load, resolve
 
 if TYPE_CHECKING:
+    from memorybase_client import Client, models
+
     from memorybase.evaluation.calibration import Scored
     from memorybase.evaluation.metrics import Judged
 
@@ -39,12 +41,12 @@ class Answered:
     """A question and the results of its search."""
 
     question: ResolvedQuestion
-    results: Sequence[Json]
+    results: Sequence[models.Hit]
     took_ms: float
 
     @property
     def found(self) -> list[str]:
-        return [hit["message_id"] for hit in self.results]
+        return [str(hit.message_id) for hit in self.results]
 
     @property
     def missed(self) -> bool:
@@ -76,8 +78,9 @@ class Variant:
         from memorybase.evaluation.calibration import Scored
 
         return [
-            Scored(each.question.evidence, [(hit["message_id"], hit["score"]) for hit in each.results])
+            Scored(each.question.evidence, [(str(hit.message_id), hit.score) for hit in each.results])
             for each in self.answered
+            if each.question.evidence or each.question.has_no_answer
         ]
 
     @property
@@ -88,7 +91,9 @@ class Variant:
 
 
 def evaluate(
-    file: Annotated[Path, typer.Argument(help="Questions, one JSON object per line.", show_default=False)],
+    file: Annotated[
+        Path | None, typer.Argument(help="Questions, one JSON object per line.", show_default=False)
+    ] = None,
     *,
     memory: Annotated[str, typer.Option(help="The memory base's name.")],
     modes: Annotated[
@@ -100,25 +105,38 @@ def evaluate(
     default_weights: Annotated[
         bool, typer.Option("--default-weights", help="Compare the memory base's own weights with the default ones.")
     ] = False,
+    labels: Annotated[
+        bool, typer.Option("--labels", help="Measure on the results that were marked right or wrong, instead of FILE.")
+    ] = False,
+    weights: Annotated[
+        str | None,
+        typer.Option(help="Factors for the parts of the score, as meaning=1.5,words=0.5.", show_default=False),
+    ] = None,
+    half_life: Annotated[
+        float | None, typer.Option(help="Half-life in days; 0: age does not count.", show_default=False)
+    ] = None,
     report: Annotated[Path | None, typer.Option("--json", help="Write all figures and results to this file.")] = None,
     data_dir: DataDirOption = None,
     url: UrlOption = None,
     key: KeyOption = None,
 ) -> None:
     """Measure the search quality of a memory base, on questions with known evidence."""
+    if (file is None) != labels:
+        raise errors.InvalidRequest("Either FILE or --labels must be given.")
+    setting = _setting(weights, half_life)
     if report is not None and not report.absolute().parent.is_dir():
         raise errors.InvalidRequest(f"{report} cannot be written: its folder does not exist.")
     with connect(data_dir, url, key) as client:
-        base = client.find_memory(memory)
-        own = client.weights(base["id"])["stored"]
+        base = find_memory_base(client, memory)
+        own = client.get_search_weights(base.id).stored
         if default_weights and own is None:
             raise errors.InvalidRequest(
                 f"{memory} has no weights of its own to compare. Fit some with: memorybase tune FILE --memory {memory}"
             )
-        questions = load(client, base, file)
+        questions = load(client, base, file) if file else _labelled(client, base)
         if not any(each.evidence for each in questions):
             raise errors.InvalidRequest("At least one question must have evidence, because only those are measured.")
-        variants = _ask(client, base, questions, modes or list(Mode), both=default_weights)
+        variants = _ask(client, base, questions, modes or list(Mode), setting, both=default_weights)
     _show(memory, questions, variants, tuned=own is not None)
     if own is not None and not default_weights:
         typer.echo("hint: --default-weights compares the memory base's own weights with the default weights.")
@@ -127,16 +145,41 @@ def evaluate(
         typer.echo(f"written to {report}")
 
 
+def _labelled(client: Client, base: models.MemoryBaseView) -> list[ResolvedQuestion]:
+    text = client.export_labels(memory_base_id=base.id)
+    if not text:
+        raise errors.InvalidRequest(f"No result of {base.name} is marked. Mark some in the playground.")
+    return resolve(client, base, text)
+
+
+def _setting(weights: str | None, half_life: float | None) -> dict[str, Any]:
+    """Fields of a search. The API checks the names and bounds."""
+    setting: dict[str, Any] = {} if half_life is None else {"half_life_days": half_life}
+    for pair in weights.split(",") if weights else ():
+        part, _, factor = pair.partition("=")
+        try:
+            setting.setdefault("weights", {})[part.strip()] = float(factor)
+        except ValueError as exc:
+            raise errors.InvalidRequest(f"--weights must be as meaning=1.5,words=0.5 (got {pair!r}).") from exc
+    return setting
+
+
 def _ask(
-    client: Client, base: Json, questions: Sequence[ResolvedQuestion], modes: Sequence[Mode], *, both: bool
+    client: Client,
+    base: models.MemoryBaseView,
+    questions: Sequence[ResolvedQuestion],
+    modes: Sequence[Mode],
+    setting: dict[str, Any],
+    *,
+    both: bool,
 ) -> list[Variant]:
     variants = []
     for mode in dict.fromkeys(modes):
         for default in (False, True) if both and mode is not Mode.dense else (False,):
             name = f"{mode}, default weights" if default else str(mode)
-            body = {"mode": str(mode), "top_k": TOP, "default_weights": default}
+            body = {"mode": str(mode), "top_k": TOP, "default_weights": default, **setting}
             found = [
-                Answered(each, answer["results"], answer["took_ms"])
+                Answered(each, answer.results, answer.took_ms)
                 for each, answer in ask_all(client, base, questions, name, **body)
             ]
             variants.append(Variant(name, mode, found))
@@ -151,7 +194,7 @@ def _show(memory: str, questions: Sequence[ResolvedQuestion], variants: Sequence
     weights = "its own weights" if tuned else "the default weights"
     typer.echo(
         f"{memory}, {weights}: {len(questions)} questions, {with_evidence} with evidence, "
-        f"{len(questions) - with_evidence} without an answer\n"
+        f"{sum(each.has_no_answer for each in questions)} without an answer\n"
     )
     console = table_console()
     console.print(_figures(variants))
@@ -167,7 +210,9 @@ def _show(memory: str, questions: Sequence[ResolvedQuestion], variants: Sequence
     for table in (_bands(first.scored), _best(first.scored), _cuts(first.scored)):
         console.print(table)
         typer.echo("")
-    for line in _hints(first, with_evidence, len(questions) - with_evidence):
+    for line in _wrong(variants):
+        typer.echo(line)
+    for line in _hints(first, with_evidence, sum(each.has_no_answer for each in questions)):
         typer.echo(line)
 
 
@@ -254,6 +299,18 @@ def _cuts(scored: Sequence[Scored]) -> Table:
     return table
 
 
+def _wrong(variants: Sequence[Variant]) -> list[str]:
+    """How often each variant finds what somebody marked as wrong."""
+    marked = sum(len(answered.question.wrong) for answered in variants[0].answered)
+    if not marked:
+        return []
+    lines = []
+    for variant in variants:
+        found = sum(len(each.question.wrong & set(each.found)) for each in variant.answered)
+        lines.append(f"{variant.name} has {found} of {marked} results marked wrong among its first {TOP}.")
+    return lines
+
+
 def _hints(variant: Variant, with_evidence: int, without: int) -> list[str]:
     legend = "False alarms: the share of questions without an answer that still have a result at this min_score. "
     legend += f"Missed: the share of questions without any of their evidence among the first {TOP} results."
@@ -282,9 +339,10 @@ def interval(bounds: tuple[float, float]) -> str:
 # What is written
 
 
-def _write(report: Path, base: Json, variants: Sequence[Variant]) -> None:
+def _write(report: Path, base: models.MemoryBaseView, variants: Sequence[Variant]) -> None:
+    shown = {"id", "name", "embedding_model", "capture", "total_processed"}
     document = {
-        "memory_base": {name: base[name] for name in ("id", "name", "embedding_model", "capture", "total_processed")},
+        "memory_base": base.model_dump(mode="json", include=shown),
         "variants": {variant.name: _of(variant) for variant in variants},
     }
     try:
@@ -323,8 +381,8 @@ def _question(answered: Answered) -> dict[str, Any]:
         "category": question.category,
         "evidence": sorted(evidence),
         "results": [
-            {"message_id": hit["message_id"], "score": hit["score"], "evidence": hit["message_id"] in evidence}
-            for hit in answered.results
+            {"message_id": name, "score": hit.score, "evidence": name in evidence}
+            for name, hit in zip(answered.found, answered.results, strict=True)
         ],
         "took_ms": answered.took_ms,
     }

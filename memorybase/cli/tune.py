@@ -6,18 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
 from memorybase import errors
 from memorybase.cli.evaluate import TOP, interval, plain_table
+from memorybase.cli.memory_bases import find_memory_base
 from memorybase.cli.options import DataDirOption, KeyOption, UrlOption, connect, progress, table_console
 from memorybase.cli.questions import ResolvedQuestion, ask_all, load
-from memorybase.client import Client, Json
 
 if TYPE_CHECKING:
+    from memorybase_client import Client, models
+
     from memorybase.evaluation import Fit, JudgedCandidates, Tuned
     from memorybase.evaluation.calibration import Scored
     from memorybase.evaluation.metrics import Judged
@@ -73,7 +75,7 @@ def tune(
     if not undo and file is None:
         raise errors.InvalidRequest("FILE is required. To restore earlier weights, use --undo.")
     with connect(data_dir, url, key) as client:
-        base = client.find_memory(memory)
+        base = find_memory_base(client, memory)
         if file is None:
             typer.echo(_undo(client, base))
             return
@@ -92,29 +94,41 @@ def tune(
             typer.echo("Nothing was stored. Add questions, or store these weights anyway with --force.")
 
 
-def _undo(client: Client, base: Json) -> str:
-    weights = client.weights(base["id"])
-    stored, previous = weights["stored"], weights["previous"]
+def _undo(client: Client, base: models.MemoryBaseView) -> str:
+    weights = client.get_search_weights(base.id)
+    stored, previous = weights.stored, weights.previous
     if stored is None and previous is None:
-        raise errors.InvalidRequest(f"{base['name']} never had its own weights: there is nothing to undo.")
-    client.set_weights(base["id"], previous)
-    return (
-        f"{base['name']} now uses {described(previous)}. Before: {described(stored)}; run --undo again to restore them."
-    )
+        raise errors.InvalidRequest(f"{base.name} never had its own weights: there is nothing to undo.")
+    if previous is None:
+        client.reset_search_weights(base.id)
+    else:
+        client.set_search_weights(
+            base.id,
+            sets=_as_sent(previous),
+            fitted_at=previous.fitted_at,
+            questions=previous.questions,
+            note=previous.note,
+            half_life_days=previous.half_life_days,
+        )
+    return f"{base.name} now uses {described(previous)}. Before: {described(stored)}; run --undo again to restore them."
 
 
-def described(stored: Json | None) -> str:
+def _as_sent(weights: models.StoredWeights | None) -> dict[str, dict[str, Any]]:
+    return {} if weights is None else {name: each.model_dump() for name, each in weights.sets.items()}
+
+
+def described(stored: models.StoredWeights | None) -> str:
     if stored is None:
         return "the default weights"
-    when = f" of {stored['fitted_at'][:16].replace('T', ' ')} UTC" if stored["fitted_at"] else ""
-    count = f", fitted on {stored['questions']} questions" if stored["questions"] else ""
+    when = f" of {stored.fitted_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if stored.fitted_at else ""
+    count = f", fitted on {stored.questions} questions" if stored.questions else ""
     return f"its own weights{when}{count}"
 
 
 # Candidates
 
 
-def _pool(client: Client, base: Json, questions: Sequence[ResolvedQuestion]) -> Pool:
+def _pool(client: Client, base: models.MemoryBaseView, questions: Sequence[ResolvedQuestion]) -> Pool:
     """The candidates of every question with their signals. Raises InvalidRequest if there are too few."""
     import numpy as np
 
@@ -122,16 +136,16 @@ def _pool(client: Client, base: Json, questions: Sequence[ResolvedQuestion]) -> 
     from memorybase.evaluation.calibration import Scored
 
     answers = list(ask_all(client, base, questions, "candidates", top_k=CANDIDATES, explain=True, default_weights=True))
-    parts = [hit["parts"] for _, answer in answers for hit in answer["results"]]
+    parts = [hit.parts for _, answer in answers for hit in answer.results if hit.parts is not None]
     name = _set_of(parts)
-    signals = list(parts[0]["signals"])
-    default = client.weights(base["id"])["defaults"][name]
+    signals = list(parts[0].signals or {})
+    default = client.get_search_weights(base.id).defaults[name]
     part_of, by_session = tuning.split({_key(each): each.session_id or "" for each in questions if each.evidence})
     asked, scored = [], []
     for each, answer in answers:
-        hits = answer["results"]
-        values = [[hit["parts"]["signals"][signal]["value"] for signal in signals] for hit in hits]
-        found = [hit["message_id"] for hit in hits]
+        hits = answer.results
+        values = [_values(hit, signals) for hit in hits]
+        found = [str(hit.message_id) for hit in hits]
         part = part_of.get(_key(each), each.question.line % tuning.PARTS)
         asked.append(
             JudgedCandidates(
@@ -139,10 +153,15 @@ def _pool(client: Client, base: Json, questions: Sequence[ResolvedQuestion]) -> 
                 values=np.array(values, dtype=np.float64).reshape(len(hits), len(signals)),
             )
         )  # fmt: skip
-        scored.append(Scored(each.evidence, [(hit["message_id"], hit["score"]) for hit in hits]))
-    weights = np.array([default["weights"].get(signal, 0.0) for signal in signals])
+        scored.append(Scored(each.evidence, [(str(hit.message_id), hit.score) for hit in hits]))
+    weights = np.array([default.weights.get(signal, 0.0) for signal in signals])
     _check(asked)
-    return Pool(name, signals, Fit(weights, default["bias"]), asked, scored, by_session)
+    return Pool(name, signals, Fit(weights, default.bias), asked, scored, by_session)
+
+
+def _values(hit: models.Hit, signals: Sequence[str]) -> list[float]:
+    found = (hit.parts.signals if hit.parts is not None else None) or {}
+    return [found[signal].value for signal in signals]
 
 
 def _key(resolved: ResolvedQuestion) -> str:
@@ -150,14 +169,14 @@ def _key(resolved: ResolvedQuestion) -> str:
     return f"{resolved.session_id} {resolved.question.text}"
 
 
-def _set_of(parts: Sequence[Json]) -> str:
+def _set_of(parts: Sequence[models.ScoreParts]) -> str:
     if not parts:
         raise errors.InvalidRequest("No question has a candidate: no search in this memory base has results.")
-    if any("reranker" in each for each in parts):
+    if any(each.reranker is not None for each in parts):
         raise errors.InvalidRequest(
             "A reranker decides the order of these searches, so weights have little effect. Unset it first."
         )
-    names = {str(each["weight_set"]) for each in parts}
+    names = {str(each.weight_set) for each in parts}
     if len(names) > 1:
         raise errors.InvalidRequest(f"Searches used several sets of weights ({', '.join(sorted(names))}). Retry later.")
     return names.pop()
@@ -188,7 +207,7 @@ def _fit(pool: Pool) -> Tuned:
 # What is printed and stored
 
 
-def _show(base: Json, pool: Pool, tuned: Tuned) -> Gain:
+def _show(base: models.MemoryBaseView, pool: Pool, tuned: Tuned) -> Gain:
     from memorybase.evaluation import summarize
     from memorybase.evaluation.calibration import calibration_error
     from memorybase.evaluation.metrics import difference
@@ -197,7 +216,7 @@ def _show(base: Json, pool: Pool, tuned: Tuned) -> Gain:
     how = "by session" if pool.by_session else "by question, because the evidence is in few sessions"
     parts = len({each.group for each in pool.asked})
     typer.echo(
-        f"{base['name']}: {len(pool.asked)} questions, {with_evidence} with evidence.\n"
+        f"{base.name}: {len(pool.asked)} questions, {with_evidence} with evidence.\n"
         f"Cross-validation in {parts} parts {how}: each question is ranked by weights fitted without its part.\n"
     )
     table = plain_table("weights", f"NDCG@{TOP}", "", f"Recall@{TOP}", "", "calibration error")
@@ -248,18 +267,17 @@ def _weights(pool: Pool, tuned: Tuned) -> Table:
     return table
 
 
-def _store(client: Client, base: Json, pool: Pool, tuned: Tuned, note: str) -> None:
-    stored = client.weights(base["id"])["stored"]
+def _store(client: Client, base: models.MemoryBaseView, pool: Pool, tuned: Tuned, note: str) -> None:
+    stored = client.get_search_weights(base.id).stored
     weights = {
         name: round(float(weight), WEIGHT_DIGITS) for name, weight in zip(pool.signals, tuned.fit.weights, strict=True)
     }
     fitted = {"bias": round(tuned.fit.bias, WEIGHT_DIGITS), "weights": weights}
-    client.set_weights(
-        base["id"],
-        {
-            "sets": (stored["sets"] if stored else {}) | {pool.name: fitted},
-            "fitted_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "questions": sum(bool(each.evidence) for each in pool.asked),
-            "note": note[-500:],
-        },
+    client.set_search_weights(
+        base.id,
+        sets=_as_sent(stored) | {pool.name: fitted},
+        fitted_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        questions=sum(bool(each.evidence) for each in pool.asked),
+        note=note[-500:],
+        half_life_days=None if stored is None else stored.half_life_days,
     )

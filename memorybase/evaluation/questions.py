@@ -17,12 +17,13 @@ MAX_CATEGORY_CHARS = 100
 PROBLEMS_NAMED = 5
 
 UNCATEGORIZED = "uncategorized"
-FIELDS = ("question", "evidence", "category", "session_id", "end_user_id")
+FIELDS = ("question", "evidence", "wrong", "category", "session_id", "end_user_id")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`evidence`: the caller's ids of the messages that answer the question; empty if none does."""
+    """`evidence`: the caller's ids of the messages that answer the question. `wrong`: of messages that somebody judged
+    and that do not. With neither, no message answers it."""
 
     line: int
     text: str
@@ -30,6 +31,7 @@ class Question:
     category: str = UNCATEGORIZED
     session_id: str | None = None
     end_user_id: str | None = None
+    wrong: tuple[str, ...] = ()
 
 
 def read_questions(text: str) -> list[Question]:
@@ -76,6 +78,7 @@ def _read(number: int, line: str) -> tuple[list[str], Question | None]:
         category=fields.get("category") or UNCATEGORIZED,
         session_id=fields.get("session_id"),
         end_user_id=fields.get("end_user_id"),
+        wrong=tuple(dict.fromkeys(fields.get("wrong") or ())),
     )
 
 
@@ -88,6 +91,8 @@ def _problems(fields: dict[str, Any]) -> Iterator[str]:
         if name == "question" or value is not None:
             yield from _text_problem(name, value, limit)
     yield from _evidence_problems(fields)
+    if fields.get("wrong") is not None:
+        yield from _ids_problems("wrong", fields["wrong"])
 
 
 def _text_problem(name: str, value: Any, limit: int) -> Iterator[str]:
@@ -101,15 +106,18 @@ def _evidence_problems(fields: dict[str, Any]) -> Iterator[str]:
     if "evidence" not in fields:
         yield "evidence is missing; it must be a list of message ids, empty if nothing answers the question"
         return
-    evidence = fields["evidence"]
-    if not isinstance(evidence, list):
-        yield f"evidence must be a list of message ids (got {_shown(evidence)})"
+    yield from _ids_problems("evidence", fields["evidence"])
+
+
+def _ids_problems(name: str, ids: Any) -> Iterator[str]:
+    if not isinstance(ids, list):
+        yield f"{name} must be a list of message ids (got {_shown(ids)})"
         return
-    if len(evidence) > MAX_EVIDENCE:
-        yield f"evidence must have at most {MAX_EVIDENCE} message ids (got {len(evidence)})"
-    for message_id in evidence:
+    if len(ids) > MAX_EVIDENCE:
+        yield f"{name} must have at most {MAX_EVIDENCE} message ids (got {len(ids)})"
+    for message_id in ids:
         if not isinstance(message_id, str) or not 1 <= len(message_id) <= ID_LENGTH:
-            yield f"evidence must be message ids of 1 to {ID_LENGTH} characters (got {_shown(message_id)})"
+            yield f"{name} must be message ids of 1 to {ID_LENGTH} characters (got {_shown(message_id)})"
 
 
 def _shown(value: Any) -> str:

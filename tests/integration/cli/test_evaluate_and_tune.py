@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from fastapi.testclient import TestClient
 from harness.api import Api
+from harness.clients import client_of
 from typer.testing import CliRunner
 
 from memorybase import cli, errors
 from memorybase.cli import evaluate, tune
-from memorybase.client import Client
 
 SESSIONS = 24
 
@@ -27,16 +26,8 @@ def filled(api: Api, monkeypatch: pytest.MonkeyPatch) -> Api:
 
     The commands' client reaches this API without a network.
     """
-
-    def connect(*_: object) -> Client:
-        client = Client("http://testserver", api.secret)
-        headers = {"Authorization": f"Bearer {api.secret}"}
-        http = TestClient(api.client.app, base_url="http://testserver/v1", headers=headers)
-        monkeypatch.setattr(client, "_http", http)
-        return client
-
     for module in (evaluate, tune):
-        monkeypatch.setattr(module, "connect", connect)
+        monkeypatch.setattr(module, "connect", lambda *_: client_of(api))
     api.flow()
     api.memory(capture="all")
     for n in range(SESSIONS):
@@ -144,6 +135,7 @@ class TestEvaluate:
 
 
 class TestTune:
+    @pytest.mark.slow
     def test_a_significant_gain_is_stored_used_and_undone(self, filled: Api, questions: Path) -> None:
         said = run("tune", questions).output
         assert "Cross-validation in 5 parts by session" in said
@@ -165,10 +157,12 @@ class TestTune:
         assert "fitted on 24 questions. Before: the default weights" in run("tune", "--undo").output
         assert weights(filled)["stored"] == stored
 
+    @pytest.mark.slow
     def test_a_dry_run_stores_nothing(self, filled: Api, questions: Path) -> None:
         assert "Nothing was stored: --dry-run." in run("tune", questions, "--dry-run").output
         assert weights(filled)["stored"] is None
 
+    @pytest.mark.slow
     def test_a_gain_that_may_be_chance_is_stored_only_with_force(self, filled: Api, tmp_path: Path) -> None:
         lines = [{"question": f"topic{n}", "evidence": [f"m{n}/4"]} for n in range(SESSIONS)]
         file = written(tmp_path, *lines)  # each is first already

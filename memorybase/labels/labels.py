@@ -1,0 +1,199 @@
+"""Mark found messages as right or wrong for a question, and export that for an evaluation."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+from uuid import UUID, uuid4
+
+from memorybase import errors
+from memorybase.database import clock
+from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.ids import CallerId
+from memorybase.labels import queries
+from memorybase.messages import check_json
+from memorybase.models import Message
+from memorybase.queries import caller_ids
+from memorybase.queries.ownership import check_flow, not_found, require_memory_base
+from memorybase.services import Services
+from memorybase.validation import check_text
+
+MAX_SETTINGS_CHARS = 8_000  # as JSON
+MAX_EXPORTED = 50_000  # labels of one flow
+MAX_OF_QUESTION = 100  # right messages and wrong ones of one question in an export, each
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A judgement. `session_id` and `end_user_id`: the question was asked of this session or person only."""
+
+    message_id: CallerId
+    query: str
+    right: bool
+    flow_id: UUID | None = None
+    session_id: str | None = None
+    end_user_id: str | None = None
+    settings: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelView:
+    """A message marked as right or wrong for a question.
+
+    `message_version` was judged, `current_version` is the message's now. `marked_by`: the name of the API key.
+    """
+
+    id: UUID
+    flow_id: UUID
+    message_id: UUID
+    message_external_id: str | None
+    message_version: int
+    current_version: int
+    query: str
+    session_id: str | None
+    end_user_id: str | None
+    settings: dict[str, Any]
+    right: bool
+    marked_by: str | None
+    marked_at: datetime
+
+
+def mark(services: Services, user_id: UUID, key_id: UUID | None, wanted: Mark) -> LabelView:
+    """Label a message for a question; a second label of the same pair replaces the first.
+
+    Raises NotFound, AmbiguousId, InvalidRequest.
+    """
+    _check(services, wanted)
+    with services.database.transaction() as db:
+        message_id = caller_ids.locate(db, wanted.message_id, wanted.flow_id)
+        message = db.get_one(Message, message_id)
+        values = {
+            "id": uuid4(),
+            "user_id": user_id,
+            "flow_id": message.flow_id,
+            "message_id": message.id,
+            "message_version": message.version,
+            "question_key": question_key(message.flow_id, wanted.query, wanted.session_id, wanted.end_user_id),
+            "question": wanted.query,
+            "session_id": wanted.session_id,
+            "end_user_id": wanted.end_user_id,
+            "settings": dict(wanted.settings or {}),
+            "right": wanted.right,
+            "marked_by": key_id,
+        }
+        label_id = queries.put_label(db, values, clock.now(db))
+        row = queries.label_row(db, user_id, label_id)
+        if row is None:
+            raise not_found("label", label_id)
+        return _view(row)
+
+
+def question_key(flow_id: UUID, query: str, session_id: str | None, end_user_id: str | None) -> bytes:
+    """What labels of one question share."""
+    return hashlib.sha256(json.dumps([str(flow_id), query, session_id, end_user_id]).encode()).digest()
+
+
+def list_labels(
+    services: Services, user_id: UUID, request: PageRequest, *, flow_id: UUID | None = None, right: bool | None = None
+) -> Page[LabelView]:
+    """Newest first. Raises NotFound."""
+    with services.database.reading() as db:
+        if flow_id is not None:
+            check_flow(db, user_id, flow_id)
+        return page_of(queries.labels_page(db, user_id, flow_id=flow_id, right=right, request=request), _view)
+
+
+def marks_of(
+    services: Services,
+    user_id: UUID,
+    flow_ids: Collection[UUID],
+    query: str,
+    message_ids: Collection[UUID],
+    *,
+    session_id: str | None = None,
+    end_user_id: str | None = None,
+) -> dict[UUID, tuple[UUID, bool]]:
+    """By message: its label for this question and whether that says right."""
+    keys = [question_key(flow_id, query, session_id, end_user_id) for flow_id in flow_ids]
+    with services.database.reading() as db:
+        return queries.marks(db, user_id, keys, message_ids)
+
+
+def remove_label(services: Services, user_id: UUID, label_id: UUID) -> None:
+    """Raises NotFound."""
+    with services.database.transaction() as db:
+        if not queries.delete_label(db, user_id, label_id):
+            raise not_found("label", label_id)
+
+
+def export_labels(
+    services: Services, user_id: UUID, *, flow_id: UUID | None = None, memory_base_id: UUID | None = None
+) -> str:
+    """The labels of a flow, or of a memory base's flow, as questions in JSON lines: `evidence` has the right messages,
+    `wrong` the others. Raises NotFound, InvalidRequest."""
+    if (flow_id is None) == (memory_base_id is None):
+        raise errors.InvalidRequest("Either flow_id or memory_base_id must be given", field="flow_id")
+    with services.database.reading() as db:
+        if flow_id is not None:
+            check_flow(db, user_id, flow_id)
+        elif memory_base_id is not None:
+            flow_id = require_memory_base(db, user_id, memory_base_id).flow_id
+        rows = queries.labels_of_questions(db, flow_id, limit=MAX_EXPORTED)
+    questions = (list(of_question) for _, of_question in groupby(rows, key=lambda row: row.question_key))
+    return "".join(json.dumps(_question(of_question), ensure_ascii=False) + "\n" for of_question in questions)
+
+
+def _question(rows: list[AnyRow]) -> dict[str, Any]:
+    first = rows[0]
+    filters = {"session_id": first.session_id, "end_user_id": first.end_user_id}
+    judged = {
+        name: [str(row.message_id) for row in rows if row.right == right][:MAX_OF_QUESTION]
+        for name, right in (("evidence", True), ("wrong", False))
+    }
+    return {"question": first.question, **judged, **{name: value for name, value in filters.items() if value}}
+
+
+def _check(services: Services, wanted: Mark) -> None:
+    limit = services.settings.max_query_chars
+    if not wanted.query.strip() or len(wanted.query) > limit:
+        raise errors.InvalidRequest(
+            f"query must have 1 to {limit} characters (got {len(wanted.query)})",
+            field="query", value=len(wanted.query), limit=limit,
+        )  # fmt: skip
+    check_text(wanted.query, "query")
+    for name in ("session_id", "end_user_id"):
+        value = getattr(wanted, name)
+        if value is not None:
+            check_text(value, name)
+    if wanted.settings is not None:
+        check_json(wanted.settings, "settings")
+        size = len(json.dumps(wanted.settings))
+        if size > MAX_SETTINGS_CHARS:
+            raise errors.InvalidRequest(
+                f"settings must have at most {MAX_SETTINGS_CHARS} characters as JSON (got {size})",
+                field="settings", value=size, limit=MAX_SETTINGS_CHARS,
+            )  # fmt: skip
+
+
+def _view(row: AnyRow) -> LabelView:
+    label = row.SearchLabel
+    return LabelView(
+        id=label.id,
+        flow_id=label.flow_id,
+        message_id=label.message_id,
+        message_external_id=row.external_id,
+        message_version=label.message_version,
+        current_version=row.version,
+        query=label.question,
+        session_id=label.session_id,
+        end_user_id=label.end_user_id,
+        settings=label.settings,
+        right=label.right,
+        marked_by=row.key_name,
+        marked_at=label.marked_at,
+    )

@@ -1,0 +1,83 @@
+"""The statements of labels, always within one user."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.database.paging import AnyRow, AnySelect, Found, Keyset, PageRequest, fetch_page
+from memorybase.database.upsert import core, insert, rows_affected
+from memorybase.models import ApiKey, Message, SearchLabel
+
+Label = SearchLabel
+
+_PAGE = Keyset("labels", (Label.marked_at, Label.id), descending=True)
+
+
+def put_label(db: OrmSession, values: dict[str, Any], now: datetime) -> UUID:
+    """Store a label, or change the one of the same question and message; returns its id."""
+    statement = insert(db, Label).values(**values, marked_at=now)
+    changed = {name: values[name] for name in ("right", "message_version", "settings", "marked_by")}
+    found: UUID = db.execute(
+        statement.on_conflict_do_update(
+            index_elements=["user_id", "question_key", "message_id"], set_=changed | {"marked_at": now}
+        ).returning(core(Label).c.id)
+    ).scalar_one()
+    return found
+
+
+def label_row(db: OrmSession, user_id: UUID, label_id: UUID) -> AnyRow | None:
+    return db.execute(_views().where(Label.id == label_id, Label.user_id == user_id)).one_or_none()
+
+
+def labels_page(
+    db: OrmSession, user_id: UUID, *, flow_id: UUID | None, right: bool | None, request: PageRequest
+) -> Found:
+    """Newest first."""
+    conditions = [Label.user_id == user_id]
+    if flow_id is not None:
+        conditions.append(Label.flow_id == flow_id)
+    if right is not None:
+        conditions.append(Label.right == right)
+    return fetch_page(db, _views().where(*conditions), sa.select(Label.id).where(*conditions), _PAGE, request)
+
+
+def labels_of_questions(db: OrmSession, flow_id: UUID | None, *, limit: int) -> Sequence[AnyRow]:
+    """All labels of a flow, those of one question next to each other."""
+    statement = sa.select(
+        Label.question_key, Label.question, Label.session_id, Label.end_user_id, Label.message_id, Label.right
+    )
+    return db.execute(
+        statement.where(Label.flow_id == flow_id).order_by(Label.question_key, Label.id).limit(limit)
+    ).all()
+
+
+def marks(
+    db: OrmSession, user_id: UUID, question_keys: Collection[bytes], message_ids: Collection[UUID]
+) -> dict[UUID, tuple[UUID, bool]]:
+    """By message: the label of one of these questions, and whether it says right."""
+    statement = sa.select(Label.message_id, Label.id, Label.right).where(
+        Label.user_id == user_id, Label.question_key.in_(question_keys), Label.message_id.in_(message_ids)
+    )
+    return {message_id: (label_id, right) for message_id, label_id, right in db.execute(statement)}
+
+
+def delete_label(db: OrmSession, user_id: UUID, label_id: UUID) -> int:
+    labels = core(Label)
+    return rows_affected(db, sa.delete(labels).where(labels.c.id == label_id, labels.c.user_id == user_id))
+
+
+def _views() -> AnySelect:
+    return (
+        sa.select(
+            Label, Message.version.label("version"), Message.external_id.label("external_id"),
+            ApiKey.name.label("key_name"),
+        )
+        .join(Message, Message.id == Label.message_id)
+        .outerjoin(ApiKey, ApiKey.id == Label.marked_by)
+    )  # fmt: skip
