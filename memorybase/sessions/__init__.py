@@ -1,7 +1,10 @@
 """Flows, sessions and messages: create flows; edit, delete and erase what was captured.
 
     flows      create a flow
-    edits      change or delete a message or a session; erase an end user
+    edits      change, mute, pin or delete a message; change or delete a session; erase an end user
+    restoring  store a deleted message again, until its retention ends
+    curation   one action on many messages, its undoing, and the history of a message
+    difference what an edit did to a text
     relinking  lead threads around a deleted message
     deletion   delete a flow; remove the rows of deleted sessions once every store is repaired
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -25,10 +26,13 @@ from memorybase.queries import (
     ledger,
     memory_bases,
     memory_uses,
+    message_changes,
     node_executions,
+    restorable_messages,
     sessions,
     summaries,
 )
+from memorybase.queries.message_changes import NOBODY, Attribution, ChangeKind
 from memorybase.queries.ownership import check_flow, not_found, require_session
 from memorybase.services import Services
 from memorybase.sessions import relinking
@@ -38,6 +42,7 @@ log = get_logger(__name__)
 
 ERASE_PAGE = 200  # sessions looked up at once
 EDITABLE = ("content", "files", "metadata")
+FLAGS: Mapping[str, tuple[ChangeKind, ChangeKind]] = {"muted": ("mute", "unmute"), "pinned": ("pin", "unpin")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,7 @@ class Erasure:
     `context_messages` were in contexts of node executions; `memory_uses` record what models received; `summaries` are
     those of sessions and of chats. `pending_repairs` repairs delete the chunks, one for each memory base and session;
     those in `job_ids` are queued, the others follow the active jobs. No search returns any of this from now on.
+    `message_changes` had the former versions of messages; `restorable_messages` were deleted earlier, one by one.
     """
 
     sessions: int = 0
@@ -61,37 +67,104 @@ class Erasure:
     job_ids: list[UUID] = field(default_factory=list)
     chats: int = 0
     chat_messages: int = 0
+    message_changes: int = 0
+    restorable_messages: int = 0
 
     def __add__(self, other: Erasure) -> Erasure:
         return Erasure(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
 
 
-def edit_message(services: Services, user_id: UUID, message_id: UUID, changes: Mapping[str, Any]) -> list[UUID]:
-    """Write a new version of a message; returns the ids of the repair jobs. Raises NotFound, InvalidRequest."""
+@dataclass(frozen=True, slots=True)
+class RemovedFrom:
+    """A memory base that held a deleted message, and in how many chunks; a repair deletes them."""
+
+    memory_base_id: UUID
+    kb_name: str
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionReceipt:
+    """A deleted message: by whom and why, what it is removed from, and until when it can be restored."""
+
+    message_id: UUID
+    deleted_at: datetime
+    by: str | None
+    reason: str | None
+    restorable_until: datetime | None
+    removed: list[RemovedFrom]
+    job_ids: list[UUID]
+
+
+def edit_message(
+    services: Services,
+    user_id: UUID,
+    message_id: UUID,
+    changes: Mapping[str, Any],
+    attribution: Attribution = NOBODY,
+) -> list[UUID]:
+    """Write a new version of a message, or mute, unmute, pin or unpin it, which holds from this commit on. Returns the
+    ids of the repair jobs. Raises NotFound, InvalidRequest."""
     for name in changes:
-        if name not in EDITABLE:
-            raise errors.InvalidRequest(f"{name} of a message cannot be changed", field=name, limit=list(EDITABLE))
+        if name not in (*EDITABLE, *FLAGS):
+            raise errors.InvalidRequest(f"{name} of a message cannot be changed", field=name, limit=[*EDITABLE, *FLAGS])
+    flags = {name: value for name, value in changes.items() if name in FLAGS}
+    edited = {name: value for name, value in changes.items() if name in EDITABLE}
     with services.database.transaction() as db:
         bases, session, message = _locked_message(db, user_id, message_id)
         now = clock.now(db)
-        return _ids(edit.apply_edit(db, services, bases, session, message, changes, now))
+        scheduled: Sequence[IngestionJob] = ()
+        if edited or not flags:
+            scheduled = edit.apply_edit(db, services, bases, session, message, edited, now, attribution)
+        for name, value in flags.items():
+            if getattr(message, name) != value:
+                setattr(message, name, value)
+                kind = FLAGS[name][not value]
+                message_changes.record(db, session, message, kind, attribution, now)
+        return _ids(scheduled)
 
 
-def delete_message(services: Services, user_id: UUID, message_id: UUID) -> list[UUID]:
-    """Delete a message; no search finds it from this commit on. Returns the ids of the repair jobs. Raises NotFound."""
+def delete_message(
+    services: Services, user_id: UUID, message_id: UUID, attribution: Attribution = NOBODY
+) -> DeletionReceipt:
+    """Delete a message; no search finds it from this commit on. Raises NotFound.
+
+    While `deleted_retention_days` has not passed, `restoring.restore_message` stores it again.
+    """
+    retention = timedelta(days=services.settings.deleted_retention_days)
     with services.database.transaction() as db:
         bases, session, message = _locked_message(db, user_id, message_id)
+        now = clock.now(db)
+        removed = [
+            RemovedFrom(*held) for held in ledger.chunks_of_message(db, message.flow_id, message.session_id, message.id)
+        ]
         bypass = relinking.find_bypass(db, message)
+        row = restorable_messages.as_json(message)
         deleted_messages.remember_message(db, session, message, bypass.follows_id)
         index.remove(db, session, message)
         memory_uses.redact_uses(db, message.flow_id, [message.id])
-        now = clock.now(db)
         redaction.redact_quotes(db, message, now)
         summaries.mark_deleted(db, message, bypass.follows, now)
+        if retention:
+            message_changes.record(db, session, message, "delete", attribution, now)
+        else:
+            message_changes.delete_of_message(db, message.flow_id, message.id)
         db.delete(message)
         db.flush()
-        relinking.relink(db, bypass)
-        return _ids(scheduler.mark_edited(db, services, bases, session.session_id, message.seq, now))
+        links = relinking.relink(db, bypass)
+        if retention:
+            kept = {
+                "flow_id": message.flow_id, "message_id": message.id, "message": row, "links": links,
+                "follows_id": bypass.follows,
+                "removed": [{**asdict(each), "memory_base_id": str(each.memory_base_id)} for each in removed],
+                "deleted_at": now, "by": attribution.by, "reason": attribution.reason,
+            }  # fmt: skip
+            restorable_messages.keep(db, session, kept)
+        scheduled = scheduler.mark_edited(db, services, bases, session.session_id, message.seq, now)
+        return DeletionReceipt(
+            message.id, now, attribution.by, attribution.reason, now + retention if retention else None, removed,
+            _ids(scheduled),
+        )  # fmt: skip
 
 
 def _locked_message(db: OrmSession, user_id: UUID, message_id: UUID) -> tuple[list[MemoryBase], Session, Message]:
@@ -162,6 +235,8 @@ def _delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id
         now = clock.now(db)
         chunks = ledger.chunks_of_session(db, flow_id, session_id)
         deleted_messages.remember_session(db, session)
+        former = message_changes.delete_of_session(db, session)
+        restorable = restorable_messages.delete_of_session(db, session)
         index.remove_all(db, session)
         uses = memory_uses.delete_uses_of_session(db, flow_id, session_id)
         deleted_summaries = summaries.delete_of_session(db, flow_id, session_id)
@@ -177,7 +252,7 @@ def _delete_session(services: Services, user_id: UUID, flow_id: UUID, session_id
         return Erasure(
             sessions=1, runs=runs, messages=messages, node_executions=executions, context_messages=contexts,
             memory_uses=uses, summaries=deleted_summaries, chunks=chunks, pending_repairs=repairs,
-            job_ids=_ids(scheduled),
+            job_ids=_ids(scheduled), message_changes=former, restorable_messages=restorable,
         )  # fmt: skip
 
 

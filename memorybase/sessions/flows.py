@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from uuid import UUID, uuid4
+
+from sqlalchemy.orm import Session as OrmSession
 
 from memorybase import errors
 from memorybase.database import clock
@@ -13,11 +16,17 @@ from memorybase.services import Services
 
 
 def create_flow(
-    services: Services, user_id: UUID, *, name: str, flow_id: UUID | None = None, external_id: str | None = None
+    services: Services,
+    user_id: UUID,
+    *,
+    name: str,
+    flow_id: UUID | None = None,
+    external_id: str | None = None,
+    before_commit: Callable[[OrmSession, Flow], object] | None = None,
 ) -> Flow:
     """Create a flow. Raises NameTaken (with existing_id) for an id of the user's, NotFound for another user's id."""
     flow, created = put_flow(services, user_id, name=name, flow_id=flow_id or uuid4(), external_id=external_id,
-                             rename=False)  # fmt: skip
+                             rename=False, before_commit=before_commit)  # fmt: skip
     if not created:
         raise errors.NameTaken("A flow with this id exists", field="id", value=flow_id,
                                existing_id=str(flow.id))  # fmt: skip
@@ -32,8 +41,10 @@ def put_flow(
     flow_id: UUID,
     external_id: str | None = None,
     rename: bool = True,
+    before_commit: Callable[[OrmSession, Flow], object] | None = None,
 ) -> tuple[Flow, bool]:
-    """Create or rename the flow with the runtime's own id; also returns whether it is new.
+    """Create or rename the flow with the runtime's own id; also returns whether it is new. `before_commit` is called
+    in the transaction that creates it.
 
     Raises NotFound for another user's id, Conflict while the flow is being deleted.
     """
@@ -44,6 +55,8 @@ def put_flow(
                 flow = Flow(id=flow_id, user_id=user_id, external_id=external_id, name=name,
                             created_at=clock.now(db))  # fmt: skip
                 db.add(flow)
+                if before_commit is not None:
+                    before_commit(db, flow)
                 return flow, True
             if existing.user_id != user_id:
                 raise not_found("flow", flow_id)
@@ -54,4 +67,5 @@ def put_flow(
             return existing, False
     except errors.ConstraintViolated:
         # Two requests with the same id: the other one created it.
-        return put_flow(services, user_id, name=name, flow_id=flow_id, external_id=external_id, rename=rename)
+        return put_flow(services, user_id, name=name, flow_id=flow_id, external_id=external_id, rename=rename,
+                        before_commit=before_commit)  # fmt: skip

@@ -6,8 +6,9 @@ that follow it by the rule of `queries.threads`. The caller holds the session's 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -16,8 +17,8 @@ from sqlalchemy.orm import aliased
 
 from memorybase.conversation.history.session_reader import LONGEST_TURN
 from memorybase.database import batches
-from memorybase.models import Message
-from memorybase.queries import threads
+from memorybase.models import Message, RestorableMessage, Session
+from memorybase.queries import deleted_messages, restorable_messages, sessions, threads
 from memorybase.queries.threads import Neighbors
 
 MOST_QUESTIONS = 5_000  # at most so many that follow the end of one turn are relinked
@@ -31,6 +32,7 @@ class Bypass:
     turn_end     id of what questions follow that name it, if that is another message
     dependents   seqs of the messages that follow it without naming it
     first_link   seq of the first message of the session that names a parent
+    before       parent and rule of each message that was relinked, as they were
     """
 
     message: Message
@@ -39,6 +41,7 @@ class Bypass:
     dependents: tuple[int, ...]
     next_in_run: int | None
     first_link: int | None
+    before: dict[UUID, tuple[UUID | None, str | None]] = field(default_factory=dict)
 
     @property
     def follows_id(self) -> UUID | None:
@@ -77,18 +80,24 @@ def _dependents(db: OrmSession, message: Message, beside: Neighbors) -> tuple[in
     return tuple(sorted(found))
 
 
-def relink(db: OrmSession, bypass: Bypass) -> None:
-    """Lead threads around the message; after its deletion."""
+def relink(db: OrmSession, bypass: Bypass) -> list[Any]:
+    """Lead threads around the message; after its deletion. Returns the changes as JSON, for `restore`."""
+    _relink(db, bypass)
+    after = _links_of(db, bypass.message.flow_id, bypass.before)
+    return [_change(row_id, *bypass.before[row_id], *after[row_id]) for row_id in bypass.before if row_id in after]
+
+
+def _relink(db: OrmSession, bypass: Bypass) -> None:
     message = bypass.message
     if bypass.first_link is None:
         if message.parent_rule is not None and bypass.next_in_run is not None:
-            _update(db, message, {"parent_rule": message.parent_rule}, Message.seq == bypass.next_in_run)
+            _update(db, bypass, {"parent_rule": message.parent_rule}, Message.seq == bypass.next_in_run)
         return  # no message names a parent: the order of the session is the thread
     named = Message.parent_message_id == message.id
     if bypass.turn_end is not None:
         is_question = (Message.role == "user", Message.run_id != message.run_id)
-        _set(db, message, bypass.turn_end, named, *is_question, Message.parent_rule.is_distinct_from("exact"))
-    _set(db, message, bypass.follows, named)
+        _set(db, bypass, bypass.turn_end, named, *is_question, Message.parent_rule.is_distinct_from("exact"))
+    _set(db, bypass, bypass.follows, named)
     _relink_dependents(db, bypass)
     _keep_beginnings(db, bypass)
 
@@ -106,7 +115,7 @@ def _relink_dependents(db: OrmSession, bypass: Bypass) -> None:
         if link.parent_id is not None or target is None or link.seq >= (bypass.first_link or 0)
     ]
     for some in batches.pages(seqs):
-        _set(db, message, bypass.follows, Message.seq.in_(some))
+        _set(db, bypass, bypass.follows, Message.seq.in_(some))
 
 
 def _keep_beginnings(db: OrmSession, bypass: Bypass) -> None:
@@ -122,17 +131,123 @@ def _keep_beginnings(db: OrmSession, bypass: Bypass) -> None:
         began = sa.or_(began, Message.parent_rule == "linked")
     else:
         began = sa.and_(began, Message.seq < first_link)
-    _set(db, message, None, began, Message.parent_message_id.is_(None), is_first)
+    _set(db, bypass, None, began, Message.parent_message_id.is_(None), is_first)
 
 
-def _set(db: OrmSession, message: Message, parent_id: UUID | None, *which: sa.ColumnElement[bool]) -> None:
+def _set(db: OrmSession, bypass: Bypass, parent_id: UUID | None, *which: sa.ColumnElement[bool]) -> None:
     """Let these messages of the session follow a message, or begin a thread."""
     values = {"parent_message_id": parent_id, "parent_rule": "none" if parent_id is None else "exact"}
-    _update(db, message, values, *which)
+    _update(db, bypass, values, *which)
 
 
-def _update(db: OrmSession, message: Message, values: Mapping[str, object], *which: sa.ColumnElement[bool]) -> None:
+def _update(db: OrmSession, bypass: Bypass, values: Mapping[str, object], *which: sa.ColumnElement[bool]) -> None:
+    message = bypass.message
     in_session = (Message.flow_id == message.flow_id, Message.session_id == message.session_id)
+    links = sa.select(Message.id, Message.parent_message_id, Message.parent_rule).where(*in_session, *which)
+    for row_id, parent_id, rule in db.execute(links):
+        bypass.before.setdefault(row_id, (parent_id, rule))
     db.execute(
         sa.update(Message).where(*in_session, *which).values(**values).execution_options(synchronize_session=False)
     )
+
+
+def _links_of(db: OrmSession, flow_id: UUID, ids: Iterable[UUID]) -> dict[UUID, tuple[UUID | None, str | None]]:
+    links = sa.select(Message.id, Message.parent_message_id, Message.parent_rule)
+    return {
+        row_id: (parent_id, rule)
+        for some in batches.pages(ids)
+        for row_id, parent_id, rule in db.execute(links.where(Message.flow_id == flow_id, Message.id.in_(some)))
+    }
+
+
+def _change(
+    row_id: UUID, parent: UUID | None, rule: str | None, new_parent: UUID | None, new_rule: str | None
+) -> list[str | None]:
+    return [str(row_id), _text(parent), rule, _text(new_parent), new_rule]
+
+
+def _text(row_id: UUID | None) -> str | None:
+    return None if row_id is None else str(row_id)
+
+
+def parent_of_restored(db: OrmSession, session: Session, kept: RestorableMessage) -> tuple[UUID | None, str | None]:
+    """The parent and the rule of a message that is being restored. If its parent is still deleted, it follows what is
+    followed in that one's place, and the parent's own restoration puts it back."""
+    parent, rule = _uuid(kept.message["parent_message_id"]), kept.message["parent_rule"]
+    if parent is None or sessions.present(db, session.flow_id, [parent]):
+        return parent, rule
+    follows = deleted_messages.followed_instead(db, session, [parent])
+    if parent not in follows:
+        return parent, rule
+    deleted = _Deleted(db, session)
+    waiting = deleted.copy(parent)
+    instead = follows[parent]
+    if waiting is not None and not _names_turn(kept, waiting):
+        instead = deleted.left_of(waiting.follows_id)
+    link = instead, "none" if instead is None else "exact"
+    if waiting is not None:
+        waiting.links = [*waiting.links, _change(kept.message_id, parent, rule, *link)]
+    return link
+
+
+def _names_turn(kept: RestorableMessage, parent: RestorableMessage) -> bool:
+    """Whether the message follows the whole turn of the question that it names: see `threads`."""
+    child, named = kept.message, parent.message
+    is_question = child["role"] == named["role"] == "user" and child["run_id"] != named["run_id"]
+    return bool(is_question and child["parent_rule"] != "exact")
+
+
+def restore(db: OrmSession, session: Session, kept: RestorableMessage) -> None:
+    """Put back what `relink` changed, after the message is stored again. A message that follows another one by now
+    stays where it is; one that is deleted itself gets its link with its own restoration."""
+    ids = [UUID(change[0]) for change in kept.links]
+    links = _links_of(db, session.flow_id, ids)
+    deleted = _Deleted(db, session)
+    for row_id, change in zip(ids, kept.links, strict=True):
+        parent, rule, set_by_deletions = _uuid(change[1]), change[2], deleted.link_of(row_id, change)
+        copy = None if row_id in links else deleted.copy(row_id)
+        if copy is not None:
+            if (_uuid(copy.message["parent_message_id"]), copy.message["parent_rule"]) == set_by_deletions:
+                copy.message = {**copy.message, "parent_message_id": change[1], "parent_rule": rule}
+        elif links.get(row_id) == set_by_deletions:
+            db.execute(
+                sa.update(Message)
+                .where(Message.flow_id == session.flow_id, Message.id == row_id)
+                .values(parent_message_id=parent, parent_rule=rule)
+                .execution_options(synchronize_session=False)
+            )
+
+
+class _Deleted:
+    """The deleted messages of a session that can be restored, each read once."""
+
+    def __init__(self, db: OrmSession, session: Session) -> None:
+        self._db, self._session = db, session
+        self._copies: dict[UUID, RestorableMessage | None] = {}
+
+    def copy(self, row_id: UUID) -> RestorableMessage | None:
+        if row_id not in self._copies:
+            self._copies[row_id] = restorable_messages.of_ids(self._db, self._session, [row_id]).get(row_id)
+        return self._copies[row_id]
+
+    def link_of(self, row_id: UUID, change: Sequence[str | None]) -> tuple[UUID | None, str | None]:
+        """The parent and rule that a message has since this change, by the deletions of what it followed then."""
+        parent, rule = _uuid(change[3]), change[4]
+        while parent is not None and (copy := self.copy(parent)) is not None:
+            later = next((each for each in copy.links if (each[0], each[1]) == (str(row_id), str(parent))), None)
+            if later is None:
+                break
+            parent, rule = _uuid(later[3]), later[4]
+        return parent, rule
+
+    def left_of(self, row_id: UUID | None) -> UUID | None:
+        """This message or, if it was deleted, the one that it followed."""
+        while row_id is not None and (copy := self.copy(row_id)) is not None:
+            row_id = copy.follows_id
+        if row_id is None:
+            return None
+        return deleted_messages.followed_instead(self._db, self._session, [row_id]).get(row_id, row_id)
+
+
+def _uuid(value: str | None) -> UUID | None:
+    return None if value is None else UUID(value)

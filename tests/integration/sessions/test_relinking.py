@@ -14,7 +14,7 @@ from harness.world import World
 from memorybase.conversation import UUID_NIL, Limits, View, ViewOptions
 from memorybase.conversation.history.session_reader import captured_view
 from memorybase.conversation.view.threads import BROKEN_LINK, CYCLE
-from memorybase.sessions import edits
+from memorybase.sessions import edits, restoring
 
 S = "s"
 
@@ -175,7 +175,7 @@ def test_a_question_that_names_a_deleted_one_later_follows_its_answer(world: Wor
     assert thread(world) == "q1 a1 a2 q3 a3"
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 24))])
 def test_deletions_in_random_sessions_take_nothing_else_from_any_thread(world: World, seed: int) -> None:
     chance = random.Random(seed)
     random_log(world, chance, linked=0.5)
@@ -196,6 +196,61 @@ def test_deletions_in_random_sessions_take_nothing_else_from_any_thread(world: W
             if CYCLE not in flags_before:
                 assert ids == [each for each in expected if each != gone.seq], (seed, gone.seq, leaf.seq)
                 assert flags == flags_before
+
+
+def restore(world: World, message_id: UUID) -> None:
+    restoring.restore_message(world.services, world.user_id, message_id)
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("parents", ["a", "q"])
+@pytest.mark.parametrize("gone", [("a2",), ("q2",), ("q2", "a2"), ("a2", "q2"), ("q1", "a1"), ("a2", "q3", "a3")])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_restored_message_takes_its_place_in_the_thread(
+    world: World, parents: str, gone: tuple[str, ...], backwards: bool
+) -> None:
+    linked(world, parents)
+    before = thread(world)
+    ids = [said(world, content) for content in gone]
+    delete(world, *gone)
+    for message_id in reversed(ids) if backwards else ids:
+        restore(world, message_id)
+    assert thread(world) == before
+    assert view(world).report.flags == ()
+
+
+def test_what_was_captured_after_a_deletion_keeps_its_place(world: World) -> None:
+    linked(world, "a", count=2)
+    gone = said(world, "a2")
+    delete(world, "a2")
+    turn(world, "3", parent_message_id="a2")
+    assert thread(world) == "q1 a1 q2 q3 a3"
+    restore(world, gone)
+    assert thread(world, "a3") == "q1 a1 q2 q3 a3"
+    assert thread(world, "a2") == "q1 a1 q2 a2"
+
+
+# The first two need what was changed twice by deletions: parents of deleted messages, and rules beside parents.
+@pytest.mark.parametrize(
+    "seed", [177, 372, *range(6), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 60))]
+)
+def test_restoring_in_any_order_leads_every_thread_as_before(world: World, seed: int) -> None:
+    chance = random.Random(seed)
+    random_log(world, chance, linked=0.5)
+    names = {message.id: message.seq for message in world.messages(S)}
+    before = {each: walked(world, each, names) for each in names}
+    in_order = sorted(names, key=names.__getitem__)  # by id they would be others in each run
+    gone = chance.sample(in_order, min(len(names) - 1, chance.randint(1, 6)))
+    for message_id in gone:
+        edits.delete_message(world.services, world.user_id, message_id)
+    chance.shuffle(gone)
+
+    for message_id in gone:
+        restore(world, message_id)
+
+    for each, (ids, flags) in before.items():
+        if CYCLE not in flags:
+            assert walked(world, each, names) == (ids, flags), (seed, names[each], [names[other] for other in gone])
 
 
 def walked(world: World, leaf_id: UUID, names: dict[UUID, int]) -> tuple[list[int], tuple[str, ...]]:

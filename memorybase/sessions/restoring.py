@@ -1,0 +1,221 @@
+"""Deleted messages: list them, restore one, delete one for good, and delete those whose retention has ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase import errors
+from memorybase.database import clock
+from memorybase.database.paging import AnyRow, Page, PageRequest, page_of
+from memorybase.ids import CallerId
+from memorybase.ingestion import scheduler, trigger
+from memorybase.keyword_index import index
+from memorybase.models import MemoryBase, RestorableMessage, Session
+from memorybase.queries import (
+    deleted_messages,
+    memory_bases,
+    message_changes,
+    restorable_messages,
+    sessions,
+    summaries,
+)
+from memorybase.queries.message_changes import NOBODY, Attribution
+from memorybase.queries.ownership import check_flow, not_found, require_memory_base
+from memorybase.services import Services
+from memorybase.sessions import relinking
+from memorybase.sessions.edits import RemovedFrom
+from memorybase.telemetry import get_logger
+
+log = get_logger(__name__)
+
+SWEEP_PAGE = 500  # messages in one transaction
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedMessageView:
+    """A deleted message that can be restored until `restorable_until`, or captured again by then."""
+
+    id: UUID
+    external_id: str | None
+    flow_id: UUID
+    session_id: str
+    run_id: UUID
+    end_user_id: str | None
+    seq: int
+    role: str
+    content: str | list[Any] | None
+    sender_name: str | None
+    version: int
+    timestamp: datetime
+    deleted_at: datetime
+    by: str | None
+    reason: str | None
+    restorable_until: datetime
+    removed: list[RemovedFrom]
+
+
+def list_deleted(
+    services: Services,
+    user_id: UUID,
+    request: PageRequest,
+    *,
+    flow_id: UUID | None = None,
+    memory_base_id: UUID | None = None,
+    session_id: str | None = None,
+) -> Page[DeletedMessageView]:
+    """The messages that can be restored, the last deleted first. Raises NotFound, InvalidRequest."""
+    with services.database.reading() as db:
+        if flow_id is not None:
+            check_flow(db, user_id, flow_id)
+        if memory_base_id is not None:
+            base = require_memory_base(db, user_id, memory_base_id)
+            if flow_id not in {None, base.flow_id}:
+                raise errors.InvalidRequest(
+                    "flow_id must be the flow of the memory base", field="flow_id", value=flow_id
+                )
+            flow_id = base.flow_id
+        since = _restorable_since(db, services)
+        found = restorable_messages.page(db, user_id, request, flow_id=flow_id, session_id=session_id, since=since)
+        return page_of(found, lambda row: _view(services, row))
+
+
+def find_deleted(services: Services, given: CallerId, flow_id: UUID | None) -> UUID:
+    """The id of the deleted message that the caller means. Raises NotFound, AmbiguousId."""
+    with services.database.reading() as db:
+        since = _restorable_since(db, services)
+        if given.uuid is not None:
+            kept = restorable_messages.fetch(db, given.user_id, given.uuid, flow_id, since)
+            if kept is not None:
+                return kept.message_id
+        found = restorable_messages.ids_by_external_id(db, given.user_id, given.text, flow_id, since)
+    if len(found) > 1:
+        raise errors.AmbiguousId(
+            "Several flows have a deleted message with this id. Send flow_id", field="flow_id", value=given.sent
+        )
+    if not found:
+        raise _missing(given.sent)
+    return found[0]
+
+
+def restore_message(
+    services: Services, user_id: UUID, message_id: UUID, attribution: Attribution = NOBODY
+) -> list[UUID]:
+    """Store a deleted message again: the same id and seq, a new version, its place in the thread and its changes.
+    Searches find it from this commit on. Returns the ids of the repair jobs.
+
+    Raises NotFound after the retention, MessageConflict if a message with its id was captured since.
+    """
+    with services.database.transaction() as db:
+        bases, session, kept = _locked(db, services, user_id, message_id)
+        now = clock.now(db)
+        external_id = kept.message["external_id"]
+        if sessions.message_by_id(db, message_id) is not None or (
+            external_id is not None and sessions.has_external_id(db, session.flow_id, external_id)
+        ):
+            raise errors.MessageConflict(
+                "A message with this id was captured after the deletion", field="message_id", value=message_id
+            )
+        row = _row(db, services, session, kept, now)
+        sessions.insert_messages(db, [row])
+        index.add(db, session, [row], {message_id: index.analyze(services, row["role"], row["content"])})
+        deleted_messages.delete(db, session.flow_id, [message_id])
+        db.flush()
+        relinking.restore(db, session, kept)
+        db.delete(kept)
+        message = sessions.message_by_id(db, message_id)
+        if message is None:
+            raise errors.ConstraintViolated("The restored message is missing after its insert")
+        message_changes.record(db, session, message, "restore", attribution, now)
+        summaries.mark_edited(db, session.flow_id, session.session_id, message.seq, now)
+        scheduled = scheduler.mark_edited(db, services, bases, session.session_id, message.seq, now)
+        # Beyond the target it is pending, like a new message.
+        ingestion = trigger.trigger(db, services, bases, session, now)
+        jobs = [job.id for job in scheduled] + [state.job_id for state in ingestion if state.job_id is not None]
+        return list(dict.fromkeys(jobs))
+
+
+def purge_message(services: Services, user_id: UUID, message_id: UUID) -> None:
+    """Delete a deleted message and its changes for good, before its retention ends. Raises NotFound."""
+    with services.database.transaction() as db:
+        _, session, kept = _locked(db, services, user_id, message_id)
+        if sessions.message_by_id(db, message_id) is None:
+            message_changes.delete_of_message(db, session.flow_id, message_id)
+        db.delete(kept)
+
+
+def delete_expired(services: Services) -> int:
+    """Delete the messages whose retention has ended for good; how many."""
+    deleted = 0
+    while True:
+        with services.database.transaction() as db:
+            page = restorable_messages.delete_before(db, _restorable_since(db, services), limit=SWEEP_PAGE)
+        deleted += page
+        if page < SWEEP_PAGE:
+            return deleted
+
+
+def _locked(
+    db: OrmSession, services: Services, user_id: UUID, message_id: UUID
+) -> tuple[list[MemoryBase], Session, RestorableMessage]:
+    """The deleted message, with its session locked. Common lock order: memory bases, session."""
+    since = _restorable_since(db, services)
+    kept = restorable_messages.fetch(db, user_id, message_id, None, since)
+    found = None if kept is None else restorable_messages.session_of(db, kept)
+    if found is not None:
+        bases = memory_bases.share_bases_of_flow(db, found.flow_id)
+        session = sessions.lock_session(db, found.flow_id, found.session_id)
+        kept = restorable_messages.fetch(db, user_id, message_id, None, since, lock=True)
+        # The session may have been renamed, and the message restored, before this transaction had the locks.
+        if session is not None and kept is not None and kept.session_uuid == session.id:
+            return bases, session, kept
+    raise _missing(message_id)
+
+
+def _row(
+    db: OrmSession, services: Services, session: Session, kept: RestorableMessage, now: datetime
+) -> dict[str, Any]:
+    """The message's row, with a version that no store has ever held."""
+    row = restorable_messages.from_json(kept.message)
+    past = deleted_messages.fetch(db, session.flow_id, [kept.message_id]).get(kept.message_id)
+    parent, rule = relinking.parent_of_restored(db, session, kept)
+    document = index.analyze(services, row["role"], row["content"])
+    return {
+        **row,
+        "session_id": session.session_id,
+        "version": max(row["version"], past.version if past else 0) + 1,
+        "parent_message_id": parent,
+        "parent_rule": rule,
+        "edited_at": now,
+        **index.columns(document),
+    }
+
+
+def _restorable_since(db: OrmSession, services: Services) -> datetime:
+    return clock.now(db) - timedelta(days=services.settings.deleted_retention_days)
+
+
+def _view(services: Services, row: AnyRow) -> DeletedMessageView:
+    kept: RestorableMessage = row.RestorableMessage
+    message = restorable_messages.from_json(kept.message)
+    same = ("external_id", "run_id", "seq", "role", "content", "sender_name", "version", "timestamp")
+    return DeletedMessageView(
+        id=kept.message_id,
+        flow_id=kept.flow_id,
+        session_id=row.session_id,
+        end_user_id=row.end_user_id,
+        deleted_at=kept.deleted_at,
+        by=kept.by,
+        reason=kept.reason,
+        restorable_until=kept.deleted_at + timedelta(days=services.settings.deleted_retention_days),
+        removed=[RemovedFrom(UUID(each["memory_base_id"]), each["kb_name"], each["chunks"]) for each in kept.removed],
+        **{name: message[name] for name in same},
+    )
+
+
+def _missing(value: object) -> errors.NotFound:
+    return not_found("deleted message", value, field="message_id")
