@@ -1,6 +1,7 @@
 """Search: a query to ranked messages. The store proposes, SQL verifies; an outage is an error, never an empty result.
 
     search               the search, top to bottom: read it first
+    several              the same over several memory bases or all
     request              a request and its bounds
     conditions           comparisons with metadata, for callers that filter by more than equal values
     knowledge            what a knowledge id of Dify names
@@ -13,8 +14,13 @@
     signals              one number each for what a message and the turns around it show
     late_interaction     how well tokens of the question match tokens of a message
     scoring              all signals in one score
+    pins                 pinned messages come first, where they are relevant
+    bands                words for scores: strong, good, fair, weak
+    parts                the parts of a score in a user's words, and factors for them
     weights              a memory base's own weights
     reranking            an optional cross-encoder
+    alike                messages with the same text
+    query_vectors        vectors of the latest queries
     snippets, passages   the passage of a hit that matched
     packing              passages that fit a token budget
     queries              the statements

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session as OrmSession
 from memorybase.keyword_index import queries as postings
 from memorybase.queries import token_vectors
 from memorybase.queries.token_vectors import TokensAt
-from memorybase.search import keyword_search, late_interaction, queries, scoring, signals
+from memorybase.search import keyword_search, late_interaction, pins, queries, scoring, signals
 from memorybase.search.keyword_search import QueryTerms
 from memorybase.search.queries import Facts, Target
 from memorybase.search.query_parser import Question
@@ -41,7 +41,8 @@ CHUNKS_COMPARED = 4  # of a message that only the keyword half found
 def find_keyword_candidates(
     db: OrmSession, request: SearchRequest, question: Question, targets: Sequence[Target]
 ) -> tuple[QueryTerms, dict[Target, list[Candidate]]]:
-    """The question's terms, and each target's candidates by BM25, best first, without a cosine."""
+    """The question's terms, and each target's candidates by BM25, best first, without a cosine; then pinned messages,
+    which may be relevant without its words."""
     flow_id = targets[0].flow_id
     within = None
     if request.session_id is not None or request.end_user_id is not None:
@@ -51,7 +52,18 @@ def find_keyword_candidates(
     terms = keyword_search.find_terms(db, flow_id, question.terms, within)
     tried = POSITIONS_PER_CANDIDATE * _candidate_limit(request) if request.conditions is None else CONDITION_POSITIONS
     positions = terms.best_positions(tried).tolist()
-    return terms, {target: _eligible_at(db, target, positions, request) for target in targets}
+    pinned = queries.pinned_positions(
+        db, flow_id, session_id=request.session_id, end_user_id=request.end_user_id, at_most=pins.PINNED_CANDIDATES
+    )
+    return terms, {
+        target: _with_pinned(_eligible_at(db, target, positions, request), _eligible_at(db, target, pinned, request))
+        for target in targets
+    }
+
+
+def _with_pinned(found: list[Candidate], pinned: list[Candidate]) -> list[Candidate]:
+    known = {candidate.message_id for candidate in found}
+    return found + [candidate for candidate in pinned if candidate.message_id not in known]
 
 
 def _candidate_limit(request: SearchRequest) -> int:
@@ -143,12 +155,16 @@ def score(
         language = services.settings.keyword_language
         rarity = late_interaction.weights_of(question, request.query, tokens, terms, language)
         columns |= late_interaction.columns(described, stored, tokens, rarity)
+    half_life = request.half_life_days
     if not request.default_weights:
         weights = scoring.weights_of(target.search_weights, weights.name)
+        half_life = scoring.half_life_of(target.search_weights) if half_life is None else half_life
+    if request.weights is not None:
+        weights = request.weights.applied(weights)
     scores, bias = weights.scores(columns)
     fused: list[Candidate] = []
     for index, (candidate, message) in enumerate(pairs):
-        recency = _recency(request, message.timestamp, now)
+        recency = _recency(half_life, message.timestamp, now)
         total = round(float(scores[index]) * recency, SCORE_DIGITS)
         if total >= (request.min_score or 0):
             values = {name: float(column[index]) for name, column in columns.items()} if request.explain else None
@@ -162,9 +178,9 @@ def _tokens_at(db: OrmSession, target: Target, positions: Collection[int]) -> di
     )
 
 
-def _recency(request: SearchRequest, timestamp: datetime, now: datetime) -> float:
-    """The factor for age: half of the score fades if the request has a half-life."""
-    if request.half_life_days is None:
+def _recency(half_life_days: float | None, timestamp: datetime, now: datetime) -> float:
+    """The factor for age: half of the score fades if there is a half-life."""
+    if not half_life_days:
         return 1.0
     age = max(0.0, (now - timestamp).total_seconds() / 86_400)
-    return 0.5 + 0.5 * float(0.5 ** min(age / request.half_life_days, 1_000))
+    return 0.5 + 0.5 * float(0.5 ** min(age / half_life_days, 1_000))

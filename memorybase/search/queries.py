@@ -12,7 +12,17 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session as OrmSession
 
 from memorybase.database.batches import is_among
-from memorybase.models import Capture, Flow, Generation, LedgerEntry, MemoryBase, Message, Session, SessionProgress
+from memorybase.models import (
+    IS_PINNED,
+    Capture,
+    Flow,
+    Generation,
+    LedgerEntry,
+    MemoryBase,
+    Message,
+    Session,
+    SessionProgress,
+)
 from memorybase.queries.sessions import counted
 
 Progress = SessionProgress
@@ -74,6 +84,7 @@ class Facts(NamedTuple):
     first_person: int
     capitals: int
     first_position: int  # of its session
+    pinned: bool = False
 
 
 class Held(NamedTuple):
@@ -133,6 +144,18 @@ def serving_targets(
     return [Target(*row) for row in rows]
 
 
+def flows_of_bases(db: OrmSession, user_id: UUID, base_ids: Collection[UUID] | None, *, limit: int) -> dict[UUID, UUID]:
+    """The flow of each of these memory bases, or with None of all of the user's, except those being deleted."""
+    statement = sa.select(MemoryBase.id, MemoryBase.flow_id).join(Flow, Flow.id == MemoryBase.flow_id)
+    statement = statement.where(
+        MemoryBase.user_id == user_id, MemoryBase.deleting_at.is_(None), Flow.deleting_at.is_(None)
+    )
+    if base_ids is not None:
+        statement = statement.where(MemoryBase.id.in_(base_ids))
+    rows = db.execute(statement.order_by(MemoryBase.created_at, MemoryBase.id).limit(limit))
+    return {row.id: row.flow_id for row in rows}
+
+
 def fetch_facts(db: OrmSession, target: Target, ids: Collection[UUID], *, metadata: bool) -> dict[UUID, Facts]:
     """The facts of the messages that exist. By primary key alone: the caller filters."""
     rows = db.execute(_facts_by_id(metadata=metadata), _of(target) | {"ids": ids})
@@ -173,6 +196,18 @@ def small_selection(
         )
     )
     return ids if len(ids) <= at_most else None
+
+
+def pinned_positions(
+    db: OrmSession, flow_id: UUID, *, session_id: str | None, end_user_id: str | None, at_most: int
+) -> list[int]:
+    """The positions of pinned messages, the last captured first; of a session or an end user if one is given."""
+    pinned = sa.select(Message.position).where(Message.flow_id == flow_id, IS_PINNED)
+    if session_id is not None or end_user_id is not None:
+        pinned = pinned.join(
+            Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id)
+        ).where(*_session_scope(session_id, end_user_id))
+    return list(db.scalars(pinned.order_by(Message.captured_at.desc()).limit(at_most)))
 
 
 def pending_messages(db: OrmSession, target: Target, scope: PendingScope) -> list[PendingMessage]:
@@ -281,7 +316,7 @@ def _dirty_sessions(db: OrmSession, target: Target, limit: int) -> list[UUID]:
 
 
 def fetch_messages(db: OrmSession, flow_id: UUID, ids: Collection[UUID]) -> dict[UUID, Message]:
-    """The messages that exist in this flow."""
+    """The messages that exist in this flow and are not muted."""
     messages = db.scalars(_messages(), {"ids": ids})
     return {message.id: message for message in messages if message.flow_id == flow_id}
 
@@ -314,6 +349,7 @@ def _beside(
             Message.session_id == session_id,
             Message.is_dialogue == sa.true(),
             Message.text_bytes > 0,  # an assistant's bare tool call has no text
+            Message.muted == sa.false(),
             beyond,
         )
         .order_by(order)
@@ -370,7 +406,7 @@ def _turns_at() -> sa.Select[bool, int, str, str, str | None, int, int, int]:
 
 @lru_cache
 def _messages() -> sa.Select[Message]:
-    return sa.select(Message).where(Message.id.in_(sa.bindparam("ids", expanding=True)))
+    return sa.select(Message).where(Message.id.in_(sa.bindparam("ids", expanding=True)), Message.muted == sa.false())
 
 
 @lru_cache
@@ -410,7 +446,16 @@ def _facts(*, metadata: bool) -> sa.Select[Any]:
         Message.first_person,
         Message.capitals,
         Session.first_position,
-    ).join(Session, sa.and_(Session.flow_id == Message.flow_id, Session.session_id == Message.session_id))
+        Message.pinned,
+    ).join(
+        Session,
+        # Every candidate is read here, whatever found it: a muted message is none from the commit on that muted it.
+        sa.and_(
+            Session.flow_id == Message.flow_id,
+            Session.session_id == Message.session_id,
+            Message.muted == sa.false(),
+        ),
+    )
 
 
 def _held() -> sa.ScalarSelect[int]:

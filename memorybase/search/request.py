@@ -12,6 +12,7 @@ from memorybase import errors
 from memorybase.ids import CallerId
 from memorybase.messages import ROLES
 from memorybase.search.conditions import Condition, Conditions, moment
+from memorybase.search.parts import PartWeights, check_part_weights
 from memorybase.search.queries import Facts
 from memorybase.settings import Settings
 from memorybase.validation import check_text
@@ -35,8 +36,12 @@ class SearchRequest:
 
     since and until are inclusive. metadata: each key must have exactly this value in the message's metadata.
     conditions: tried on the 2,000 nearest chunks and the 2,000 best keyword matches, because no index knows them.
-    default_weights: ignore the memory base's own weights.
-    half_life_days: half of the score fades with the message's age, with this half-life.
+    default_weights: ignore the memory base's own weights and half-life.
+    weights: factors for the parts of the score, on top of the weights.
+    half_life_days: half of the score fades with the message's age, with this half-life; 0: nothing fades; None: as the
+    memory base's own weights say.
+    memory_base_ids: in a flow, only these of its memory bases; empty: all.
+    fold_alike: of messages with the same text only the best, with how many others there are.
     passages: if false, a snippet is the chunk that matched, for callers that read the messages themselves.
     """
 
@@ -58,7 +63,10 @@ class SearchRequest:
     exclude_message_ids: Collection[UUID | CallerId] = ()
     explain: bool = False
     default_weights: bool = False
+    weights: PartWeights | None = None
     half_life_days: float | None = None
+    memory_base_ids: Sequence[UUID] = ()
+    fold_alike: bool = False
     passages: bool = True
 
     @property
@@ -79,11 +87,9 @@ def check(settings: Settings, request: SearchRequest) -> None:
     )
     check_bound("neighbors", request.neighbors, 0, MAX_NEIGHBORS)
     check_bound("exclude_message_ids", len(request.exclude_message_ids), 0, MAX_EXCLUDED, unit="ids")
-    if request.half_life_days is not None and not 0 < request.half_life_days <= MAX_HALF_LIFE_DAYS:
-        raise errors.InvalidRequest(
-            f"half_life_days must be above 0 and at most {MAX_HALF_LIFE_DAYS} (got {request.half_life_days:g})",
-            field="half_life_days", value=request.half_life_days, limit=MAX_HALF_LIFE_DAYS,
-        )  # fmt: skip
+    check_half_life(request.half_life_days)
+    if request.weights is not None:
+        check_part_weights(request.weights)
     for name in ("session_id", "end_user_id"):
         value = getattr(request, name)
         if value is not None:
@@ -95,6 +101,14 @@ def check(settings: Settings, request: SearchRequest) -> None:
         moment = getattr(request, name)
         if moment is not None and moment.tzinfo is None:
             raise errors.InvalidRequest(f"{name} must have a time zone", field=name)
+
+
+def check_half_life(days: float | None) -> None:
+    if days is not None and not 0 <= days <= MAX_HALF_LIFE_DAYS:
+        raise errors.InvalidRequest(
+            f"half_life_days must be from 0 to {MAX_HALF_LIFE_DAYS} (got {days:g})",
+            field="half_life_days", value=str(days), limit=MAX_HALF_LIFE_DAYS,
+        )  # fmt: skip
 
 
 def narrowed(request: SearchRequest) -> SearchRequest:

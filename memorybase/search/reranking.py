@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from memorybase.messages import message_text
-from memorybase.search import queries
+from memorybase.search import pins, queries
 from memorybase.search.request import SearchRequest
 from memorybase.search.stored_candidates import Candidate
 from memorybase.services import Services
@@ -31,7 +31,7 @@ def rerank(
     The others are left out, because their scores would not compare. Raises ModelUnavailable.
     """
     best: dict[UUID, Candidate] = {}
-    for candidate in sorted(candidates, key=lambda candidate: candidate.order):
+    for candidate in pins.ordered(request, candidates):
         best.setdefault(candidate.message_id, candidate)
     chosen = list(best.values())[: max(RERANKED, request.top_k)]
     if not chosen:

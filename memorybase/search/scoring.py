@@ -129,6 +129,12 @@ def log_sum(sums: Floats) -> float:
 
 
 @lru_cache(maxsize=256)
+def half_life_of(stored: str | None) -> float | None:
+    """The half-life in days that a memory base's own weights set, from the JSON of its row."""
+    return json.loads(stored).get("half_life_days") if stored else None
+
+
+@lru_cache(maxsize=256)
 def weights_of(stored: str | None, name: str) -> Weights:
     """The weights of this name: a memory base's own from the JSON of its row, else the default ones."""
     tuned = json.loads(stored)["sets"].get(name) if stored else None

@@ -18,7 +18,7 @@ from memorybase.keyword_index import queries as postings
 from memorybase.models import Message
 from memorybase.queries import caller_ids
 from memorybase.queries.ownership import check_flow, not_found, require_memory_base
-from memorybase.search import hybrid, queries, query_parser, reranking, vector_search
+from memorybase.search import alike, hybrid, pins, queries, query_parser, reranking, vector_search
 from memorybase.search.queries import Neighbour, Target
 from memorybase.search.query_parser import Question, possible_names
 from memorybase.search.request import SearchRequest, check, narrowed
@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 class Hit:
     """A found message. `pending`: the serving generation does not hold it yet, or holds an older version.
 
+    `alike`: how many other messages with the same text it stands for, if the request folds them.
     `snippet` is the passage that matched, `text[snippet_start:snippet_end]` of the message. `before` and `after` are
-    the turns around it as dicts, in conversation order. `parts` explains the score; null unless requested.
+    the turns around it as dicts, in conversation order. `parts` explains the score; null unless requested. `pinned`
+    results come first if they are relevant.
     """
 
     message_id: UUID
@@ -58,6 +60,8 @@ class Hit:
     before: list[dict[str, Any]] = field(default_factory=list)
     after: list[dict[str, Any]] = field(default_factory=list)
     parts: dict[str, Any] | None = None
+    alike: int = 0
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +84,8 @@ def search(services: Services, user_id: UUID, request: SearchRequest) -> SearchA
     check(services.settings, request)
     request = _with_rows(services, user_id, request)
     find = _dense if request.mode == "dense" else _reranked
-    candidates = find(services, user_id, request)
-    results = _hits(services, request, _top(candidates, request))
+    chosen = _top(services, find(services, user_id, request), request)
+    results = _hits(services, request, chosen)
     return SearchAnswer(results=results, took_ms=round((time.perf_counter() - started) * 1_000, 3))
 
 
@@ -167,16 +171,24 @@ def _targets(db: OrmSession, user_id: UUID, request: SearchRequest) -> list[Targ
     targets = queries.serving_targets(db, user_id, memory_base_id=request.memory_base_id, flow_id=request.flow_id)
     if request.memory_base_id is not None and not targets:
         raise not_found("memory base", request.memory_base_id)
-    return targets
+    if not request.memory_base_ids:
+        return targets
+    by_id = {target.memory_base_id: target for target in targets}
+    for base_id in request.memory_base_ids:
+        if base_id not in by_id:
+            raise not_found("memory base", base_id, field="memory_base_ids")
+    return [by_id[base_id] for base_id in request.memory_base_ids]
 
 
-def _top(candidates: Iterable[Candidate], request: SearchRequest) -> list[Candidate]:
-    """The top_k candidates, each message once."""
+def _top(services: Services, candidates: Iterable[Candidate], request: SearchRequest) -> list[Candidate]:
+    """The top_k candidates, each message once; alike ones folded if the request says so."""
     best: dict[UUID, Candidate] = {}
-    for candidate in sorted(candidates, key=lambda candidate: candidate.order):
+    for candidate in pins.ordered(request, candidates):
         best.setdefault(candidate.message_id, candidate)
-        if len(best) == request.top_k:
+        if len(best) == request.top_k and not request.fold_alike:
             break
+    if request.fold_alike:
+        return alike.fold(services, list(best.values()), request.top_k)
     return list(best.values())
 
 
@@ -251,6 +263,8 @@ def _hit(
         before=before,
         after=after,
         parts=_parts(candidate) if explain else None,
+        alike=candidate.alike,
+        pinned=message.pinned,
     )
 
 

@@ -18,6 +18,7 @@ from memorybase.search import queries, signals
 from memorybase.search.pending_candidates import nearest_pending
 from memorybase.search.queries import PendingMessage, Target
 from memorybase.search.query_parser import Question
+from memorybase.search.query_vectors import LatestByOwner
 from memorybase.search.request import SearchRequest
 from memorybase.search.stored_candidates import Candidate, nearest_stored
 from memorybase.services import Services
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 # How much pending work of a memory base a search reads.
 PENDING_MESSAGES = 64
 PENDING_SESSIONS = 1_000
+
+CACHED_QUERIES = 256  # the latest of each model
 
 # In mode dense the cosine loses this much each time the length grows e-fold above 40 terms; .08 to .10 do equally well.
 LENGTH_COST = 0.08
@@ -113,6 +116,9 @@ def corrected_for_length(
     return corrected
 
 
+_EmbeddedVectors = tuple[NDArray[np.float32], QueryTokens | None]
+
+
 class _EmbeddedQuery(NamedTuple):
     """The query, embedded by one model."""
 
@@ -137,10 +143,18 @@ def _embed_queries(
     return embedded
 
 
+_latest: LatestByOwner[tuple[str, str | None], _EmbeddedVectors] = LatestByOwner(CACHED_QUERIES)
+
+
 def _embed_query(embedder: Embedder, query: str, full_query: str | None) -> _EmbeddedQuery:
+    made = _latest.get(embedder, (query, full_query), lambda: _embed_vectors(embedder, query, full_query))
+    return _EmbeddedQuery(embedder, *made)
+
+
+def _embed_vectors(embedder: Embedder, query: str, full_query: str | None) -> _EmbeddedVectors:
     try:
         if full_query is None:
-            return _EmbeddedQuery(embedder, embedder.embed_query(query), None)
-        return _EmbeddedQuery(embedder, *embedder.embed_query_with_tokens(query, full_query))
+            return embedder.embed_query(query), None
+        return embedder.embed_query_with_tokens(query, full_query)
     except errors.TextRejected as exc:
         raise errors.InvalidRequest("The embedding model cannot encode this query", field="query") from exc

@@ -14,11 +14,14 @@ from uuid import UUID
 
 from memorybase import errors
 from memorybase.queries.ownership import require_memory_base
+from memorybase.search.parts import PartWeights, check_part_weights
+from memorybase.search.request import check_half_life
 from memorybase.search.scoring import SETS, SIGNALS, Weights
 from memorybase.services import Services
 
 MAX_WEIGHT = 100.0  # the bound on the size of a weight or bias; fitted ones stay below ten
 MAX_NOTE_CHARS = 500
+CHOSEN_BY_HAND = "chosen by hand"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +34,13 @@ class WeightSet:
 
 @dataclass(frozen=True, slots=True)
 class StoredWeights:
-    """A memory base's own weights: sets by name, each replacing the default set of that name."""
+    """A memory base's own weights: sets by name, each replacing the default set of that name, and a half-life."""
 
     sets: dict[str, WeightSet]
     fitted_at: datetime | None = None
     questions: int | None = None  # how many they were fitted on
     note: str | None = None
+    half_life_days: float | None = None  # of searches that set none themselves
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +79,33 @@ def set_weights(services: Services, user_id: UUID, base_id: UUID, weights: Store
             base.search_weights = new
 
 
+def keep_part_weights(
+    services: Services, user_id: UUID, base_id: UUID, factors: PartWeights, half_life_days: float | None
+) -> None:
+    """Make these factors and this half-life the memory base's own, on top of the weights that it has now; so searches
+    without factors find what searches with them found. None: it keeps its half-life. Raises NotFound, InvalidRequest.
+    """
+    check_part_weights(factors)
+    view = get_weights(services, user_id, base_id)
+    current = view.defaults | (view.stored.sets if view.stored else {})
+    sets: dict[str, WeightSet] = {}
+    for name, weight_set in current.items():
+        applied = factors.applied(Weights(name, weight_set.bias, weight_set.weights))
+        sets[name] = WeightSet(weight_set.bias, dict(applied.of))
+    if factors.changes_nothing:
+        sets = view.stored.sets if view.stored else {}
+    kept = view.stored.half_life_days if view.stored else None
+    half_life = kept if half_life_days is None else half_life_days
+    if sets or half_life is not None:
+        set_weights(services, user_id, base_id, StoredWeights(sets, note=CHOSEN_BY_HAND, half_life_days=half_life))
+
+
 def _check(weights: StoredWeights) -> None:
-    if not weights.sets:
-        raise errors.InvalidRequest("sets must hold at least one set of weights", field="sets", limit=list(SETS))
+    check_half_life(weights.half_life_days)
+    if not weights.sets and weights.half_life_days is None:
+        raise errors.InvalidRequest(
+            "sets must hold at least one set of weights, unless half_life_days is given", field="sets", limit=list(SETS)
+        )
     for name, weight_set in weights.sets.items():
         where = f"sets.{name}"
         if name not in SETS:
@@ -127,4 +155,5 @@ def _read(stored: Mapping[str, Any] | None) -> StoredWeights | None:
         fitted_at=None if fitted_at is None else datetime.fromisoformat(fitted_at),
         questions=stored["questions"],
         note=stored["note"],
+        half_life_days=stored.get("half_life_days"),
     )

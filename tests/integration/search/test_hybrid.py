@@ -25,8 +25,6 @@ from memorybase.search.search import Hit
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions import edits
 
-pytestmark = pytest.mark.both_databases
-
 LONG_AGO = datetime(2023, 5, 8, 12, tzinfo=UTC)
 
 

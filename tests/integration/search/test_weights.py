@@ -31,7 +31,7 @@ def home(request: pytest.FixtureRequest, api_settings: Settings) -> Iterator[Api
 
 def of(body: Json) -> Json:
     """What the API returns for these weights."""
-    return {"fitted_at": None, "questions": None, "note": None} | body
+    return {"fitted_at": None, "questions": None, "note": None, "half_life_days": None} | body
 
 
 def put(api: Api, base: str, body: Json) -> Json:

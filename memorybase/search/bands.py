@@ -1,0 +1,34 @@
+"""Words for scores: a band says how well a result fits, the same wherever a result is shown. Pure.
+
+The bounds are of fused scores (modes hybrid and keyword), and were checked against labelled questions: see "What a
+score says" in docs/explanation/recall.md. A score is no probability, and a cosine (mode dense) has no band.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Scores from `low` up to the next band's bound."""
+
+    name: str
+    low: float
+
+
+STRONG = Band("strong", 0.5)
+GOOD = Band("good", 0.2)
+FAIR = Band("fair", 0.05)
+WEAK = Band("weak", 0.0)
+BANDS = (STRONG, GOOD, FAIR, WEAK)  # best first
+
+
+def band_of(score: float) -> Band:
+    """The band of a fused score. Below 0 counts as weak."""
+    return next((band for band in BANDS if score >= band.low), WEAK)
+
+
+def nothing_fits(scores: list[float]) -> bool:
+    """Whether no score is above weak; also without scores."""
+    return all(band_of(score) is WEAK for score in scores)

@@ -1,0 +1,29 @@
+"""Pinned messages come first, where they are relevant: a pin lifts no message that the search would call weak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from memorybase.search import bands
+from memorybase.search.request import SearchRequest
+from memorybase.search.stored_candidates import Candidate
+
+PINNED_CANDIDATES = 64  # pinned messages, the last captured first, that a search scores whatever else it finds
+# In mode dense, where a score is a cosine: unrelated sentences seldom reach it, related ones usually do.
+DENSE_LIMIT = 0.3
+
+
+def leads(request: SearchRequest, score: float, *, pinned: bool) -> bool:
+    """Whether a message comes before all that are not pinned."""
+    limit = DENSE_LIMIT if request.mode == "dense" else bands.FAIR.low
+    return pinned and score >= max(limit, request.min_score or 0)
+
+
+def ordered(request: SearchRequest, candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Best first: relevant pinned messages, then the others."""
+
+    def key(candidate: Candidate) -> tuple[bool, tuple[float, float, str, bool, str]]:
+        pinned = candidate.facts is not None and candidate.facts.pinned
+        return not leads(request, candidate.score, pinned=pinned), candidate.order
+
+    return sorted(candidates, key=key)
