@@ -5,6 +5,8 @@ clock_steps  timestamps from before the clock was stepped back
 store_check  the sweeper's test writes to the vector store
 heartbeats   heartbeats of workers and sweepers
 health       readiness, the state of each component, ingestion lag
+parts        each component in words: since when it is away, and the command that helps
+problems     what needs a person, with the calls that help   problem_queries
 exposition   metrics as Prometheus text
 queries      statements over the whole database, for health and metrics
 """

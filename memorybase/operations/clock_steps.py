@@ -18,14 +18,20 @@ from memorybase import telemetry
 from memorybase.auth.web_sessions import LINK_LIFETIME
 from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
+from memorybase.idempotency.claims import LEASE
+from memorybase.memory_map import job as map_job
 from memorybase.models import (
     IS_ACTIVE,
     Chat,
     DeletedMessage,
     Generation,
     Heartbeat,
+    IdempotencyKey,
     IngestionJob,
     MemoryBase,
+    MemoryMap,
+    PlannedDeletion,
+    RestorableMessage,
     SessionProgress,
     SessionSummary,
     WebTicket,
@@ -33,6 +39,7 @@ from memorybase.models import (
 from memorybase.operations import queries
 from memorybase.queries import heartbeats
 from memorybase.services import Services
+from memorybase.sessions.bulk import UNDO
 from memorybase.sessions.deletion import LATE_WRITE
 
 Progress = SessionProgress
@@ -87,12 +94,18 @@ def limits(db: OrmSession, services: Services) -> Iterator[Limit]:
     yield Limit(Generation.retired_at)
     yield Limit(MemoryBase.mismatch_checked_at)
     yield Limit(DeletedMessage.expires_at, LATE_WRITE)
+    yield Limit(RestorableMessage.deleted_at)
     yield Limit(Heartbeat.beat_at)
     yield Limit(WebTicket.expires_at, LINK_LIFETIME, WebTicket.kind == "link")
     yield Limit(WebTicket.expires_at, timedelta(hours=settings.web_session_hours), WebTicket.kind == "session")
+    yield Limit(IdempotencyKey.lease_until, LEASE)
+    yield Limit(IdempotencyKey.expires_at, timedelta(hours=settings.idempotency_hours))
     yield Limit(SessionSummary.notify_at, notify)
     yield Limit(SessionSummary.lease_until, summary)
     yield Limit(Chat.notify_at, notify)
+    yield Limit(PlannedDeletion.due_at, UNDO)
+    yield Limit(MemoryMap.notify_at, notify)
+    yield Limit(MemoryMap.lease_until, map_job.lease(services))
 
 
 def _clamp(services: Services, limit: Limit) -> int:

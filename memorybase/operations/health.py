@@ -36,7 +36,7 @@ CRASHES_WITHIN = timedelta(minutes=2)
 STEADY = timedelta(seconds=15)
 
 # A separate pool: hanging checks must not occupy the threads of requests.
-_threads = ThreadPoolExecutor(max_workers=20, thread_name_prefix="health")
+threads = ThreadPoolExecutor(max_workers=20, thread_name_prefix="health")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def read_vitals(services: Services) -> Vitals:
 def check_parts(services: Services) -> list[Part]:
     """Check every component at once. One that does not answer in time is not ok. Raises no MemorybaseError."""
     checks: list[Future[Part]] = [
-        _threads.submit(contextvars.copy_context().run, _check_part, services, name) for name in PART_NAMES
+        threads.submit(contextvars.copy_context().run, check_part, services, name) for name in PART_NAMES
     ]
     wait_for(checks, timeout=CHECK_SECONDS)
     timed_out = f"No answer within {CHECK_SECONDS:g} s"
@@ -160,7 +160,8 @@ def check_vector_store(services: Services) -> None:
         raise errors.VectorStoreUnavailable(f"The vector store answers but does not work: {problem}")
 
 
-def _check_part(services: Services, name: str) -> Part:
+def check_part(services: Services, name: str) -> Part:
+    """Check one component, as long as that takes. Raises no MemorybaseError."""
     started = time.monotonic()
     try:
         if name in {"worker", "sweeper"}:

@@ -13,13 +13,16 @@ from memorybase.auth import queries
 from memorybase.conversation.node_object_memory import node_memory as node_objects
 from memorybase.conversation.summarizers import job as summary_job
 from memorybase.database import clock
+from memorybase.idempotency import claims
 from memorybase.ingestion import build
 from memorybase.ingestion.recovery import enqueue_waiting, flush_idle, requeue_expired, schedule_missing
 from memorybase.memory_bases import consistency, deletion
 from memorybase.memory_bases.deletion import finish_deletion
+from memorybase.memory_map import job as map_job
 from memorybase.operations import clock_steps
 from memorybase.queries import memory_bases, sessions
 from memorybase.services import Services
+from memorybase.sessions import bulk, restoring
 from memorybase.sessions import deletion as session_deletion
 from memorybase.sessions.deletion import finish_flow_deletion
 from memorybase.telemetry import get_logger
@@ -39,11 +42,15 @@ class SweepReport:
     deletions: int = 0
     builds: int = 0
     retired: int = 0
+    sessions_deleted: int = 0
     sessions_removed: int = 0
     ids_forgotten: int = 0
+    deleted_emptied: int = 0
     mismatches: int = 0
     summaries: int = 0
+    maps: int = 0
     tickets_forgotten: int = 0
+    requests_forgotten: int = 0
     node_memory: int = 0
     failed_steps: list[str] = field(default_factory=list)
 
@@ -63,11 +70,15 @@ def sweep(services: Services) -> SweepReport:
         "deletions": finish_deletions,
         "builds": build.finish_builds,
         "retired": deletion.delete_retired_collections,
+        "sessions_deleted": bulk.delete_due_sessions,
         "sessions_removed": session_deletion.remove_deleted_sessions,
         "ids_forgotten": session_deletion.delete_expired_ids,
+        "deleted_emptied": restoring.delete_expired,
         "mismatches": consistency.compare_counts,
         "summaries": summary_job.enqueue_due,
+        "maps": map_job.enqueue_due,
         "tickets_forgotten": delete_expired_tickets,
+        "requests_forgotten": claims.delete_expired,
         "node_memory": node_objects.enqueue_clean_up,
     }
     for name, step in steps.items():

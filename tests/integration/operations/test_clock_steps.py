@@ -23,8 +23,12 @@ from memorybase.models import (
     DeletedMessage,
     Generation,
     Heartbeat,
+    IdempotencyKey,
     IngestionJob,
     MemoryBase,
+    MemoryMap,
+    PlannedDeletion,
+    RestorableMessage,
     Session,
     SessionSummary,
     WebTicket,
@@ -34,8 +38,6 @@ from memorybase.operations import clock_steps, health, heartbeats, sweeper
 from memorybase.queries import heartbeats as turns
 from memorybase.queries.memory_bases import COMPARE_EVERY_SECONDS
 from memorybase.services import Services
-
-pytestmark = pytest.mark.both_databases
 
 AHEAD = timedelta(hours=1)
 
@@ -48,7 +50,10 @@ UNLIMITED = {
         "chats.updated_at", "chat_records.created_at", "summaries.created_at", "summaries.updated_at",
         "dead_letters.created_at", "dead_letters.updated_at", "ledger.ingested_at", "session_progress.last_sync_at",
         "messages.timestamp", "messages.captured_at", "node_executions.created_at", "node_executions.updated_at",
-        "memory_uses.recorded_at", "heartbeats.started_at",
+        "memory_uses.recorded_at", "heartbeats.started_at", "idempotency_keys.created_at",
+        "ingestion_jobs.embedding_at", "ingestion_jobs.embedded_at", "ingestion_jobs.written_at",
+        "memory_bases.mismatch_since", "memory_maps.as_of", "memory_maps.computed_at", "memory_maps.failing_since",
+        "search_labels.marked_at",
     },
     "chosen by the caller": {"api_keys.expires_at"},
     "only whether it is set counts": {
@@ -57,7 +62,7 @@ UNLIMITED = {
     },
     "written at most once a minute: the mark of use is late by the step": {"api_keys.last_used_at"},
     "corrected or ignored where it is read": {
-        "sessions.last_captured_at", "messages.edited_at", "ingestion_jobs.finished_at",
+        "sessions.last_captured_at", "messages.edited_at", "message_changes.at", "ingestion_jobs.finished_at",
     },
 }  # fmt: skip
 
@@ -254,9 +259,31 @@ def _rows_of_every_table(world: World) -> None:
     _insert(services, Chat, flow_id=flow_id, chat_memory_id=memory_id)
     _insert(services, SessionSummary, flow_id=flow_id, session_id="s")
     _insert(services, DeletedMessage, flow_id=flow_id)
+    _insert(services, PlannedDeletion, session_uuid=_session_uuid(services), user_id=world.user_id)
+    _insert(services, MemoryMap, memory_base_id=_memory_base_id(services))
+    _insert(
+        services,
+        RestorableMessage,
+        flow_id=flow_id,
+        session_uuid=_session_uuid(services),
+        message={},
+        links=[],
+        removed=[],
+    )
     for kind in ("link", "session"):
         _insert(services, WebTicket, token_hash=kind.encode(), key_id=key.id, kind=kind)
+    _insert(services, IdempotencyKey, user_id=world.user_id)
     assert all(_is_filled(services, table) for table in (Generation, IngestionJob, Session))
+
+
+def _memory_base_id(services: Services) -> UUID:
+    with services.database.reading() as db:
+        return db.scalars(sa.select(MemoryBase.id)).one()
+
+
+def _session_uuid(services: Services) -> UUID:
+    with services.database.reading() as db:
+        return db.scalars(sa.select(Session.id)).first() or uuid4()
 
 
 def _insert(services: Services, table: type[Any], **values: Any) -> None:

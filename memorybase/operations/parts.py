@@ -1,0 +1,187 @@
+"""The parts of the stack as people read about them: since when one is away, what stops, the command that helps.
+
+One watch per process checks them, at most every `FRESH` seconds and one check of a part at a time, so that a part that
+hangs holds up neither a page nor more than one thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import shlex
+import threading
+import time
+from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from weakref import WeakKeyDictionary
+
+from memorybase import errors
+from memorybase.database import clock
+from memorybase.operations import health, queries
+from memorybase.operations.health import PART_NAMES, Part
+from memorybase.queries import heartbeats
+from memorybase.queries.store_health import STORE
+from memorybase.services import Services
+from memorybase.settings import Settings
+from memorybase.vectors.store import VectorStore
+
+FRESH = 2.0  # seconds
+# Longer than this counts as away: a page answers within 2 s.
+ANSWER_SECONDS = 1.2
+BACK_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class PartWords:
+    """What a part is called, what it does, and what stops without it."""
+
+    label: str
+    purpose: str
+    stops: str
+
+
+WORDS: dict[str, PartWords] = {
+    "database": PartWords(
+        "Database", "Source of truth for messages.", "Nothing can be captured, searched or shown."
+    ),
+    "redis": PartWords(
+        "Redis", "Queues jobs and locks sessions.", "Captured messages are kept, and are ingested later."
+    ),
+    "chroma": PartWords(
+        "Chroma",
+        "Stores the vectors; can be rebuilt from the database.",
+        "Searches by meaning fail; searches by words answer. New messages wait.",
+    ),
+    "worker": PartWords(
+        "Worker", "Embeds and ingests messages.", "New messages are captured and wait; searches by words find them."
+    ),
+    "sweeper": PartWords(
+        "Sweeper",
+        "Recovers lost jobs and flushes idle sessions.",
+        "Idle sessions and lost jobs wait; lost vectors go unnoticed.",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PartView:
+    """A part of the stack. `problem` and `since` are null while it answers; `command` helps if it does not."""
+
+    name: str
+    label: str
+    purpose: str
+    stops: str
+    command: str
+    ok: bool
+    problem: str | None
+    since: datetime | None
+    latency_seconds: float | None
+    alive: int | None
+    age_seconds: float | None
+
+
+def look(services: Services, *, seconds: float = ANSWER_SECONDS) -> list[PartView]:
+    """Every part, after at most `seconds`. One that has not answered by then is not ok. Raises no MemorybaseError."""
+    with _watches_lock:
+        watch = _watches.setdefault(services.vectors, _Watch())
+    return watch.look(services, seconds)
+
+
+def command_for(settings: Settings, name: str) -> str:
+    """The command to run on the host when the part is away."""
+    if is_embedded(settings):
+        return f"memorybase up{_data_dir(settings)}"
+    return {"worker": "celery -A worker.app worker", "sweeper": "memorybase sweep"}.get(name, doctor_command(settings))
+
+
+def doctor_command(settings: Settings) -> str:
+    """The command that says what is wrong."""
+    return f"memorybase doctor{_data_dir(settings)}" if is_embedded(settings) else "memorybase doctor"
+
+
+def is_embedded(settings: Settings) -> bool:
+    """Whether `memorybase up` runs it, as far as its settings tell."""
+    return settings.resolved_database_url.startswith("sqlite")
+
+
+def _data_dir(settings: Settings) -> str:
+    return f" --data-dir {shlex.quote(str(settings.data_dir))}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The result of one check, and since when the part is away."""
+
+    part: Part
+    since: datetime | None
+    at: float
+
+
+class _Watch:
+    """The checks of one process. A part that was away keeps its `since` until it answers."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._checks: dict[str, tuple[Future[_Seen], datetime]] = {}
+        self._away_since: dict[str, datetime] = {}
+
+    def look(self, services: Services, seconds: float) -> list[PartView]:
+        with self._lock:
+            for name in PART_NAMES:
+                if self._is_due(name):
+                    context = contextvars.copy_context()
+                    check = health.threads.submit(context.run, _check, services, name)
+                    self._checks[name] = (check, datetime.now(UTC))
+            checks = dict(self._checks)
+            # A part that is known to be away delays nobody, beyond the moment that one takes that is back.
+            awaited = [check for name, (check, _) in checks.items() if name not in self._away_since]
+        wait_for(awaited, timeout=seconds)
+        wait_for([check for check, _ in checks.values()], timeout=min(BACK_SECONDS, seconds))
+        return [self._view(services, name, *checks[name], seconds) for name in PART_NAMES]
+
+    def _is_due(self, name: str) -> bool:
+        if name not in self._checks:
+            return True
+        check, _ = self._checks[name]
+        return check.done() and time.monotonic() - check.result().at > FRESH
+
+    def _view(self, services: Services, name: str, check: Future[_Seen], started: datetime, seconds: float) -> PartView:
+        if check.done():
+            seen = check.result()
+        else:
+            seen = _Seen(Part(name, ok=False, problem=f"No answer within {seconds:g} s"), started, 0.0)
+        with self._lock:
+            if seen.part.ok:
+                self._away_since.pop(name, None)
+            else:
+                self._away_since.setdefault(name, seen.since or started)
+            since = self._away_since.get(name)
+        words, part = WORDS[name], seen.part
+        return PartView(
+            name, words.label, words.purpose, words.stops, command_for(services.settings, name), part.ok, part.problem,
+            since, part.latency_seconds, part.alive, part.age_seconds,
+        )  # fmt: skip
+
+
+# By one of its adapters: each set of services has its own watch.
+_watches: WeakKeyDictionary[VectorStore, _Watch] = WeakKeyDictionary()
+_watches_lock = threading.Lock()
+
+
+def _check(services: Services, name: str) -> _Seen:
+    part = health.check_part(services, name)
+    since = None if part.ok else _last_sign(services, name)
+    return _Seen(part, since, time.monotonic())
+
+
+def _last_sign(services: Services, name: str) -> datetime | None:
+    """When the database last heard of the part; None if it never did."""
+    if name not in {"chroma", "worker", "sweeper"}:
+        return None
+    with contextlib.suppress(errors.DatabaseUnavailable), services.database.reading() as db:
+        if name == "chroma":
+            return heartbeats.latest(db, STORE)
+        return {row.kind: row.last for row in queries.heartbeats(db, clock.now(db) - timedelta(days=1))}.get(name)
+    return None

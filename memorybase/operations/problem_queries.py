@@ -1,0 +1,147 @@
+"""What is wrong with a user's memory bases, each in one bounded query for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session as OrmSession
+
+from memorybase.database.paging import AnyRow, AnySelect
+from memorybase.models import (
+    Capture,
+    DeadLetter,
+    Generation,
+    MemoryBase,
+    Message,
+    Session,
+    SessionProgress,
+    UtcDateTime,
+)
+from memorybase.queries.sessions import counted
+
+Base = MemoryBase
+Progress = SessionProgress
+
+COUNT_TO = 1_000  # of a memory base's messages
+
+
+class Rows(NamedTuple):
+    """The worst rows, and how many there are in all."""
+
+    rows: Sequence[AnyRow]
+    total: int
+
+
+def lost(db: OrmSession, user_id: UUID, limit: int) -> Rows:
+    """Memory bases whose last comparison found a mismatch, the oldest problem first."""
+    serving = sa.and_(Progress.memory_base_id == Base.id, Progress.generation == Base.serving)
+    chunks = sa.select(sa.func.coalesce(sa.func.sum(Progress.total_chunks), 0)).where(serving)
+    statement = sa.select(
+        Base.id,
+        Base.name,
+        Base.building,
+        Base.mismatch_since,
+        Base.mismatch_checked_at,
+        Base.chunks_missing.label("missing"),
+        chunks.correlate(Base).scalar_subquery().label("expected"),
+    ).where(_own(user_id), Base.mismatch == sa.true())
+    return _first(db, statement, (sa.func.coalesce(Base.mismatch_since, Base.mismatch_checked_at), Base.id), limit)
+
+
+def failed(db: OrmSession, user_id: UUID, limit: int) -> Rows:
+    """Memory bases with messages that could not be embedded and that are not being retried."""
+    text = sa.cast(Message.content, sa.Text)
+    statement = (
+        sa.select(
+            Base.id,
+            Base.name,
+            sa.func.count(sa.distinct(DeadLetter.message_id)).label("messages"),
+            sa.func.count(sa.distinct(text)).label("texts"),
+            sa.func.count(sa.distinct(DeadLetter.progress_id)).label("sessions"),
+            sa.func.min(DeadLetter.created_at, type_=UtcDateTime()).label("since"),
+            sa.func.min(DeadLetter.error_code).label("error_code"),
+        )
+        .join(
+            DeadLetter,
+            sa.and_(DeadLetter.memory_base_id == Base.id, DeadLetter.generation.in_([Base.serving, Base.building])),
+        )
+        .join(Message, Message.id == DeadLetter.message_id)
+        .where(_own(user_id), DeadLetter.state == "dead")
+        .group_by(Base.id, Base.name)
+    )
+    return _first(db, statement, (sa.literal_column("since"), Base.id), limit)
+
+
+def paused(db: OrmSession, user_id: UUID, limit: int) -> Rows:
+    """Memory bases that do not capture by themselves, with messages that nothing will ingest."""
+    served = sa.and_(Generation.memory_base_id == Base.id, Generation.generation == Base.serving)
+    bases = (
+        sa.select(Base.id, Generation.capture)
+        .join(Generation, served)
+        .where(_own(user_id), Base.auto_capture == sa.false(), Base.building.is_(None))
+        .order_by(Base.created_at, Base.id)
+        .limit(limit)
+    )
+    found = db.execute(bases).all()
+    if not found:
+        return Rows([], 0)
+    waiting = sa.union_all(*(_waiting(row.id, Capture(row.capture)) for row in found)).subquery()
+    statement = (
+        sa.select(
+            Base.id,
+            Base.name,
+            sa.func.count().label("messages"),
+            sa.func.count(sa.distinct(waiting.c.session_id)).label("sessions"),
+            sa.func.min(waiting.c.captured_at, type_=UtcDateTime()).label("since"),
+        )
+        .join(waiting, waiting.c.memory_base_id == Base.id)
+        .group_by(Base.id, Base.name)
+    )
+    return _first(db, statement, (sa.literal_column("since"), Base.id), limit)
+
+
+def _waiting(base_id: UUID, capture: Capture) -> sa.Select[*tuple[Any, ...]]:
+    """Counted messages of one memory base beyond its cursors that no job is due to ingest, up to COUNT_TO."""
+    cursor = sa.func.coalesce(Progress.cursor_seq, 0)
+    served = sa.and_(
+        Progress.memory_base_id == Base.id,
+        Progress.generation == Base.serving,
+        Progress.session_id == Session.session_id,
+    )
+    beyond = sa.and_(
+        # As in the lists of memory bases: from the sessions that are behind to their messages.
+        Message.flow_id == sa.func.coalesce(Session.flow_id, Session.flow_id),
+        Message.session_id == Session.session_id,
+        counted(capture),
+        Message.seq > cursor,
+    )
+    rows = (
+        sa.select(Base.id.label("memory_base_id"), Session.session_id, Message.captured_at)
+        .select_from(Base)
+        .join(Session, Session.flow_id == Base.flow_id)
+        .outerjoin(Progress, served)
+        .join(Message, beyond)
+        .where(
+            Base.id == base_id,
+            Session.deleted_at.is_(None),
+            Session.last_seq > cursor,
+            sa.func.coalesce(Progress.target_seq, 0) <= cursor,
+        )
+        .limit(COUNT_TO)
+        .subquery()
+    )
+    return sa.select(rows)
+
+
+def _own(user_id: UUID) -> sa.ColumnElement[bool]:
+    return sa.and_(Base.user_id == user_id, Base.deleting_at.is_(None))
+
+
+def _first(db: OrmSession, statement: AnySelect, order: tuple[Any, ...], limit: int) -> Rows:
+    rows = db.execute(statement.order_by(*order).limit(limit)).all()
+    if len(rows) < limit:
+        return Rows(rows, len(rows))
+    return Rows(rows, db.scalar(sa.select(sa.func.count()).select_from(statement.subquery())) or 0)

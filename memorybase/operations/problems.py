@@ -1,0 +1,224 @@
+"""What needs a person: each problem with since when, its words, and the actions that end it.
+
+One list for Home, the bar on every page, Health and the API. It reads SQL and what `parts` knows, and so never
+waits for Chroma or Redis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Literal
+from uuid import UUID
+
+from memorybase import errors
+from memorybase.database import clock
+from memorybase.database.paging import AnyRow
+from memorybase.operations import parts, queries
+from memorybase.operations import problem_queries as problem_rows
+from memorybase.operations.parts import PartView
+from memorybase.operations.problem_queries import COUNT_TO
+from memorybase.services import Services
+
+# Due messages are ingested within seconds; after this long somebody should look.
+OVERDUE = timedelta(minutes=10)
+
+# Why a message could not be embedded, by error code.
+CAUSES = {
+    "text_rejected": "the model gave no valid vector",
+    "vector_rejected": "the vector store refused the vector",
+    "worker_lost": "workers were lost",
+}
+
+
+class ProblemKind(StrEnum):
+    """What is wrong, the worst first.
+
+    part: a part of the stack does not answer. lost: a memory base has lost vectors. failed: messages could not be
+    embedded. overdue: due messages wait for more than ten minutes. paused: auto_capture is off and messages wait.
+    """
+
+    PART = "part"
+    LOST = "lost"
+    FAILED = "failed"
+    OVERDUE = "overdue"
+    PAUSED = "paused"
+
+
+class FixAction(StrEnum):
+    """What ends a problem: a call of the API, a command on the host, or a look."""
+
+    REBUILD = "rebuild"
+    RETRY = "retry"
+    SYNC = "sync"
+    TURN_ON = "turn_on"
+    RUN_COMMAND = "run_command"
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """An action, and the call that takes it: `method`, `path` and `body`, or a `command` to run on the host.
+
+    `available`: false while it runs already.
+    """
+
+    action: FixAction
+    label: str
+    method: Literal["POST", "PATCH"] | None = None
+    path: str | None = None
+    body: dict[str, Any] | None = None
+    command: str | None = None
+    available: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that needs a person. Counts are null where they do not apply, and stop at 1,000."""
+
+    kind: ProblemKind
+    title: str
+    text: str
+    since: datetime | None
+    part: str | None = None
+    memory_base_id: UUID | None = None
+    memory_base_name: str | None = None
+    messages: int | None = None
+    texts: int | None = None
+    sessions: int | None = None
+    fixes: tuple[Fix, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Problems:
+    """The problems of the user's memory bases and of the stack, the worst first. `total` counts those left out too."""
+
+    problems: list[Problem]
+    total: int
+
+
+MAX_OF_A_KIND = 50
+
+
+def problems(services: Services, user_id: UUID) -> Problems:
+    """A constant number of queries. Raises no MemorybaseError: without a database, that is the problem."""
+    states = parts.look(services)
+    found = [_of_part(part) for part in states if not part.ok]
+    if any(part.name == "database" and not part.ok for part in states):
+        return Problems(found, len(found))
+    try:
+        with services.database.reading() as db:
+            now = clock.now(db)
+            lost = problem_rows.lost(db, user_id, MAX_OF_A_KIND)
+            failed = problem_rows.failed(db, user_id, MAX_OF_A_KIND)
+            paused = problem_rows.paused(db, user_id, MAX_OF_A_KIND)
+            oldest = queries.oldest_pending(db, user_id)
+    except errors.DatabaseUnavailable as error:
+        part = next(part for part in states if part.name == "database")
+        found = [_of_part(part, error.message), *found]
+        return Problems(found, len(found))
+    found += [_lost(row) for row in lost.rows]
+    found += [_failed(row) for row in failed.rows]
+    # While a part is away its problem explains the wait.
+    if oldest is not None and now - oldest > OVERDUE and not any(each.kind is ProblemKind.PART for each in found):
+        found.append(_overdue(services, oldest))
+    found += [_paused(row) for row in paused.rows]
+    hidden = sum(each.total - len(each.rows) for each in (lost, failed, paused))
+    return Problems(found, len(found) + hidden)
+
+
+def _of_part(part: PartView, problem: str | None = None) -> Problem:
+    return Problem(
+        kind=ProblemKind.PART,
+        title=f"{part.label} does not answer" if part.alive is None else f"No {part.name} is running",
+        text=f"{_sentence(problem or part.problem)} {part.stops}".strip(),
+        since=part.since,
+        part=part.name,
+        fixes=(Fix(FixAction.RUN_COMMAND, "Copy the command", command=part.command),),
+    )
+
+
+def _lost(row: AnyRow) -> Problem:
+    is_building = row.building is not None
+    if row.missing is None or (row.missing and row.missing >= row.expected):
+        text = "Its vectors are gone from Chroma. Searches by meaning fail until it is rebuilt."
+    elif row.missing:
+        text = f"{row.missing:,} of {row.expected:,} chunks are missing from Chroma. Searches may miss them."
+    else:
+        text = "Chroma holds chunks that the database does not know. Searches drop them."
+    return Problem(
+        kind=ProblemKind.LOST,
+        title=f"{row.name} lost its vectors" if row.missing != 0 else f"{row.name} differs from its vectors",
+        text="It is being rebuilt." if is_building else text,
+        since=row.mismatch_since or row.mismatch_checked_at,
+        memory_base_id=row.id,
+        memory_base_name=row.name,
+        fixes=(
+            Fix(FixAction.REBUILD, "Rebuild", "POST", f"/v1/memories/{row.id}/regenerate", available=not is_building),
+        ),
+    )
+
+
+def _failed(row: AnyRow) -> Problem:
+    cause = CAUSES.get(row.error_code, "embedding failed")
+    where = _plural(row.sessions, "session")
+    return Problem(
+        kind=ProblemKind.FAILED,
+        title=f"{_plural(row.messages, 'message')} {'is' if row.messages == 1 else 'are'} not searchable",
+        text=f"{row.name}: {cause} for {_plural(row.texts, 'text')}, in {where}.",
+        since=row.since,
+        memory_base_id=row.id,
+        memory_base_name=row.name,
+        messages=row.messages,
+        texts=row.texts,
+        sessions=row.sessions,
+        fixes=(
+            Fix(
+                FixAction.RETRY,
+                f"Retry {row.messages:,}",
+                "POST",
+                "/v1/dead-letters/actions",
+                {"action": "retry", "memory_base_id": str(row.id)},
+            ),
+        ),
+    )
+
+
+def _paused(row: AnyRow) -> Problem:
+    sessions = _plural(row.sessions, "session")
+    return Problem(
+        kind=ProblemKind.PAUSED,
+        title=f"{row.name} is not being filled",
+        text=f"Auto-capture is off; {_plural(row.messages, 'message')} in {sessions} "
+        f"{'waits' if row.messages == 1 else 'wait'}.",
+        since=row.since,
+        memory_base_id=row.id,
+        memory_base_name=row.name,
+        messages=row.messages,
+        sessions=row.sessions,
+        fixes=(
+            Fix(FixAction.SYNC, f"Sync {sessions}", "POST", f"/v1/memories/{row.id}/flush"),
+            Fix(FixAction.TURN_ON, "Turn on", "PATCH", f"/v1/memories/{row.id}", {"auto_capture": True}),
+        ),
+    )
+
+
+def _overdue(services: Services, oldest: datetime) -> Problem:
+    return Problem(
+        kind=ProblemKind.OVERDUE,
+        title="Messages wait too long",
+        text="Messages that are due are not ingested, although every part answers. Read the worker's log.",
+        since=oldest,
+        fixes=(Fix(FixAction.RUN_COMMAND, "Copy the command", command=parts.doctor_command(services.settings)),),
+    )
+
+
+def _sentence(text: str | None) -> str:
+    if not text:
+        return ""
+    text = text[0].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,}{'+' if count >= COUNT_TO else ''} {noun if count == 1 else noun + 's'}"

@@ -1,0 +1,203 @@
+"""What needs a person: in words, since when, with the call that ends it."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+from harness.contract import CONTRACT
+from harness.world import World
+
+from memorybase import errors
+from memorybase.memory_bases import consistency
+from memorybase.models import DeadLetter, Generation, MemoryBase, Message
+from memorybase.operations import parts
+from memorybase.operations.health import PART_NAMES
+from memorybase.operations.parts import PartView
+from memorybase.operations.problems import FixAction, Problem, ProblemKind, problems
+from memorybase.vectors.store import CollectionRef
+
+
+def part(name: str, problem: str | None = None) -> PartView:
+    words = parts.WORDS[name]
+    return PartView(
+        name, words.label, words.purpose, words.stops, f"start {name}", problem is None, problem, None, None, None, None
+    )
+
+
+@pytest.fixture(autouse=True)
+def all_parts_answer(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Parts are processes that this test has not; what is away is entered here."""
+    away: dict[str, str] = {}
+    monkeypatch.setattr(parts, "look", lambda _: [part(name, away.get(name)) for name in PART_NAMES])
+    return away
+
+
+def found(world: World, user_id: UUID | None = None) -> list[Problem]:
+    seen = problems(world.services, user_id or world.user_id)
+    assert seen.total == len(seen.problems)
+    return seen.problems
+
+
+def collection(world: World) -> CollectionRef:
+    with world.services.database.reading() as db:
+        return CollectionRef(*db.execute(sa.select(Generation.collection_name, Generation.collection_id)).one())
+
+
+def test_a_memory_base_that_is_well_is_no_problem(world: World) -> None:
+    world.new_base(threshold=5)
+    world.say("s", "one")
+    assert found(world) == []
+
+
+def test_lost_vectors_say_since_when_and_offer_to_rebuild(world: World) -> None:
+    base = world.new_base(threshold=1, name="Answers")
+    world.say("s", "one", "two")
+    world.settle()
+    world.vectors.delete_collection(collection(world).name)
+    consistency.check_mismatch(world.services, world.user_id, base)
+    (problem,) = found(world)
+    assert (problem.kind, problem.title) == (ProblemKind.LOST, "Answers lost its vectors")
+    assert problem.text == "Its vectors are gone from Chroma. Searches by meaning fail until it is rebuilt."
+    assert [(fix.action, fix.method, fix.path, fix.available) for fix in problem.fixes] == [
+        (FixAction.REBUILD, "POST", f"/v1/memories/{base}/regenerate", True)
+    ]
+    consistency.check_mismatch(world.services, world.user_id, base)
+    assert found(world)[0].since == problem.since is not None
+    change(world, MemoryBase, building=2)
+    assert (found(world)[0].text, found(world)[0].fixes[0].available) == ("It is being rebuilt.", False)
+
+
+def test_missing_chunks_are_counted(world: World) -> None:
+    base = world.new_base(threshold=1, name="Answers")
+    world.say("s", "one", "two", "three")
+    world.settle()
+    ref = collection(world)
+    stored = sorted(chunk for page in world.vectors.iter_ids(ref) for chunk in page)
+    world.vectors.delete(ref, stored[:2])
+    consistency.check_mismatch(world.services, world.user_id, base)
+    assert found(world)[0].text == "2 of 3 chunks are missing from Chroma. Searches may miss them."
+
+
+def test_dead_letters_are_counted_in_messages_texts_and_sessions(world: World) -> None:
+    base = world.new_base(threshold=1, name="Support")
+    world.embedder.reject("bad")
+    world.embedder.reject("worse")
+    world.say("s", "bad", "worse", "good")
+    world.say("t", "bad")
+    world.settle()
+    (problem,) = found(world)
+    assert (problem.kind, problem.title) == (ProblemKind.FAILED, "3 messages are not searchable")
+    assert problem.text == "Support: the model gave no valid vector for 2 texts, in 2 sessions."
+    assert (problem.messages, problem.texts, problem.sessions) == (3, 2, 2)
+    (fix,) = problem.fixes
+    assert (fix.label, fix.path) == ("Retry 3", "/v1/dead-letters/actions")
+    assert fix.body == {"action": "retry", "memory_base_id": str(base)}
+    change(world, DeadLetter, state="retrying")
+    assert found(world) == []
+
+
+def test_messages_that_nothing_will_ingest_wait_for_a_person(world: World) -> None:
+    base = world.new_base(auto_capture=False, name="Accounts")
+    assert found(world) == []
+    world.say("s", "one", "two")
+    world.say("t", "three")
+    (problem,) = found(world)
+    assert (problem.title, problem.text) == (
+        "Accounts is not being filled",
+        "Auto-capture is off; 3 messages in 2 sessions wait.",
+    )
+    assert [(fix.action, fix.label) for fix in problem.fixes] == [
+        (FixAction.SYNC, "Sync 2 sessions"),
+        (FixAction.TURN_ON, "Turn on"),
+    ]
+    assert (problem.fixes[1].method, problem.fixes[1].path) == ("PATCH", f"/v1/memories/{base}")
+    with world.services.database.reading() as db:
+        assert problem.since == db.scalar(sa.select(sa.func.min(Message.captured_at)))
+    world.flush(base)
+    assert found(world) == []
+
+
+def test_due_messages_that_are_too_old_are_a_problem_unless_a_part_explains_it(
+    world: World, all_parts_answer: dict[str, str]
+) -> None:
+    world.new_base(threshold=1)
+    world.say("s", "one")
+    assert found(world) == []
+    change(world, Message, captured_at=datetime.now(UTC) - timedelta(minutes=11))
+    assert [problem.kind for problem in found(world)] == [ProblemKind.OVERDUE]
+    all_parts_answer["worker"] = "no worker is running"
+    assert [problem.title for problem in found(world)] == ["Worker does not answer"]
+
+
+def test_a_part_that_is_away_comes_first_with_its_command(world: World, all_parts_answer: dict[str, str]) -> None:
+    world.new_base(auto_capture=False)
+    world.say("s", "one")
+    all_parts_answer["chroma"] = "no answer within 1 s"
+    first, second = found(world)
+    assert (first.kind, first.part, second.kind) == (ProblemKind.PART, "chroma", ProblemKind.PAUSED)
+    assert first.text.startswith("No answer within 1 s. Searches by meaning fail; searches by words answer.")
+    assert [fix.command for fix in first.fixes] == ["start chroma"]
+
+
+def test_without_a_database_that_is_the_problem(
+    world: World, all_parts_answer: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    all_parts_answer["database"] = "the database is locked"
+    assert [problem.part for problem in found(world)] == ["database"]
+    del all_parts_answer["database"]
+
+    def away() -> Any:
+        raise errors.DatabaseUnavailable("the connection is refused")
+
+    monkeypatch.setattr(type(world.services.database), "reading", lambda _: away())
+    (problem,) = found(world)
+    assert (problem.part, problem.text.split(".")[0]) == ("database", "The connection is refused")
+
+
+def test_problems_of_another_user_are_not_shown(world: World) -> None:
+    world.new_base(auto_capture=False)
+    world.say("s", "one")
+    assert found(world, world.new_user()) == []
+
+
+def test_any_number_of_memory_bases_costs_the_same_number_of_queries(world: World) -> None:
+    def count() -> int:
+        seen: list[str] = []
+        note = lambda *args: seen.append(args[2])  # noqa: E731
+        sa.event.listen(world.services.database.engine, "before_cursor_execute", note)
+        found(world)
+        sa.event.remove(world.services.database.engine, "before_cursor_execute", note)
+        return len(seen)
+
+    world.new_base(auto_capture=False)
+    world.say("s", "one")
+    few = count()
+    for _ in range(5):
+        world.new_base(auto_capture=False)
+    assert count() == few
+
+
+def change(world: World, table: Any, **values: Any) -> None:
+    with world.services.database.transaction() as db:
+        db.execute(sa.update(table).values(**values))
+
+
+def test_the_calls_that_end_a_problem_are_calls_of_the_api(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.embedder.reject("bad")
+    world.say("s", "bad", "good")
+    world.settle()
+    world.vectors.delete_collection(collection(world).name)
+    world.new_base(auto_capture=False)
+    consistency.check_mismatch(world.services, world.user_id, base)
+    operations = {(method.upper(), path) for path, item in CONTRACT["paths"].items() for method in item}
+    fixes = [fix for problem in found(world) for fix in problem.fixes]
+    assert {fix.action for fix in fixes} == {FixAction.REBUILD, FixAction.RETRY, FixAction.SYNC, FixAction.TURN_ON}
+    for fix in fixes:
+        path = re.sub(r"[0-9a-f-]{36}", "{memory_base_id}", fix.path or "")
+        assert (fix.method, path) in operations

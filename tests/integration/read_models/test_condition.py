@@ -1,0 +1,110 @@
+"""The condition of a memory base: one word everywhere, the worst that holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from harness.world import World
+
+from memorybase.database.paging import PageRequest
+from memorybase.models import Capture, DeadLetter, IngestionJob, MemoryBase
+from memorybase.read_models import memory_bases
+from memorybase.read_models.condition import Condition, ConditionName, condition, condition_name
+
+FINE: dict[str, Any] = {
+    "mismatch": None,
+    "dead_letters": 0,
+    "is_unreachable": False,
+    "is_building": False,
+    "is_working": False,
+    "pending_messages": 0,
+    "auto_capture": True,
+}
+# What each condition needs, the worst first.
+HOLDS = (
+    ({"mismatch": True}, ConditionName.LOST),
+    ({"dead_letters": 2}, ConditionName.FAILED),
+    ({"is_unreachable": True}, ConditionName.UNREACHABLE),
+    ({"is_building": True}, ConditionName.BUILDING),
+    ({"is_working": True}, ConditionName.WORKING),
+    ({"pending_messages": 3}, ConditionName.WAITING),
+    ({"auto_capture": False}, ConditionName.PAUSED),
+)
+
+
+def shown(world: World, base_id: Any) -> Condition:
+    (listed,) = (
+        base
+        for base in memory_bases.list_memory_bases(world.services, world.user_id, PageRequest()).items
+        if base.id == base_id
+    )
+    one = memory_bases.get_memory_base(world.services, world.user_id, base_id)
+    assert condition(listed) == condition(one)
+    return condition(one)
+
+
+def test_the_worst_that_holds_is_named() -> None:
+    assert condition_name(**FINE) is ConditionName.OK
+    assert condition_name(**{**FINE, "mismatch": False}) is ConditionName.OK
+    worse: dict[str, Any] = {}
+    for values, name in reversed(HOLDS):
+        worse |= values
+        assert condition_name(**{**FINE, **worse}) is name
+
+
+def test_a_memory_base_passes_through_its_conditions(world: World) -> None:
+    base = world.new_base(threshold=5)
+    assert shown(world, base) == Condition(ConditionName.OK, "Searchable", "ok", "check")
+    world.say("s", "one")
+    assert shown(world, base) == Condition(ConditionName.WAITING, "Waiting", "waiting", "clock", "1 wait")
+    world.say("s", "two", "three", "four", "five")
+    assert shown(world, base).words == "Ingesting"
+    world.settle()
+    assert shown(world, base).words == "Searchable"
+    change(world, MemoryBase, auto_capture=False)
+    assert shown(world, base) == Condition(ConditionName.PAUSED, "Off", "off", "pause")
+    world.say("s", *"678901")
+    assert (shown(world, base).words, shown(world, base).detail) == ("Waiting", "6 wait")
+    change(world, MemoryBase, building=2)
+    assert shown(world, base).words == "Rebuilding"
+    change(world, MemoryBase, mismatch=True)
+    assert shown(world, base).words == "Lost its vectors"
+
+
+def test_dead_letters_are_counted_in_the_words(world: World) -> None:
+    base = world.new_base(threshold=2)
+    world.embedder.reject("bad")
+    world.say("s", "bad", "good")
+    world.settle()
+    assert shown(world, base) == Condition(ConditionName.FAILED, "Not searchable: 1", "failed", "exclamation")
+    change(world, DeadLetter, state="discarded")
+    assert shown(world, base).words == "Searchable"
+
+
+def test_a_postponed_job_shows_that_the_store_is_unreachable(world: World) -> None:
+    base = world.new_base(threshold=1)
+    world.say("s", "one")
+    change(world, IngestionJob, outages=1, error="no answer")
+    assert shown(world, base).words == "Unreachable"
+
+
+@pytest.mark.parametrize("capture", list(Capture))
+def test_pending_is_said_in_sessions_near_their_threshold_and_never_as_a_sum(world: World, capture: Capture) -> None:
+    base = world.new_base(threshold=5, capture=capture)
+    world.say("far", "one")
+    world.say("near", "one", "two", "three", "four")
+    world.say("questions", *({"role": "user", "content": text} for text in "abcd"))
+    near = 1 if capture is Capture.OUTPUTS else 2
+    assert shown(world, base).detail == f"{near} of 3 sessions near 5"
+    world.flush(base)
+    world.settle()
+    assert shown(world, base).detail is None
+    world.say("near", "one", "two", "three")
+    assert shown(world, base).detail == "3 wait"
+
+
+def change(world: World, table: Any, **values: Any) -> None:
+    with world.services.database.transaction() as db:
+        db.execute(sa.update(table).values(**values))
